@@ -1,0 +1,36 @@
+# What people, the README and CI call. Each target first installs whatever is missing; see scripts/setup.
+
+SETUP := @scripts/setup
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench study
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-7s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: ## only install what is missing
+	$(SETUP)
+
+demo: ## run scenario study-1: acks=1, the leader is killed, acked records are lost
+	$(SETUP)
+	@$(BIN)/kafka-harness run study-1
+
+test: ## every test, those on real clusters too
+	$(SETUP) --tests
+	@$(BIN)/python -m pytest
+
+check: ## what every change must pass: ruff, mypy --strict, the tests that need no cluster
+	$(SETUP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -m "not cluster"
+
+bench: ## what recording costs: a recorded producer beside an unrecorded one
+	$(SETUP)
+	@$(BIN)/python -m bench
+
+study: ## repeat the study until its claims are measured, then write docs/study.md; takes hours
+	$(SETUP)
+	@$(BIN)/kafka-harness campaign study --resume

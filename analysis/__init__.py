@@ -1,0 +1,1 @@
+"""The checkers: a Spark job over stored runs. It never talks to Kafka."""

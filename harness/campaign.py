@@ -1,0 +1,133 @@
+"""A campaign: scenarios x settings x repeats, one file, any number of sittings.
+
+    title = "…"
+    data = "data/study.jsonl"        # beside the campaign's file: one line a finished run
+    seed = 1000                      # run n of a cell has seed + n
+    [[cells]]
+    name = "study-1"                 # unique; by default the scenario's name
+    scenario = "study-1"
+    repeats = 10
+    claim = "…"                      # what the run is measured against, for the reader
+    [cells.set]                      # as --set
+    "workload.rounds" = 10000
+
+A run is finished when its line is in the data file; finished runs are never run again, whatever
+they ended with, and an interrupted one leaves no line. Cells take turns, run by run, so that a
+campaign cut short has something of each.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from harness.prepare import Request
+from harness.scenario import ScenarioError, Value, explain
+
+
+class Cell(BaseModel):
+    """One scenario with one set of settings, run `repeats` times."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = ""
+    scenario: str
+    repeats: Annotated[int, Field(ge=1)]
+    claim: str = ""
+    set: dict[str, Value] = {}
+
+    @property
+    def key(self) -> str:
+        """What the cell is called in the data."""
+        return self.name or self.scenario
+
+
+class Campaign(BaseModel):
+    """The file, checked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+    data: str
+    seed: int = 1000
+    cells: tuple[Cell, ...]
+
+
+def load(path: Path) -> Campaign:
+    """Read a campaign's file. Raises ScenarioError naming file and key."""
+    try:
+        campaign = Campaign.model_validate(tomllib.loads(path.read_text()))
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"{path}: not a TOML file: {error}") from None
+    except ValidationError as error:
+        raise ScenarioError(f"{path}: {explain(error)}") from None
+    keys = [cell.key for cell in campaign.cells]
+    twice = {key for key in keys if keys.count(key) > 1}
+    if twice:
+        raise ScenarioError(f"{path}: two cells are called {twice.pop()!r}: give one a name")
+    return campaign
+
+
+def finished(data: Path) -> list[dict[str, Any]]:
+    """The lines of the data file; an unfinished last line (a killed campaign) is dropped."""
+    lines = data.read_text().splitlines(keepends=True) if data.is_file() else []
+    whole = [line for line in lines if line.endswith("\n")]
+    if len(whole) < len(lines):
+        data.write_text("".join(whole))
+    try:
+        return [json.loads(line) for line in whole]
+    except ValueError as error:
+        raise ScenarioError(f"{data}: not a file of run summaries: {error}") from None
+
+
+def missing(campaign: Campaign, done: Iterable[Mapping[str, Any]]) -> list[tuple[Cell, Request]]:
+    """The runs that are still to be made, cells taking turns."""
+    have = {(line["cell"], line["seed"]) for line in done}
+    most = max((cell.repeats for cell in campaign.cells), default=0)
+    return [
+        (cell, Request(scenario=cell.scenario, seed=campaign.seed + number, settings=cell.set))
+        for number in range(most)
+        for cell in campaign.cells
+        if number < cell.repeats and (cell.key, campaign.seed + number) not in have
+    ]
+
+
+def summary(cell: Cell, code: int, report: Mapping[str, Any] | None, seed: int) -> dict[str, Any]:
+    """What is kept of a finished run: small enough for git, enough for every table."""
+    line: dict[str, Any] = {"cell": cell.key, "scenario": cell.scenario, "seed": seed, "exit": code}
+    if report is None:
+        return line
+    counts = report["counts"]
+    windows = report["windows"]
+    return {
+        **line,
+        "verdict": report["verdict"],
+        "reasons": report["reasons"],
+        "sends": counts["sends"],
+        "acked": counts["acked"],
+        "indeterminate": counts["indeterminate"],
+        "failed": counts["failed"],
+        "anomalies": {name: found["count"] for name, found in report["anomalies"].items()},
+        "lost_split": report["anomalies"]["lost"]["split"],
+        "faults": len(report["faults"]),
+        "produce_gaps_s": [round(w["length_s"], 3) for w in windows if w["kind"] == "produce"],
+        "consume_gaps_s": [round(w["length_s"], 3) for w in windows if w["kind"] == "consume"],
+        "ack_ms": report["latency_ms"]["ack"],
+        "kafka": report["versions"]["kafka"],
+        "started_utc": report["run"]["started_utc"],
+        "host": report["host"],
+    }
+
+
+def append(data: Path, line: Mapping[str, Any]) -> None:
+    """Add a finished run."""
+    data.parent.mkdir(parents=True, exist_ok=True)
+    with data.open("a") as file:
+        file.write(json.dumps(line) + "\n")

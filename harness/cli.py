@@ -1,0 +1,236 @@
+"""kafka-harness: with this configuration, when this breaks, what does Kafka lose, what comes twice,
+and for how long is it down?
+
+Real ZooKeepers and brokers, real faults, every send and read recorded, the history checked by Spark.
+
+Exit codes: 0 valid, 1 invalid, 2 unknown, 254 bad arguments or scenario, 255 the harness or the
+cluster could not do its job, 130 or 143 interrupted. Over several runs 1 beats 255 beats 2 beats 0.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from typer.exceptions import TyperException
+
+from harness import prepare, scenario, sessions
+from harness.client_config import ClientConfigError
+from harness.kafka_home import KafkaHomeError
+from harness.scenario import ScenarioError
+from harness.screen import Screen
+from harness.seal import HistoryError
+from harness.store import StoreError, find
+
+BAD_ARGUMENTS, FAILED = 254, 255
+RESULTS = Path("results")
+
+app = typer.Typer(
+    name="kafka-harness", help=__doc__, no_args_is_help=True, add_completion=False,
+    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+console = Console(highlight=False, soft_wrap=True)
+
+Scenarios = Annotated[list[str], typer.Argument(help="Names (`scenarios` lists them) or files.")]
+Runs = Annotated[list[str], typer.Argument(help="Run folders, run ids, or scenario names (newest).")]
+OneRun = Annotated[str, typer.Argument(help="A run's folder, its id, or a scenario (its newest).")]
+Backend = Annotated[str, typer.Option(help="Where the cluster lives.")]
+Seed = Annotated[int | None, typer.Option(help="All randomness of the run; drawn when not given.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE",
+                 help="Change a key of the scenario, e.g. workload.rounds=1000. Repeatable."),
+]  # fmt: skip
+ProducerConfig = Annotated[
+    Path | None, typer.Option(help="Your producer's configuration: Java or librdkafka names.")
+]
+ConsumerConfig = Annotated[
+    Path | None, typer.Option(help="Your consumer's configuration: Java or librdkafka names.")
+]
+ServerProperties = Annotated[Path | None, typer.Option(help="Your brokers' server.properties.")]
+KafkaHome = Annotated[Path | None, typer.Option(help="A Kafka 3.x of your own: DIR/libs/*.jar.")]
+TimeLimit = Annotated[
+    float | None, typer.Option(metavar="S", min=1, help="Computed from the plan when not given.")
+]
+Results = Annotated[Path, typer.Option(help="Where runs are kept.")]
+Master = Annotated[
+    str | None, typer.Option(metavar="URL", help="A Spark cluster; this machine when not given.")
+]
+
+
+@app.command()
+def run(  # noqa: PLR0913  a command line has many options
+    scenarios: Scenarios,
+    backend: Backend = "local",
+    seed: Seed = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs of each scenario.")] = 1,
+    sets: Sets = None,
+    producer_config: ProducerConfig = None,
+    consumer_config: ConsumerConfig = None,
+    server_properties: ServerProperties = None,
+    kafka_home: KafkaHome = None,
+    time_limit: TimeLimit = None,
+    results: Results = RESULTS,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the nodes' data directories.")] = False,
+    no_check: Annotated[bool, typer.Option("--no-check", help="Record only.")] = False,
+) -> None:
+    """Run scenarios on a fresh cluster each, check what was recorded, and report.
+
+    kafka-harness run study-1 --seed 42
+    kafka-harness run baseline --producer-config my-producer.properties --set workload.rounds=2000
+    """
+    first = secrets.randbelow(1_000_000) if seed is None else seed
+    requests = [
+        prepare.Request(
+            scenario=name, seed=first + number, backend=backend, settings=_settings(sets),
+            producer_config=producer_config, consumer_config=consumer_config,
+            server_properties=server_properties, kafka_home=kafka_home,
+            time_limit_s=time_limit, keep=keep,
+        )
+        for name in scenarios
+        for number in range(repeat)
+    ]  # fmt: skip
+    prepared = [prepare.prepare(request) for request in requests]  # refuse all before any starts
+    codes = []
+    for each in prepared:
+        codes.append(sessions.run(each, results, check=not no_check, console=console)[0])
+        if codes[-1] in sessions.INTERRUPTED:
+            break
+    raise typer.Exit(sessions.worst(codes))
+
+
+@app.command()
+def check(runs: Runs, master: Master = None, results: Results = RESULTS) -> None:
+    """Check stored runs again; needs no cluster, only their folders."""
+    folders = [find(which, results) for which in runs]
+    raise typer.Exit(sessions.check_runs(folders, master=master, console=console))
+
+
+@app.command()
+def report(run: OneRun, results: Results = RESULTS) -> None:
+    """Show what the check of a run found, and where its page is."""
+    folder = find(run, results)
+    file = folder.path / "report.json"
+    if not file.is_file():
+        raise StoreError(f"{folder.path}: not checked yet: `kafka-harness check {folder.path}`")
+    sessions.show_report(json.loads(file.read_text()), folder, console)
+
+
+@app.command()
+def history(run: OneRun, results: Results = RESULTS) -> None:
+    """Print a run's history as JSON lines, in order of time."""
+    from harness import export  # noqa: PLC0415  needs pyarrow, which most commands do not
+
+    try:
+        for line in export.export(find(run, results).path):
+            sys.stdout.write(json.dumps(line) + "\n")
+    except BrokenPipeError:  # `| head` has seen enough
+        sys.stderr.close()
+
+
+@app.command()
+def scenarios() -> None:
+    """List the scenarios that come with the harness."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("scenario", style="bold", no_wrap=True)
+    table.add_column("what it shows")
+    for name in scenario.shipped():
+        table.add_row(name, scenario.load(name).title)
+    console.print(table)
+
+
+@app.command()
+def show(  # noqa: PLR0913
+    scenario_name: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name or a file.")],
+    seed: Seed = 0,
+    sets: Sets = None,
+    producer_config: ProducerConfig = None,
+    consumer_config: ConsumerConfig = None,
+    server_properties: ServerProperties = None,
+) -> None:
+    """Print the plan and the complete configuration of a run; nothing is started."""
+    request = prepare.Request(
+        scenario=scenario_name, seed=seed or 0, settings=_settings(sets),
+        producer_config=producer_config, consumer_config=consumer_config,
+        server_properties=server_properties,
+    )  # fmt: skip
+    prepared = prepare.prepare(request)
+    for note in prepared.notes:
+        console.print(f"note: {note}", style="yellow")
+    for step in prepared.steps:
+        console.print(f"step {step.step}: {step.describe()}")
+    shown = {key: prepared.record[key] for key in ("seed", "time_limit_s", "scenario")}
+    console.print_json(json.dumps(shown))
+
+
+@app.command()
+def doctor() -> None:
+    """Say what this host can and cannot do, and the remedy for each."""
+    from harness import doctor as examination  # noqa: PLC0415  it starts namespaces and probes
+
+    findings = examination.examine()
+    console.print(examination.render(findings))
+    raise typer.Exit(0 if examination.can_run(findings) else FAILED)
+
+
+@app.command()
+def up(
+    scenario_name: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name or a file.")],
+    sets: Sets = None,
+    server_properties: ServerProperties = None,
+    kafka_home: KafkaHome = None,
+) -> None:
+    """Start a scenario's cluster in the foreground, with a shell inside its network."""
+    request = prepare.Request(
+        scenario=scenario_name, seed=0, settings=_settings(sets),
+        server_properties=server_properties, kafka_home=kafka_home,
+    )  # fmt: skip
+    raise typer.Exit(sessions.up(prepare.prepare(request)))
+
+
+@app.command()
+def campaign(
+    file: Annotated[Path, typer.Argument(help="A campaign's .toml file, e.g. docs/study.toml.")],
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a begun campaign.")] = False,
+    results: Results = RESULTS,
+) -> None:
+    """Run scenarios x settings x repeats; finished runs are never run again."""
+    raise typer.Exit(sessions.campaign(file, results, resume=resume, console=console))
+
+
+def _settings(sets: list[str] | None) -> dict[str, Any]:
+    return dict(scenario.parse_override(text) for text in sets or [])
+
+
+def main() -> None:
+    """The command; every foreseen problem is one sentence on stderr and the right exit code."""
+    try:
+        code = app(standalone_mode=False)
+    except typer.Abort:
+        code = 130
+    except TyperException as error:  # a wrong option, a missing argument…
+        _say_error(f"{error.format_message()} (`kafka-harness --help` tells what there is)")
+        code = BAD_ARGUMENTS
+    except (ScenarioError, ClientConfigError, StoreError, HistoryError) as error:
+        _say_error(str(error))
+        code = BAD_ARGUMENTS
+    except KafkaHomeError as error:
+        _say_error(str(error))
+        code = FAILED
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
+
+
+def _say_error(sentence: str) -> None:
+    Screen(Console(stderr=True, highlight=False, soft_wrap=True)).error(sentence)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""What a cluster is to the rest of the harness: nodes with addresses, and a few small capabilities.
+
+A backend (`local`, later docker and Kubernetes) offers `Cluster` and as many of the capabilities
+`Processes` and `Links` as it can. A fault names the capabilities that it needs, so that a scenario
+which asks for what a backend lacks is refused before a node starts.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, runtime_checkable
+
+Role = Literal["zookeeper", "broker"]
+
+
+class ClusterError(RuntimeError):
+    """The cluster could not do its job; the message is one sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Node:
+    """One ZooKeeper or one broker, at one address for the whole run, however often it restarts."""
+
+    name: str  # zk1, kafka2
+    role: Role
+    id: int  # ZooKeeper's myid, Kafka's broker.id
+    address: str
+    port: int  # where clients connect
+
+    @property
+    def endpoint(self) -> str:
+        """The address that a client is given: host:port."""
+        return f"{self.address}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeState:
+    """The process behind a node at one moment; `pid` is None when there is none."""
+
+    pid: int | None
+    stopped: bool  # by SIGSTOP
+
+
+class Cluster(Protocol):
+    """Six nodes that are up, and a place to run clients that can reach them."""
+
+    nodes: tuple[Node, ...]
+    client_address: str  # what a broker sees as the source of the workers' packets
+    versions: dict[str, str]
+
+    def start(self) -> None:
+        """Start every node and return once all brokers are registered. Raises ClusterError."""
+
+    def spawn(self, argv: Sequence[str], *, log: Path) -> subprocess.Popen[str]:
+        """Start a worker where the nodes can be reached; its stdin and stdout are pipes."""
+
+    def close(self) -> None:
+        """End every node and remove what was set up; safe to call twice."""
+
+
+@runtime_checkable
+class Processes(Protocol):
+    """A backend that can signal a node's process and start it again."""
+
+    def signal(self, node: Node, number: signal.Signals) -> None:
+        """Send a signal to the node's process; ClusterError when there is none."""
+
+    def start_node(self, node: Node) -> None:
+        """Start the process of a node that has none; returns at once."""
+
+    def state(self, node: Node) -> NodeState:
+        """The node's process now."""
+
+    def exited_early(self, node: Node) -> str | None:
+        """Why a node that was started is gone again: its last log lines; None while it runs."""
+
+
+@runtime_checkable
+class Links(Protocol):
+    """A backend that can run a command inside a node's network namespace."""
+
+    def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
+        """Run `argv` there and return what it printed; ClusterError when it fails."""
+
+
+def brokers(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """The brokers among `nodes`, in order."""
+    return tuple(node for node in nodes if node.role == "broker")
+
+
+def zookeepers(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """The ensemble's members among `nodes`, in order."""
+    return tuple(node for node in nodes if node.role == "zookeeper")

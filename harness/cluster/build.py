@@ -1,0 +1,53 @@
+"""The backends: name -> how to make its cluster. Adding a backend is one file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.cluster import Cluster
+from harness.cluster.local import LocalCluster, local_nodes, private_tmpfs
+from harness.kafka_home import find, find_java
+from harness.store import RunFolder
+
+RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
+
+def build(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
+    """The cluster of a prepared run, not yet started."""
+    return BACKENDS[record["backend"]](folder, record)
+
+
+def _local(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
+    scenario = record["scenario"]
+    home_folder = record["kafka_home"]
+    home, java = find(Path(home_folder) if home_folder else None), find_java()
+    return LocalCluster(
+        nodes=local_nodes(scenario["cluster"]["zookeepers"], scenario["cluster"]["brokers"]),
+        home=home,
+        java=java,
+        scratch=private_tmpfs(),
+        logs=folder.logs,
+        keep_data_in=folder.path / "data" if record["keep"] else None,
+        server={**_follower_reads(scenario), **scenario["cluster"]["server"]},
+        zoo=scenario["cluster"]["zoo"],
+        versions={
+            "kafka": home.version,
+            "zookeeper": home.zookeeper_version,
+            "java": java.version,
+        },
+    )
+
+
+def _follower_reads(scenario: Mapping[str, Any]) -> dict[str, str | int]:
+    """What lets a follower serve reads (KIP-392), where the workload asks for it.
+
+    With the default fetch wait a follower learns of a new watermark up to half a second late.
+    """
+    if scenario["workload"]["read_via"] != "follower":
+        return {}
+    return {"replica.selector.class": RACK_AWARE, "replica.fetch.wait.max.ms": 10}
+
+
+BACKENDS: dict[str, Callable[[RunFolder, Mapping[str, Any]], Cluster]] = {"local": _local}

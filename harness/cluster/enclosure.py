@@ -1,0 +1,61 @@
+"""The private namespaces in which a run on the local backend lives, and the way into them.
+
+    command --(setpriv, unshare)--> inner harness, pid 1 of its own pid namespace
+
+The inner harness has user, network, mount and pid namespaces of its own, so it needs no root, and
+the kernel takes every node, link, mount and rule away with it, even after SIGKILL: `setpriv` asks
+for unshare's death when the command dies, `--kill-child` for the inner harness's when unshare dies,
+and a pid namespace dies with its pid 1. unshare itself ignores TERM and INT, so the command forwards
+them to the inner harness.
+
+Source: unshare(1), setpriv(1), pid_namespaces(7).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+UNSHARE = (
+    "setpriv", "--pdeathsig", "KILL",
+    "unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--mount-proc",
+    "--fork", "--kill-child",
+)  # fmt: skip
+
+
+def run_enclosed(argv: Sequence[str], *, own_session: bool = True) -> int:
+    """Run `argv` in private namespaces and return its exit code; INT and TERM are forwarded.
+
+    A death by signal N is returned as 128 + N. Without a session of its own it shares the
+    terminal, as a shell needs.
+    """
+    process = subprocess.Popen([*UNSHARE, *argv], start_new_session=own_session)
+
+    def forward(number: int, _: FrameType | None) -> None:
+        inner = inner_pid(process.pid)
+        if inner is not None:
+            os.kill(inner, number)
+
+    before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        code = process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    return 128 - code if code < 0 else code
+
+
+def inner_pid(unshare_pid: int) -> int | None:
+    """The pid, seen from outside, of the process that unshare started; None when it is gone."""
+    try:
+        children = Path(f"/proc/{unshare_pid}/task/{unshare_pid}/children").read_text().split()
+    except OSError:
+        return None
+    return int(children[0]) if children else None

@@ -1,0 +1,266 @@
+"""The embedded backend: real ZooKeeper and Kafka JVMs in private namespaces on this machine.
+
+Must run as pid 1 of the namespaces that `enclosure` makes. Inside: one bridge, and for every node
+(and for the clients) a network namespace with one veth to it, at a fixed address.
+
+    br0 10.77.0.1 (the harness)   zk1..  10.77.0.11..   kafka1.. 10.77.0.21..   clients 10.77.0.101
+
+Nodes start by `ip netns exec`, which also gives each a mount namespace of its own. Their data lies
+on a tmpfs of the run's, so that nothing is left on disk, whatever ends the run. The network has no
+route out.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import IO
+
+from harness.cluster import Cluster, ClusterError, Node, NodeState, brokers, zookeepers
+from harness.cluster import config as node_config
+from harness.cluster.view import four_letter_word
+from harness.kafka_home import Java, KafkaHome, java_options
+from harness.waiting import WaitTimeout, wait_until
+
+CLIENT_ADDRESS = "10.77.0.101"
+CLIENTS = "clients"  # the network namespace of the workers
+MAIN_CLASS = {
+    "zookeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+    "broker": "kafka.Kafka",
+}
+START_LIMIT_S = 60.0
+
+
+def local_nodes(zookeeper_count: int, broker_count: int) -> tuple[Node, ...]:
+    """The nodes of a local cluster, ZooKeepers first."""
+    members = (
+        Node(name=f"zk{i}", role="zookeeper", id=i, address=f"10.77.0.{10 + i}", port=2181)
+        for i in range(1, zookeeper_count + 1)
+    )
+    kafkas = (
+        Node(name=f"kafka{i}", role="broker", id=i, address=f"10.77.0.{20 + i}", port=9092)
+        for i in range(1, broker_count + 1)
+    )
+    return (*members, *kafkas)
+
+
+@dataclass(kw_only=True)
+class _Started:
+    """A node's process, its log, and where the log stood when it was started last."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    log_start: int
+
+
+@dataclass(kw_only=True)
+class LocalCluster(Cluster):
+    """3 + 3 real nodes; implements Cluster, Processes and Links.
+
+    `scratch` is a folder on a filesystem of the run's own, `logs` the run's folder of node logs;
+    the nodes' data are copied to `keep_data_in`, where that is given, when the cluster closes.
+    """
+
+    nodes: tuple[Node, ...]
+    home: KafkaHome
+    java: Java
+    scratch: Path
+    logs: Path
+    keep_data_in: Path | None = None
+    server: node_config.Settings = field(default_factory=dict)
+    zoo: node_config.Settings = field(default_factory=dict)
+    client_address: str = CLIENT_ADDRESS
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._started: dict[str, _Started] = {}
+
+    # Cluster
+
+    def start(self) -> None:
+        """Make the network, start all nodes at once, wait until every broker is registered."""
+        _make_network(self.nodes)
+        for node in self.nodes:
+            self._write_config(node)
+            self.start_node(node)
+        for member in zookeepers(self.nodes):
+            self._await(member, partial(_serves, member))
+        for broker in brokers(self.nodes):
+            self._await(broker, partial(self._registered, broker))
+
+    def spawn(self, argv: Sequence[str], *, log: Path) -> subprocess.Popen[str]:
+        """Start a worker in the clients' network namespace; its stderr goes to `log`."""
+        with log.open("a") as stderr:
+            return subprocess.Popen(
+                ["ip", "netns", "exec", CLIENTS, *argv],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+                start_new_session=True,
+            )
+
+    def close(self) -> None:
+        """Kill every node; the namespaces take the rest."""
+        for started in self._started.values():
+            if started.process.poll() is None:
+                started.process.kill()
+        for started in self._started.values():
+            started.process.wait()
+        if self.keep_data_in is not None and not self.keep_data_in.exists():
+            shutil.copytree(self.scratch, self.keep_data_in)
+
+    # Processes
+
+    def signal(self, node: Node, number: signal.Signals) -> None:
+        """Send a signal to the node's JVM."""
+        process = self._process(node)
+        if process is None:
+            raise ClusterError(f"{node.name} has no process to send {number.name} to")
+        process.send_signal(number)
+
+    def start_node(self, node: Node) -> None:
+        """Start the node's JVM; returns at once."""
+        if self._process(node) is not None:
+            raise ClusterError(f"{node.name} is already running")
+        log = self.logs / f"{node.name}.log"
+        with log.open("ab") as output:
+            start = output.tell()
+            process = subprocess.Popen(
+                self._command(node),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._started[node.name] = _Started(process=process, log=log, log_start=start)
+
+    def state(self, node: Node) -> NodeState:
+        """The node's process as the kernel sees it."""
+        process = self._process(node)
+        if process is None:
+            return NodeState(pid=None, stopped=False)
+        return NodeState(pid=process.pid, stopped=_kernel_state(process.pid) in ("T", "t"))
+
+    def exited_early(self, node: Node) -> str | None:
+        """The last log lines of a node whose process is gone; None while it runs."""
+        started = self._started[node.name]
+        if started.process.poll() is None:
+            return None
+        with started.log.open("rb") as log:
+            log.seek(started.log_start)
+            return _last_lines(log)
+
+    # Links
+
+    def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
+        """Run a command in the node's network namespace."""
+        return _run(["ip", "netns", "exec", node.name, *argv])
+
+    # Parts
+
+    def _process(self, node: Node) -> subprocess.Popen[bytes] | None:
+        started = self._started.get(node.name)
+        return started.process if started and started.process.poll() is None else None
+
+    def _data(self, node: Node) -> Path:
+        return self.scratch / node.name
+
+    def _config_file(self, node: Node) -> Path:
+        return self.scratch / f"{node.name}.properties"
+
+    def _write_config(self, node: Node) -> None:
+        data = self._data(node)
+        data.mkdir()
+        if node.role == "zookeeper":
+            (data / "myid").write_text(f"{node.id}\n")
+            properties = node_config.zoo_cfg(node, self.nodes, str(data), self.zoo)
+        else:
+            properties = node_config.server_properties(node, self.nodes, str(data), self.server)
+        self._config_file(node).write_text(node_config.render(properties))
+        (self.scratch / "log4j.properties").write_text(node_config.LOG4J)
+
+    def _command(self, node: Node) -> list[str]:
+        role = "kafka" if node.role == "broker" else "zookeeper"
+        return [
+            "ip", "netns", "exec", node.name, str(self.java.path),
+            *java_options(role, self.home, self.java),
+            f"-Dlog4j.configuration=file:{self.scratch / 'log4j.properties'}",
+            "-cp", self.home.class_path, MAIN_CLASS[node.role], str(self._config_file(node)),
+        ]  # fmt: skip
+
+    def _await(self, node: Node, up: Callable[[], bool]) -> None:
+        def settled() -> bool:
+            if last := self.exited_early(node):
+                raise ClusterError(f"{node.name} did not start; its last log lines:\n{last}")
+            return up()
+
+        try:
+            wait_until(settled, timeout_s=START_LIMIT_S, what=f"{node.name} to come up")
+        except WaitTimeout as error:
+            with (self.logs / f"{node.name}.log").open("rb") as log:
+                raise ClusterError(f"{error}; its last log lines:\n{_last_lines(log)}") from None
+
+    def _registered(self, broker: Node) -> bool:
+        """Whether the broker accepts connections: it does so only once it is registered."""
+        log = self._started[broker.name].log
+        return f"[KafkaServer id={broker.id}] started" in log.read_text(errors="replace")
+
+
+def _serves(member: Node) -> bool:
+    return "Mode:" in four_letter_word(member, "srvr")
+
+
+@cache
+def private_tmpfs() -> Path:
+    """Hide /run behind a tmpfs of our own and return a folder on it, with room for netns names."""
+    _run(["mount", "-t", "tmpfs", "-o", "mode=0755,size=50%", "tmpfs", "/run"])
+    Path("/run/netns").mkdir()
+    scratch = Path("/run/kafka-harness")
+    scratch.mkdir()
+    return scratch
+
+
+def _make_network(nodes: Sequence[Node]) -> None:
+    hosts = [(node.name, node.address) for node in nodes] + [(CLIENTS, CLIENT_ADDRESS)]
+    for name, _ in hosts:
+        _run(["ip", "netns", "add", name])
+    lines = ["link set lo up", "link add br0 type bridge", "link set br0 up"]
+    lines += ["address add 10.77.0.1/24 dev br0"]
+    for name, _ in hosts:
+        lines += [f"link add v-{name} type veth peer name eth0 netns {name}"]
+        lines += [f"link set v-{name} master br0 up"]
+    _ip_batch(lines)
+    for name, address in hosts:
+        setup = ["link set lo up", f"address add {address}/24 dev eth0", "link set eth0 up"]
+        _ip_batch(setup, name)
+
+
+def _ip_batch(lines: Sequence[str], namespace: str | None = None) -> None:
+    where = ["-n", namespace] if namespace else []
+    _run(["ip", *where, "-batch", "-"], "\n".join(lines))
+
+
+def _run(argv: Sequence[str], text: str | None = None) -> str:
+    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ClusterError(f"{' '.join(argv)} failed: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def _kernel_state(pid: int) -> str:
+    """One letter: R running, S sleeping, T stopped by a signal… (proc(5), /proc/PID/stat)."""
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    return stat[stat.rindex(")") + 2]
+
+
+def _last_lines(log: IO[bytes], count: int = 12) -> str:
+    log.seek(max(log.tell(), os.fstat(log.fileno()).st_size - 16384))
+    lines = log.read().decode(errors="replace").splitlines()
+    return "\n".join(f"  {line}" for line in lines[-count:])

@@ -1,0 +1,205 @@
+"""What the cluster thinks of itself, read from ZooKeeper: leader, ISR, controller, live brokers.
+
+Client metadata can be stale for a minute and more, so nothing here asks a broker. `Watcher` records
+every change, and the stretches in which ZooKeeper could not be asked ("blind"), in the history.
+
+Znodes (Kafka 3.9): /brokers/topics/T/partitions/P/state = {"leader", "isr", "leader_epoch", ...},
+/controller = {"brokerid", ...}, /brokers/ids/N. A leader of -1 means that there is none.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.retry import KazooRetry
+
+from harness.cluster import Node, brokers, zookeepers
+
+BLIND = (KazooException, KazooTimeoutError)
+logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # its connection losses are our data
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionState:
+    """One partition as the controller last wrote it; names of nodes, not numbers."""
+
+    leader: str | None
+    isr: tuple[str, ...]
+    leader_epoch: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Every partition's state and the controller at one moment."""
+
+    partitions: tuple[PartitionState, ...]
+    controller: str | None
+    known: bool = True  # False: ZooKeeper could not be asked; this is the last known view
+
+    def as_record(self) -> dict[str, Any]:
+        """The view as the nemesis writes it beside each fault."""
+        return {
+            "leader": {str(i): state.leader for i, state in enumerate(self.partitions)},
+            "isr": {str(i): list(state.isr) for i, state in enumerate(self.partitions)},
+            "controller": self.controller,
+            "known": self.known,
+        }
+
+
+class ZooKeeperView:
+    """Asks ZooKeeper; one connection for the whole run, re-made by kazoo when it breaks."""
+
+    def __init__(self, nodes: Sequence[Node], topic: str, partitions: int) -> None:
+        self._names = {node.id: node.name for node in brokers(nodes)}
+        self._topic = topic
+        self._partitions = partitions
+        self._client = KazooClient(
+            hosts=",".join(node.endpoint for node in zookeepers(nodes)),
+            timeout=4.0,
+            connection_retry=KazooRetry(max_tries=-1, delay=0.05, max_delay=0.2),
+            command_retry=KazooRetry(max_tries=0),
+        )
+        self._last: View | None = None
+
+    def connect(self, timeout_s: float) -> None:
+        """Begin the session; raises KazooTimeoutError when no member answers."""
+        self._client.start(timeout=timeout_s)
+
+    def close(self) -> None:
+        """End the session; safe when ZooKeeper is gone."""
+        self._client.stop()
+        self._client.close()
+
+    def live_brokers(self) -> tuple[str, ...]:
+        """Names of the brokers whose ZooKeeper session is alive."""
+        try:
+            ids = self._client.get_children_async("/brokers/ids").get(timeout=1.0)
+        except NoNodeError:
+            return ()
+        return tuple(sorted(self._names[int(i)] for i in ids))
+
+    def controller(self) -> str | None:
+        """The controller's name; None while there is none."""
+        found = self._json("/controller")
+        return self._names.get(found["brokerid"]) if found else None
+
+    def look(self) -> View:
+        """The view now; raises one of BLIND when ZooKeeper cannot be asked."""
+        states = tuple(self._partition(number) for number in range(self._partitions))
+        self._last = View(partitions=states, controller=self.controller())
+        return self._last
+
+    def look_or_last(self) -> View:
+        """The view now, or the last one marked as not known."""
+        try:
+            return self.look()
+        except BLIND:
+            last = self._last or View(partitions=(), controller=None)
+            return View(partitions=last.partitions, controller=last.controller, known=False)
+
+    def recovered(self, replicas: int) -> str | None:
+        """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
+        try:
+            view, live = self.look(), self.live_brokers()
+        except BLIND:
+            return None
+        whole = all(p.leader and len(p.isr) == replicas for p in view.partitions)
+        if not whole or len(live) < len(self._names):
+            return None
+        return f"every broker is registered, every ISR has {replicas} members"
+
+    def _partition(self, number: int) -> PartitionState:
+        found = self._json(f"/brokers/topics/{self._topic}/partitions/{number}/state")
+        if not found:
+            return PartitionState(leader=None, isr=(), leader_epoch=None)
+        return PartitionState(
+            leader=self._names.get(found["leader"]),
+            isr=tuple(sorted(self._names[i] for i in found["isr"])),
+            leader_epoch=found["leader_epoch"],
+        )
+
+    def _json(self, path: str) -> dict[str, Any] | None:
+        # Asynchronous with a deadline of our own: a synchronous get waits for the reconnection.
+        try:
+            data, _ = self._client.get_async(path).get(timeout=1.0)
+        except NoNodeError:
+            return None
+        return dict(json.loads(data))
+
+
+class Watcher:
+    """A thread that looks every 50 ms and writes each change, and each blind stretch, down."""
+
+    def __init__(self, view: ZooKeeperView, write: Callable[..., None]) -> None:
+        self._view = view
+        self._write = write
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="watcher", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop watching; returns when the last look is written."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=5)
+
+    def _watch(self) -> None:
+        last: View | None = None
+        blind = False
+        while not self._stop.wait(0.05):
+            try:
+                view = self._view.look()
+            except BLIND:
+                if not blind:
+                    self._write("blind", type="start")
+                blind = True
+                continue
+            if blind:
+                self._write("blind", type="end")
+                blind = False
+            if view != last:
+                self._write_changes(view, last)
+                last = view
+
+    def _write_changes(self, view: View, last: View | None) -> None:
+        for number, state in enumerate(view.partitions):
+            if last and last.partitions[number] == state and last.controller == view.controller:
+                continue
+            self._write(
+                "view",
+                partition=number,
+                leader=state.leader,
+                isr=list(state.isr),
+                leader_epoch=state.leader_epoch,
+                controller=view.controller,
+            )
+
+
+def ensemble_leader(nodes: Sequence[Node]) -> str | None:
+    """The ZooKeeper member that says it leads (four-letter word `srvr`); None when none does."""
+    for node in zookeepers(nodes):
+        if "Mode: leader" in four_letter_word(node, "srvr"):
+            return node.name
+    return None
+
+
+def four_letter_word(node: Node, word: str) -> str:
+    """One ZooKeeper member's answer to a four-letter word; empty when it does not answer."""
+    try:
+        with socket.create_connection((node.address, node.port), timeout=1) as connection:
+            connection.sendall(word.encode())
+            return b"".join(iter(lambda: connection.recv(4096), b"")).decode()
+    except OSError:
+        return ""

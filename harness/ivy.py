@@ -1,0 +1,105 @@
+"""Jars from Maven Central, by the Ivy that ships inside PySpark.
+
+Ivy resolves a few named modules with all that they need at run time and copies the jars into one
+folder; it checks each download against the repository's checksum by itself.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+ATTEMPTS = 3  # Ivy keeps what it has got, so the next attempt goes on from there
+_MODULE = """\
+<ivy-module version="2.0">
+  <info organisation="kafka-harness" module="jars"/>
+  <dependencies>
+{dependencies}
+  </dependencies>
+</ivy-module>
+"""
+_DEPENDENCY = '    <dependency org="{0}" name="{1}" rev="{2}" conf="default->runtime,master"/>'
+_SETTINGS = """\
+<ivysettings>
+  <settings defaultResolver="central"/>
+  <resolvers><ibiblio name="central" m2compatible="true"{root}/></resolvers>
+</ivysettings>
+"""
+_COMPLAINT = re.compile(r"UNRESOLVED|FAILED|unresolved|Server access|not found|Exception")
+
+
+class IvyError(Exception):
+    """Ivy is not there, or could not get everything; the reason in a few words."""
+
+
+def retrieve(
+    modules: list[tuple[str, str, str]],
+    *,
+    into: Path,
+    scratch: Path,
+    java: Path,
+    say: Callable[[str], object],
+) -> None:
+    """Copy the jars of `modules` (organisation, name, version) and of all they need to `into`.
+
+    `scratch` is an empty folder for Ivy's own files. $KAFKA_HARNESS_MAVEN names a mirror to ask
+    in Maven Central's stead; $https_proxy is heeded. Raises IvyError.
+    """
+    mirror = os.environ.get("KAFKA_HARNESS_MAVEN")
+    settings, module = scratch / "settings.xml", scratch / "ivy.xml"
+    settings.write_text(_SETTINGS.format(root=f' root="{mirror}"' if mirror else ""))
+    wanted = [_DEPENDENCY.format(*wanted) for wanted in modules]
+    module.write_text(_MODULE.format(dependencies="\n".join(wanted)))
+    command = [
+        str(java), *proxy_options(urllib.request.getproxies()), "-jar", str(_ivy_jar()),
+        "-settings", str(settings), "-ivy", str(module), "-cache", str(scratch / "cache"),
+        "-confs", "default", "-types", "jar", "bundle",
+        "-retrieve", f"{into}/[artifact]-[revision](-[classifier]).[ext]",
+    ]  # fmt: skip
+    for _attempt in range(ATTEMPTS):
+        if not (complaints := _ivy(command, scratch, say)):
+            return
+    raise IvyError(complaints[0])
+
+
+def proxy_options(proxies: Mapping[str, str]) -> list[str]:
+    """Java's spelling of $https_proxy, which it does not read by itself."""
+    proxy = urllib.parse.urlsplit(proxies.get("https", ""))
+    if not proxy.hostname:
+        return []
+    return [f"-Dhttps.proxyHost={proxy.hostname}", f"-Dhttps.proxyPort={proxy.port or 80}"]
+
+
+def _ivy(command: list[str], scratch: Path, say: Callable[[str], object]) -> list[str]:
+    """Run Ivy once: its complaints, none if it got everything."""
+    complaints, downloads = [], 0
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=scratch
+    ) as ivy:
+        assert ivy.stdout is not None
+        for line in ivy.stdout:
+            if _COMPLAINT.search(line):
+                complaints.append(line.strip(" \t\n:"))
+            elif "downloading" in line and ".jar" in line:
+                downloads += 1
+                if downloads % 10 == 0:
+                    say(f"  {downloads} jars so far")
+    if ivy.returncode == 0:
+        return []
+    return complaints or [f"Ivy ended with {ivy.returncode}"]
+
+
+def _ivy_jar() -> Path:
+    """Ivy's jar in PySpark, which is located, not imported: that would take a second."""
+    spec = importlib.util.find_spec("pyspark")
+    folders = [Path(folder) for folder in (spec.submodule_search_locations or [])] if spec else []
+    jars = [jar for folder in folders for jar in sorted(folder.glob("jars/ivy-*.jar"))]
+    if not jars:
+        raise IvyError("PySpark, which ships Ivy, is not installed")
+    return jars[0]

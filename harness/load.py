@@ -1,0 +1,156 @@
+"""The workers of a run: started, awaited, counted and ended by the harness, never imported.
+
+Each is `python -m workloads.<module> SPEC.json` in the clients' place of the cluster. It prints a
+`ready` line, begins at the line `go`, keeps a progress page (docs/history.md) and ends by itself,
+at SIGTERM or at its limit.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.cluster import Cluster, ClusterError
+from harness.history import Progress
+from harness.waiting import WaitTimeout, wait_until
+
+READY_LIMIT_S = 60.0
+
+
+@dataclass(kw_only=True)
+class Worker:
+    """One worker process; `role` is producer, consumer, write-read or final-read."""
+
+    name: str
+    role: str
+    process: subprocess.Popen[str]
+    progress: Progress
+    log: Path
+    config: Mapping[str, Any]
+    said: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._reader = threading.Thread(target=self._listen, daemon=True)
+        self._reader.start()
+
+    def go(self) -> None:
+        """Let it begin."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def is_ready(self) -> bool:
+        """Whether it has said that it is; ClusterError when it died instead."""
+        if any(line.get("event") == "ready" for line in self.said):
+            return True
+        if self.process.poll() is not None:
+            last = self.log.read_text(errors="replace").strip().splitlines()[-3:]
+            raise ClusterError(f"worker {self.name} died before it began: {' / '.join(last)}")
+        return False
+
+    def ended(self) -> bool:
+        """Whether its process has ended."""
+        return self.process.poll() is not None
+
+    def kill(self) -> None:
+        """End its process at once, if it is still there."""
+        if not self.ended():
+            self.process.kill()
+            self.process.wait()
+
+    def as_record(self) -> dict[str, Any]:
+        """The worker as run.json holds it."""
+        return {"process": self.name, "role": self.role, "exit": self.process.poll(),
+                "config": dict(self.config)}  # fmt: skip
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            try:
+                self.said.append(json.loads(line))
+            except ValueError:
+                self.said.append({"event": "noise", "text": line})
+
+
+class Workers:
+    """All workers of the load; also what the nemesis may know and tell (`conduct.Load`)."""
+
+    def __init__(self, workers: Sequence[Worker]) -> None:
+        self.all = tuple(workers)
+        self.producers = tuple(w for w in workers if w.role in ("producer", "write-read"))
+        self.consumers = tuple(w for w in workers if w.role == "consumer")
+
+    def await_ready(self) -> None:
+        """Return when every worker has seen the topic. Raises ClusterError."""
+        for worker in self.all:
+            try:
+                wait_until(worker.is_ready, timeout_s=READY_LIMIT_S, what=f"{worker.name} ready")
+            except WaitTimeout as error:
+                raise ClusterError(str(error)) from None
+
+    def acks(self) -> int:
+        """Acknowledged sends so far."""
+        return sum(worker.progress.acked for worker in self.producers)
+
+    def rounds(self) -> int:
+        """Sends begun so far."""
+        return sum(worker.progress.sends for worker in self.producers)
+
+    def reads(self) -> int:
+        """Records read so far."""
+        return sum(worker.progress.reads for worker in self.all)
+
+    def errors(self) -> int:
+        """Sends that ended otherwise than acknowledged, and client errors."""
+        return sum(w.progress.failed + w.progress.info + w.progress.errors for w in self.all)
+
+    def last_ack_ns(self) -> int:
+        """When the newest ack came; 0 before the first."""
+        return max((worker.progress.last_ack_ns for worker in self.producers), default=0)
+
+    def hold_after(self, rounds: int | None) -> None:
+        """Begin no send past this many, shared evenly; None: no limit."""
+        for worker in self.producers:
+            worker.progress.allow(None if rounds is None else rounds // len(self.producers))
+
+    def died(self) -> list[str]:
+        """Names and exit codes of workers that ended with an error."""
+        return [f"{w.name} (exit {w.process.returncode})" for w in self.all
+                if w.ended() and w.process.returncode != 0]  # fmt: skip
+
+    def end(self, workers: Sequence[Worker], timeout_s: float) -> None:
+        """Ask workers to finish, and kill those that do not within `timeout_s`."""
+        for worker in workers:
+            if not worker.ended():
+                worker.process.terminate()
+        for worker in workers:
+            try:
+                worker.process.wait(timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                worker.kill()
+
+    def as_record(self) -> list[dict[str, Any]]:
+        """The workers as run.json holds them."""
+        return [worker.as_record() for worker in self.all]
+
+
+def spawn(
+    cluster: Cluster, *, module: str, role: str, spec: Mapping[str, Any], folder: Path
+) -> Worker:
+    """Start one worker; its SPEC and its stderr lie in `folder`."""
+    name = spec["process"]
+    spec_file = folder / f"{name}.json"
+    spec_file.write_text(json.dumps(spec, indent=1) + "\n")
+    log = folder / f"{name}.log"
+    progress = Progress.create(Path(spec["history"]), name)
+    argv = [sys.executable, "-m", f"workloads.{module}", str(spec_file)]
+    process = cluster.spawn(argv, log=log)
+    return Worker(
+        name=name, role=role, process=process, progress=progress, log=log, config=spec["config"]
+    )

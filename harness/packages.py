@@ -1,0 +1,137 @@
+"""What must be installed on the system, and this platform's command for it.
+
+A run needs a Java, iptables, iproute2 and util-linux; the tests need a browser too. Set-up asks
+this module before there is a virtual environment, so it uses the standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from harness.kafka_home import KafkaHomeError, find_java
+
+# Debian keeps these out of an ordinary user's PATH, and iptables is there.
+SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+
+# Program -> the need that it belongs to. Any program of a need's group will do for BROWSERS.
+PROGRAMS = {
+    "iptables": "iptables",
+    "ip": "iproute2",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+}
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER_DRIVERS = ("chromedriver", "chromium-driver", "chromium.chromedriver")
+
+# Package manager -> how to install, and need -> packages, of which the first known one is taken.
+_INSTALL = {
+    "apt-get": "apt-get install -y --no-install-recommends",
+    "dnf": "dnf install -y",
+    "zypper": "zypper --non-interactive install",
+    "pacman": "pacman -S --needed --noconfirm",
+    "apk": "apk add",
+}
+_PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
+    "apt-get": {
+        "java": ("openjdk-17-jre-headless", "openjdk-21-jre-headless"),
+        "browser": ("chromium", "chromium-browser"),
+        "browser-driver": ("chromium-driver", "chromium-chromedriver"),
+        "venv": ("python3-venv",),
+    },
+    "dnf": {
+        "java": ("java-21-openjdk-headless",),
+        "iptables": ("iptables-nft",),
+        "iproute2": ("iproute",),
+        "browser": ("chromium",),
+        "browser-driver": ("chromedriver",),
+        "venv": ("python3-pip",),
+    },
+    "zypper": {
+        "java": ("java-17-openjdk-headless",),
+        "browser": ("chromium",),
+        "browser-driver": ("chromedriver",),
+        "venv": ("python3-pip",),
+    },
+    "pacman": {
+        "java": ("jre17-openjdk-headless",),
+        "browser": ("chromium",),
+        "browser-driver": ("chromium",),
+        "venv": ("python",),
+    },
+    "apk": {
+        "java": ("openjdk17-jre-headless",),
+        "util-linux": ("util-linux-misc", "setpriv"),
+        "browser": ("chromium",),
+        "browser-driver": ("chromium-chromedriver",),
+        "venv": ("py3-pip",),
+    },
+}
+
+
+def search_path() -> str:
+    """The PATH to look programs up in, and to run them with: an administrator's folders too."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join([*folders, *(f for f in SYSTEM_FOLDERS if f not in folders)])
+
+
+def program(name: str) -> Path | None:
+    """Where a program is, None if it is not installed."""
+    found = shutil.which(name, path=search_path())
+    return Path(found) if found else None
+
+
+def missing(*, tests: bool = False) -> list[str]:
+    """The needs that this system does not meet yet, each once."""
+    needs = [need for name, need in PROGRAMS.items() if program(name) is None]
+    try:
+        find_java()
+    except KafkaHomeError:
+        needs.insert(0, "java")
+    if tests and not any(map(program, BROWSERS)):
+        needs.append("browser")
+    if tests and not any(map(program, BROWSER_DRIVERS)):
+        needs.append("browser-driver")
+    return list(dict.fromkeys(needs))
+
+
+def package_manager() -> str | None:
+    """The package manager of this system, None if it is one that we do not know."""
+    return next((name for name in _INSTALL if program(name)), None)
+
+
+def install_command(needs: Iterable[str], manager: str | None = None) -> str:
+    """The command, for root, that installs the packages behind `needs` on this platform."""
+    if sys.platform != "linux":
+        return "not supported: the local backend uses Linux namespaces; use a Linux machine"
+    manager = manager or package_manager()
+    if manager is None:
+        return "install " + ", ".join(needs) + " with this system's package manager"
+    return f"{_INSTALL[manager]} {' '.join(packages(manager, needs))}"
+
+
+def packages(manager: str, needs: Iterable[str]) -> list[str]:
+    """The names that `manager` knows the needs by; a need that is not listed is a name itself."""
+    names: list[str] = []
+    for need in needs:
+        choices = _PACKAGES[manager].get(need, (need,))
+        if manager == "apk" and need == "util-linux":  # split in two there
+            names += choices
+        else:
+            names.append(next((name for name in choices if _known(manager, name)), choices[0]))
+    return list(dict.fromkeys(names))
+
+
+def _known(manager: str, name: str) -> bool:
+    """Whether apt can install the package now; other managers are not asked."""
+    if manager != "apt-get" or program("apt-cache") is None:
+        return True
+    asked = subprocess.run(
+        ["apt-cache", "policy", name], capture_output=True, text=True, check=False
+    )
+    return "Candidate:" in asked.stdout and "Candidate: (none)" not in asked.stdout

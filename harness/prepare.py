@@ -1,0 +1,116 @@
+"""From what the user asked for to the first run.json: decided before anything starts.
+
+Pure but for reading files: the same scenario, settings and seed give the same plan and the same
+configurations. `show` prints the result, `run` stores it and carries it out.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness import client_config, clients, scenario
+from harness.nemesis import plan
+from harness.nemesis.faults import VERBS
+
+SET_UP_S = 120.0
+FINAL_READ_S = 120.0
+FAULT_S = 60.0  # to bite, to heal and to recover: what a fault may cost beyond its own length
+ROUND_S = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One run as the user asked for it."""
+
+    scenario: str
+    seed: int
+    backend: str = "local"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    producer_config: Path | None = None
+    consumer_config: Path | None = None
+    server_properties: Path | None = None
+    kafka_home: Path | None = None
+    time_limit_s: float | None = None
+    keep: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Everything that is known before a run begins; `record` is what run.json starts with."""
+
+    scenario: scenario.Scenario
+    steps: tuple[plan.Step, ...]
+    record: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def prepare(request: Request) -> Prepared:
+    """Resolve a request. Raises ScenarioError or ClientConfigError."""
+    producer_file = client_config.producer_file(request.producer_config)
+    consumer_file = client_config.consumer_file(request.consumer_config)
+    server_file = client_config.server_file(request.server_properties)
+    settings = {f"cluster.server.{key}": value for key, value in server_file.items()}
+    chosen = scenario.load(request.scenario, {**settings, **request.settings})
+    producer = clients.producer_config(chosen.workload.producer, producer_file.config)
+    consumer = clients.consumer_config(chosen.workload.consumer, consumer_file.config)
+    resolved = scenario.with_clients(chosen, producer, consumer)
+    steps = plan.make(resolved.faults, request.seed)
+    record = {
+        "schema": 1,
+        "scenario": resolved.model_dump(mode="json"),
+        "seed": request.seed,
+        "backend": request.backend,
+        "state": "running",
+        "command": command_line(request),
+        "plan": [step.as_record() for step in steps],
+        "differences": client_config.differences(producer, consumer),
+        "time_limit_s": request.time_limit_s or time_limit_s(resolved, steps),
+        "kafka_home": str(request.kafka_home) if request.kafka_home else None,
+        "keep": request.keep,
+        "failure": None,
+    }
+    notes = (*producer_file.notes, *consumer_file.notes)
+    return Prepared(scenario=resolved, steps=steps, record=record, notes=notes)
+
+
+def time_limit_s(chosen: scenario.Scenario, steps: Sequence[plan.Step]) -> float:
+    """How long a run may take in all: generous, but never for ever."""
+    work = chosen.workload
+    load = work.rounds * ROUND_S if work.kind == "write-read" else work.duration_s
+    faults = sum(step.for_s + FAULT_S for step in steps)
+    send = float(chosen.workload.producer.get("message.timeout.ms", 0)) / 1000
+    return SET_UP_S + load + faults + send + FINAL_READ_S
+
+
+def needs(steps: Sequence[plan.Step]) -> set[type]:
+    """The capabilities that the plan's verbs ask of a backend."""
+    return {capability for step in steps for capability in VERBS[step.verb].needs}
+
+
+def command_line(request: Request) -> str:
+    """The command that runs this again, exactly."""
+    words = ["kafka-harness", "run", request.scenario, "--seed", str(request.seed)]
+    if request.backend != "local":
+        words += ["--backend", request.backend]
+    for key, value in request.settings.items():
+        words += ["--set", f"{key}={_toml(value)}"]
+    files = {
+        "--producer-config": request.producer_config,
+        "--consumer-config": request.consumer_config,
+        "--server-properties": request.server_properties,
+        "--kafka-home": request.kafka_home,
+    }
+    for option, file in files.items():
+        if file is not None:
+            words += [option, str(file)]
+    if request.time_limit_s is not None:
+        words += ["--time-limit", f"{request.time_limit_s:g}"]
+    return shlex.join(words)
+
+
+def _toml(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,386 @@
+"""The scenario: one experiment as a TOML file, checked before anything starts.
+
+    title = "acks=1, the leader killed every 1,000 rounds"
+    extends = "study-1"            # optional: start from that scenario, change what is named here
+    [cluster]                      # zookeepers, brokers, [cluster.server], [cluster.zoo]
+    [topic]                        # partitions, replication_factor, leader, [topic.config]
+    [workload]                     # kind, rounds | rate and duration_s, …, [workload.producer|consumer]
+    [[faults]]                     # verb, target, at_s | after_acks | after_rounds, every_…, times, for_s, until
+    [check]                        # unavailability_threshold_ms
+    [expect]                       # lost = ">= 1": what this scenario demands beyond the promises
+
+Everything unknown is refused with the nearest right name; Kafka's own keys pass through, except
+those that the harness itself owns. `ScenarioError` names file, key and remedy in one sentence.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from harness.cluster.config import OWNED_BY_HARNESS
+from harness.nemesis.faults import VERBS
+from harness.nemesis.plan import Unit
+from harness.nemesis.targets import TARGETS, is_node_name
+
+SHIPPED = Path(__file__).parent / "scenarios"
+Value = str | int | float | bool
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(ge=0)]
+
+
+class ScenarioError(ValueError):
+    """The scenario cannot be run as it stands; the message names file, key and remedy."""
+
+
+class Part(BaseModel):
+    """A section of the scenario: nothing unknown, nothing changed after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ClusterPart(Part):
+    """How many nodes, and their server.properties and zoo.cfg."""
+
+    zookeepers: Annotated[int, Field(ge=1, le=9)] = 3
+    brokers: Annotated[int, Field(ge=1, le=9)] = 3
+    server: dict[str, Value] = {}
+    zoo: dict[str, Value] = {}
+
+
+class TopicPart(Part):
+    """The one topic; `leader` says where the first partition's leader is placed."""
+
+    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,200}$")] = "harness"
+    partitions: Annotated[int, Field(ge=1, le=1000)] = 1
+    replication_factor: Count = 3
+    leader: str = "any"  # any | controller | not-controller | kafkaN
+    config: dict[str, Value] = {}
+
+
+class WorkloadPart(Part):
+    """What the workers do."""
+
+    kind: Literal["write-read", "stream"]
+    rounds: Count = 10_000
+    read_via: Literal["bootstrap", "follower"] = "bootstrap"
+    read_deadline_ms: Count = 1000
+    producers: Count = 1
+    consumers: Annotated[int, Field(ge=0)] = 1
+    rate: Annotated[float, Field(gt=0, le=1_000_000)] = 1000.0
+    duration_s: Annotated[float, Field(gt=0)] = 20.0
+    value_bytes: Annotated[int, Field(ge=20, le=1_000_000)] = 100
+    longest_outage_s: Annotated[float, Field(gt=0)] = 30.0
+    producer: dict[str, Value] = {}
+    consumer: dict[str, Value] = {}
+
+    @property
+    def stream_sends(self) -> float:
+        """How many records `stream` means to send."""
+        return self.rate * self.producers * self.duration_s
+
+
+class FaultPart(Part):
+    """One line of the plan: a verb at a target, at a time or after N acks, once or repeatedly."""
+
+    verb: str
+    target: str
+    at_s: Seconds | None = None
+    after_acks: Count | None = None
+    after_rounds: Count | None = None  # a round is one send
+    every_s: Annotated[float, Field(gt=0)] | None = None
+    every_acks: Count | None = None
+    every_rounds: Count | None = None
+    times: Count = 1
+    for_s: Seconds = 0.0
+    until: Literal["leader-moved"] | None = None
+    options: dict[str, Value] = {}
+
+    @property
+    def first(self) -> tuple[Unit, float]:
+        """When the first of the series is due: unit and amount."""
+        if self.at_s is not None:
+            return "seconds", self.at_s
+        if self.after_acks is not None:
+            return "acks", float(self.after_acks)
+        return "rounds", float(self.after_rounds or 0)
+
+    @property
+    def period(self) -> float:
+        """From one of the series to the next, in the unit of `first`."""
+        return float(self.every_s or self.every_acks or self.every_rounds or 0)
+
+    @property
+    def last(self) -> float:
+        """When the last of the series is due, in the unit of `first`."""
+        return self.first[1] + self.period * (self.times - 1)
+
+
+class CheckPart(Part):
+    """What the checkers need to be told."""
+
+    unavailability_threshold_ms: Count = 500
+
+
+class Scenario(Part):
+    """One experiment, complete and possible."""
+
+    name: str = ""
+    title: str
+    description: str = ""
+    cluster: ClusterPart = ClusterPart()
+    topic: TopicPart = TopicPart()
+    workload: WorkloadPart
+    faults: tuple[FaultPart, ...] = ()
+    check: CheckPart = CheckPart()
+    expect: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _possible(self) -> Scenario:
+        for problem in (*_cluster_problems(self), *_client_problems(self), *_fault_problems(self)):
+            raise ValueError(problem)
+        return self
+
+
+# Reading
+
+
+def shipped() -> dict[str, Path]:
+    """Name -> file of every scenario that comes with the harness."""
+    return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
+
+
+def load(which: str, overrides: Mapping[str, Any] | None = None) -> Scenario:
+    """Read a shipped scenario by name or any file by path, with `overrides` ("a.b": value) laid over.
+
+    Raises ScenarioError.
+    """
+    path = find(which)
+    raw = read_raw(path)
+    for key, value in (overrides or {}).items():
+        _set(raw, key, value)
+    raw.setdefault("name", path.stem)
+    try:
+        return Scenario.model_validate(_lists_to_tuples(raw))
+    except ValidationError as error:
+        raise ScenarioError(f"{path.name}: {explain(error)}") from None
+
+
+def find(which: str) -> Path:
+    """The file of a scenario given by name or path."""
+    if which.endswith(".toml") or "/" in which:
+        path = Path(which)
+        if not path.is_file():
+            raise ScenarioError(f"{which}: no such file; `kafka-harness scenarios` lists names")
+        return path
+    known = shipped()
+    if which not in known:
+        raise ScenarioError(
+            f"unknown scenario {which!r}{nearest(which, known)}; "
+            "`kafka-harness scenarios` lists them, or give the path of a .toml file"
+        )
+    return known[which]
+
+
+def read_raw(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The file's tables with those that it extends below them; not yet checked."""
+    try:
+        raw = tomllib.loads(path.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"{path.name}: not a TOML file: {error}") from None
+    except OSError as error:
+        raise ScenarioError(f"{path.name}: cannot be read: {error.strerror}") from None
+    base = raw.pop("extends", None)
+    if base is None:
+        return raw
+    if path in seen:
+        raise ScenarioError(f"{path.name}: extends itself; remove one `extends`")
+    beside = path.parent / f"{base}.toml"
+    below = read_raw(beside if beside.is_file() else find(str(base)), (*seen, path))
+    return _merge(below, raw)
+
+
+def parse_override(text: str) -> tuple[str, Any]:
+    """`workload.rounds=100` -> ("workload.rounds", 100); the value is TOML, else a plain string."""
+    path, sign, value = text.partition("=")
+    if not sign or not path.strip():
+        raise ScenarioError(f"--set {text!r}: write path=value, as in workload.rounds=1000")
+    try:
+        return path.strip(), tomllib.loads(f"v = {value}")["v"]
+    except tomllib.TOMLDecodeError:
+        return path.strip(), value
+
+
+def nearest(word: str, known: Mapping[str, Any] | Sequence[str]) -> str:
+    """` (did you mean 'x'?)` when something like `word` is known, else nothing."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def explain(error: ValidationError) -> str:
+    """The first problem in one sentence that names the key and what would be right."""
+    first = error.errors()[0]
+    location = [str(part) for part in first["loc"]]
+    key = ".".join(location)
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {key}{nearest(location[-1], _keys_at(location[:-1]))}"
+    if first["type"] == "missing":
+        return f"{key} is missing"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{key}: {message}, got {first['input']!r}" if key else message
+
+
+def _keys_at(location: Sequence[str]) -> list[str]:
+    model: Any = Scenario
+    for part in location:
+        if part.isdigit():
+            continue
+        model = model.model_fields[part].annotation if part in model.model_fields else None
+        model = {"faults": FaultPart}.get(part, model)
+        if model is None or not hasattr(model, "model_fields"):
+            return []
+    return list(model.model_fields)
+
+
+def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        under = merged.get(key)
+        both = isinstance(under, dict) and isinstance(value, dict)
+        merged[key] = _merge(under, value) if both and isinstance(under, dict) else value
+    return merged
+
+
+# Sections whose keys are Kafka's own and hold dots: the rest of the path is one key.
+_OPEN = (
+    "cluster.server", "cluster.zoo", "topic.config", "workload.producer", "workload.consumer",
+)  # fmt: skip
+
+
+def _set(raw: dict[str, Any], path: str, value: Any) -> None:
+    """Put `value` at a dotted path; below an open section the rest is one key, list parts by number."""
+    section = next((s for s in _OPEN if path.startswith(s + ".")), None)
+    parts = [*section.split("."), path[len(section) + 1 :]] if section else path.split(".")
+    place: Any = raw
+    for part in parts[:-1]:
+        if isinstance(place, list):
+            if not part.isdigit() or int(part) >= len(place):
+                raise ScenarioError(f"--set {path}: there is no entry {part}")
+            place = place[int(part)]
+        else:
+            place = place.setdefault(part, {})
+        if not isinstance(place, dict | list):
+            raise ScenarioError(f"--set {path}: {part} has no keys")
+    if isinstance(place, list):
+        raise ScenarioError(f"--set {path}: name a key below entry number")
+    place[parts[-1]] = value
+
+
+def _lists_to_tuples(raw: dict[str, Any]) -> dict[str, Any]:
+    return {**raw, "faults": tuple(raw.get("faults", ()))}
+
+
+# What cannot be
+
+
+def _cluster_problems(scenario: Scenario) -> list[str]:
+    cluster, topic = scenario.cluster, scenario.topic
+    problems = []
+    if topic.replication_factor > cluster.brokers:
+        problems.append(
+            f"topic.replication_factor is {topic.replication_factor} but cluster.brokers is "
+            f"{cluster.brokers}: lower the one or raise the other"
+        )
+    for where, key in (("topic.config", topic.config), ("cluster.server", cluster.server)):
+        minimum = key.get("min.insync.replicas")
+        if minimum is not None and int(minimum) > topic.replication_factor:
+            problems.append(
+                f"{where}.min.insync.replicas is {minimum} but topic.replication_factor is "
+                f"{topic.replication_factor}: no send with acks=all could ever succeed"
+            )
+    for section, settings in (("server", cluster.server), ("zoo", cluster.zoo)):
+        for key in settings:
+            if key in OWNED_BY_HARNESS[section] or key.startswith("server."):
+                problems.append(f"cluster.{section}.{key} is set by the harness: remove it")
+    if topic.leader not in ("any", "controller", "not-controller") and not is_node_name(
+        topic.leader, scenario.cluster.brokers, 0
+    ):
+        problems.append(f"topic.leader: {topic.leader!r} is none of any, controller, "
+                        "not-controller, kafkaN")  # fmt: skip
+    return problems
+
+
+def _client_problems(scenario: Scenario) -> list[str]:
+    producer = scenario.workload.producer
+    acks = str(producer.get("acks", producer.get("request.required.acks", "all")))
+    idempotent = producer.get("enable.idempotence") is True
+    if idempotent and acks not in ("all", "-1"):
+        return [
+            f"workload.producer: enable.idempotence=true needs acks=all, but acks is {acks}: "
+            "change one of them"
+        ]
+    if idempotent and int(producer.get("retries", 1)) == 0:
+        return ["workload.producer: enable.idempotence=true needs retries > 0"]
+    return []
+
+
+def _fault_problems(scenario: Scenario) -> list[str]:
+    problems = []
+    for number, fault in enumerate(scenario.faults):
+        where = f"faults.{number}"
+        if fault.verb not in VERBS:
+            problems.append(f"{where}.verb: {fault.verb!r} is unknown{nearest(fault.verb, VERBS)}")
+            continue
+        problems += [f"{where}.options: {p}" for p in VERBS[fault.verb].problems(fault.options)]
+        cluster = scenario.cluster
+        if fault.target not in TARGETS and not is_node_name(
+            fault.target, cluster.brokers, cluster.zookeepers
+        ):
+            hint = nearest(fault.target, TARGETS)
+            problems.append(f"{where}.target: {fault.target!r} is unknown{hint}")
+        problems += _timing_problems(where, fault)
+        if fault.target == "follower" and scenario.topic.replication_factor == 1:
+            problems.append(f"{where}.target: with one replica there is no follower")
+        problems += _too_late(where, fault, scenario.workload)
+    return problems
+
+
+def _timing_problems(where: str, fault: FaultPart) -> list[str]:
+    first = {"at_s": fault.at_s, "after_acks": fault.after_acks, "after_rounds": fault.after_rounds}
+    every = {"at_s": "every_s", "after_acks": "every_acks", "after_rounds": "every_rounds"}
+    given = [key for key, value in first.items() if value is not None]
+    if len(given) != 1:
+        return [f"{where}: give exactly one of {', '.join(first)}"]
+    if fault.times > 1 and getattr(fault, every[given[0]]) is None:
+        return [f"{where}: times > 1 after {given[0]} needs {every[given[0]]}"]
+    return []
+
+
+def _too_late(where: str, fault: FaultPart, workload: WorkloadPart) -> list[str]:
+    unit = fault.first[0]
+    rounds = workload.rounds if workload.kind == "write-read" else workload.stream_sends
+    if unit != "seconds" and fault.last >= rounds:
+        return [f"{where}: the last one is due after {fault.last:,.0f} {unit}, but the workload "
+                f"sends only {rounds:,.0f}"]  # fmt: skip
+    if unit == "seconds" and workload.kind == "stream" and fault.last >= workload.duration_s:
+        return [f"{where}: the last one is due at {fault.last:g} s, but workload.duration_s is "
+                f"{workload.duration_s:g}"]  # fmt: skip
+    return []
+
+
+def with_clients(
+    chosen: Scenario, producer: Mapping[str, Any], consumer: Mapping[str, Any]
+) -> Scenario:
+    """The scenario with the clients' complete configurations in place; checked again."""
+    work = chosen.workload.model_copy(
+        update={"producer": dict(producer), "consumer": dict(consumer)}
+    )
+    try:
+        return Scenario.model_validate({**dict(chosen), "workload": work})
+    except ValidationError as error:
+        raise ScenarioError(f"{chosen.name}: {explain(error)}") from None

@@ -1,0 +1,121 @@
+"""Where runs are kept: results/<scenario>/<UTC time>-<seed>/, from the first moment on.
+
+    run.json      what was run and how it ended; state running -> complete | incomplete
+    history/      what workers and nemesis recorded (docs/history.md)
+    logs/         each node's and each worker's output
+    analysis/  report.json  report.html  junit.xml      what the check found (docs/report.md)
+
+Every JSON file is replaced atomically. `latest` links beside point to the newest run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+
+class StoreError(Exception):
+    """A results folder is not what it should be; one sentence with path and remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFolder:
+    """The folder of one run."""
+
+    path: Path
+
+    @property
+    def run_id(self) -> str:
+        """<scenario>/<UTC time>-<seed>."""
+        return f"{self.path.parent.name}/{self.path.name}"
+
+    @property
+    def history(self) -> Path:
+        """Where workers and nemesis record."""
+        return self.path / "history"
+
+    @property
+    def logs(self) -> Path:
+        """Where nodes and workers write their output."""
+        return self.path / "logs"
+
+    def read(self) -> dict[str, Any]:
+        """run.json. Raises StoreError when this is no run of ours."""
+        file = self.path / "run.json"
+        try:
+            record = json.loads(file.read_text())
+        except FileNotFoundError:
+            raise StoreError(f"{self.path}: not a run: it has no run.json") from None
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{file}: cannot be read: {error}") from None
+        if not isinstance(record, dict) or record.get("schema") != 1:
+            raise StoreError(f"{file}: not a run of this version (schema 1 expected)")
+        return record
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Replace run.json."""
+        write_atomically(self.path / "run.json", json.dumps(record, indent=1) + "\n")
+
+    def update(self, **changes: Any) -> dict[str, Any]:
+        """Change top-level keys of run.json."""
+        record = {**self.read(), **changes}
+        self.write(record)
+        return record
+
+
+def create(results: Path, scenario: str, seed: int) -> RunFolder:
+    """A new, empty run folder; `latest` points to it. Raises StoreError."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    try:
+        path = _fresh(results / scenario, f"{stamp}-{seed}")
+        for part in ("history", "logs"):
+            (path / part).mkdir()
+        _link(results / scenario / "latest", path.name)
+        _link(results / "latest", f"{scenario}/{path.name}")
+    except OSError as error:
+        where = error.filename or results
+        raise StoreError(
+            f"{where}: cannot create the run's folder ({error.strerror}); "
+            "choose another place with --results"
+        ) from None
+    return RunFolder(path=path)
+
+
+def find(which: str, results: Path) -> RunFolder:
+    """A run by its folder, by its id below `results`, or by a scenario's name (its latest run)."""
+    for path in (Path(which), results / which, results / which / "latest"):
+        if (path / "run.json").is_file():
+            return RunFolder(path=path.resolve())
+    raise StoreError(f"{which}: no run there: give the folder that holds a run.json, or a run's id")
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace a file's text in one step: a reader sees the old or the new one, never a part."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(text)
+    partial.replace(path)
+
+
+def _fresh(parent: Path, name: str) -> Path:
+    parent.mkdir(parents=True, exist_ok=True)
+    path, number = parent / name, 1
+    while True:
+        try:
+            path.mkdir()
+        except FileExistsError:
+            number += 1
+            path = parent / f"{name}-{number}"
+        else:
+            return path.resolve()
+
+
+def _link(link: Path, target: str) -> None:
+    partial = link.with_name(f".{link.name}.{os.getpid()}")
+    partial.unlink(missing_ok=True)
+    partial.symlink_to(target)
+    partial.replace(link)

@@ -1,0 +1,72 @@
+"""`kafka-harness up`, inside the namespaces: a cluster to look at, and a shell that can reach it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from types import FrameType
+
+from harness.cluster import Cluster, ClusterError, brokers, zookeepers
+from harness.cluster.build import build
+from harness.cluster.local import private_tmpfs
+from harness.kafka_home import KafkaHomeError
+from harness.screen import Screen
+from harness.store import RunFolder
+
+
+class Ended(BaseException):
+    """TERM or INT came."""
+
+
+def main() -> None:
+    """`python -m harness.up RECORD`: start, print addresses, give a shell, close."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        raise Ended(number)
+
+    screen = Screen()
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+    folder = RunFolder(path=private_tmpfs() / "up")
+    folder.logs.mkdir(parents=True)
+    try:
+        cluster = build(folder, json.loads(sys.argv[1]))
+        try:
+            cluster.start()
+            _print_addresses(cluster, folder, screen)
+            _shell(cluster)
+        finally:
+            cluster.close()
+    except Ended as ended:
+        sys.exit(128 + int(ended.args[0]))
+    except (ClusterError, KafkaHomeError) as error:
+        screen.error(str(error))
+        sys.exit(255)
+
+
+def _print_addresses(cluster: Cluster, folder: RunFolder, screen: Screen) -> None:
+    for node in cluster.nodes:
+        screen.say(f"{node.name:8} {node.endpoint}")
+    screen.say(f"KAFKA={','.join(n.endpoint for n in brokers(cluster.nodes))}")
+    screen.say(f"ZOOKEEPER={','.join(n.endpoint for n in zookeepers(cluster.nodes))}")
+    screen.say(f"node logs in {folder.logs} (inside); leave the shell to end the cluster")
+
+
+def _shell(cluster: Cluster) -> None:
+    if not sys.stdin.isatty():
+        signal.pause()
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the shell
+    environment = {
+        **os.environ,
+        "KAFKA": ",".join(n.endpoint for n in brokers(cluster.nodes)),
+        "ZOOKEEPER": ",".join(n.endpoint for n in zookeepers(cluster.nodes)),
+    }
+    subprocess.run([os.environ.get("SHELL", "/bin/sh")], env=environment, check=False)
+
+
+if __name__ == "__main__":
+    main()

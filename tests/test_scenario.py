@@ -1,0 +1,183 @@
+"""Scenarios: what is shipped can be run, twins differ in what they name, and errors name the remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import scenario
+from harness.scenario import ScenarioError
+
+MINIMAL = 'title = "t"\n[workload]\nkind = "stream"\n'
+
+
+def write(folder: Path, text: str, name: str = "mine.toml") -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def differences(one: Any, other: Any, path: str = "") -> set[str]:
+    """Dotted paths at which two resolved scenarios differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = one.keys() | other.keys()
+        return {d for key in keys for d in differences(one.get(key), other.get(key), f"{path}/{key}")}
+    return set() if one == other else {path}
+
+
+@pytest.mark.parametrize("name", sorted(scenario.shipped()))
+def test_every_shipped_scenario_is_possible_and_has_a_title(name):
+    loaded = scenario.load(name)
+
+    assert loaded.name == name
+    assert loaded.title
+
+
+@pytest.mark.parametrize(
+    ("twin", "named"),
+    [
+        ("study-3", {"/workload/producer/retries"}),
+        ("study-4", {"/workload/producer/enable.idempotence"}),
+        ("study-3-stream", {"/workload/producer/retries"}),
+        ("study-4-stream", {"/workload/producer/enable.idempotence"}),
+    ],
+)
+def test_twins_of_the_demanding_study_differ_only_in_the_client_setting_they_name(twin, named):
+    base = "study-2-demanding-stream" if twin.endswith("stream") else "study-2-demanding"
+    one, other = scenario.load(base).model_dump(), scenario.load(twin).model_dump()
+
+    found = differences(one, other)
+
+    assert named == found - {"/name", "/title", "/expect/duplicate"}
+
+
+def test_study_1_and_study_2_differ_only_in_acks():
+    one, other = scenario.load("study-1").model_dump(), scenario.load("study-2").model_dump()
+
+    found = differences(one, other)
+
+    assert found - {"/name", "/title", "/expect/lost"} == {"/workload/producer/acks"}
+
+
+def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
+    one, other = scenario.load("graceful").model_dump(), scenario.load("hard").model_dump()
+
+    assert differences(one["faults"][0], other["faults"][0]) == {"/verb", "/until"}
+    assert differences(one, other) - {"/name", "/title"} == {"/faults"}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("title = ", "not a TOML file"),
+        ('title = "t"', "workload is missing"),
+        (MINIMAL + "rond = 3", "unknown key workload.rond (did you mean 'rounds'?)"),
+        (MINIMAL + "[clustr]\nbrokers = 3", "unknown key clustr (did you mean 'cluster'?)"),
+        (MINIMAL + "rate = 0", "workload.rate: Input should be greater than 0, got 0"),
+        (MINIMAL + 'rate = "fast"', "workload.rate: Input should be a valid number"),
+        (MINIMAL + "[topic]\nreplication_factor = 4", "topic.replication_factor is 4"),
+        (
+            MINIMAL + '[topic.config]\n"min.insync.replicas" = 4',
+            "no send with acks=all could ever succeed",
+        ),
+        (
+            MINIMAL + '[workload.producer]\nacks = 1\n"enable.idempotence" = true',
+            "enable.idempotence=true needs acks=all, but acks is 1",
+        ),
+        (
+            MINIMAL + '[workload.producer]\nretries = 0\n"enable.idempotence" = true',
+            "needs retries > 0",
+        ),
+        (MINIMAL + '[cluster.server]\n"log.dirs" = "x"', "is set by the harness: remove it"),
+        (
+            MINIMAL + '[[faults]]\nverb = "kil"\ntarget = "leader"\nat_s = 1',
+            "faults.0.verb: 'kil' is unknown (did you mean 'kill'?)",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "kafka4"\nat_s = 1',
+            "faults.0.target: 'kafka4' is unknown",
+        ),
+        (MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "leader"', "give exactly one of at_s"),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "leader"\nat_s = 99',
+            "the last one is due at 99 s, but workload.duration_s is 20",
+        ),
+        (
+            MINIMAL + '[topic]\nreplication_factor = 1\n'
+            '[[faults]]\nverb = "kill"\ntarget = "follower"\nat_s = 1',
+            "with one replica there is no follower",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "cut-answers"\ntarget = "leader"\nat_s = 1\n'
+            'options = { how = "nicely" }',
+            "how is 'nicely', must be one of drop, reset",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "leader"\nat_s = 1\ntimes = 2',
+            "needs every_s",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_run_is_refused_in_one_sentence_that_names_file_and_key(
+    tmp_path, text, told
+):
+    with pytest.raises(ScenarioError) as refused:
+        scenario.load(write(tmp_path, text))
+
+    assert told in str(refused.value)
+    assert str(refused.value).startswith("mine.toml: ")
+    assert "\n" not in str(refused.value)
+
+
+def test_an_unknown_name_gets_the_nearest_one():
+    with pytest.raises(ScenarioError, match=r"did you mean 'study-1'"):
+        scenario.load("study1")
+
+
+def test_a_scenario_may_extend_another_and_change_what_it_names(tmp_path):
+    path = write(tmp_path, 'title = "short"\nextends = "study-1"\n[workload]\nrounds = 9600\n')
+
+    loaded = scenario.load(path)
+
+    assert (loaded.title, loaded.workload.rounds) == ("short", 9600)
+    assert loaded.workload.producer["acks"] == "1"
+
+
+def test_a_scenario_that_extends_itself_is_refused(tmp_path):
+    path = write(tmp_path, 'extends = "mine"\n' + MINIMAL)
+
+    with pytest.raises(ScenarioError, match="extends itself"):
+        scenario.load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("workload.rounds=100", ("workload.rounds", 100)),
+        ("topic.leader=controller", ("topic.leader", "controller")),
+        ('workload.producer.acks="1"', ("workload.producer.acks", "1")),
+        ("a.b=true", ("a.b", True)),
+    ],
+)
+def test_settings_are_toml_values_or_plain_words(text, expected):
+    assert expected == scenario.parse_override(text)
+
+
+def test_settings_reach_dotted_keys_of_kafka_and_entries_of_lists():
+    loaded = scenario.load(
+        "study-1",
+        {"cluster.server.log.flush.interval.messages": 1, "faults.0.times": 2,
+         "workload.producer.linger.ms": 5},
+    )  # fmt: skip
+
+    assert loaded.cluster.server["log.flush.interval.messages"] == 1
+    assert loaded.faults[0].times == 2
+    assert loaded.workload.producer["linger.ms"] == 5
+
+
+@pytest.mark.parametrize("text", ["workload.rounds", "=3", "faults.7.verb=kill"])
+def test_settings_that_lead_nowhere_are_refused(text):
+    with pytest.raises(ScenarioError):
+        scenario.load("study-1", dict([scenario.parse_override(text)]))
