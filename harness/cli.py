@@ -1,7 +1,7 @@
 """kafka-harness: with this configuration, when this breaks, what does Kafka lose, what comes twice,
 and for how long is it down?
 
-Real ZooKeepers and brokers, real faults, every send and read recorded, the history checked by Spark.
+Real ZooKeepers and brokers, real faults, every send and read recorded, checked by Spark.
 
 Exit codes: 0 valid, 1 invalid, 2 unknown, 254 bad arguments or scenario, 255 the harness or the
 cluster could not do its job, 130 or 143 interrupted. Over several runs 1 beats 255 beats 2 beats 0.
@@ -38,7 +38,7 @@ app = typer.Typer(
 console = Console(highlight=False, soft_wrap=True)
 
 Scenarios = Annotated[list[str], typer.Argument(help="Names (`scenarios` lists them) or files.")]
-Runs = Annotated[list[str], typer.Argument(help="Run folders, run ids, or scenario names (newest).")]
+Runs = Annotated[list[str], typer.Argument(help="Run folders, run ids, or scenarios (newest).")]
 OneRun = Annotated[str, typer.Argument(help="A run's folder, its id, or a scenario (its newest).")]
 Backend = Annotated[str, typer.Option(help="Where the cluster lives.")]
 Seed = Annotated[int | None, typer.Option(help="All randomness of the run; drawn when not given.")]
@@ -65,7 +65,7 @@ Master = Annotated[
 
 
 @app.command()
-def run(  # noqa: PLR0913  a command line has many options
+def run(
     scenarios: Scenarios,
     backend: Backend = "local",
     seed: Seed = None,
@@ -146,7 +146,7 @@ def scenarios() -> None:
 
 
 @app.command()
-def show(  # noqa: PLR0913
+def show(
     scenario_name: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name or a file.")],
     seed: Seed = 0,
     sets: Sets = None,

@@ -138,35 +138,51 @@ def namespaces() -> Finding:
     try:
         made = _inside("test $$ = 1 && test -d /proc/1 && test $(id -u) = 0")
     except OSError as error:
-        made = subprocess.CompletedProcess([], 127, stdout=f"{error.filename} is not installed")
+        return Finding(name="private namespaces", status="missing",
+                       detail=f"{error.filename} is not installed",
+                       remedy=packages.install_command(["util-linux"]))  # fmt: skip
     if made.returncode == 0:
         return Finding(name="private namespaces", status="ok", detail="user, network, mount, pid")
     complaint = (made.stdout.strip() or f"exit {made.returncode}").splitlines()[-1]
-    detail, remedy = why_no_namespaces(
-        complaint, _settings(), uid=os.getuid(), boxed=_in_container()
-    )
+    box: Box | None = "container" if _in_container() else "chroot" if _in_chroot() else None
+    detail, remedy = why_no_namespaces(complaint, _settings(), uid=os.getuid(), box=box)
     return Finding(name="private namespaces", status="missing", detail=detail, remedy=remedy)
 
 
+Box = Literal["container", "chroot"]
+
+
 def why_no_namespaces(
-    complaint: str, settings: Mapping[str, str], *, uid: int, boxed: bool
+    complaint: str,
+    settings: Mapping[str, str],
+    *,
+    uid: int,
+    box: Box | None,
 ) -> tuple[str, str]:
-    """(reason, the one command that allows them), from unshare's complaint and kernel settings."""
+    """(reason, the one command that allows them), from unshare's complaint and kernel settings.
+
+    Sources: user_namespaces(7) on max_user_namespaces and chroot(2); Debian's and Ubuntu's own
+    settings kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns.
+    """
     if settings.get("user.max_user_namespaces") == "0":
-        return (f"{complaint}: this system allows no user namespaces",
-                "sudo sysctl -w user.max_user_namespaces=15000")  # fmt: skip
-    if uid != 0 and settings.get("kernel.unprivileged_userns_clone") == "0":
-        return (f"{complaint}: this kernel keeps user namespaces for root",
-                "sudo sysctl -w kernel.unprivileged_userns_clone=1")  # fmt: skip
-    if uid != 0 and settings.get("kernel.apparmor_restrict_unprivileged_userns") == "1":
-        return (f"{complaint}: AppArmor restricts unprivileged user namespaces, as on Ubuntu 24.04",
-                "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0")  # fmt: skip
-    if boxed:
-        return (f"{complaint}: this container may not make namespaces",
-                "start the container with `docker run --privileged`")  # fmt: skip
-    if "not installed" in complaint:
-        return complaint, packages.install_command(["util-linux"])
-    return complaint, f"find out why this fails: {' '.join(UNSHARE)} true"
+        reason = "this system allows no user namespaces"
+        remedy = "sudo sysctl -w user.max_user_namespaces=15000"
+    elif uid != 0 and settings.get("kernel.unprivileged_userns_clone") == "0":
+        reason = "this kernel keeps user namespaces for root"
+        remedy = "sudo sysctl -w kernel.unprivileged_userns_clone=1"
+    elif uid != 0 and settings.get("kernel.apparmor_restrict_unprivileged_userns") == "1":
+        reason = "AppArmor restricts unprivileged user namespaces here, as Ubuntu 24.04 does"
+        remedy = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+    elif box == "container":
+        reason = "this container may not make namespaces"
+        remedy = "start the container with `docker run --privileged`"
+    elif box == "chroot":
+        reason = "the kernel allows no user namespaces in a chroot"
+        remedy = "run outside of the chroot, or enter it by pivot_root"
+    else:
+        reason = "neither kernel settings nor a container explain it"
+        remedy = f"find out why this fails: {' '.join(UNSHARE)} true"
+    return f"{complaint}: {reason}", remedy
 
 
 # What a probe does inside private namespaces, where it is root and alone.
@@ -253,6 +269,13 @@ def _settings() -> dict[str, str]:
 def _in_container() -> bool:
     marks = ("/.dockerenv", "/run/.containerenv")
     return "container" in os.environ or any(Path(mark).exists() for mark in marks)
+
+
+def _in_chroot() -> bool:
+    try:
+        return not Path("/").samefile("/proc/1/root")
+    except OSError:  # only root may look
+        return False
 
 
 # --- Kafka

@@ -108,9 +108,8 @@ class Experiment:
 
     def _leader_wanted(self) -> Node:
         """The broker that the scenario's `topic.leader` means; waits for a controller."""
-        name = wait_until(
-            self.view.controller, timeout_s=60, what="a controller", ignoring=BLIND
-        )
+        name = str(wait_until(self.view.controller, timeout_s=60, what="a controller",
+                              ignoring=BLIND))  # fmt: skip
         kafkas = {node.name: node for node in brokers(self.cluster.nodes)}
         wanted = self.scenario.topic.leader
         others = [node for node in kafkas.values() if node.name != name]
@@ -314,4 +313,3 @@ class Experiment:
                 raise
             limit = self.record["time_limit_s"]
             raise WaitTimeout(f"the time limit of {limit:g} s passed: {error}") from None
-

@@ -4,8 +4,8 @@
     extends = "study-1"            # optional: start from that scenario, change what is named here
     [cluster]                      # zookeepers, brokers, [cluster.server], [cluster.zoo]
     [topic]                        # partitions, replication_factor, leader, [topic.config]
-    [workload]                     # kind, rounds | rate and duration_s, …, [workload.producer|consumer]
-    [[faults]]                     # verb, target, at_s | after_acks | after_rounds, every_…, times, for_s, until
+    [workload]                     # kind, rounds | rate, duration_s; [workload.producer|consumer]
+    [[faults]]                     # verb, target, at_s | after_acks | after_rounds, times, for_s…
     [check]                        # unavailability_threshold_ms
     [expect]                       # lost = ">= 1": what this scenario demands beyond the promises
 
@@ -156,7 +156,7 @@ def shipped() -> dict[str, Path]:
 
 
 def load(which: str, overrides: Mapping[str, Any] | None = None) -> Scenario:
-    """Read a shipped scenario by name or any file by path, with `overrides` ("a.b": value) laid over.
+    """A shipped scenario by name or any file by path, with `overrides` ("a.b": value) laid over.
 
     Raises ScenarioError.
     """
@@ -263,7 +263,7 @@ _OPEN = (
 
 
 def _set(raw: dict[str, Any], path: str, value: Any) -> None:
-    """Put `value` at a dotted path; below an open section the rest is one key, list parts by number."""
+    """Put `value` at a dotted path; below an open section the rest of it is one key."""
     section = next((s for s in _OPEN if path.startswith(s + ".")), None)
     parts = [*section.split("."), path[len(section) + 1 :]] if section else path.split(".")
     place: Any = raw
@@ -296,8 +296,8 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
             f"topic.replication_factor is {topic.replication_factor} but cluster.brokers is "
             f"{cluster.brokers}: lower the one or raise the other"
         )
-    for where, key in (("topic.config", topic.config), ("cluster.server", cluster.server)):
-        minimum = key.get("min.insync.replicas")
+    for where, keys in (("topic.config", topic.config), ("cluster.server", cluster.server)):
+        minimum = keys.get("min.insync.replicas")
         if minimum is not None and int(minimum) > topic.replication_factor:
             problems.append(
                 f"{where}.min.insync.replicas is {minimum} but topic.replication_factor is "

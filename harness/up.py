@@ -1,4 +1,4 @@
-"""`kafka-harness up`, inside the namespaces: a cluster to look at, and a shell that can reach it."""
+"""`kafka-harness up`, inside the namespaces: a cluster and a shell that can reach it."""
 
 from __future__ import annotations
 

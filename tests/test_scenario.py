@@ -1,4 +1,4 @@
-"""Scenarios: what is shipped can be run, twins differ in what they name, and errors name the remedy."""
+"""Scenarios: the shipped ones are possible, twins differ as named, errors name the remedy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def differences(one: Any, other: Any, path: str = "") -> set[str]:
     """Dotted paths at which two resolved scenarios differ."""
     if isinstance(one, dict) and isinstance(other, dict):
         keys = one.keys() | other.keys()
-        return {d for key in keys for d in differences(one.get(key), other.get(key), f"{path}/{key}")}
+        return {
+            d for key in keys for d in differences(one.get(key), other.get(key), f"{path}/{key}")
+        }
     return set() if one == other else {path}
 
 

@@ -10,7 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    NewTopic,
+    OffsetSpec,
+)
 
 from harness.cluster import ClusterError, Node, brokers
 from harness.waiting import WaitTimeout, wait_until
@@ -60,7 +64,7 @@ class Admin:
 
     def log_ends(self, topic: str, partitions: int) -> tuple[int, ...] | None:
         """The high watermark of every partition; None while a broker cannot tell."""
-        wanted = {TopicPartition(topic, p): OffsetSpec.latest() for p in range(partitions)}
+        wanted = {TopicPartition(topic, p): OffsetSpec.latest() for p in range(partitions)}  # type: ignore[no-untyped-call]
         futures = self._client.list_offsets(
             wanted,
             isolation_level=IsolationLevel.READ_UNCOMMITTED,

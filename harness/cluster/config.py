@@ -17,7 +17,7 @@ OWNED_BY_HARNESS = {
     "zoo": ("dataDir", "dataLogDir", "clientPort"),
 }
 
-ZOO_DEFAULTS: dict[str, str | int | float | bool] = {
+ZOO_DEFAULTS: Settings = {
     "tickTime": 2000,
     "initLimit": 10,
     "syncLimit": 5,
@@ -26,7 +26,7 @@ ZOO_DEFAULTS: dict[str, str | int | float | bool] = {
     "4lw.commands.whitelist": "*",
 }
 
-SERVER_DEFAULTS: dict[str, str | int | float | bool] = {
+SERVER_DEFAULTS: Settings = {
     # Leadership moves only when a fault or the scenario moves it.
     "auto.leader.rebalance.enable": False,
     "auto.create.topics.enable": False,
@@ -50,7 +50,7 @@ SERVER_DEFAULTS: dict[str, str | int | float | bool] = {
 def zoo_cfg(node: Node, nodes: Sequence[Node], data: str, settings: Settings) -> dict[str, str]:
     """The zoo.cfg of one member; `data` is its directory."""
     servers = {f"server.{n.id}": f"{n.address}:2888:3888" for n in zookeepers(nodes)}
-    own = {"dataDir": data, "clientPort": node.port, **servers}
+    own: Settings = {"dataDir": data, "clientPort": node.port, **servers}
     return _text({**ZOO_DEFAULTS, **settings, **own})
 
 
@@ -59,12 +59,12 @@ def server_properties(
 ) -> dict[str, str]:
     """The server.properties of one broker; `data` is its log directory."""
     replicas = min(3, len(brokers(nodes)))
-    sized = {
+    sized: Settings = {
         "offsets.topic.replication.factor": replicas,
         "transaction.state.log.replication.factor": replicas,
         "broker.rack": node.name,
     }
-    own = {
+    own: Settings = {
         "broker.id": node.id,
         "listeners": f"PLAINTEXT://{node.endpoint}",
         "log.dirs": data,

@@ -4,9 +4,9 @@
 
 The inner harness has user, network, mount and pid namespaces of its own, so it needs no root, and
 the kernel takes every node, link, mount and rule away with it, even after SIGKILL: `setpriv` asks
-for unshare's death when the command dies, `--kill-child` for the inner harness's when unshare dies,
-and a pid namespace dies with its pid 1. unshare itself ignores TERM and INT, so the command forwards
-them to the inner harness.
+for unshare's death when the command dies, `--kill-child` for the inner harness's when unshare
+dies, and a pid namespace dies with its pid 1. unshare itself ignores TERM and INT, so the command
+forwards them to the inner harness.
 
 Source: unshare(1), setpriv(1), pid_namespaces(7).
 """

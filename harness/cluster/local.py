@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from harness.cluster import Cluster, ClusterError, Node, NodeState, brokers, zookeepers
 from harness.cluster import config as node_config
@@ -187,7 +187,7 @@ class LocalCluster(Cluster):
         (self.scratch / "log4j.properties").write_text(node_config.LOG4J)
 
     def _command(self, node: Node) -> list[str]:
-        role = "kafka" if node.role == "broker" else "zookeeper"
+        role: Literal["kafka", "zookeeper"] = "kafka" if node.role == "broker" else "zookeeper"
         return [
             "ip", "netns", "exec", node.name, str(self.java.path),
             *java_options(role, self.home, self.java),

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Protocol
 
@@ -101,7 +102,7 @@ class Conductor:
     def _walk(self, steps: Sequence[Step]) -> None:
         try:
             for number, step in enumerate(steps):
-                self._await(lambda s=step: self._due(s), None, f"step {step.step} to be due")
+                self._await(partial(self._due, step), None, f"step {step.step} to be due")
                 self._carry_out(step)
                 self._hold(step.series, _limit(steps, number + 2))
         except Interrupted:
@@ -161,7 +162,7 @@ class Conductor:
             verb.inject(injection)
         try:
             evidence = [
-                self._await(lambda i=i: verb.bit(i), BITE_LIMIT_S, f"{verb.name} to bite")
+                self._await(partial(verb.bit, i), BITE_LIMIT_S, f"{verb.name} to bite")
                 for i in injections
             ]
         except WaitTimeout as error:
@@ -202,7 +203,7 @@ class Conductor:
                 verb.heal(injection)
             self.in_force.pop(step.step, None)
             evidence = [
-                self._await(lambda i=i: verb.healed(i), HEAL_LIMIT_S, f"{i.node.name} to be back")
+                self._await(partial(verb.healed, i), HEAL_LIMIT_S, f"{i.node.name} to be back")
                 for i in injections
             ]
             evidence.append(self._await(self._recovered, HEAL_LIMIT_S, "every ISR to be full"))

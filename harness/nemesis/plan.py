@@ -1,7 +1,8 @@
 """The plan: what the scenario's faults and the seed say will happen, as plain data.
 
-    2 faults, the first twice:   step 0 kill leader after 500 rounds · step 1 kill leader after 1,500
-                                 step 2 pause follower at 3 s for 1 s
+    two faults, the first of them twice:    step 0: kill leader after 500 rounds
+                                            step 1: kill leader after 1,500 rounds
+                                            step 2: pause follower at 3 s, for 1 s
 
 A pure function: same faults and seed, same plan, byte for byte. Steps of one fault entry form a
 *series* and follow one another; each waits until the one before is healed and the ISR is full.
@@ -60,7 +61,8 @@ class Step:
 
     def describe(self) -> str:
         """The step as a person reads it."""
-        when = f"at {self.at:g} s" if self.unit == "seconds" else f"after {self.at:,.0f} {self.unit}"
+        counted = f"after {self.at:,.0f} {self.unit}"
+        when = f"at {self.at:g} s" if self.unit == "seconds" else counted
         how = "".join(f" {key}={value}" for key, value in self.options.items())
         hold = f", for {self.for_s:g} s" if self.for_s else ""
         moved = ", until leadership moved" if self.until else ""

@@ -5,7 +5,8 @@ producer sends again. Options: `how = "drop"` (answers vanish; default) or `how 
 answer becomes a connection reset). Undone by `mend`.
 
 Done by rules in a chain of our own in the broker's network namespace; only that chain is removed.
-The chain's packet counters prove that the cut bit. Source: iptables-extensions(8), REJECT, statistic.
+The chain's packet counters prove that the cut bit.
+Source: iptables-extensions(8), REJECT and statistic.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
     stop    SIGTERM; a broker hands its leaderships over first (controlled shutdown)
     pause   SIGSTOP; it keeps its connections and answers nothing
 
-kill and stop are undone by `start`, pause by `resume`. A broker that starts inside its old ZooKeeper
-session exits with NodeExists (its ephemeral znode still lives): it is started again until it stays.
+kill and stop are undone by `start`, pause by `resume`. A broker that starts inside its old
+ZooKeeper session exits with NodeExists (its ephemeral znode still lives): it is started again
+until it stays.
 """
 
 from __future__ import annotations

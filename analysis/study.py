@@ -1,0 +1,108 @@
+"""docs/study.md: each claim of the study beside what was measured, from the runs' summaries.
+
+    python -m analysis.study docs/study.toml     writes study.md beside it
+
+Pure: campaign file + data file -> text, so that a test can tell a page that was edited by hand.
+Of k runs in n that show something, the 95 % Wilson score interval is given (E. B. Wilson, 1927):
+honest for small n and for k = 0 or k = n, where the plain one would be a point.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+Line = Mapping[str, Any]
+TEMPLATES = Path(__file__).parent / "templates"
+Z_95 = 1.959964
+
+
+def wilson(hits: int, runs: int) -> tuple[float, float]:
+    """The 95 % Wilson score interval of a proportion, as two numbers from 0 to 1."""
+    if runs == 0:
+        return 0.0, 1.0
+    p, z = hits / runs, Z_95
+    middle = (p + z * z / (2 * runs)) / (1 + z * z / runs)
+    half = z * math.sqrt(p * (1 - p) / runs + z * z / (4 * runs * runs)) / (1 + z * z / runs)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def share(values: Sequence[float]) -> str:
+    """How many of the runs had any: `9 of 10 (60–98 %)`."""
+    hits = sum(1 for value in values if value)
+    low, high = wilson(hits, len(values))
+    return f"{hits} of {len(values)} ({low:.0%}–{high:.0%})".replace("%–", "–").replace("%)", " %)")
+
+
+def spread(values: Sequence[float], digits: int = 0) -> str:
+    """Minimum, median and maximum: `1 / 4 / 9`."""
+    if not values:
+        return "—"
+    three = (min(values), statistics.median(values), max(values))
+    return " / ".join(f"{value:.{digits}f}" if digits else f"{value:g}" for value in three)
+
+
+def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
+    """One line of the table: a cell's claim and its measurements."""
+    checked = [line for line in lines if "anomalies" in line]
+    lost = [line["anomalies"]["lost"] for line in checked]
+    duplicates = [line["anomalies"]["duplicate"] for line in checked]
+    gaps = [gap for line in checked for gap in line["produce_gaps_s"]]
+    verdicts = [line.get("verdict", "not checked") for line in lines]
+    return {
+        "cell": cell.get("name", cell["scenario"]),
+        "scenario": cell["scenario"],
+        "claim": cell.get("claim", ""),
+        "runs": f"{len(lines)} of {cell['repeats']}",
+        "verdicts": ", ".join(f"{verdicts.count(v)} {v}" for v in sorted(set(verdicts))) or "—",
+        "lossy": share(lost) if lost else "—",
+        "lost": spread(lost),
+        "duplicating": share(duplicates) if duplicates else "—",
+        "duplicates": spread(duplicates),
+        "gaps": spread(gaps, 2),
+        "gap_count": str(len(gaps)),
+        "acked": spread([line["acked"] for line in checked]),
+        "faults": spread([line["faults"] for line in checked]),
+    }
+
+
+def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
+    """The whole page."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined, autoescape=False,  # noqa: S701  it is Markdown
+    )  # fmt: skip
+    rows = [
+        row(cell, [line for line in lines if line["cell"] == cell.get("name", cell["scenario"])])
+        for cell in campaign["cells"]
+    ]
+    versions = sorted({line["kafka"] for line in lines if "kafka" in line})
+    return environment.get_template("study.md.j2").render(
+        rows=rows, by_cell={r["cell"]: r for r in rows}, versions=", ".join(versions)
+    )
+
+
+def page(file: Path) -> str:
+    """The page that belongs to a campaign file as its data are now."""
+    campaign = tomllib.loads(file.read_text())
+    data = file.parent / campaign["data"]
+    lines = [json.loads(line) for line in data.read_text().splitlines()] if data.exists() else []
+    return render(campaign, lines)
+
+
+def main() -> None:
+    """Write the page beside its campaign."""
+    file = Path(sys.argv[1])
+    file.with_suffix(".md").write_text(page(file))
+
+
+if __name__ == "__main__":
+    main()

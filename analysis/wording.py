@@ -1,0 +1,192 @@
+"""The words of the report: numbers with units, a configuration in words, a finding judged.
+
+Pure functions from report.json (schema 1) to short texts, shared by the page and by JUnit.
+Nothing here decides: counts, promises and the verdict come from the checkers, and `judged` only
+says in words what their fields mean together.
+
+A missing number is `–`, never 0.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Row = Mapping[str, Any]
+Tone = Literal["bad", "good", "doubt", "note", "quiet"]
+
+MISSING = "–"
+MEANINGS = {
+    "lost": "acknowledged, and absent from the complete final read",
+    "vanished": "seen by a read, and absent from the complete final read",
+    "unseen": "acknowledged and not found, but the final read was incomplete",
+    "duplicate": "one value at two offsets",
+    "phantom": "read, though its send failed or never was",
+    "inconsistent-offset": "two values at one offset, or read at another offset than acknowledged",
+    "stale-read": "a read begun after an ack that did not find the record; a later one did",
+}
+ACKS = {
+    "all": "acks=all (every in-sync replica has the record)",
+    "1": "acks=1 (the leader alone has the record)",
+    "0": "acks=0 (nothing is acknowledged)",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a finding means in this run: a tone (never shown alone) and a short sentence."""
+
+    tone: Tone
+    words: str
+
+
+def number(value: float | None) -> str:
+    """`10,000`; a fraction keeps one digit."""
+    if value is None:
+        return MISSING
+    return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 100 else f"{value:,.1f}"
+
+
+def seconds(value: float | None) -> str:
+    """`0.84 s`, `12.3 s`, `3 min 5 s`."""
+    if value is None:
+        return MISSING
+    if abs(value) >= 120:
+        minutes, rest = divmod(round(value), 60)
+        return f"{minutes:,} min {rest} s"
+    return f"{value:.2f} s" if abs(value) < 10 else f"{value:.1f} s"
+
+
+def milliseconds(value: float | None) -> str:
+    """`1.9 ms`, `240 ms`, `6.10 s`."""
+    if value is None:
+        return MISSING
+    if value >= 1000:
+        return seconds(value / 1000)
+    return f"{value:.0f} ms" if value >= 100 else f"{value:.1f} ms"
+
+
+def count_of(many: int, one: str) -> str:
+    """`1 fault`, `10 faults`."""
+    return f"{many:,} {one if many == 1 else one + 's'}"
+
+
+def plain(value: object) -> str:
+    """A setting or a cell as people write it: booleans small, lists with commas, none as –."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, list | tuple):
+        return ", ".join(plain(item) for item in value) or MISSING
+    return json.dumps(value) if isinstance(value, Mapping) else str(value)
+
+
+def flat(settings: Row) -> dict[str, object]:
+    """Settings on one level: the keys of a nested table stand beside the others."""
+    tables = [value for value in settings.values() if isinstance(value, Mapping)]
+    own = {key: value for key, value in settings.items() if not isinstance(value, Mapping)}
+    return own | {key: value for table in tables for key, value in table.items()}
+
+
+def min_isr(configuration: Row) -> int | None:
+    """min.insync.replicas in force: the topic's, else the brokers', else Kafka's default of 1."""
+    topic = flat(configuration["topic"])
+    if not topic:
+        return None
+    broker = flat(configuration["server"]).get("min.insync.replicas", 1)
+    return int(str(topic.get("min.insync.replicas", broker)))
+
+
+def configuration_words(configuration: Row) -> str:
+    """What the clients asked for and the topic gave, in one line."""
+    producer, topic = flat(configuration["producer"]), flat(configuration["topic"])
+    acks = plain(producer.get("acks", producer.get("request.required.acks"))).replace("-1", "all")
+    retries = producer.get("retries", producer.get("message.send.max.retries"))
+    idempotent = plain(producer.get("enable.idempotence", False)) == "true"
+    words = [ACKS[acks]] if acks in ACKS else []
+    if retries is not None:
+        words.append({"0": "no retries", "2147483647": "retries without limit"}.get(
+            plain(retries), f"{plain(retries)} retries"))
+    if producer:
+        words.append(f"idempotence {'on' if idempotent else 'off'}")
+    if "replication_factor" in topic:
+        words.append(count_of(int(str(topic["replication_factor"])), "replica"))
+        words.append(f"at least {min_isr(configuration)} in sync")
+    return ", ".join(words)
+
+
+def faults_words(faults: Sequence[Row], planned: int) -> str:
+    """`10 faults: kill leader ×10`; says so when not every planned one happened."""
+    kinds = Counter(f"{fault['verb']} {fault['target']}" for fault in faults)
+    listed = ", ".join(f"{kind} ×{many}" if many > 1 else kind for kind, many in kinds.items())
+    missing = f" ({planned} planned)" if planned != len(faults) else ""
+    if not faults:
+        return f"no fault{missing}"
+    return f"{count_of(len(faults), 'fault')}{missing}: {listed}"
+
+
+def judged(finding: Row, *, provable: bool) -> Judgement:
+    """A finding in words. `provable` is false where "none found" would prove nothing."""
+    count, demanded, met = finding["count"], finding["demanded"], finding["demand_met"]
+    if finding["forbidden"] and count:
+        if finding["convicts"]:
+            return Judgement(tone="bad", words="Promise broken: forbidden, and seen")
+        return Judgement(tone="doubt", words="Seen, but this run cannot convict")
+    if demanded is not None and not met:
+        tone: Tone = "bad" if finding["convicts"] else "doubt"
+        asked = "not met" if met is False else "could not be judged"
+        return Judgement(tone=tone, words=f"The scenario demands {demanded}: {asked}")
+    if not provable and not count:
+        return Judgement(tone="doubt", words="None found, which proves nothing in this run")
+    if demanded is not None:
+        allowed = "" if finding["forbidden"] or not count else "; this configuration allows it"
+        return Judgement(tone="good", words=f"As the scenario demands ({demanded}){allowed}")
+    if count:
+        return Judgement(tone="note", words="Seen; this configuration allows it")
+    if finding["forbidden"]:
+        return Judgement(tone="good", words="Promise kept")
+    return Judgement(tone="quiet", words="None seen; it would be allowed")
+
+
+def provable(report: Row) -> bool:
+    """Whether "none found" means something: a judged run whose final read got to the end."""
+    return report["verdict"] != "unknown" and bool(report["final_read"]["complete"])
+
+
+def fault_name(fault: Row) -> str:
+    """`kill → kafka2`: the verb, and the nodes that were hit (the target, if none is known)."""
+    return f"{fault['verb']} → {', '.join(fault['nodes'] or [fault['target']])}"
+
+
+def roles_words(before: object, after: object) -> list[str]:
+    """Leader, ISR and controller before and after a fault, a line each; partitions that changed.
+
+    Both are the views recorded with a fault, as a table or as its JSON text.
+    """
+    old, new = _state(before), _state(after)
+    if not old and not new:
+        return []
+    lines = []
+    for what in ("leader", "isr"):
+        was, now = old.get(what) or {}, new.get(what) or {}
+        changed = [p for p in sorted({*was, *now}, key=int) if was.get(p) != now.get(p)]
+        for partition in (changed or sorted(was, key=int))[:3]:
+            name = what if what == "leader" else "ISR"
+            where = f" of {partition}" if len(was) > 1 else ""
+            lines.append(f"{name}{where}: {_turned(was.get(partition), now.get(partition))}")
+        if len(changed) > 3:
+            lines.append(f"and {len(changed) - 3} more partitions")
+    return [*lines, f"controller: {_turned(old.get('controller'), new.get('controller'))}"]
+
+
+def _state(text: object) -> Row:
+    state = json.loads(text) if isinstance(text, str) else text
+    return state if isinstance(state, Mapping) else {}
+
+
+def _turned(was: object, now: object) -> str:
+    return f"{plain(was)}, unchanged" if was == now else f"{plain(was)} → {plain(now)}"

@@ -1,0 +1,131 @@
+"""However a run ends, its history is kept, its exit code is right, and nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.history import Progress
+from harness.waiting import wait_until
+from tests.cluster.conftest import COMMAND, newest
+
+pytestmark = pytest.mark.cluster
+
+LONG = ("run", "graceful", "--seed", "7", "--set", "workload.duration_s=60",
+        "--set", "faults.0.at_s=50", "--set", "faults.0.times=1")  # fmt: skip
+
+
+def begin(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
+    """A run in mid-load."""
+    process = subprocess.Popen(
+        [*COMMAND, *arguments, "--results", str(tmp_path)], text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    wait_until(lambda: acked(tmp_path) > 100, timeout_s=90, what="the load to be acknowledged")
+    return process
+
+
+def acked(tmp_path: Path) -> int:
+    folder = newest(tmp_path)
+    pages = list((folder / "history").glob("producer-*.progress")) if folder else []
+    return Progress(pages[0]).acked if pages and pages[0].stat().st_size else 0
+
+
+def ours(root: int, mark: str) -> psutil.Process:
+    """The process below `root` whose command line has `mark`."""
+    for process in psutil.Process(root).children(recursive=True):
+        if mark in " ".join(process.cmdline()):
+            return process
+    raise AssertionError(f"no {mark} below {root}")
+
+
+def everything_below(root: int) -> list[psutil.Process]:
+    return psutil.Process(root).children(recursive=True)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
+)
+def test_an_interrupted_run_heals_keeps_its_history_and_says_by_what(
+    tmp_path, number, code, harness
+):
+    process = begin(tmp_path, *LONG)
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=60)
+
+    assert process.returncode == code, out
+    run = newest(tmp_path)
+    assert '"state": "incomplete"' in (run / "run.json").read_text()
+    assert number.name in (run / "run.json").read_text()
+    checked = harness("check", str(run))
+    assert checked.code == 2, checked.out + checked.err
+    assert checked.report["counts"]["acked"] > 100
+
+
+@pytest.mark.parametrize("victim", ["command", "unshare", "harness.run", "workloads.producer"])
+def test_the_death_of_any_process_of_ours_takes_the_rest_along_and_leaves_the_history(
+    tmp_path, victim, harness
+):
+    process = begin(tmp_path, *LONG)
+    before = everything_below(process.pid)
+    pid = process.pid if victim == "command" else ours(process.pid, victim).pid
+    os.kill(pid, signal.SIGKILL)
+    out, _ = process.communicate(timeout=120)
+
+    _, alive = psutil.wait_procs(before, timeout=30)
+    assert not alive
+    assert process.returncode == (-signal.SIGKILL if victim == "command" else 255), out
+    checked = harness("check", str(newest(tmp_path)))
+    assert checked.code == 2, checked.out + checked.err
+    assert checked.report["counts"]["acked"] > 100
+
+
+def test_a_node_that_does_not_come_up_is_named_with_its_last_words(harness):
+    run = harness("run", "baseline", "--set", "cluster.server.num.io.threads=-1")
+
+    assert run.code == 255
+    assert "kafka1 did not start; its last log lines" in run.out
+    assert "num.io.threads" in run.out
+    assert "Traceback" not in run.out + run.err
+
+
+def test_a_topic_that_kafka_refuses_is_said_in_its_words(harness):
+    run = harness("run", "baseline", "--set", "topic.config.cleanup.policy=burn")
+
+    assert run.code == 255
+    assert "topic harness was refused" in run.out
+    assert "Traceback" not in run.out + run.err
+
+
+def test_past_its_time_limit_a_run_says_what_it_waited_for(harness):
+    run = harness("run", *LONG[1:], "--time-limit", "12")
+
+    assert run.code == 255
+    assert "the time limit of 12 s passed" in run.out
+    assert "the load and its faults to end" in run.out
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="already an ordinary user")
+def test_an_ordinary_user_needs_no_root(tmp_path):
+    """The same command as nobody; what he may not read is copied to where he may."""
+    place = tmp_path / "results"
+    place.mkdir()
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.owner() == "root" and folder not in (Path("/"), Path("/tmp")):
+            folder.chmod(0o755)
+    os.chown(place, 65534, 65534)
+    argv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *COMMAND]
+    cache = Path(os.environ.get("KAFKA_HARNESS_CACHE", Path.home() / ".cache/kafka-harness"))
+    run = subprocess.run(
+        [*argv, "run", "baseline", "--set", "workload.rounds=50", "--no-check",
+         "--results", str(place)],
+        capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, "HOME": str(tmp_path), "KAFKA_HARNESS_CACHE": str(cache)},
+    )  # fmt: skip
+
+    assert run.returncode == 0, run.stdout + run.stderr

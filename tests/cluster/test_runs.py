@@ -1,0 +1,133 @@
+"""Whole runs on real clusters: what a scenario demands is what the history shows."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+pytestmark = pytest.mark.cluster
+
+FAST = (
+    "--set", "cluster.zoo.tickTime=500",
+    "--set", "cluster.server.zookeeper.session.timeout.ms=2000",
+)  # fmt: skip
+
+
+def faults(run) -> list[dict]:
+    return pq.read_table(run.folder / "history" / "faults.parquet").to_pylist()
+
+
+def test_a_healthy_cluster_is_valid_and_everything_is_reported(harness):
+    run = harness("run", "baseline", "--seed", "7", "--set", "workload.rounds=300")
+
+    assert run.code == 0, run.out + run.err
+    assert run.report["verdict"] == "valid"
+    assert run.report["counts"]["acked"] == 300
+    assert run.report["counts"]["lookups"] == 300
+    assert run.record()["state"] == "complete"
+    assert {p.name for p in run.folder.iterdir()} >= {
+        "run.json", "report.json", "report.html", "junit.xml", "history", "logs", "analysis",
+    }  # fmt: skip
+    assert {p.stem for p in (run.folder / "logs").glob("*.log")} >= {"zk1", "kafka3"}
+    assert "seed 7" in run.out
+    assert "kafka-harness run baseline --seed 7 --set workload.rounds=300" in run.out
+
+
+def test_acks_1_loses_what_no_follower_had_when_the_leader_was_killed(harness):
+    run = harness(
+        "run", "study-1-sure", "--seed", "7", "--set", "workload.rounds=700",
+        "--set", "faults.0.times=1", "--set", "faults.1.times=1",
+        "--set", "faults.0.after_rounds=300", "--set", "faults.1.after_rounds=305",
+    )  # fmt: skip
+
+    assert run.code == 0, run.out + run.err
+    lost = run.report["anomalies"]["lost"]
+    assert lost["count"] >= 1
+    assert lost["forbidden"] is False
+    assert lost["demand_met"] is True
+    assert lost["split"]["never_delivered"] + lost["split"]["delivered_before"] == lost["count"]
+    assert {f["verb"] for f in run.report["faults"]} == {"pause", "kill"}
+    assert all(f["evidence"] and f["heal_evidence"] for f in run.report["faults"])
+
+
+@pytest.mark.parametrize(("twin", "repeated"), [("study-2-demanding", True), ("study-4", False)])
+def test_late_answers_duplicate_with_retries_and_never_with_idempotence(harness, twin, repeated):
+    run = harness(
+        "run", f"{twin}-stream", "--seed", "7", "--set", "workload.duration_s=8",
+        "--set", "faults.0.times=1",
+    )  # fmt: skip
+
+    assert run.code == 0, run.out + run.err
+    assert (run.report["anomalies"]["duplicate"]["count"] > 0) is repeated
+    assert run.report["anomalies"]["lost"]["count"] == 0
+
+
+@pytest.mark.parametrize("how", ["drop", "reset"])
+def test_cut_answers_bite_and_heal(harness, tmp_path, how):
+    scenario = tmp_path / "answers.toml"
+    scenario.write_text(
+        'title = "answers cut"\nextends = "study-2-demanding-stream"\n'
+        "[workload]\nduration_s = 6\n"
+        '[[faults]]\nverb = "cut-answers"\ntarget = "leader"\nat_s = 2\nfor_s = 1\n'
+        f'options = {{ how = "{how}" }}\n'
+    )
+
+    run = harness("run", str(scenario), "--seed", "7")
+
+    assert run.code == 0, run.out + run.err
+    (fault,) = faults(run)
+    assert "answers of kafka" in fault["evidence"]
+    assert "no rule left" in fault["heal_evidence"]
+    assert run.report["anomalies"]["duplicate"]["count"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("verb", "target", "until"), [("stop", "leader", True), ("kill", "zk-leader", False)]
+)
+def test_a_node_that_leaves_is_gone_and_comes_back(harness, tmp_path, verb, target, until):
+    scenario = tmp_path / "leaves.toml"
+    scenario.write_text(
+        f'title = "{verb} {target}"\nextends = "graceful"\n[workload]\nduration_s = 6\n'
+        f'[[faults]]\nverb = "{verb}"\ntarget = "{target}"\nat_s = 2\nfor_s = 0.5\n'
+        + ('until = "leader-moved"\n' if until else "")
+    )
+
+    run = harness("run", str(scenario), "--seed", "7", *FAST)
+
+    assert run.code == 0, run.out + run.err
+    (fault,) = faults(run)
+    assert "is gone" in fault["evidence"]
+    assert "serves" in fault["heal_evidence"]
+    assert "every ISR has 3 members" in fault["heal_evidence"]
+    before, after = json.loads(fault["before"]), json.loads(fault["after"])
+    if target == "leader":
+        assert before["leader"]["0"] in fault["nodes"]
+        assert after["leader"]["0"] not in fault["nodes"]
+
+
+def test_a_follower_serves_the_reads_when_it_is_asked_to(harness):
+    run = harness(
+        "run", "baseline", "--seed", "7", "--set", "workload.rounds=600",
+        "--set", "workload.read_via=follower",
+    )  # fmt: skip
+
+    assert run.code == 0, run.out + run.err
+    rows = pq.read_table(run.folder / "history" / "operations").to_pylist()
+    views = pq.read_table(run.folder / "history" / "views.parquet").to_pylist()
+    leader = {view["leader"] for view in views}
+    served = [row["broker"] for row in rows if row["f"] == "read" and row["broker"] is not None]
+    assert served
+    assert {f"kafka{broker}" for broker in served[len(served) // 2 :]}.isdisjoint(leader)
+
+
+@pytest.mark.parametrize("place", ["controller", "not-controller"])
+def test_the_leader_is_placed_where_the_scenario_wants_it(harness, place):
+    run = harness(
+        "run", "baseline", "--seed", "7", "--set", "workload.rounds=50", "--no-check",
+        "--set", f"topic.leader={place}",
+    )  # fmt: skip
+
+    view = pq.read_table(run.folder / "history" / "views.parquet").to_pylist()[-1]
+    assert (view["leader"] == view["controller"]) is (place == "controller")

@@ -1,0 +1,83 @@
+"""Campaigns: finished runs are never made again, an interrupted one leaves nothing half-done."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness import campaign
+from harness.scenario import ScenarioError
+
+TEXT = """
+title = "t"
+data = "data/runs.jsonl"
+seed = 7
+[[cells]]
+scenario = "study-1"
+repeats = 2
+[[cells]]
+name = "short"
+scenario = "study-1"
+repeats = 1
+[cells.set]
+"workload.rounds" = 9600
+"""
+
+
+def written(tmp_path, text: str = TEXT):
+    path = tmp_path / "c.toml"
+    path.write_text(text)
+    return path
+
+
+def test_cells_take_turns_and_seeds_follow_the_run(tmp_path):
+    todo = campaign.missing(campaign.load(written(tmp_path)), [])
+
+    assert [("study-1", 7), ("short", 7), ("study-1", 8)] == [
+        (cell.key, request.seed) for cell, request in todo
+    ]
+    assert todo[1][1].settings == {"workload.rounds": 9600}
+
+
+def test_a_finished_run_is_never_made_again_whatever_it_ended_with(tmp_path):
+    plan = campaign.load(written(tmp_path))
+    cell, request = campaign.missing(plan, [])[0]
+    data = tmp_path / "data" / "runs.jsonl"
+    campaign.append(data, campaign.summary(cell, 255, None, request.seed))
+
+    todo = campaign.missing(plan, campaign.finished(data))
+
+    assert [("short", 7), ("study-1", 8)] == [(cell.key, r.seed) for cell, r in todo]
+
+
+def test_a_line_cut_by_a_kill_is_dropped_and_its_run_made_again(tmp_path):
+    data = tmp_path / "runs.jsonl"
+    data.write_text(json.dumps({"cell": "study-1", "seed": 7}) + '\n{"cell": "sho')
+
+    assert campaign.finished(data) == [{"cell": "study-1", "seed": 7}]
+    assert data.read_text().endswith("}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("title = ", "not a TOML file"),
+        (TEXT.replace("repeats = 1", "repeats = 0"), "cells.1.repeats"),
+        (TEXT.replace("short", "study-1"), "two cells are called 'study-1'"),
+        (TEXT.replace("scenario =", "scenarioo =", 1), "cells.0"),
+    ],
+)
+def test_a_campaign_that_cannot_be_is_refused_naming_file_and_key(tmp_path, text, told):
+    with pytest.raises(ScenarioError, match=r"c\.toml") as refused:
+        campaign.load(written(tmp_path, text))
+
+    assert told in str(refused.value)
+
+
+def test_data_that_is_no_summary_is_refused(tmp_path):
+    data = tmp_path / "runs.jsonl"
+    data.write_text("hello\n")
+
+    with pytest.raises(ScenarioError, match="not a file of run summaries"):
+        campaign.finished(data)

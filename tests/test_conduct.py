@@ -1,0 +1,204 @@
+"""The conductor: every fault begun is healed, unproved faults are said to be, the load is held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from harness.cluster import ClusterError, Node
+from harness.cluster.local import local_nodes
+from harness.cluster.view import PartitionState, View
+from harness.nemesis import conduct
+from harness.nemesis.conduct import Conductor
+from harness.nemesis.faults import VERBS, Verb
+from harness.nemesis.plan import Step
+from harness.waiting import wait_until
+
+NODES = local_nodes(3, 3)
+
+
+@dataclass
+class Told:
+    """A cluster that does as it is told, and a load that stands where it is put."""
+
+    nodes: tuple[Node, ...] = NODES
+    leader: str = "kafka1"
+    down: set[str] = field(default_factory=set)
+    sent: int = 0
+    held: list[int | None] = field(default_factory=list)
+    bites: bool = True
+    breaks: bool = False
+    returns: bool = True
+    lines: list[dict[str, Any]] = field(default_factory=list)
+
+    def look(self) -> View:
+        state = PartitionState(
+            leader=self.leader, isr=("kafka1", "kafka2", "kafka3"), leader_epoch=0
+        )
+        return View(partitions=(state,), controller="kafka2")
+
+    look_or_last = look
+
+    def live_brokers(self) -> tuple[str, ...]:
+        return tuple(n.name for n in NODES if n.role == "broker" and n.name not in self.down)
+
+    def recovered(self, replicas: int) -> str | None:
+        return None if self.down else f"every ISR has {replicas} members"
+
+    def acks(self) -> int:
+        return self.sent
+
+    rounds = acks
+
+    def hold_after(self, rounds: int | None) -> None:
+        self.held.append(rounds)
+
+    def write(self, event: str, **fields: Any) -> None:
+        self.lines.append({"event": event, **fields})
+
+    def told(self, event: str, kind: str) -> list[dict[str, Any]]:
+        return [line for line in self.lines if (line["event"], line["type"]) == (event, kind)]
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Told:
+    told = Told()
+
+    def inject(injection: Any) -> None:
+        if told.breaks:
+            raise ClusterError("no such process")
+        told.down.add(injection.node.name)
+        told.leader = "kafka3"
+
+    def heal(injection: Any) -> None:
+        if told.returns:
+            told.down.discard(injection.node.name)
+
+    verb = Verb(
+        name="fell", undo="raise", needs=(), inject=inject, heal=heal,
+        bit=lambda i: "fallen" if told.bites and i.node.name in told.down else None,
+        healed=lambda i: None if i.node.name in told.down else "risen",
+    )  # fmt: skip
+    monkeypatch.setitem(VERBS, "fell", verb)
+    monkeypatch.setattr(conduct, "BITE_LIMIT_S", 0.05)
+    monkeypatch.setattr(conduct, "HEAL_LIMIT_S", 0.05)
+    monkeypatch.setattr(conduct, "TARGET_LIMIT_S", 0.05)
+    return told
+
+
+def step(number: int = 0, **changes: Any) -> Step:
+    defaults: dict[str, Any] = {
+        "step": number, "series": 0, "verb": "fell", "target": "leader", "unit": "rounds",
+        "at": 10.0, "for_s": 0.0, "until": None, "options": {}, "seed": 1,
+    }  # fmt: skip
+    return Step(**{**defaults, **changes})
+
+
+def conductor(world: Told, *steps: Step) -> Conductor:
+    made = Conductor(
+        steps=steps, cluster=world, view=world, load=world, replicas=3,  # type: ignore[arg-type]
+        write=world.write, tell=lambda line: None,
+    )  # fmt: skip
+    made.start(0)
+    return made
+
+
+def finish(made: Conductor) -> None:
+    wait_until(made.done, timeout_s=10, what="the plan to end")
+
+
+def test_a_fault_is_injected_proved_healed_and_proved_again(world):
+    world.sent = 11
+    made = conductor(world, step())
+    finish(made)
+
+    assert [(line["event"], line["type"]) for line in world.lines] == [
+        ("inject", "invoke"), ("inject", "ok"), ("heal", "invoke"), ("heal", "ok"),
+    ]  # fmt: skip
+    assert world.told("inject", "invoke")[0]["nodes"] == ["kafka1"]
+    assert world.told("inject", "ok")[0]["evidence"] == "fallen"
+    assert world.told("heal", "ok")[0]["evidence"] == "risen; every ISR has 3 members"
+    assert made.failure is None
+
+
+def test_a_step_counted_in_rounds_waits_until_the_load_is_past_it(world):
+    world.sent = 10
+    made = conductor(world, step())
+    assert not made.done()
+    world.sent = 11
+    finish(made)
+
+    assert world.told("inject", "ok")
+
+
+def test_the_load_is_held_at_the_next_step_until_the_one_before_is_healed(world):
+    world.sent = 31
+    finish(conductor(world, step(0), step(1, at=20.0), step(2, at=30.0)))
+
+    assert world.held == [20, 30, None, None, None]
+
+
+def test_a_fault_without_evidence_is_healed_and_never_called_ok(world):
+    world.sent, world.bites = 11, False
+    finish(conductor(world, step()))
+
+    assert not world.told("inject", "ok")
+    assert "waited" in world.told("inject", "info")[0]["error"]
+    assert not world.down
+
+
+def test_a_fault_that_nobody_can_take_is_recorded_as_not_happened(world):
+    world.sent, world.leader = 11, None  # type: ignore[assignment]
+    finish(conductor(world, step()))
+
+    assert world.told("inject", "info")[0]["nodes"] == []
+    assert not world.told("inject", "invoke")
+
+
+def test_a_verb_that_breaks_is_healed_and_ends_the_run(world):
+    world.sent, world.breaks = 11, True
+    made = conductor(world, step(), step(1, at=11.0))
+    finish(made)
+
+    assert "no such process" in str(made.failure)
+    assert world.told("heal", "invoke")
+
+
+def test_a_node_that_does_not_come_back_ends_the_run_naming_it(world):
+    world.sent, world.returns = 11, False
+    made = conductor(world, step())
+    finish(made)
+
+    assert "kafka1 to be back" in str(made.failure)
+    assert world.told("heal", "info")
+
+
+def test_stopping_heals_what_is_in_force_and_begins_nothing_new(world):
+    world.sent = 11
+    made = conductor(world, step(for_s=1000.0), step(1, at=11.0))
+    wait_until(lambda: world.told("inject", "ok"), timeout_s=10, what="the fault to be in force")
+    made.stop()
+
+    assert not world.down
+    assert len(world.told("inject", "invoke")) == 1
+    assert made.failure is None
+
+
+def test_a_fault_may_last_until_leadership_moved(world):
+    world.sent = 11
+    finish(conductor(world, step(until="leader-moved")))
+
+    assert world.told("heal", "ok")
+
+
+def test_series_overlap(world):
+    world.sent = 100
+    made = conductor(
+        world, step(0, target="kafka1", for_s=1000.0), step(1, series=1, target="kafka2")
+    )
+    wait_until(lambda: "kafka2" in str(world.told("inject", "ok")), timeout_s=10, what="the second")
+    made.stop()
+
+    assert not world.down
