@@ -77,7 +77,9 @@ def lanes(spans: Sequence[Span], marks: Sequence[Mark], moments: Mapping[float, 
 
     `moments` says, for the start of every bucket, what held then; it rides on the first lane.
     """
-    filled = [name for name in ("faults", "no acks", "no reads") if any(s.lane == name for s in spans)]
+    filled = [
+        name for name in ("faults", "no acks", "no reads") if any(s.lane == name for s in spans)
+    ]
     names = [*filled, *(["lost"] if marks else [])] or ["faults"]
     height = {name: len(names) - number for number, name in enumerate(names)}
     bars = [_bars([s for s in spans if s.lane == name], height[name]) for name in filled]
@@ -169,7 +171,9 @@ def leaders(views: Sequence[Row], end_s: float) -> list[Panel]:
     names = {view[role] for view in views for role in ("leader", "controller")}
     rows = {name: n for n, name in enumerate(sorted(names - {None}, reverse=True), start=1)}
     of = {p: [view for view in views if view["partition"] == p] for p in shown}
-    lines = [_held(of[shown[0]], "controller", rows, {"color": color("soft"), "dash": "dot"}, end_s)]
+    lines = [
+        _held(of[shown[0]], "controller", rows, {"color": color("soft"), "dash": "dot"}, end_s)
+    ]
     for number, partition in enumerate(shown):
         pen = {"color": color(SERIES[number]), "width": 3 if len(shown) == 1 else 2}
         shift = 0.09 * (number - (len(shown) - 1) / 2)
@@ -182,7 +186,9 @@ def leaders(views: Sequence[Row], end_s: float) -> list[Panel]:
         Panel(
             key="leaders",
             height_px=LANE_PX * max(len(ticks), 2),
-            title=_title("Leader" if len(partitions) == 1 else some, ("controller, dotted", "soft")),
+            title=_title(
+                "Leader" if len(partitions) == 1 else some, ("controller, dotted", "soft")
+            ),
             traces=tuple(lines),
             axis={
                 "range": [min(ticks) - 0.6, max(ticks) + 0.6],
@@ -211,7 +217,9 @@ def isr(views: Sequence[Row], floor: int | None, end_s: float) -> list[Panel]:
     name = "ISR size" if len(sizes) == 1 else "Smallest ISR of all partitions"
     notes = [] if floor is None else [("min.insync.replicas, dashed", "soft")]
     axis = {"range": [-0.3, most + 0.5], "tickvals": list(heights)}
-    return [Panel(key="isr", height_px=64, title=_title(name, *notes), traces=tuple(lines), axis=axis)]
+    return [
+        Panel(key="isr", height_px=64, title=_title(name, *notes), traces=tuple(lines), axis=axis)
+    ]
 
 
 def _bars(spans: Sequence[Span], height: float) -> Any:
@@ -238,7 +246,11 @@ def _crosses(marks: Sequence[Mark], height: float) -> Any:
 
 
 def _held(
-    states: Sequence[Row], key: str, heights: Mapping[Any, float], pen: Mapping[str, Any], end_s: float
+    states: Sequence[Row],
+    key: str,
+    heights: Mapping[Any, float],
+    pen: Mapping[str, Any],
+    end_s: float,
 ) -> Any:
     """A step line of what held from each state's `time_s` on; nobody (None) is at height 0."""
     mine = [state for state in states if state["time_s"] <= end_s]

@@ -1,34 +1,32 @@
 """The timeline of a run: panels that share one time axis, as a plotly figure.
 
 From top to bottom: lanes (faults, gaps without acks, gaps without reads, lost records), acks and
-reads per second, sends that failed or are in doubt (only if there were any), ack latency on a
-logarithmic axis, the leader of each partition by broker, the smallest ISR. The time axis counts
-seconds from the begin of the load. Faults are bands through all panels, from injection to heal;
-gaps without acks are shaded where they hurt, behind acks and latency.
+reads per second, sends that failed or are in doubt, ack latency on a logarithmic axis, the leader
+of each partition by broker, the smallest ISR. A panel that has nothing to show is left out. The
+axis counts seconds from the begin of the load. Faults are bands through all panels, from
+injection to heal; gaps without acks are shaded where they hurt, behind acks and latency.
 
 All panels hang on *one* x axis, so that zooming is shared and hovering anywhere describes that
-moment in every panel. Brokers and states are described per bucket, in one sentence of the hover.
-
-Colours are the light ones of `PALETTE`; the page swaps them for the dark ones as text.
-Names that come from the run are escaped here: plotly reads some HTML in its texts.
+moment in every panel. Leader, ISR, faults and gaps are told per bucket, in the hover.
 
 Cannot show: more than ten lost records, unless the timeline has a column `lost` (records lost, by
-the time of their acks): a report carries only the first examples. More buckets than
-`BUCKETS_MAX` are merged, and then a p50 is the mean of its buckets' weighted by acks, a p99 their
-maximum.
+the time of their acks): a report carries only the first examples. More than `BUCKETS_MAX` buckets
+are merged; a p50 is then the mean of its buckets' weighted by acks, a p99 their maximum.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import plotly.graph_objects as go
 
 from analysis.panels import (
+    Mark,
     Panel,
     Row,
     Span,
-    colour,
+    color,
     isr,
     lanes,
     latencies,
@@ -36,6 +34,7 @@ from analysis.panels import (
     rates,
     troubles,
 )
+from analysis.wording import fault_name, min_isr, seconds
 
 BUCKETS_MAX = 4000
 GAP_PX, TITLE_PX = 14, 22
@@ -45,32 +44,32 @@ def figure(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> Any:
     """The figure for one run; `timeline` must not be empty.
 
     `report` is report.json (schema 1), `timeline` its buckets in order of `t_s`, `views` rows
-    {time_s, partition, leader, isr, controller} in order of `time_s`. The layout's height is in
-    pixels, its width the reader's.
+    {time_s, partition, leader, isr, controller}. The layout's height is in pixels, its width the
+    reader's. Annotations named `fault` are the labels that the page hides where there is no room.
     """
     buckets, width_s = coarsened(timeline)
+    views = sorted(views, key=lambda view: float(view["time_s"]))
     end_s = _end(report, buckets, width_s)
     spans = _spans(report, end_s)
-    states = _states(buckets, views, spans)
     panels = [
-        lanes(report, buckets, spans, states),
+        lanes(spans, lost_marks(report, buckets), _moments(buckets, views, spans)),
         rates(buckets, width_s),
         *troubles(buckets, width_s),
         *latencies(buckets),
         *leaders(views, end_s),
-        *isr(report, views, end_s),
+        *isr(views, min_isr(report["configuration"]), end_s),
     ]
-    picture = go.Figure(layout=_layout(panels, min([0.0, *(s.start_s for s in spans)]), end_s))
-    for number, panel in enumerate(panels, start=1):
-        picture.add_traces([trace.update(xaxis="x", yaxis=f"y{number}") for trace in panel.traces])
-    picture.update_layout(shapes=_bands(spans, panels))
-    _label(picture, spans, panels)
+    start_s = min([0.0, *(span.start_s for span in spans)])
+    picture = go.Figure(layout=_layout(panels, start_s, end_s))
+    for number, panel in enumerate(panels):
+        picture.add_traces([trace.update(yaxis=_axis(number)) for trace in panel.traces])
+    picture.update_layout(shapes=_bands(spans, panels), annotations=_labels(spans, panels))
     return picture
 
 
 def coarsened(timeline: Sequence[Row], most: int = BUCKETS_MAX) -> tuple[list[Row], float]:
-    """The buckets, neighbours merged until at most `most` are left, and their width in seconds."""
-    steps = [b["t_s"] - a["t_s"] for a, b in zip(timeline, timeline[1:], strict=False)]
+    """The buckets, neighbors merged until at most `most` are left, and their width in seconds."""
+    steps = [later["t_s"] - earlier["t_s"] for earlier, later in pairwise(timeline)]
     width_s = round(min(steps, default=0.1), 3)
     size = -(-len(timeline) // most)
     if size == 1:
@@ -79,28 +78,35 @@ def coarsened(timeline: Sequence[Row], most: int = BUCKETS_MAX) -> tuple[list[Ro
     return [_merged(group) for group in groups], width_s * size
 
 
-def fault_name(fault: Row) -> str:
-    """`kill → kafka2`: the verb, and the nodes that were hit (the target, if none is known)."""
-    return f"{fault['verb']} → {', '.join(fault['nodes'] or [fault['target']])}"
+def lost_marks(report: Row, buckets: Sequence[Row]) -> list[Mark]:
+    """When lost records were acknowledged: by bucket if it is counted, else the examples."""
+    counted = [bucket for bucket in buckets if bucket.get("lost")]
+    if counted:
+        return [Mark(at_s=b["t_s"], text=f"lost, acked here: {b['lost']}") for b in counted]
+    rows = report["anomalies"].get("lost", {}).get("examples", [])
+    return [
+        Mark(at_s=row["acked_s"], text=f"lost: value {row['value']}, offset {row.get('offset')}")
+        for row in rows
+        if row.get("acked_s") is not None
+    ]
 
 
 def _merged(group: Sequence[Row]) -> Row:
-    sums = {key: sum(b[key] for b in group) for key in ("acks", "fails", "infos", "reads")}
-    weighed = [(b["ack_p50_ms"], b["acks"]) for b in group if b["ack_p50_ms"] is not None]
-    tails = [b["ack_p99_ms"] for b in group if b["ack_p99_ms"] is not None]
-    weight = sum(acks for _, acks in weighed)
+    p50s = [(b["ack_p50_ms"], b["acks"]) for b in group if b["ack_p50_ms"] is not None]
+    p99s = [b["ack_p99_ms"] for b in group if b["ack_p99_ms"] is not None]
+    weight = sum(acks for _, acks in p50s)
     return {
         "t_s": group[0]["t_s"],
-        **sums,
+        **{key: sum(b[key] for b in group) for key in ("acks", "fails", "infos", "reads")},
         "lost": sum(b.get("lost") or 0 for b in group),
-        "ack_p50_ms": sum(p50 * acks for p50, acks in weighed) / weight if weight else None,
-        "ack_p99_ms": max(tails, default=None),
+        "ack_p50_ms": sum(p50 * acks for p50, acks in p50s) / weight if weight else None,
+        "ack_p99_ms": max(p99s, default=None),
     }
 
 
 def _end(report: Row, buckets: Sequence[Row], width_s: float) -> float:
     """Where the time axis ends: with the load, or with the last heal or window after it."""
-    ends = [buckets[-1]["t_s"] + width_s, *(w["end_s"] for w in report["windows"])]
+    ends = [buckets[-1]["t_s"] + width_s, *(window["end_s"] for window in report["windows"])]
     ends += [fault["healed_s"] for fault in report["faults"]]
     return float(max(end for end in ends if end is not None))
 
@@ -122,36 +128,38 @@ def _spans(report: Row, end_s: float) -> list[Span]:
             lane="no acks" if window["kind"] == "produce" else "no reads",
             start_s=window["start_s"],
             end_s=end_s if window["end_s"] is None else window["end_s"],
-            label=f"partition {window['partition']}: {window['length_s']:.2f} s",
+            label=f"{seconds(window['length_s'])}, partition {window['partition']}",
         )
         for window in report["windows"]
     ]
     return faults + windows
 
 
-def _states(buckets: Sequence[Row], views: Sequence[Row], spans: Sequence[Span]) -> list[str]:
-    """For each bucket what held then: leader, ISR, controller, faults in force, gaps."""
+def _moments(
+    buckets: Sequence[Row], views: Sequence[Row], spans: Sequence[Span]
+) -> dict[float, str]:
+    """For the start of each bucket what held then: leader, ISR, controller, faults, gaps."""
     now: dict[int, Row] = {}
-    coming = sorted(views, key=lambda view: view["time_s"])
-    at, texts = 0, []
-    for bucket in buckets:
-        while at < len(coming) and coming[at]["time_s"] <= bucket["t_s"]:
-            now[coming[at]["partition"]] = coming[at]
-            at += 1
-        held = [s for s in spans if s.start_s <= bucket["t_s"] < s.end_s]
-        texts.append("<br>".join([*_roles(now), *(f"{s.lane}: {s.label}" for s in held)]))
+    seen = 0
+    texts = {}
+    for at_s in (bucket["t_s"] for bucket in buckets):
+        while seen < len(views) and views[seen]["time_s"] <= at_s:
+            now[views[seen]["partition"]] = views[seen]
+            seen += 1
+        held = [f"{s.lane}: {s.label}" for s in spans if s.start_s <= at_s < s.end_s]
+        texts[at_s] = "<br>".join([*_roles(now), *held])
     return texts
 
 
-def _roles(now: Mapping[int, Row]) -> list[str]:
+def _roles(now: dict[int, Row]) -> list[str]:
     if not now:
         return []
-    view = next(reversed(now.values()))
-    leaders = {str(v["leader"] or "none") for v in now.values()}
-    smallest = min(len(v["isr"]) for v in now.values())
+    names = sorted({str(view["leader"] or "none") for view in now.values()})
+    controllers = sorted({str(view["controller"] or "none") for view in now.values()})
+    smallest = min(len(view["isr"]) for view in now.values())
     return [
-        f"leader {escape(', '.join(sorted(leaders)))}",
-        f"ISR {smallest} · controller {escape(str(view['controller'] or 'none'))}",
+        f"leader {escape(', '.join(names))} · ISR {smallest}",
+        f"controller {escape(', '.join(controllers))}",
     ]
 
 
@@ -160,7 +168,8 @@ def _layout(panels: Sequence[Panel], start_s: float, end_s: float) -> dict[str, 
     heights = [panel.height_px + (TITLE_PX if panel.title else 0) for panel in panels]
     total = sum(heights) + GAP_PX * (len(panels) - 1)
     pad = 0.01 * (end_s - start_s)
-    tick = {"size": 11, "color": colour("soft")}
+    tick = {"size": 11, "color": color("soft")}
+    common = {"gridcolor": color("grid"), "zeroline": False, "tickfont": tick}
     layout: dict[str, Any] = {
         "template": None,
         "height": total + 74,
@@ -170,80 +179,69 @@ def _layout(panels: Sequence[Panel], start_s: float, end_s: float) -> dict[str, 
         "barmode": "overlay",
         "hovermode": "x unified",
         "hoversubplots": "axis",
-        "dragmode": "zoom",
         "uirevision": "kept",
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "system-ui, sans-serif", "size": 12, "color": colour("ink")},
-        "xaxis": {
+        "font": {"family": "system-ui, sans-serif", "size": 12, "color": color("ink")},
+        "xaxis": common
+        | {
             "range": [round(start_s - pad, 3), round(end_s + pad, 3)],
-            "anchor": f"y{len(panels)}",
+            "anchor": _axis(len(panels) - 1),
             "title": {"text": "seconds since the load began", "font": tick, "standoff": 8},
-            "tickfont": tick,
-            "gridcolor": colour("grid"),
-            "zeroline": False,
-            "hoverformat": ".2f",
-            "ticksuffix": " s",
-            "showticksuffix": "none",
+            "unifiedhovertitle": {"text": "%{x:.2f} s"},
         },
     }
     top = 1.0
-    for number, (panel, height) in enumerate(zip(panels, heights, strict=True), start=1):
+    for number, (panel, height) in enumerate(zip(panels, heights, strict=True)):
         bottom = max(0.0, top - height / total)
-        axis = {
-            "domain": [bottom, bottom + panel.height_px / total],
-            "anchor": "x",
-            "fixedrange": True,
-            "gridcolor": colour("grid"),
-            "zeroline": False,
-            "tickfont": tick,
-        }
-        layout[f"yaxis{number if number > 1 else ''}"] = axis | dict(panel.axis)
+        place = {"domain": [bottom, bottom + panel.height_px / total], "fixedrange": True}
+        layout[_axis(number).replace("y", "yaxis")] = common | place | dict(panel.axis)
         top = bottom - GAP_PX / total
     return layout
 
 
 def _bands(spans: Sequence[Span], panels: Sequence[Panel]) -> list[dict[str, Any]]:
     """Faults through every panel; gaps without acks behind acks and latency."""
-    hurt = [n for n, p in enumerate(panels, start=1) if p.key in {"rates", "latencies"}]
-    band = {"type": "rect", "xref": "x", "y0": 0, "y1": 1, "layer": "below", "line": {"width": 0}}
+    hurt = [n for n, panel in enumerate(panels) if panel.key in {"rates", "latencies"}]
     shapes = []
     for span in spans:
-        at = {"x0": round(span.start_s, 3), "x1": round(span.end_s, 3)}
+        band = {
+            "type": "rect",
+            "layer": "below",
+            "line": {"width": 0},
+            "xref": "x",
+            "y0": 0,
+            "y1": 1,
+        }
+        band |= {"x0": round(span.start_s, 3), "x1": round(span.end_s, 3)}
         if span.lane == "faults":
-            shapes.append(band | at | {"yref": "paper", "fillcolor": colour("fault band")})
+            shapes.append(band | {"yref": "paper", "fillcolor": color("fault band")})
         if span.lane == "no acks":
-            fill = {"fillcolor": colour("gap band")}
-            shapes += [band | at | fill | {"yref": f"y{number} domain"} for number in hurt]
+            fill = {"fillcolor": color("gap band")}
+            shapes += [band | fill | {"yref": f"{_axis(number)} domain"} for number in hurt]
     return shapes
 
 
-def _label(picture: Any, spans: Sequence[Span], panels: Sequence[Panel]) -> None:
-    """Titles above panels, and a label above each fault (the page hides those without room)."""
-    for number, panel in enumerate(panels, start=1):
-        if panel.title:
-            picture.add_annotation(
-                text=panel.title,
-                x=0,
-                y=1,
-                xref="paper",
-                yref=f"y{number} domain",
-                xanchor="left",
-                yanchor="bottom",
-                showarrow=False,
-                font={"size": 12, "color": colour("soft")},
-            )
-    for span in spans:
-        if span.lane == "faults":
-            picture.add_annotation(
-                name="fault",
-                text=span.label,
-                x=round(span.start_s, 3),
-                y=1,
-                xref="x",
-                yref="paper",
-                xanchor="left",
-                yanchor="bottom",
-                showarrow=False,
-                font={"size": 11, "color": colour("ink")},
-            )
+def _labels(spans: Sequence[Span], panels: Sequence[Panel]) -> list[dict[str, Any]]:
+    """A title above each panel, and a label above each fault."""
+    here = {"xanchor": "left", "yanchor": "bottom", "y": 1, "showarrow": False}
+    titles = [
+        here
+        | {"text": panel.title, "x": 0, "xref": "paper", "yref": f"{_axis(number)} domain"}
+        | {"font": {"size": 12, "color": color("soft")}}
+        for number, panel in enumerate(panels)
+        if panel.title
+    ]
+    faults = [
+        here
+        | {"name": "fault", "text": span.label, "x": round(span.start_s, 3)}
+        | {"xref": "x", "yref": "paper", "font": {"size": 11, "color": color("ink")}}
+        for span in spans
+        if span.lane == "faults"
+    ]
+    return titles + faults
+
+
+def _axis(number: int) -> str:
+    """plotly's name of the panel's y axis: y, y2, y3, …"""
+    return "y" if number == 0 else f"y{number + 1}"

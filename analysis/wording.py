@@ -109,8 +109,11 @@ def configuration_words(configuration: Row) -> str:
     idempotent = plain(producer.get("enable.idempotence", False)) == "true"
     words = [ACKS[acks]] if acks in ACKS else []
     if retries is not None:
-        words.append({"0": "no retries", "2147483647": "retries without limit"}.get(
-            plain(retries), f"{plain(retries)} retries"))
+        words.append(
+            {"0": "no retries", "2147483647": "retries without limit"}.get(
+                plain(retries), f"{plain(retries)} retries"
+            )
+        )
     if producer:
         words.append(f"idempotence {'on' if idempotent else 'off'}")
     if "replication_factor" in topic:
@@ -131,23 +134,32 @@ def faults_words(faults: Sequence[Row], planned: int) -> str:
 
 def judged(finding: Row, *, provable: bool) -> Judgement:
     """A finding in words. `provable` is false where "none found" would prove nothing."""
-    count, demanded, met = finding["count"], finding["demanded"], finding["demand_met"]
+    count, demanded = finding["count"], finding["demanded"]
     if finding["forbidden"] and count:
-        if finding["convicts"]:
-            return Judgement(tone="bad", words="Promise broken: forbidden, and seen")
-        return Judgement(tone="doubt", words="Seen, but this run cannot convict")
-    if demanded is not None and not met:
+        convicts = finding["convicts"]
+        return Judgement(
+            tone="bad" if convicts else "doubt",
+            words="Promise broken: forbidden, and seen"
+            if convicts
+            else "Seen; convicts nobody here",
+        )
+    if demanded is not None and not finding["demand_met"]:
+        met = "not met" if finding["demand_met"] is False else "could not be judged"
         tone: Tone = "bad" if finding["convicts"] else "doubt"
-        asked = "not met" if met is False else "could not be judged"
-        return Judgement(tone=tone, words=f"The scenario demands {demanded}: {asked}")
-    if not provable and not count:
+        return Judgement(tone=tone, words=f"The scenario demands {demanded}: {met}")
+    if not count and not provable:
         return Judgement(tone="doubt", words="None found, which proves nothing in this run")
+    return _content(count, demanded, forbidden=finding["forbidden"])
+
+
+def _content(count: int, demanded: str | None, *, forbidden: bool) -> Judgement:
+    """A finding that nobody complains about."""
+    allowed = "; this configuration allows it" if count else ""
     if demanded is not None:
-        allowed = "" if finding["forbidden"] or not count else "; this configuration allows it"
         return Judgement(tone="good", words=f"As the scenario demands ({demanded}){allowed}")
     if count:
-        return Judgement(tone="note", words="Seen; this configuration allows it")
-    if finding["forbidden"]:
+        return Judgement(tone="note", words=f"Seen{allowed}")
+    if forbidden:
         return Judgement(tone="good", words="Promise kept")
     return Judgement(tone="quiet", words="None seen; it would be allowed")
 

@@ -21,8 +21,8 @@ from rich.table import Table
 from typer.exceptions import TyperException
 
 from harness import prepare, scenario, sessions
-from harness.client_config import ClientConfigError
 from harness.kafka_home import KafkaHomeError
+from harness.properties import PropertiesError
 from harness.scenario import ScenarioError
 from harness.screen import Screen
 from harness.seal import HistoryError
@@ -217,7 +217,7 @@ def main() -> None:
     except TyperException as error:  # a wrong option, a missing argument…
         _say_error(f"{error.format_message()} (`kafka-harness --help` tells what there is)")
         code = BAD_ARGUMENTS
-    except (ScenarioError, ClientConfigError, StoreError, HistoryError) as error:
+    except (ScenarioError, PropertiesError, StoreError, HistoryError) as error:
         _say_error(str(error))
         code = BAD_ARGUMENTS
     except KafkaHomeError as error:

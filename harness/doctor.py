@@ -300,13 +300,9 @@ def _archives(home: kafka_home.KafkaHome) -> list[Finding]:
         runtime = kafka_home.find_java()
     except kafka_home.KafkaHomeError:
         return []  # said already
-    made = [kafka_home.class_archive(home, runtime, role).exists() for role in kafka_home.ROLES]
-    if all(made):
-        return [
-            Finding(
-                name="class archives", status="ok", detail=str(home.archives), needed_for=FASTER
-            )
-        ]
+    if all(kafka_home.archive_fits(home, runtime, role) for role in kafka_home.ROLES):
+        detail = str(home.archives)
+        return [Finding(name="class archives", status="ok", detail=detail, needed_for=FASTER)]
     return [Finding(name="class archives", status="warning", needed_for=FASTER, remedy="make setup",
                     detail="none for these jars and this Java: nodes start slower")]  # fmt: skip
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import client_config, clients, scenario
+from harness import client_config, clients, kafka_home, properties, scenario
+from harness.client_keys import Role
 from harness.nemesis import plan
 from harness.nemesis.faults import VERBS
 
@@ -50,13 +51,13 @@ class Prepared:
 
 def prepare(request: Request) -> Prepared:
     """Resolve a request. Raises ScenarioError or ClientConfigError."""
-    producer_file = client_config.producer_file(request.producer_config)
-    consumer_file = client_config.consumer_file(request.consumer_config)
-    server_file = client_config.server_file(request.server_properties)
-    settings = {f"cluster.server.{key}": value for key, value in server_file.items()}
-    chosen = scenario.load(request.scenario, {**settings, **request.settings})
+    producer_file = _client_file(request.producer_config, "producer")
+    consumer_file = _client_file(request.consumer_config, "consumer")
+    chosen = scenario.load(request.scenario, {**_server_settings(request), **request.settings})
     producer = clients.producer_config(chosen.workload.producer, producer_file.config)
     consumer = clients.consumer_config(chosen.workload.consumer, consumer_file.config)
+    _check_client("producer", producer)
+    _check_client("consumer", consumer)
     resolved = scenario.with_clients(chosen, producer, consumer)
     steps = plan.make(resolved.faults, request.seed)
     record = {
@@ -67,7 +68,10 @@ def prepare(request: Request) -> Prepared:
         "state": "running",
         "command": command_line(request),
         "plan": [step.as_record() for step in steps],
-        "differences": client_config.differences(producer, consumer),
+        "differences": [
+            *client_config.differences(producer, "producer"),
+            *client_config.differences(consumer, "consumer"),
+        ],
         "time_limit_s": request.time_limit_s or time_limit_s(resolved, steps),
         "kafka_home": str(request.kafka_home) if request.kafka_home else None,
         "keep": request.keep,
@@ -75,6 +79,25 @@ def prepare(request: Request) -> Prepared:
     }
     notes = (*producer_file.notes, *consumer_file.notes)
     return Prepared(scenario=resolved, steps=steps, record=record, notes=notes)
+
+
+def _client_file(path: Path | None, role: Role) -> client_config.ClientConfig:
+    if path is None:
+        return client_config.ClientConfig(config={}, notes=())
+    return client_config.read(path, role)
+
+
+def _check_client(role: Role, config: Mapping[str, Any]) -> None:
+    if complaint := client_config.complaint_of_librdkafka(config, role):
+        raise scenario.ScenarioError(f"workload.{role}: {complaint}")
+
+
+def _server_settings(request: Request) -> dict[str, str]:
+    if request.server_properties is None:
+        return {}
+    known = properties.server_keys(kafka_home.find(request.kafka_home), kafka_home.find_java())
+    keys = properties.read_server_properties(request.server_properties, known)
+    return {f"cluster.server.{key}": value for key, value in keys.items()}
 
 
 def time_limit_s(chosen: scenario.Scenario, steps: Sequence[plan.Step]) -> float:

@@ -24,7 +24,7 @@ from harness.kafka_home import Java, KafkaHome
 _PLAINTEXT = "the nodes of a run speak plaintext to each other and to the clients"
 _ZOOKEEPER = "this cluster runs with ZooKeeper, and the key is one of KRaft's"
 _OWN_ADDRESS = "identities, addresses and folders are the harness's"
-# Keys that a user may not set, each with its reason; one that ends in a dot means all that begin so.
+# What a user may not set, with the reason; one that ends in a dot stands for all that begin so.
 _REFUSED = {
     **dict.fromkeys(OWNED_BY_HARNESS["server"], _OWN_ADDRESS),
     **dict.fromkeys(("advertised.", "log.dir", "broker.id.generation.enable"), _OWN_ADDRESS),

@@ -171,22 +171,25 @@ def empty() -> Example:
 def huge() -> Example:
     """Two hundred faults in an hour, twelve partitions, and three thousand losses, ten shown."""
     example = kills(times=200, period_s=18.0, seed=3)
-    finding = example.report["anomalies"]["lost"]
-    rows = [_lost(number, example.report["windows"]) for number in range(10)]
+    report = example.report
+    finding = report["anomalies"]["lost"]
+    rows = [_lost(number, report["windows"]) for number in range(10)]
     finding |= {"count": 3086, "convicts": True, "forbidden": True, "examples": rows}
     finding["split"] = {"delivered_before": 12, "never_delivered": 3074}
-    example.report |= {"verdict": "invalid", "exit_code": 1, "reasons": ["lost: 3,086 seen"]}
-    example.report["sentence"] = "Kafka lost 3,086 acknowledged records that it promised to keep."
+    report |= {"verdict": "invalid", "exit_code": 1, "reasons": ["lost: 3,086 seen"]}
+    report["sentence"] = "Kafka lost 3,086 acknowledged records that it promised to keep."
     views = [view | {"partition": p} for view in example.views for p in range(12)]
     for bucket in example.timeline:
         bucket["lost"] = 9 if 300.0 <= bucket["t_s"] < 334.3 else 0
-    return Example(report=example.report, timeline=example.timeline, views=views)
+    return Example(report=report, timeline=example.timeline, views=views)
 
 
 def hostile() -> Example:
     """A run whose every text tries to leave its place: tags, a script's end, control characters."""
     example = invalid()
-    attack = "</script><script>document.title='broken'</script><img src=x onerror=alert(1)>\x00\u2028"
+    attack = (
+        "</script><script>document.title='broken'</script><img src=x onerror=alert(1)>\x00\u2028"
+    )
     report = example.report
     report["sentence"] = report["run"]["title"] = report["run"]["command"] = attack
     report["reasons"] = [attack]

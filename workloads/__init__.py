@@ -1,1 +1,1 @@
-"""The workers: one OS process each. The harness starts them with `python -m`, it never imports them."""
+"""The workers: one OS process each. The harness starts them by `python -m`, and imports none."""

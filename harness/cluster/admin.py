@@ -20,6 +20,7 @@ from harness.cluster import ClusterError, Node, brokers
 from harness.waiting import WaitTimeout, wait_until
 
 REQUEST_LIMIT_S = 10.0
+CREATE_LIMIT_S = 2.0  # a fresh client may wait in vain for a controller: ask again soon
 
 
 class Admin:
@@ -45,16 +46,16 @@ class Admin:
         )  # fmt: skip
 
         def create() -> bool:
-            future = self._client.create_topics([topic], request_timeout=REQUEST_LIMIT_S)[name]
+            future = self._client.create_topics([topic], request_timeout=CREATE_LIMIT_S)[name]
             try:
                 future.result()
             except KafkaException as error:
-                if error.args[0].retriable() or error.args[0].name() == "NOT_CONTROLLER":
-                    return False
-                if error.args[0].name() == "TOPIC_ALREADY_EXISTS":
+                problem = error.args[0]
+                if problem.name() == "TOPIC_ALREADY_EXISTS":  # by a try whose answer was late
                     return True
-                text = error.args[0].str()
-                raise ClusterError(f"topic {name} was refused: {text}") from None
+                if problem.code() < 0 or problem.retriable() or problem.name() == "NOT_CONTROLLER":
+                    return False  # a client that has not met the cluster yet
+                raise ClusterError(f"topic {name} was refused: {problem.str()}") from None
             return True
 
         try:

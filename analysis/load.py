@@ -1,0 +1,282 @@
+"""From run folders to what the checkers work on; whatever is not ours is refused here.
+
+`open_run` reads what is small on the driver: run.json and the tables beside the operations. It
+looks at every operations file's footer too, so that a damaged or foreign file is named in one
+sentence before Spark starts. `frames` hands everything to Spark, all runs together; operations are
+only ever read by Spark. A run's folder must be readable by the driver and, with a cluster, under
+the same path by its executors.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from analysis import schema
+from harness import history
+
+SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
+_ARROW_NAMES = {"int64": "int64", "int32": "int32", "string": "string", "bool": "bool"}
+
+
+class CheckError(Exception):
+    """The runs cannot be checked as they are: one sentence with file, key and remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One stored run, as far as the driver holds it."""
+
+    path: Path
+    record: dict[str, Any]  # run.json
+    faults: tuple[dict[str, Any], ...]
+    ends: tuple[dict[str, Any], ...]  # what the final read reached, one row a partition and pass
+    findings: tuple[dict[str, Any], ...]
+    views: tuple[dict[str, Any], ...]
+    blind: tuple[dict[str, Any], ...]
+    worker_errors: int
+    processes: frozenset[str]  # those that left operations
+    operations: int
+    load_start_ns: int
+    load_end_ns: int
+
+    @property
+    def run_id(self) -> str:
+        """<scenario>/<UTC time>-<seed>."""
+        return str(self.record["run_id"])
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The resolved scenario."""
+        scenario: dict[str, Any] = self.record["scenario"]
+        return scenario
+
+    @property
+    def threshold_ms(self) -> float:
+        """From which length on a stretch without success is a window."""
+        return float(self.scenario["check"]["unavailability_threshold_ms"])
+
+    @property
+    def bucket_ms(self) -> int:
+        """The timeline's resolution."""
+        return 100 if self.load_end_ns - self.load_start_ns < SHORT_RUN_NS else 500
+
+    def seconds(self, time_ns: int | None) -> float | None:
+        """A time relative to the start of the load."""
+        return None if time_ns is None else (time_ns - self.load_start_ns) / 1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """All runs of one check, for Spark; every table has run_id."""
+
+    operations: DataFrame
+    runs: DataFrame
+    partitions: DataFrame
+    faults: DataFrame
+    leaders: DataFrame
+
+
+def open_run(path: Path) -> Run:
+    """A sealed run. Raises CheckError."""
+    record = _read_record(path / "run.json")
+    events = _table(path / "history/events.parquet", history.EVENT_COLUMNS)
+    files = sorted((path / "history/operations").glob("*.parquet"))
+    footers = [_footer(file, str(record["run_id"])) for file in files]
+    start_ns, end_ns = _load_bounds(record, footers)
+    return Run(
+        path=path,
+        record=record,
+        faults=_table(path / "history/faults.parquet", history.FAULT_COLUMNS),
+        ends=tuple(row for row in events if row["event"] == "ends"),
+        findings=_table(path / "history/findings.parquet", history.FINDING_COLUMNS),
+        views=_table(path / "history/views.parquet", history.VIEW_COLUMNS),
+        blind=_table(path / "history/blind.parquet", history.BLIND_COLUMNS),
+        worker_errors=sum(row["event"] == "client-error" for row in events),
+        processes=frozenset(file.stem for file in files),
+        operations=sum(footer.num_rows for footer in footers),
+        load_start_ns=start_ns,
+        load_end_ns=end_ns,
+    )
+
+
+def frames(spark: SparkSession, runs: Sequence[Run]) -> History:
+    """Everything the checkers need of these runs."""
+    folders = [str(run.path / "history/operations") for run in runs]
+    return History(
+        operations=spark.read.schema(schema.OPERATIONS).parquet(*folders),
+        runs=_frame(spark, schema.RUNS, [_facts(run) for run in runs]),
+        partitions=_frame(
+            spark, schema.PARTITIONS, [row for run in runs for row in final_ends(run)]
+        ),
+        faults=_frame(spark, schema.FAULTS, [row for run in runs for row in _in_force(run)]),
+        leaders=_frame(spark, schema.LEADERS, [row for run in runs for row in _leaders(run)]),
+    )
+
+
+def final_ends(run: Run) -> list[dict[str, Any]]:
+    """What the final read reached, one row a partition of the topic; incomplete where it is silent.
+
+    With several passes a partition is complete if one of them was; the highest log start counts,
+    so that nothing is called lost that might have been deleted.
+    """
+    rows = []
+    for partition in range(int(run.scenario["topic"]["partitions"])):
+        passes = [end for end in run.ends if end["partition"] == partition]
+        complete = [end for end in passes if end["complete"]]
+        best = max(complete or passes, key=lambda end: end["log_start"] or 0, default={})
+        rows.append(
+            {
+                "run_id": run.run_id,
+                "partition": partition,
+                **{
+                    key: best.get(key)
+                    for key in ("log_start", "committed_end", "uncommitted_end", "position")
+                },
+                "complete": bool(complete),
+            }
+        )
+    return rows
+
+
+# Rows for Spark
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    work = run.scenario["workload"]
+    return {
+        "run_id": run.run_id,
+        "load_start_ns": run.load_start_ns,
+        "load_end_ns": run.load_end_ns,
+        "threshold_ns": int(run.threshold_ms * 1e6),
+        "bucket_ns": run.bucket_ms * 10**6,
+        "acks_asked": str(work["producer"].get("acks", "all")) != "0",
+        "tailing": work["kind"] == "stream" and int(work.get("consumers", 0)) > 0,
+    }
+
+
+def _in_force(run: Run) -> list[dict[str, Any]]:
+    return [
+        {"run_id": run.run_id, "fault": fault["fault"], "invoke_ns": fault["invoke_ns"],
+         "end_ns": fault["heal_ok_ns"]}
+        for fault in run.faults
+        if fault["nodes"]  # a fault that found no target never was in force
+    ]  # fmt: skip
+
+
+def _leaders(run: Run) -> list[dict[str, Any]]:
+    """Who led from when to when, as far as ZooKeeper told."""
+    rows: list[dict[str, Any]] = []
+    last: dict[int, dict[str, Any]] = {}
+    for view in sorted(run.views, key=lambda view: view["time_ns"]):
+        before = last.get(view["partition"])
+        if before is not None and before["leader"] == view["leader"]:
+            continue
+        row = {
+            "run_id": run.run_id,
+            "partition": view["partition"],
+            "leader": view["leader"],
+            "from_ns": view["time_ns"],
+            "to_ns": None,
+        }
+        if before is not None:
+            before["to_ns"] = view["time_ns"]
+        last[view["partition"]] = row
+        rows.append(row)
+    return rows
+
+
+def _frame(spark: SparkSession, table: StructType, rows: list[dict[str, Any]]) -> DataFrame:
+    """A small table for Spark, through Arrow: this way no Python worker is started."""
+    columns = [field.name for field in table.fields]
+    picked = [{name: row[name] for name in columns} for row in rows]
+    return spark.createDataFrame(pa.Table.from_pylist(picked, schema=schema.arrow(table)), table)
+
+
+# Reading with suspicion
+
+
+def _read_record(file: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(file.read_text())
+    except FileNotFoundError:
+        raise CheckError(f"{file.parent}: not a run: it has no run.json") from None
+    except (OSError, ValueError) as error:
+        raise CheckError(f"{file}: cannot be read: {error}") from None
+    if not isinstance(record, dict) or record.get("schema") != 1:
+        raise CheckError(f"{file}: not a run of this version: schema 1 expected")
+    for key in ("run_id", "scenario"):
+        if key not in record:
+            raise CheckError(f"{file}: {key} is missing: restore the file or run the scenario again")
+    return record
+
+
+def _table(file: Path, columns: tuple[tuple[str, str], ...]) -> tuple[dict[str, Any], ...]:
+    """A small table of a sealed history, checked against its columns."""
+    _check_columns(file, columns)
+    rows: list[dict[str, Any]] = pq.read_table(file).to_pylist()
+    return tuple(rows)
+
+
+def _footer(file: Path, run_id: str) -> pq.FileMetaData:
+    _check_columns(file, history.OPERATION_COLUMNS)
+    footer = pq.read_metadata(file)
+    for low, high in _statistics(footer, "run_id"):
+        if low != run_id or high != run_id:
+            raise CheckError(
+                f"{file}: run_id is {low}, but run.json says {run_id}: put back the run's own files"
+            )
+    return footer
+
+
+def _check_columns(file: Path, columns: tuple[tuple[str, str], ...]) -> None:
+    try:
+        found = pq.read_schema(file)
+    except FileNotFoundError:
+        raise CheckError(f"{file}: missing: seal the history again or restore the file") from None
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).split("\n", 1)[0]
+        raise CheckError(f"{file}: cannot be read as Parquet ({reason}): restore it") from None
+    kinds = {field.name: str(field.type).replace("element: ", "") for field in found}
+    for name, kind in columns:
+        if kinds.get(name, "").replace("item: ", "") != kind:
+            has = f"is {kinds[name]}" if name in kinds else "is missing"
+            raise CheckError(
+                f"{file}: column {name} {has}, expected {kind}: not a history of this version"
+            )
+
+
+def _statistics(footer: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:
+    """Smallest and largest value of a column in each row group, from the file's footer."""
+    at = footer.schema.names.index(column)
+    found = []
+    for group in range(footer.num_row_groups):
+        statistics = footer.row_group(group).column(at).statistics
+        if statistics is not None and statistics.has_min_max:
+            found.append((statistics.min, statistics.max))
+    return found
+
+
+def _load_bounds(record: dict[str, Any], footers: Sequence[pq.FileMetaData]) -> tuple[int, int]:
+    """When the load began and ended; of a run that could not write its phases, by its operations."""
+    for phase in record.get("phases") or []:
+        if phase["name"] == "load":
+            return int(phase["start_ns"]), int(phase["end_ns"])
+    load = [
+        footer for footer in footers
+        if any(low != "final-read" for low, _ in _statistics(footer, "f"))
+    ]  # fmt: skip
+    starts = [low for footer in load for low, _ in _statistics(footer, "start_ns")]
+    ends = [
+        high for footer in load for column in ("start_ns", "end_ns")
+        for _, high in _statistics(footer, column)
+    ]  # fmt: skip
+    return min(starts, default=0), max(ends, default=0)

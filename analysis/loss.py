@@ -1,0 +1,94 @@
+"""Loss: what was acknowledged or delivered, and is not there any more.
+
+**lost**: a send was acked, a complete final read of its partition does not contain its value, and
+nothing deleted it.
+
+    send a -> ok at 0    send b -> ok at 1    final read, complete: a          =>  b is lost
+    the same, but the final read contains b as well                            =>  nothing
+
+`delivered_before`: a consumer had been handed the record; `never_delivered`: none had.
+
+**vanished**, the reader's twin: a read or lookup delivered a value during the load, and a complete
+final read does not contain it, whether the send was acked or not.
+
+    send a -> info       read: a at 0         final read, complete: nothing    =>  a has vanished
+
+**unseen**: acked and not found, but the final read of the partition is missing or not complete.
+Whether the record is lost cannot be told, so it is never called lost.
+
+    send a -> ok at 0    final read, stopped early: nothing                    =>  a is unseen
+
+Cannot see: records below the log's start (deleted by retention; never called lost or vanished; an
+ack without offset counts as unseen when the log does not start at 0); the loss of sends that ended
+info; sends without ack (acks=0), which are counted as unacknowledged_lost instead. A value found in
+another partition than it was sent to is no loss but an inconsistent offset.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.evidence import finding
+from analysis.ops import ACKED, UNASKED, offset_of
+
+
+def lost(fates: DataFrame) -> DataFrame:
+    """Acked records that are provably gone."""
+    before = F.col("delivered_ns").isNotNull()
+    return finding(
+        fates.where(_acked_and_absent() & _provable()),
+        "lost",
+        place=F.col("acked_place"),
+        time_ns=F.col("acked_ns"),
+        outcome=F.when(before, "delivered_before").otherwise("never_delivered"),
+    )
+
+
+def unseen(fates: DataFrame) -> DataFrame:
+    """Acked records that were not found where not everything was read."""
+    deleted = F.col("complete") & F.col("acked_place").isNotNull()
+    return finding(
+        fates.where(_acked_and_absent() & ~_provable() & ~deleted),
+        "unseen",
+        place=F.col("acked_place"),
+        time_ns=F.col("acked_ns"),
+    )
+
+
+def vanished(fates: DataFrame) -> DataFrame:
+    """Records that were delivered and are provably gone."""
+    kept = offset_of(F.col("delivered_place")) >= F.col("log_start")
+    return finding(
+        fates.where(F.col("delivered_ns").isNotNull() & _absent() & F.col("complete") & kept),
+        "vanished",
+        place=F.col("delivered_place"),
+        time_ns=F.col("delivered_ns"),
+    )
+
+
+def is_readable() -> Column:
+    """Whether a value can be there to be read, as far as the final read tells."""
+    return ~(_absent() & F.col("complete"))
+
+
+def is_unacknowledged_lost() -> Column:
+    """Whether a send that asked for no ack (acks=0) is provably not in the log."""
+    whole = F.col("complete") & (F.col("log_start") == 0)
+    return (F.col("sent") == UNASKED) & _absent() & whole
+
+
+def _absent() -> Column:
+    return F.col("first_place").isNull()
+
+
+def _acked_and_absent() -> Column:
+    return (F.col("sent") == ACKED) & _absent()
+
+
+def _provable() -> Column:
+    """Whether the record would be in the final read, had nobody lost it."""
+    kept = F.when(
+        F.col("acked_place").isNotNull(), offset_of(F.col("acked_place")) >= F.col("log_start")
+    ).otherwise(F.col("log_start") == 0)
+    return F.col("complete") & kept

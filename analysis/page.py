@@ -1,0 +1,218 @@
+"""report.html: one file that tells a run to a manager first, and to an engineer after.
+
+    verdict in a sentence > key numbers > timeline > findings with evidence > gaps and faults
+    > configuration, promises and host > how to read it
+
+The page opens offline in any browser. It loads nothing: plotly.js travels inside, compressed
+(4.8 MB become 2.0 MB; the browser's own DecompressionStream unpacks it), and a
+Content-Security-Policy forbids every request and every script but the three that are hashed here.
+Without JavaScript, or in a browser from before 2023, all but the picture can be read; a run
+without a timeline carries no plotly at all.
+
+Everything from the run is escaped by jinja2; the embedded JSON has no `<`, so that no text in it
+can end its element. The same arguments give the same bytes: the page knows no clock.
+"""
+
+import gzip
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from analysis import wording
+from analysis.panels import PALETTE
+from analysis.picture import figure
+
+Row = Mapping[str, Any]
+
+TEMPLATES = Path(__file__).parent / "templates"
+ROWS_MAX = 200  # of a table of windows or faults: a page, not an archive
+VERDICTS = {
+    "valid": ("Valid", "Every promise was kept, and every expectation of the scenario met."),
+    "invalid": ("Invalid", "A promise was broken, or an expectation of the scenario not met."),
+    "unknown": ("Unknown", "This run proves nothing, neither for Kafka nor against it."),
+}
+STARVED = {"steal_percent": 5.0, "cgroup_throttled_s": 1.0}  # above: the host shaped the result
+
+
+def render(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> str:
+    """The whole report.html as text.
+
+    `report` is report.json (schema 1), `timeline` the timeline's rows in order of `t_s`, `views`
+    rows {time_s, partition, leader, isr, controller}; times are seconds since the load began.
+    Raises KeyError or jinja2's UndefinedError when the report lacks a field of its schema.
+    """
+    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            report=report,
+            verdict=VERDICTS[report["verdict"]],
+            tiles=tiles(report),
+            findings=_findings(report),
+            windows=_longest(report["windows"], "length_s"),
+            faults=report["faults"][:ROWS_MAX],
+            fault_names={fault["fault"]: wording.fault_name(fault) for fault in report["faults"]},
+            starved=_starved(report["host"]),
+            picture=_picture(report, timeline, views),
+            style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 our own
+            script=Markup(script),  # noqa: S704 our own
+            policy=_policy(script),
+        )
+    )
+
+
+def tiles(report: Row) -> list[dict[str, str]]:
+    """The key numbers: {name, value, note, tone} each."""
+    counts, latency = report["counts"], report["latency_ms"]["ack"] or {}
+    longest, limit = report["longest_window_s"], report["threshold_ms"]
+    short = f"none of {limit:,} ms or more"
+    return [
+        _finding_tile(report, "lost", "Records lost", f"of {counts['acked']:,} acknowledged"),
+        _finding_tile(report, "duplicate", "Duplicates", "values found at two offsets"),
+        _window_tile("Longest write outage", longest["produce"], short, counts["acked"]),
+        _window_tile("Longest read outage", longest["consume"], short, counts["reads"]),
+        {
+            "name": "Sends acknowledged",
+            "value": wording.number(counts["acked"]),
+            "note": f"of {counts['sends']:,} sends; {counts['indeterminate']:,} in doubt, "
+            f"{counts['failed']:,} failed",
+            "tone": "quiet" if counts["acked"] else "doubt",
+        },
+        {
+            "name": "Time to ack, p50",
+            "value": wording.milliseconds(latency.get("p50")),
+            "note": f"p99 {wording.milliseconds(latency.get('p99'))}, "
+            f"worst {wording.milliseconds(latency.get('max'))}",
+            "tone": "quiet",
+        },
+    ]
+
+
+def _finding_tile(report: Row, anomaly: str, name: str, note: str) -> dict[str, str]:
+    """A count with what it means here: seen and allowed is not the same as seen and forbidden."""
+    finding = report["anomalies"].get(anomaly)
+    if finding is None:
+        return {"name": name, "value": wording.MISSING, "note": "not checked", "tone": "doubt"}
+    judgement = wording.judged(finding, provable=wording.provable(report))
+    seen = f"{note}. {judgement.words}." if finding["count"] or judgement.tone == "doubt" else note
+    tone = "note" if finding["count"] and judgement.tone == "good" else judgement.tone
+    return {
+        "name": name,
+        "value": wording.number(finding["count"]),
+        "note": seen,
+        "tone": tone if finding["count"] or tone == "doubt" else "quiet",
+    }
+
+
+def _window_tile(name: str, length_s: float | None, none: str, happened: int) -> dict[str, str]:
+    if length_s:
+        return {"name": name, "value": wording.seconds(length_s), "note": "", "tone": "note"}
+    if not happened:
+        return {"name": name, "value": wording.MISSING, "note": "nothing ran", "tone": "doubt"}
+    return {"name": name, "value": "0 s", "note": none, "tone": "quiet"}
+
+
+def _findings(report: Row) -> list[dict[str, Any]]:
+    """The anomalies with their judgement; those that convict first, then those seen."""
+    sure = wording.provable(report)
+    rows = [
+        {
+            "name": name,
+            "meaning": wording.MEANINGS.get(name, ""),
+            "judgement": wording.judged(finding, provable=sure),
+            "evidence": _evidence(finding["examples"]),
+            **finding,
+        }
+        for name, finding in report["anomalies"].items()
+    ]
+    return sorted(rows, key=lambda row: (not row["convicts"], not row["count"]))
+
+
+def _evidence(examples: Sequence[Row]) -> dict[str, Any]:
+    """Columns and rows of an evidence table: seconds rather than nanoseconds, no run id."""
+    columns = list(dict.fromkeys(key for row in examples for key in row))
+    seconds = {key.removesuffix("_s") for key in columns if key.endswith("_s")}
+    hidden = {"run_id"} | {f"{name}_ns" for name in seconds}
+    shown = [column for column in columns if column not in hidden]
+    return {"columns": shown, "rows": [[row.get(column) for column in shown] for row in examples]}
+
+
+def _longest(windows: Sequence[Row], key: str) -> list[Row]:
+    """All windows in their order or, of too many, the longest."""
+    if len(windows) <= ROWS_MAX:
+        return list(windows)
+    chosen = sorted(windows, key=lambda window: float(window[key]), reverse=True)[:ROWS_MAX]
+    return sorted(chosen, key=lambda window: float(window["start_s"]))
+
+
+def _starved(host: Row) -> bool:
+    """Whether the host lacked CPU so much that gaps and latencies may be its own."""
+    starvation = host.get("cpu_starvation") or {}
+    return any((starvation.get(key) or 0) > limit for key, limit in STARVED.items())
+
+
+def _picture(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> dict[str, Any] | None:
+    """What the page's script needs to draw; None for a run without a timeline."""
+    if not timeline:
+        return None
+    drawing = figure(report, timeline, views)
+    return {
+        "height_px": drawing.layout.height,
+        "figure": _embedded(drawing.to_json()),
+        "dark": _embedded(json.dumps(dict(PALETTE.values()))),
+        "plotly": _packed_plotly(),
+    }
+
+
+def _embedded(text: str) -> Markup:
+    """JSON that may stand inside a script element: nothing in it can end that element."""
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)  # noqa: S704 escaped above
+
+
+@cache
+def _packed_plotly() -> str:
+    """plotly.js, gzip in base64: 41 % of its size."""
+    return b64encode(gzip.compress(get_plotlyjs().encode(), compresslevel=9, mtime=0)).decode()
+
+
+@cache
+def _policy(script: str) -> str:
+    """No request at all, and no script but ours and plotly's, by their hashes."""
+    digests = (
+        b64encode(sha256(text.encode()).digest()).decode() for text in (script, get_plotlyjs())
+    )
+    scripts = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        name: getattr(wording, name)
+        for name in ("number", "seconds", "milliseconds", "plain", "flat", "fault_name")
+    }
+    environment.globals |= {
+        name: getattr(wording, name)
+        for name in ("configuration_words", "faults_words", "roles_words", "count_of")
+    }
+    return environment

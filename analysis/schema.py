@@ -1,0 +1,126 @@
+"""The tables of a check, written out: what is read from a sealed history and what is found in it.
+
+Read (docs/history.md; `harness.history` holds the same columns, a test compares the two):
+OPERATIONS by Spark; EVENTS, FAULTS, VIEWS, BLIND and FINDINGS are small and read beside it.
+
+Made from them: RUNS, what a check must know of a run; PARTITIONS, what its final read reached.
+Found: EVIDENCE, one row an anomaly, the same columns for all of them; WINDOWS; TIMELINE.
+
+Columns named `*_ns` are CLOCK_MONOTONIC of the run's host; `*_s` count from the start of its load.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+_STRING, _LONG, _INT, _BOOL, _DOUBLE = (
+    StringType(), LongType(), IntegerType(), BooleanType(), DoubleType(),
+)  # fmt: skip
+
+
+def _struct(**columns: DataType) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+OPERATIONS = _struct(
+    run_id=_STRING,
+    process=_STRING,
+    id=_LONG,
+    f=_STRING,  # send | read | lookup | final-read
+    type=_STRING,  # ok | fail | info
+    partition=_INT,
+    value=_LONG,  # null: the payload could not be parsed
+    offset=_LONG,
+    error=_STRING,
+    intended_ns=_LONG,
+    start_ns=_LONG,
+    end_ns=_LONG,  # null: it never ended
+    broker=_INT,
+)
+RUNS = _struct(
+    run_id=_STRING,
+    load_start_ns=_LONG,
+    load_end_ns=_LONG,
+    threshold_ns=_LONG,  # of unavailability
+    bucket_ns=_LONG,  # of the timeline
+    acks_asked=_BOOL,  # false under acks=0: then no send can be acked
+    tailing=_BOOL,  # whether a consumer follows the log during the load
+)
+PARTITIONS = _struct(
+    run_id=_STRING,
+    partition=_INT,
+    complete=_BOOL,  # a final read got from log start to log end
+    log_start=_LONG,
+)
+FAULTS = _struct(
+    run_id=_STRING,
+    fault=_INT,
+    invoke_ns=_LONG,
+    end_ns=_LONG,  # healed; null: never
+)
+LEADERS = _struct(
+    run_id=_STRING,
+    partition=_INT,
+    leader=_STRING,
+    from_ns=_LONG,
+    to_ns=_LONG,  # null: still
+)
+EVIDENCE = _struct(
+    run_id=_STRING,
+    anomaly=_STRING,
+    value=_LONG,
+    producer=_INT,
+    sequence=_LONG,
+    process=_STRING,  # of the send, as are id and error
+    id=_LONG,
+    sent=_STRING,  # how the send ended: acked | info | fail; null: never sent
+    error=_STRING,
+    partition=_INT,
+    offset=_LONG,  # as acked, or where it was read when it was not
+    other_partition=_INT,  # where it was found as well, or instead
+    other_offset=_LONG,
+    other_value=_LONG,  # what else was read at this offset
+    copies=_INT,  # distinct places in the final read
+    outcome=_STRING,  # the split: delivered_before, never_delivered, appeared, …
+    time_ns=_LONG,  # the moment of the anomaly, for the faults and the leader then
+    sent_ns=_LONG,
+    acked_ns=_LONG,
+    delivered_ns=_LONG,  # first read by a consumer
+    time_s=_DOUBLE,
+    sent_s=_DOUBLE,
+    acked_s=_DOUBLE,
+    delivered_s=_DOUBLE,
+    leader=_STRING,  # at that moment
+    faults=ArrayType(_INT),  # in force at that moment
+    next_fault=_INT,  # the first injected after it
+)
+WINDOWS = _struct(
+    run_id=_STRING,
+    kind=_STRING,  # produce | consume
+    partition=_INT,
+    start_ns=_LONG,
+    end_ns=_LONG,
+    answered=_BOOL,  # false: nothing succeeded any more until the load ended
+    attempts=_LONG,
+)
+
+_ARROW: dict[str, pa.DataType] = {
+    "string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_(),
+    "double": pa.float64(), "array<int>": pa.list_(pa.int32()),
+}  # fmt: skip
+
+
+def arrow(table: StructType) -> pa.Schema:
+    """The same table for pyarrow."""
+    return pa.schema([(f.name, _ARROW[f.dataType.simpleString()]) for f in table.fields])

@@ -1,0 +1,101 @@
+// Draws the timeline: unpacks plotly.js, colors the figure for light or dark paper, and gives
+// each fault's label the room that it has. Without it the page is complete but for the picture.
+"use strict";
+(async () => {
+  const box = document.getElementById("picture");
+  const text = (id) => document.getElementById(id).textContent;
+  const dark = JSON.parse(text("dark"));
+  const darkPaper = matchMedia("(prefers-color-scheme: dark)");
+  const touch = matchMedia("(pointer: coarse)").matches;
+  const PHONE = 600, PAPER = 700; // width in px of what counts as a phone, and of a printed page
+
+  async function plotly() {
+    const bytes = Uint8Array.from(atob(text("plotly")), (c) => c.charCodeAt(0));
+    const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(plain).text();
+    document.head.append(script);
+  }
+
+  // Colors are strings that occur nowhere else, so the figure is recolored as text.
+  function figure(inDark) {
+    const escaped = Object.keys(dark).map((color) => color.replace(/[().]/g, "\\$&"));
+    const colors = new RegExp(escaped.join("|"), "g");
+    return JSON.parse(inDark ? text("figure").replace(colors, (c) => dark[c]) : text("figure"));
+  }
+
+  // Labels lie flat where all have room, stand upright where they have not, and those that would
+  // still touch their neighbor are left to the hover.
+  function label(layout, width, range) {
+    const faults = (layout.annotations || []).filter((note) => note.name === "fault");
+    const scale = (width - layout.margin.l - layout.margin.r) / (range[1] - range[0]);
+    const longest = Math.max(0, ...faults.map((note) => note.text.length)) * 6.4 + 6;
+    const inside = faults.filter((note) => note.x >= range[0] && note.x <= range[1]);
+    const room = inside.map((note, n) => ((inside[n + 1]?.x ?? range[1]) - note.x) * scale);
+    const flat = room.every((pixels) => pixels >= longest);
+    let last = -Infinity;
+    for (const note of faults) {
+      const at = note.x * scale;
+      note.visible = inside.includes(note) && (flat || at - last >= 14);
+      if (note.visible) last = at;
+      Object.assign(note, { textangle: flat ? 0 : -90, xanchor: flat ? "left" : "center" });
+    }
+    const top = inside.length === 0 ? 10 : flat ? 24 : longest + 6;
+    layout.height += top - layout.margin.t;
+    layout.margin.t = top;
+  }
+
+  function draw(inDark, width) {
+    const { data, layout } = figure(inDark);
+    const range = box.layout?.xaxis?.range ?? layout.xaxis.range;
+    const phone = width < PHONE;
+    layout.xaxis.range = [...range];
+    layout.width = width;
+    layout.dragmode = touch ? false : "zoom"; // a finger scrolls the page; the bar's tools zoom
+    layout.hoverlabel = { font: { size: phone ? 10 : 12 }, bgcolor: inDark ? "#1b2127" : "#fff" };
+    if (phone) layout.xaxis.nticks = 6;
+    label(layout, width, range);
+    const config = {
+      displaylogo: false,
+      displayModeBar: touch,
+      modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
+    };
+    return Plotly.react(box, data, layout, config);
+  }
+
+  const redraw = () => draw(darkPaper.matches, box.clientWidth);
+  try {
+    await plotly();
+    document.getElementById("no-picture").remove();
+    await redraw();
+  } catch (error) {
+    document.getElementById("no-picture").textContent =
+      "This browser is too old to draw the timeline; the tables below say the same in numbers.";
+    throw error;
+  }
+
+  const start = [...box.layout.xaxis.range];
+  let width = box.clientWidth;
+  box.on("plotly_relayout", (change) => {
+    if (change["xaxis.autorange"]) box.layout.xaxis.range = [...start];
+    if (Object.keys(change).some((key) => key.startsWith("xaxis"))) redraw();
+  });
+  new ResizeObserver(() => {
+    if (box.clientWidth !== width) {
+      width = box.clientWidth;
+      redraw();
+    }
+  }).observe(box);
+  darkPaper.addEventListener("change", redraw);
+
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const part of opened) part.open = true;
+    draw(false, PAPER);
+  });
+  addEventListener("afterprint", () => {
+    for (const part of opened) part.open = false;
+    redraw();
+  });
+})();

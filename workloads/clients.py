@@ -1,0 +1,72 @@
+"""The clients as the workers make them, from explicit configurations.
+
+What the SPEC sets is never overruled, but for what the recording itself needs: delivery reports one
+by one, statistics (they alone say which broker serves a partition), no commits, no group.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, Producer
+
+OnError = Callable[[KafkaError], None]
+
+# Room beyond rate x longest outage: a fault's healing takes time as well.
+QUEUE_MARGIN = 1.5
+QUEUE_LEAST = 100_000  # librdkafka's own default
+MESSAGE_OVERHEAD_BYTES = 128
+STATISTICS_EVERY_MS = 200
+LARGEST = 2_147_483_647
+
+
+def make_producer(
+    config: Mapping[str, Any], queue: Mapping[str, int], on_error: OnError
+) -> Producer:
+    """A producer; `queue` gives way to what `config` says. Raises KafkaException, ValueError."""
+    return Producer({**queue, **_plain(config), "error_cb": on_error})
+
+
+def queue_limits(rate: float, longest_outage_s: float, value_bytes: int) -> dict[str, int]:
+    """A queue that holds every send of the longest outage, so that none fails for want of room."""
+    messages = max(QUEUE_LEAST, math.ceil(rate * longest_outage_s * QUEUE_MARGIN))
+    kbytes = messages * (value_bytes + MESSAGE_OVERHEAD_BYTES) // 1024 + 1
+    return {
+        "queue.buffering.max.messages": min(messages, LARGEST),
+        "queue.buffering.max.kbytes": min(max(kbytes, 1_048_576), LARGEST),
+    }
+
+
+def make_consumer(
+    config: Mapping[str, Any],
+    *,
+    group: str,
+    on_error: OnError,
+    on_statistics: Callable[[str], None],
+) -> Consumer:
+    """A consumer without a group's life: partitions are assigned by hand, nothing is committed.
+
+    auto.offset.reset is `earliest` unless set: when the log was cut below the consumer's position
+    (an unclean election, acks=1 and a lost leader), librdkafka goes by this policy. `latest` would
+    pass over whatever was written after the cut, and `error` would end the reading; `earliest`
+    reads everything again, which a checker knows as redelivery. It neither skips nor stalls.
+    """
+    defaults = {"group.id": group, "auto.offset.reset": "earliest"}
+    own = {
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "statistics.interval.ms": STATISTICS_EVERY_MS,
+        "error_cb": on_error,
+        "stats_cb": on_statistics,
+    }
+    return Consumer({**defaults, **_plain(config), **own})
+
+
+def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Booleans as librdkafka spells them."""
+    return {
+        key: str(value).lower() if isinstance(value, bool) else value
+        for key, value in config.items()
+    }

@@ -1,0 +1,31 @@
+"""`stream`'s consumer: tails every partition and records every record that it is given.
+
+Partitions are assigned, not subscribed, from the log's end at the start: no group, no rebalance,
+nothing committed. After a cut of the log it reads again from the start (see `make_consumer`), so a
+record may be read twice; it is never passed over.
+"""
+
+from __future__ import annotations
+
+import time
+
+from workloads.tail import Tail
+from workloads.worker import Session, leave, main
+
+
+def tail(session: Session) -> None:
+    """Read until told to stop."""
+    reader = Tail(session, session.spec.config)
+    session.connect(reader.consumer)
+    if session.over():
+        return
+    reader.assign_at_end()
+    if not session.await_go(lambda: reader.poll(0)):
+        return
+    while not session.over():
+        reader.poll(0.05)
+        session.publish(time.monotonic_ns())
+
+
+if __name__ == "__main__":
+    leave(main("consumer", tail))

@@ -1,0 +1,154 @@
+"""The final read: after healing, every partition from its log start to its end, by a new consumer.
+
+It sees what a consumer sees: isolation.level is the scenario's. The ends are asked for before and
+after; a partition is *complete* when the reader reached its uncommitted end (the high watermark)
+and log start and ends were the same both times. Anything else, and a record that is missing is
+*unseen*, not lost. auto.offset.reset is `error`, so that nothing is passed over in silence.
+
+While the log grows (a send of doubtful fate that lands late) it reads on, up to `limit_s`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    OffsetSpec,
+)
+
+from harness.history import FINAL_READ
+from workloads.tail import Tail
+from workloads.worker import Session, leave, main
+
+ASK_LIMIT_S = 5.0
+EARLIEST = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """Where one partition begins and ends."""
+
+    log_start: int
+    committed_end: int  # last stable offset: read_committed stops here
+    uncommitted_end: int  # high watermark
+
+
+def final_read(session: Session) -> None:
+    """Read everything once and tell how far it got."""
+    config = {
+        **session.spec.config,
+        "auto.offset.reset": "error",
+        "enable.partition.eof": True,
+    }
+    reader = Tail(session, config, f=FINAL_READ)
+    session.connect(reader.consumer)
+    if session.await_go(lambda: reader.poll(0)):
+        _read_all(session, reader, Asker(session))
+
+
+def _read_all(session: Session, reader: Tail, asker: Asker) -> None:
+    before = asker.ends()
+    if before is None:
+        _tell(session, reader, {}, None)
+        return
+    reader.assign({partition: ends.log_start for partition, ends in before.items()})
+    while True:
+        _read_up_to(session, reader, before)
+        after = asker.ends()
+        if after is None or not _only_grew(before, after):
+            break
+        before = after
+    _tell(session, reader, before, after)
+
+
+def _read_up_to(session: Session, reader: Tail, goals: Mapping[int, Ends]) -> None:
+    """Read until every partition is where this reader's isolation level lets it get."""
+    isolation = session.spec.config.get("isolation.level", "read_committed")
+    committed = isolation == "read_committed"
+
+    def behind() -> bool:
+        return any(
+            reader.positions[partition]
+            < (ends.committed_end if committed else ends.uncommitted_end)
+            for partition, ends in goals.items()
+        )
+
+    while behind() and not reader.lost_its_place and not session.over():
+        reader.poll(0.05)
+        session.publish(time.monotonic_ns())
+
+
+def _only_grew(before: Mapping[int, Ends], after: Mapping[int, Ends]) -> bool:
+    """Whether there is more to read now, and nothing that was read before has gone."""
+    return before != after and all(
+        after[p].log_start == ends.log_start
+        and after[p].committed_end >= ends.committed_end
+        and after[p].uncommitted_end >= ends.uncommitted_end
+        for p, ends in before.items()
+    )
+
+
+def _tell(
+    session: Session, reader: Tail, before: Mapping[int, Ends], after: Mapping[int, Ends] | None
+) -> None:
+    """One `ends` event a partition; what could not be learned is null, and never complete."""
+    for partition in range(session.spec.partitions):
+        ends, position = before.get(partition), reader.positions.get(partition)
+        known = (
+            asdict(ends)
+            if ends
+            else dict.fromkeys(("log_start", "committed_end", "uncommitted_end"))
+        )
+        complete = (
+            ends is not None and after is not None and after.get(partition) == ends
+            and position is not None and position >= ends.uncommitted_end
+        )  # fmt: skip
+        session.recorder.event(
+            "ends", partition=partition, **known, position=position, complete=complete
+        )
+
+
+class Asker:
+    """Asks the leaders where their partitions begin and end."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        # An AdminClient knows the consumer's keys, and warns that they do nothing: spare the log.
+        self._admin = AdminClient({**session.spec.config, "log_level": 0})
+        self._partitions = [
+            TopicPartition(session.spec.topic, p) for p in range(session.spec.partitions)
+        ]
+
+    def ends(self) -> dict[int, Ends] | None:
+        """Every partition's ends; asked again until all leaders answer, None when time is over."""
+        while not self._session.over():
+            try:
+                starts = self._ask(EARLIEST, IsolationLevel.READ_UNCOMMITTED)
+                committed = self._ask(LATEST, IsolationLevel.READ_COMMITTED)
+                uncommitted = self._ask(LATEST, IsolationLevel.READ_UNCOMMITTED)
+            except KafkaException as error:
+                self._session.client_error(error.args[0])
+                self._admin.poll(0.1)
+                continue
+            return {
+                p: Ends(log_start=starts[p], committed_end=committed[p],
+                        uncommitted_end=uncommitted[p])
+                for p in starts
+            }  # fmt: skip
+        return None
+
+    def _ask(self, which: OffsetSpec, isolation: IsolationLevel) -> dict[int, int]:
+        futures = self._admin.list_offsets(
+            dict.fromkeys(self._partitions, which),
+            isolation_level=isolation, request_timeout=ASK_LIMIT_S,
+        )  # fmt: skip
+        return {asked.partition: future.result().offset for asked, future in futures.items()}
+
+
+if __name__ == "__main__":
+    leave(main("final-read", final_read))

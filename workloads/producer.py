@@ -1,0 +1,83 @@
+"""`stream`'s producer: an open loop of sends at a stated rate, each recorded from its due time.
+
+Send n is due at start + n / rate, whatever the cluster does: a late loop sends more at once and
+never slows down, so latency counted from the due time has no coordinated omission. Partition is
+n modulo partitions. Whether and how a send ended comes with its delivery report.
+
+A full queue is a failed send. So is a send after a fatal error (an idempotent producer that lost
+its sequence): the producer stays as dead as in an application that does not replace it, the load
+goes on failing, and the end says `fatal`.
+"""
+
+from __future__ import annotations
+
+import time
+
+from workloads.sends import Sender
+from workloads.worker import Session, leave, main
+
+BURST = 200  # sends between two polls when the loop is late
+POLL_MOST_MS = 50
+
+
+def stream(session: Session) -> None:
+    """Send at the rate until told to stop, then await what is outstanding."""
+    sender = Sender(session)
+    session.connect(sender.producer)
+    if not session.await_go(lambda: sender.poll(0)):
+        return
+    Schedule(session, sender).run()
+    sender.flush()
+
+
+class Schedule:
+    """When each send is due."""
+
+    def __init__(self, session: Session, sender: Sender) -> None:
+        self._session, self._sender = session, sender
+        self._period_ns = 1e9 / session.spec.rate
+        self._begin_ns = time.monotonic_ns()
+
+    def run(self) -> None:
+        """Send whatever is due and serve reports in between, until it is time to end."""
+        session, counts, poll = self._session, self._session.counts, self._sender.poll
+        while not session.over():
+            now = time.monotonic_ns()
+            due = int((now - self._begin_ns) / self._period_ns) + 1
+            allowed = session.progress.allowed
+            if 0 <= allowed <= counts.sends:
+                self._hold()
+                continue
+            if 0 <= allowed < due:
+                due = allowed
+            self._send(min(due, counts.sends + BURST))
+            poll(self._until_next(due))
+            session.publish(now)
+
+    def _send(self, due: int) -> None:
+        send, clock, counts = self._sender.send, time.monotonic_ns, self._session.counts
+        begin, period, partitions = self._begin_ns, self._period_ns, self._session.spec.partitions
+        for n in range(counts.sends, due):
+            send(n % partitions, begin + int(n * period), clock())
+
+    def _until_next(self, due: int) -> float:
+        """Seconds to poll: to the next due time, rounded up to what the client can wait, 1 ms."""
+        sends = self._session.counts.sends
+        if sends < due:
+            return 0
+        ahead_ns = self._begin_ns + int(sends * self._period_ns) - time.monotonic_ns()
+        return min(max(0, -(-ahead_ns // 1_000_000)), POLL_MOST_MS) / 1000
+
+    def _hold(self) -> None:
+        """Stay where the harness holds the load back; due times go on from the release."""
+        session, counts = self._session, self._session.counts
+        session.recorder.event("held", sends=counts.sends)
+        while 0 <= session.progress.allowed <= counts.sends and not session.over():
+            self._sender.poll(0.005)
+            session.publish(time.monotonic_ns())
+        self._begin_ns = time.monotonic_ns() - int(counts.sends * self._period_ns)
+        session.recorder.event("released", sends=counts.sends)
+
+
+if __name__ == "__main__":
+    leave(main("producer", stream))

@@ -1,0 +1,280 @@
+"""What every worker shares: its SPEC, `ready` and `go`, SIGTERM, the time limit, the way it ends.
+
+    python -m workloads.<module> SPEC.json
+
+stdout: {"event": "ready"} once the topic is seen, {"event": "done", "reason": ...} at the end. The
+load begins at the line `go` on stdin; EOF before it ends the worker. SIGTERM means: begin nothing
+new, await what is outstanding for up to `flush_s`, end. SIGINT is the harness's business. Past
+`limit_s`, counted from the start of the process, a worker ends by itself.
+
+Exit 0: it ended in order, whatever the cluster did to it. 64: the SPEC is no good. 70: the worker
+itself could not do its job; the history (and one line on stderr) says why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, Literal
+
+import confluent_kafka
+from confluent_kafka import KafkaError, KafkaException
+
+from harness.history import DONE, RUNNING, Progress, Recorder
+
+EXIT_OK, EXIT_USAGE, EXIT_BROKEN = 0, 64, 70
+CONNECT_LIMIT_S: Final = 55.0  # the harness gives up at 60, and should hear why
+PUBLISH_EVERY_NS: Final = 10_000_000
+
+Reason = Literal["done", "stopped", "fatal", "time-limit"]
+_SECRET = ("password", "secret", ".pem", "sasl.oauthbearer.config")
+
+
+class SpecError(ValueError):
+    """The SPEC is no good; one sentence that names file and key."""
+
+
+class WorkerError(RuntimeError):
+    """The worker cannot do its job; one sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """What one worker is to do. Keys that a worker does not use are there all the same."""
+
+    run_id: str
+    process: str
+    history: Path
+    topic: str
+    partitions: int
+    config: Mapping[str, Any]  # librdkafka's keys, addresses included
+    limit_s: float
+    flush_s: float = 30.0
+    index: int = 0  # the producer's number: the high bits of its values
+    consumer_config: Mapping[str, Any] = field(default_factory=dict)  # write-read only
+    rounds: int = 10_000
+    read_deadline_ms: int = 1000
+    value_bytes: int = 100
+    rate: float = 1000.0  # sends/s
+    longest_outage_s: float = 30.0
+
+    @classmethod
+    def read(cls, path: Path) -> Spec:
+        """The SPEC in a JSON file; keys of no interest are passed over. Raises SpecError."""
+        try:
+            raw = json.loads(path.read_text())
+        except (OSError, ValueError) as error:
+            raise SpecError(f"{path}: not a worker's SPEC: {error}") from None
+        if not isinstance(raw, dict):
+            raise SpecError(f"{path}: not a worker's SPEC: a JSON object is needed")
+        given: dict[str, Any] = {}
+        for each in fields(cls):
+            if each.name in raw:
+                given[each.name] = _checked(path, each.name, str(each.type), raw[each.name])
+            elif each.default is MISSING and each.default_factory is MISSING:
+                raise SpecError(f"{path}: {each.name} is missing")
+        return cls(**given)
+
+
+_JSON_TYPES: Mapping[str, tuple[type, ...]] = {
+    "str": (str,), "Path": (str,), "int": (int,), "float": (int, float),
+    "Mapping[str, Any]": (dict,),
+}  # fmt: skip
+
+
+def _checked(path: Path, key: str, wanted: str, given: Any) -> Any:
+    if not isinstance(given, _JSON_TYPES[wanted]) or isinstance(given, bool):
+        raise SpecError(f"{path}: {key}: {wanted} is needed, not {given!r}")
+    if isinstance(given, int | float) and given < 0:
+        raise SpecError(f"{path}: {key}: {given} is negative")
+    return Path(str(given)) if wanted == "Path" else given
+
+
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """What a worker did so far; the `end` event and the progress page show it."""
+
+    sends: int = 0
+    acked: int = 0
+    failed: int = 0
+    info: int = 0
+    reads: int = 0
+    errors: int = 0
+    last_ack_ns: int = 0
+
+    @property
+    def outstanding(self) -> int:
+        """Sends whose end is not known yet."""
+        return self.sends - self.acked - self.failed - self.info
+
+
+class Session:
+    """One worker's life: its recorder and counters, and whether it is time to end."""
+
+    def __init__(self, role: str, spec: Spec) -> None:
+        self.spec = spec
+        self.counts = Counts()
+        self.recorder = Recorder(spec.history, spec.process)
+        self.progress = Progress.open(spec.history, spec.process)
+        self.told_to_stop = False
+        self.fatal = False  # the client said that it can never send again
+        self._deadline_ns = time.monotonic_ns() + int(spec.limit_s * 1e9)
+        self._publish_ns = 0
+        self.recorder.event(
+            "start", pid=os.getpid(), role=role, config=_presentable(spec.config),
+            consumer_config=_presentable(spec.consumer_config),
+            librdkafka=confluent_kafka.libversion()[0],
+        )  # fmt: skip
+
+    def over(self) -> bool:
+        """Whether to begin nothing new: told to stop, or past the time limit."""
+        return self.told_to_stop or time.monotonic_ns() >= self._deadline_ns
+
+    def reason(self) -> Reason:
+        """Why the worker ends, once its work is over."""
+        if self.fatal:
+            return "fatal"
+        if self.told_to_stop:
+            return "stopped"
+        return "time-limit" if time.monotonic_ns() >= self._deadline_ns else "done"
+
+    def connect(self, client: Any) -> None:
+        """Return once the client knows a leader for every partition, or it is time to end.
+
+        `client` is a Producer or a Consumer. Raises WorkerError when no broker tells in time.
+        """
+        limit_ns = time.monotonic_ns() + int(CONNECT_LIMIT_S * 1e9)
+        last = "no answer"
+        while not self.told_to_stop:
+            if self.over() or time.monotonic_ns() >= limit_ns:
+                servers = self.spec.config.get("bootstrap.servers", "(no bootstrap.servers)")
+                raise WorkerError(f"topic {self.spec.topic} was not seen at {servers}: {last}")
+            try:
+                topic = client.list_topics(self.spec.topic, timeout=1.0).topics[self.spec.topic]
+            except KafkaException as error:
+                last = error.args[0].str()
+            else:
+                leaders = [p.leader for p in topic.partitions.values() if p.leader >= 0]
+                if topic.error is None and len(leaders) >= self.spec.partitions:
+                    return
+                last = str(topic.error or f"{len(leaders)} partitions have a leader")
+            client.poll(0.05)
+
+    def await_go(self, serve: Callable[[], object]) -> bool:
+        """Say `ready` and wait for `go`, serving the client; False when the worker is to end."""
+        _say("ready")
+        heard = b""
+        while not self.over():
+            serve()
+            if not select.select([0], [], [], 0.02)[0]:
+                continue
+            read = os.read(0, 4096)
+            heard += read
+            if b"go" in heard:
+                self.progress.state = RUNNING
+                return True
+            if not read:
+                self.told_to_stop = True
+        return False
+
+    def publish(self, now_ns: int) -> None:
+        """Bring the progress page up to date, at most every 10 ms."""
+        if now_ns < self._publish_ns:
+            return
+        self._publish_ns = now_ns + PUBLISH_EVERY_NS
+        page, counts = self.progress, self.counts
+        page.sends, page.acked, page.failed = counts.sends, counts.acked, counts.failed
+        page.info, page.reads, page.errors = counts.info, counts.reads, counts.errors
+        page.last_ack_ns = counts.last_ack_ns
+
+    def client_error(self, error: KafkaError) -> None:
+        """Record an error that a client reported by itself: a result, not a failure of ours."""
+        self.counts.errors += 1
+        self.fatal = self.fatal or error.fatal()
+        self.recorder.event("client-error", code=error.code(), name=error.name(), text=error.str())
+
+    def end(self, reason: Reason) -> None:
+        """Write the end down and close the files."""
+        counts = self.counts
+        self._publish_ns = 0
+        self.publish(time.monotonic_ns())
+        self.progress.state = DONE
+        self.recorder.event(
+            "end", reason=reason, sends=counts.sends, acked=counts.acked, failed=counts.failed,
+            info=counts.info, reads=counts.reads,
+        )  # fmt: skip
+        self.recorder.close()
+        _say("done", reason=reason)
+
+
+def main(role: str, work: Callable[[Session], object]) -> int:
+    """Run one worker from its command line to its exit code."""
+    try:
+        spec = Spec.read(Path(sys.argv[1] if len(sys.argv) == 2 else "SPEC.json"))
+    except SpecError as error:
+        print(f"{role}: {error}", file=sys.stderr)  # noqa: T201
+        return EXIT_USAGE
+    try:
+        session = Session(role, spec)
+    except OSError as error:
+        print(f"{role}: cannot record in {spec.history}: {error}", file=sys.stderr)  # noqa: T201
+        return EXIT_BROKEN
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _stopper(session))
+    # Nothing here makes reference cycles, and a collection over a long outage's outstanding sends
+    # would be a pause of our own making.
+    gc.disable()
+    return _carry_out(session, work)
+
+
+def _carry_out(session: Session, work: Callable[[Session], object]) -> int:
+    try:
+        work(session)
+    except Exception as error:  # whatever it was belongs in the history
+        words = str(error) if isinstance(error, WorkerError) else traceback.format_exc()
+        print(f"{session.spec.process}: {error!r}", file=sys.stderr)  # noqa: T201
+        with contextlib.suppress(OSError, ValueError):
+            session.counts.errors += 1
+            session.recorder.event("client-error", code=None, name=type(error).__name__, text=words)
+            session.end("fatal")
+        return EXIT_BROKEN
+    session.end(session.reason())
+    return EXIT_OK
+
+
+def _stopper(session: Session) -> Callable[[int, FrameType | None], None]:
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        session.told_to_stop = True
+
+    return stop
+
+
+def _say(event: str, **more: Any) -> None:
+    with contextlib.suppress(OSError):  # nobody listens any more: the history still says it
+        print(json.dumps({"event": event, **more}), flush=True)  # noqa: T201
+
+
+def _presentable(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration for the history: secrets stay out of it."""
+    return {
+        key: "(hidden)" if any(word in key for word in _SECRET) else value
+        for key, value in config.items()
+    }
+
+
+def leave(code: int) -> None:
+    """Exit without librdkafka's farewell, which can wait for brokers that do not answer."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
