@@ -31,6 +31,7 @@ bench: ## what recording costs: a recorded producer beside an unrecorded one
 	$(SETUP)
 	@$(BIN)/python -m bench
 
-study: ## repeat the study until its claims are measured, then write docs/study.md; takes hours
+study: ## make the study's runs that are still missing (hours), then write docs/study.md
 	$(SETUP)
-	@$(BIN)/kafka-harness campaign study --resume
+	@$(BIN)/kafka-harness campaign docs/study.toml --resume; code=$$?; \
+	    $(BIN)/python -m analysis.study docs/study.toml && exit $$code

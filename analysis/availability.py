@@ -73,6 +73,7 @@ def gaps(successes: DataFrame, history: History) -> DataFrame:
     since_ns = F.col("time_ns") - F.col("load_start_ns")
     slices = (
         successes.join(runs, on="run_id", how="inner")
+        .where(F.col("time_ns").between(F.col("load_start_ns"), F.col("load_end_ns")))
         .withColumn("slice", F.floor(since_ns / F.col("threshold_ns")))
         .groupBy("run_id", "kind", "partition", "slice")
         .agg(F.min("time_ns").alias("first_ns"), F.max("time_ns").alias("last_ns"))

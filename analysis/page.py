@@ -34,10 +34,9 @@ Row = Mapping[str, Any]
 
 TEMPLATES = Path(__file__).parent / "templates"
 ROWS_MAX = 200  # of a table of windows or faults: a page, not an archive
-VERDICTS = {
-    "valid": ("Valid", "Every promise was kept, and every expectation of the scenario met."),
-    "invalid": ("Invalid", "A promise was broken, or an expectation of the scenario not met."),
-    "unknown": ("Unknown", "This run proves nothing, neither for Kafka nor against it."),
+MEANINGS = {
+    "valid": "Every promise was kept, and every expectation of the scenario met.",
+    "unknown": "This run proves nothing, neither for Kafka nor against it.",
 }
 STARVED = {"steal_percent": 5.0, "cgroup_throttled_s": 1.0}  # above: the host shaped the result
 
@@ -55,7 +54,7 @@ def render(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> str:
         .get_template("page.html")
         .render(
             report=report,
-            verdict=VERDICTS[report["verdict"]],
+            verdict=(report["verdict"].capitalize(), _meaning(report)),
             tiles=tiles(report),
             findings=_findings(report),
             windows=_longest(report["windows"], "length_s"),
@@ -70,16 +69,25 @@ def render(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> str:
     )
 
 
+def _meaning(report: Row) -> str:
+    """What the verdict's word means in this run."""
+    if report["verdict"] != "invalid":
+        return MEANINGS[report["verdict"]]
+    convicts = [finding for finding in report["anomalies"].values() if finding["convicts"]]
+    broken = any(finding["forbidden"] and finding["count"] for finding in convicts)
+    unmet = any(finding["demand_met"] is False for finding in convicts)
+    words = ["a promise was broken"] * broken + ["the scenario demanded what was not seen"] * unmet
+    return f"{' and '.join(words or ['the run was convicted']).capitalize()}."
+
+
 def tiles(report: Row) -> list[dict[str, str]]:
     """The key numbers: {name, value, note, tone} each."""
     counts, latency = report["counts"], report["latency_ms"]["ack"] or {}
-    longest, limit = report["longest_window_s"], report["threshold_ms"]
-    short = f"none of {limit:,} ms or more"
     return [
         _finding_tile(report, "lost", "Records lost", f"of {counts['acked']:,} acknowledged"),
         _finding_tile(report, "duplicate", "Duplicates", "values found at two offsets"),
-        _window_tile("Longest write outage", longest["produce"], short, counts["acked"]),
-        _window_tile("Longest read outage", longest["consume"], short, counts["reads"]),
+        _window_tile(report, "produce", "Longest write outage", counts["acked"]),
+        _window_tile(report, "consume", "Longest read outage", counts["reads"]),
         {
             "name": "Sends acknowledged",
             "value": wording.number(counts["acked"]),
@@ -113,12 +121,25 @@ def _finding_tile(report: Row, anomaly: str, name: str, note: str) -> dict[str, 
     }
 
 
-def _window_tile(name: str, length_s: float | None, none: str, happened: int) -> dict[str, str]:
+def _window_tile(report: Row, kind: str, name: str, happened: int) -> dict[str, str]:
+    """The longest window, and the fault that it belongs to."""
+    length_s = report["longest_window_s"][kind]
     if length_s:
-        return {"name": name, "value": wording.seconds(length_s), "note": "", "tone": "note"}
+        mine = [window for window in report["windows"] if window["kind"] == kind]
+        worst = max(mine, key=lambda window: float(window["length_s"]), default=None)
+        note = _window_note(report, worst) if worst else ""
+        return {"name": name, "value": wording.seconds(length_s), "note": note, "tone": "note"}
     if not happened:
         return {"name": name, "value": wording.MISSING, "note": "nothing ran", "tone": "doubt"}
-    return {"name": name, "value": "0 s", "note": none, "tone": "quiet"}
+    note = f"none of {report['threshold_ms']:,} ms or more"
+    return {"name": name, "value": "0 s", "note": note, "tone": "quiet"}
+
+
+def _window_note(report: Row, window: Row) -> str:
+    names = {fault["fault"]: wording.fault_name(fault) for fault in report["faults"]}
+    blamed = ", ".join(names.get(fault, str(fault)) for fault in window["faults"][:2])
+    still = " and still open at the end" if window["end_s"] is None else ""
+    return f"from {wording.moment(window['start_s'])}{still}; {blamed or 'no fault in force'}"
 
 
 def _findings(report: Row) -> list[dict[str, Any]]:
@@ -143,7 +164,23 @@ def _evidence(examples: Sequence[Row]) -> dict[str, Any]:
     seconds = {key.removesuffix("_s") for key in columns if key.endswith("_s")}
     hidden = {"run_id"} | {f"{name}_ns" for name in seconds}
     shown = [column for column in columns if column not in hidden]
-    return {"columns": shown, "rows": [[row.get(column) for column in shown] for row in examples]}
+    rows = [[row.get(column) for column in shown] for row in examples]
+    return {
+        "columns": [
+            {"name": _heading(name), "align": "n" if all(map(_numeric, cells)) else ""}
+            for name, cells in zip(shown, zip(*rows, strict=True), strict=True)
+        ],
+        "rows": rows,
+    }
+
+
+def _heading(column: str) -> str:
+    name = f"{column.removesuffix('_s')} (s)" if column.endswith("_s") else column
+    return name.replace("_", " ")
+
+
+def _numeric(cell: object) -> bool:
+    return cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool))
 
 
 def _longest(windows: Sequence[Row], key: str) -> list[Row]:
@@ -166,6 +203,7 @@ def _picture(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> dict
         return None
     drawing = figure(report, timeline, views)
     return {
+        "counted": any(bucket.get("lost") for bucket in timeline),
         "height_px": drawing.layout.height,
         "figure": _embedded(drawing.to_json()),
         "dark": _embedded(json.dumps(dict(PALETTE.values()))),
@@ -209,7 +247,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         name: getattr(wording, name)
-        for name in ("number", "seconds", "milliseconds", "plain", "flat", "fault_name")
+        for name in ("number", "seconds", "moment", "milliseconds", "plain", "flat", "fault_name")
     }
     environment.globals |= {
         name: getattr(wording, name)

@@ -112,19 +112,19 @@ def rates(buckets: Sequence[Row], width_s: float) -> Panel:
     reads = [round(b["reads"] / width_s, 1) for b in buckets]
     area = _line(buckets, acks, "acks/s", {"color": color("ack"), "width": 1.5})
     area.update(fill="tozeroy", fillcolor=color("area"))
-    dotted = _line(buckets, reads, "reads/s", {"color": color("read"), "width": 1.5, "dash": "dot"})
+    dotted = _line(buckets, reads, "reads/s", {"color": color("read"), "width": 1, "dash": "dot"})
     names = [("acks", "ack"), *([("reads, dotted", "read")] if any(reads) else [])]
     return Panel(
         key="rates",
         height_px=170,
         title=_title("Per second", *names),
-        traces=(area, dotted) if any(reads) else (area,),
+        traces=(dotted, area) if any(reads) else (area,),  # what comes later lies above
         axis={"rangemode": "tozero", "nticks": 5},
     )
 
 
 def troubles(buckets: Sequence[Row], width_s: float) -> list[Panel]:
-    """Failed sends and sends in doubt, on a scale of their own: a few among thousands matter."""
+    """Failed sends and sends in doubt, counted per bucket: a few among thousands matter."""
     kinds = [("fails", "failed", "failed"), ("infos", "in doubt", "doubt")]
     seen = [kind for kind in kinds if any(b[kind[0]] for b in buckets)]
     if not seen:
@@ -132,15 +132,19 @@ def troubles(buckets: Sequence[Row], width_s: float) -> list[Panel]:
     bars = [
         go.Bar(
             x=[b["t_s"] + width_s / 2 for b in buckets if b[key]],
-            y=[round(b[key] / width_s, 1) for b in buckets if b[key]],
+            y=[b[key] for b in buckets if b[key]],
             width=width_s,
+            opacity=0.8,
             marker={"color": color(hue), "line": {"width": 1.5, "color": color(hue)}},
-            hovertemplate=f"{word}/s %{{y}}<extra></extra>",
+            hovertemplate=f"{word} %{{y}}<extra></extra>",
         )
         for key, word, hue in seen
     ]
-    title = _title("Without an ack, per second", *((word, hue) for _, word, hue in seen))
-    axis = {"rangemode": "tozero", "nticks": 3}
+    title = _title(
+        f"Sends without an ack, per {width_s:g} s", *((word, hue) for _, word, hue in seen)
+    )
+    most = max(b[key] for b in buckets for key, _, _ in seen)
+    axis = {"rangemode": "tozero", "tick0": 0, "dtick": -(-most // 2)}
     return [Panel(key="troubles", height_px=56, title=title, traces=tuple(bars), axis=axis)]
 
 

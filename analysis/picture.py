@@ -187,7 +187,6 @@ def _layout(panels: Sequence[Panel], start_s: float, end_s: float) -> dict[str, 
         | {
             "range": [round(start_s - pad, 3), round(end_s + pad, 3)],
             "anchor": _axis(len(panels) - 1),
-            "title": {"text": "seconds since the load began", "font": tick, "standoff": 8},
             "unifiedhovertitle": {"text": "%{x:.2f} s"},
         },
     }
@@ -239,7 +238,10 @@ def _labels(spans: Sequence[Span], panels: Sequence[Panel]) -> list[dict[str, An
         for span in spans
         if span.lane == "faults"
     ]
-    return titles + faults
+    # Not the axis' own title: plotly misplaces that one while a page changes its width.
+    below = here | {"yanchor": "top", "y": 0, "yshift": -22, "xanchor": "center", "x": 0.5}
+    below |= {"text": "seconds since the load began", "xref": "paper", "yref": "paper"}
+    return [*titles, *faults, below | {"font": {"size": 11, "color": color("soft")}}]
 
 
 def _axis(number: int) -> str:

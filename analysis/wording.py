@@ -58,6 +58,11 @@ def seconds(value: float | None) -> str:
     return f"{value:.2f} s" if abs(value) < 10 else f"{value:.1f} s"
 
 
+def moment(value: float | None) -> str:
+    """A point on the timeline's axis, in seconds however late: `4.04 s`, `3,010.20 s`."""
+    return MISSING if value is None else f"{value:,.2f} s"
+
+
 def milliseconds(value: float | None) -> str:
     """`1.9 ms`, `240 ms`, `6.10 s`."""
     if value is None:
@@ -154,11 +159,11 @@ def judged(finding: Row, *, provable: bool) -> Judgement:
 
 def _content(count: int, demanded: str | None, *, forbidden: bool) -> Judgement:
     """A finding that nobody complains about."""
-    allowed = "; this configuration allows it" if count else ""
     if demanded is not None:
-        return Judgement(tone="good", words=f"As the scenario demands ({demanded}){allowed}")
+        allowed = "Allowed here, and as" if count and not forbidden else "As"
+        return Judgement(tone="good", words=f"{allowed} the scenario demands ({demanded})")
     if count:
-        return Judgement(tone="note", words=f"Seen{allowed}")
+        return Judgement(tone="note", words="Seen; this configuration allows it")
     if forbidden:
         return Judgement(tone="good", words="Promise kept")
     return Judgement(tone="quiet", words="None seen; it would be allowed")
@@ -175,23 +180,23 @@ def fault_name(fault: Row) -> str:
 
 
 def roles_words(before: object, after: object) -> list[str]:
-    """Leader, ISR and controller before and after a fault, a line each; partitions that changed.
+    """Leader, ISR and controller before and after a fault, a line each.
 
-    Both are the views recorded with a fault, as a table or as its JSON text.
+    Both are the views recorded with a fault, as a table or as its JSON text. Of many partitions
+    the first three that changed.
     """
     old, new = _state(before), _state(after)
     if not old and not new:
         return []
     lines = []
-    for what in ("leader", "isr"):
-        was, now = old.get(what) or {}, new.get(what) or {}
+    for key, name, turned in (("leader", "leader", _turned), ("isr", "ISR", _isr_turned)):
+        was, now = old.get(key) or {}, new.get(key) or {}
         changed = [p for p in sorted({*was, *now}, key=int) if was.get(p) != now.get(p)]
         for partition in (changed or sorted(was, key=int))[:3]:
-            name = what if what == "leader" else "ISR"
             where = f" of {partition}" if len(was) > 1 else ""
-            lines.append(f"{name}{where}: {_turned(was.get(partition), now.get(partition))}")
+            lines.append(f"{name}{where}: {turned(was.get(partition), now.get(partition))}")
         if len(changed) > 3:
-            lines.append(f"and {len(changed) - 3} more partitions")
+            lines.append(f"and of {count_of(len(changed) - 3, 'more partition')}")
     return [*lines, f"controller: {_turned(old.get('controller'), new.get('controller'))}"]
 
 
@@ -202,3 +207,13 @@ def _state(text: object) -> Row:
 
 def _turned(was: object, now: object) -> str:
     return f"{plain(was)}, unchanged" if was == now else f"{plain(was)} → {plain(now)}"
+
+
+def _isr_turned(was: Sequence[str] | None, now: Sequence[str] | None) -> str:
+    """`3 → 2, without kafka1`: how many, and who left or came."""
+    if was is None or now is None or sorted(was) == sorted(now):
+        return _turned(None if was is None else len(was), None if now is None else len(now))
+    left = ", ".join(sorted(set(was) - set(now)))
+    came = ", ".join(sorted(set(now) - set(was)))
+    who = [*([f"without {left}"] if left else []), *([f"with {came}"] if came else [])]
+    return ", ".join([f"{len(was)} → {len(now)}", *who])

@@ -18,6 +18,7 @@ campaign cut short has something of each.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -28,6 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.prepare import Request
 from harness.scenario import ScenarioError, Value, explain
+from harness.store import RunFolder, StoreError
 
 
 class Cell(BaseModel):
@@ -97,6 +99,21 @@ def missing(campaign: Campaign, done: Iterable[Mapping[str, Any]]) -> list[tuple
         for cell in campaign.cells
         if number < cell.repeats and (cell.key, campaign.seed + number) not in have
     ]
+
+
+def unchecked(record: Mapping[str, Any], results: Path) -> RunFolder | None:
+    """A stored run that is exactly the wanted one and ended in order, but is in no data file yet.
+
+    It was recorded with --no-check, or the campaign was stopped between the run and its check.
+    """
+    for path in sorted((results / record["scenario"]["name"]).glob(f"*-{record['seed']}")):
+        folder = RunFolder(path=path.resolve())
+        with contextlib.suppress(StoreError):
+            stored = folder.read()
+            same = all(stored.get(key) == record[key] for key in ("scenario", "plan", "seed"))
+            if same and stored["state"] == "complete":
+                return folder
+    return None
 
 
 def summary(cell: Cell, code: int, report: Mapping[str, Any] | None, seed: int) -> dict[str, Any]:

@@ -92,8 +92,8 @@ def complaint_of_librdkafka(config: Mapping[str, Any], role: Role) -> str | None
 def differences(used: Mapping[str, Any], role: Role) -> list[dict[str, str]]:
     """Where the two clients' defaults differ, with the value that a worker really used.
 
-    `used` is the worker's whole configuration in librdkafka's keys. Each row has "key" (Java's
-    name), "java_default", "librdkafka_default" and "used", all in Java's units.
+    `used` is the worker's whole configuration in librdkafka's keys. Each row has "client" (the
+    role), "key" (Java's name), "java_default", "librdkafka_default" and "used", in Java's units.
     """
     plain = {ALIASES.get(key, key): value for key, value in used.items()}
     rows = [_row(key, plain) for key in KEYS[role] if key.java_default != key.librdkafka_default]
@@ -101,7 +101,7 @@ def differences(used: Mapping[str, Any], role: Role) -> list[dict[str, str]]:
         no_blocking = "0: a full queue fails the send"
         rows.append({"key": "max.block.ms", "java_default": "60000",
                      "librdkafka_default": no_blocking, "used": no_blocking})  # fmt: skip
-    return rows
+    return [{"client": role, **row} for row in rows]
 
 
 def _row(key: Key, used: Mapping[str, Any]) -> dict[str, str]:

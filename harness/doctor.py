@@ -303,8 +303,9 @@ def _archives(home: kafka_home.KafkaHome) -> list[Finding]:
     if all(kafka_home.archive_fits(home, runtime, role) for role in kafka_home.ROLES):
         detail = str(home.archives)
         return [Finding(name="class archives", status="ok", detail=detail, needed_for=FASTER)]
-    return [Finding(name="class archives", status="warning", needed_for=FASTER, remedy="make setup",
-                    detail="none for these jars and this Java: nodes start slower")]  # fmt: skip
+    return [Finding(name="class archives", status="warning", needed_for=FASTER,
+                    remedy=f"rm -rf {home.archives}; make setup",
+                    detail="none that fits: nodes start slower")]  # fmt: skip
 
 
 # --- room

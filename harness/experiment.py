@@ -182,6 +182,22 @@ class Experiment:
         """As long as a send may take, so that each one's end is seen."""
         return float(self.scenario.workload.producer.get("message.timeout.ms", 30000)) / 1000 + 5
 
+    def warm_up(self) -> None:
+        """Let the workers go and wait until each producer's first send has ended.
+
+        A fresh topic's followers can take a second to begin to fetch; the load, its plan and its
+        windows begin only when the path from send to answer is open.
+        """
+        for worker in self.workers.all:
+            worker.go()
+        self._await(self._first_sends_ended, "every producer's first send to end", 60.0)
+
+    def _first_sends_ended(self) -> bool:
+        if died := self.workers.died():
+            raise ClusterError(f"worker {', '.join(died)} died")
+        pages = [worker.progress for worker in self.workers.producers]
+        return all(page.acked + page.failed + page.info > 0 for page in pages)
+
     def load_line(self) -> str:
         """What the load is, in a line for the user."""
         work = self.scenario.workload
@@ -193,7 +209,7 @@ class Experiment:
         )
 
     def load(self) -> None:
-        """Let the workers go, conduct the plan, and return when both have ended."""
+        """Conduct the plan while the workers work, and return when both have ended."""
         self.conductor = Conductor(
             steps=self.steps,
             cluster=self.cluster,
@@ -206,8 +222,6 @@ class Experiment:
         self._parts.callback(self.conductor.stop)
         begin_ns = time.monotonic_ns()
         self.conductor.start(begin_ns)
-        for worker in self.workers.all:
-            worker.go()
         with self.screen.live():
             self._await(lambda: self._load_over(begin_ns), "the load and its faults to end")
         self._end_of_load()

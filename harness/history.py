@@ -228,6 +228,10 @@ def _new_segment(path: Path, capacity: int, first_id: int) -> mmap.mmap:
 # Reading records without any library; seal.py does the same by columns
 
 
+class HistoryError(Exception):
+    """A history cannot be used as it is: one sentence that names the file and the remedy."""
+
+
 class BadHeaderError(ValueError):
     """The file does not begin as a segment does."""
 

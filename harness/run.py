@@ -93,6 +93,8 @@ def story(experiment: Experiment, phase: Phase) -> None:
         experiment.start_cluster()
         experiment.create_topic()
         experiment.start_workers()
+    with phase("warm-up", "waiting for the first answers"):
+        experiment.warm_up()
     with phase("load", experiment.load_line()):
         experiment.load()
     with phase("heal", "load ended; waiting until every ISR is full and log ends are stable"):

@@ -99,7 +99,11 @@ def campaign(file: Path, results: Path, *, resume: bool, console: Console) -> in
     codes = []
     for number, ((cell, request), each) in enumerate(zip(todo, prepared, strict=True), 1):
         screen.say(f"run {number} of {len(todo)}: {cell.key}", style="bold")
-        code, folder = run(each, results, check=True, console=console)
+        stored = campaigns.unchecked(each.record, results)
+        if stored is not None:
+            code, folder = check_runs([stored], master=None, console=console), stored
+        else:
+            code, folder = run(each, results, check=True, console=console)
         if code in INTERRUPTED:
             return code
         campaigns.append(data, campaigns.summary(cell, code, _report(folder), request.seed))

@@ -9,16 +9,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+import report_parts
+
 NODES = ("kafka1", "kafka2", "kafka3")
-PROMISES: dict[str, tuple[str, str]] = {
-    "lost": ("Every acknowledged record stays in the log.", "Kafka documentation, Replication"),
-    "vanished": ("A record that was once delivered stays in the log.", "KIP-101"),
-    "unseen": ("The final read reaches the end of every partition.", "the harness"),
-    "duplicate": ("A retried send is written once.", "KIP-98, Exactly Once Delivery"),
-    "phantom": ("Nothing is read that was not sent.", "Kafka documentation, Design"),
-    "inconsistent-offset": ("An offset holds one value for ever.", "KIP-101"),
-    "stale-read": ("A read begun after an ack finds the record.", "KIP-207"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,20 +32,22 @@ def kills(*, times: int = 10, gap_s: float = 5.6, period_s: float = 8.7, seed: i
         start_s = 4.0 + number * period_s
         back_s = start_s + gap_s * random.uniform(0.92, 1.1)
         heal_s = start_s + 0.74 * (back_s - start_s)
-        follower = (leader + 1 + number % 2) % 3
-        others = tuple(sorted({0, 1, 2} - {leader}))
+        others = sorted({0, 1, 2} - {leader})
+        follower = random.choice(others)
         views += [
-            _view(back_s - 0.12, leader=follower, isr=others, controller=follower),
+            _view(back_s - 0.12, leader=follower, isr=tuple(others), controller=follower),
             _view(back_s + 1.3, leader=follower, isr=(0, 1, 2), controller=follower),
         ]
-        faults.append(_fault(number, start_s, heal_s, leader, follower, controller))
+        faults.append(_fault(number, (start_s, heal_s), leader, follower, controller))
         windows.append(_window("produce", number, start_s + 0.04, back_s, heal_s))
         if number % 3 == 0:
             windows.append(_window("consume", number, start_s + 0.1, back_s + 0.2, heal_s))
         leader = controller = follower
     end_s = 4.0 + times * period_s
     timeline = [_bucket(n, windows, random) for n in range(int(end_s * 10))]
-    return Example(report=_report(timeline, faults, windows), timeline=timeline, views=views)
+    return Example(
+        report=report_parts.report(timeline, faults, windows), timeline=timeline, views=views
+    )
 
 
 def valid() -> Example:
@@ -141,7 +136,10 @@ def unknown() -> Example:
     report["longest_window_s"] = {"produce": 12.7, "consume": None}
     report["faults"][0] |= {"in_force_s": None, "healed_s": None, "evidence": None, "after": None}
     report["faults"][0] |= {"error": "pid 812 was still there after 10 s", "heal_evidence": None}
-    report["final_read"] = {"complete": False, "partitions": [_partition(complete=False)]}
+    report["final_read"] = {
+        "complete": False,
+        "partitions": [report_parts.partition(complete=False)],
+    }
     report["planned_faults"] = 2
     report |= {
         "verdict": "unknown",
@@ -163,7 +161,8 @@ def empty() -> Example:
     report |= {"rates": {"sends_per_s": None, "acks_per_s": None, "load_s": None}}
     report["longest_window_s"] = {"produce": None, "consume": None}
     report["final_read"] = {"complete": False, "partitions": []}
-    report["configuration"] = dict.fromkeys(report["configuration"], {}) | {"differences": []}
+    report["configuration"] = {key: {} for key in report["configuration"]}
+    report["configuration"]["differences"] = []
     report["run"] |= {"duration_s": None, "ended_utc": None}
     return Example(report=report, timeline=[], views=[])
 
@@ -213,7 +212,7 @@ def _view(time_s: float, *, leader: int, isr: tuple[int, ...], controller: int) 
 
 
 def _fault(
-    number: int, start_s: float, heal_s: float, leader: int, follower: int, controller: int
+    number: int, at_s: tuple[float, float], leader: int, follower: int, controller: int
 ) -> dict[str, Any]:
     survivors = sorted({0, 1, 2} - {leader})
     return {
@@ -222,9 +221,9 @@ def _fault(
         "verb": "kill",
         "target": "leader",
         "nodes": [NODES[leader]],
-        "start_s": start_s,
-        "in_force_s": start_s + 0.021,
-        "healed_s": heal_s,
+        "start_s": at_s[0],
+        "in_force_s": at_s[0] + 0.021,
+        "healed_s": at_s[1],
         "evidence": f"pid {812 + 37 * number} is gone",
         "heal_evidence": "ISR of partition 0 full: kafka1, kafka2, kafka3",
         "error": None,
@@ -253,19 +252,19 @@ def _window(kind: str, fault: int, start_s: float, end_s: float, heal_s: float) 
 
 
 def _bucket(number: int, windows: list[dict[str, Any]], random: Random) -> dict[str, Any]:
-    """A tenth of a second: quiet inside a window, slow just after it, else some 270 acks a second."""
+    """A tenth of a second: quiet in a window, slow just after it, else some 270 acks a second."""
     t_s = number / 10
     inside = any(w["kind"] == "produce" and w["start_s"] <= t_s < w["end_s"] for w in windows)
     since = min((t_s - w["end_s"] for w in windows if t_s >= w["end_s"]), default=60.0)
     warm = min(1.0, 0.25 + since / 2.5)
     acks = 0 if inside else int(random.gauss(27, 2.4) * warm)
     p50 = None if acks == 0 else round(random.gauss(1.9, 0.15) / warm, 3)
-    slow = 5000.0 if since < 0.12 else 0.0
+    slow = random.uniform(4800, 6100) if since < 0.12 else 0.0
     return {
         "t_s": t_s,
         "acks": acks,
         "fails": 0,
-        "infos": 1 if inside and number % 17 == 0 else 0,
+        "infos": 1 if inside and random.random() < 0.01 else 0,
         "reads": acks,
         "ack_p50_ms": p50,
         "ack_p99_ms": None if p50 is None else round(p50 * random.uniform(2, 7) + slow, 3),
@@ -286,168 +285,4 @@ def _lost(number: int, windows: list[dict[str, Any]]) -> dict[str, Any]:
         "delivered_before": number != 1,
         "leader": NODES[number % 3],
         "faults": window["faults"],
-    }
-
-
-def _partition(*, complete: bool = True) -> dict[str, Any]:
-    end = 9997 if complete else 4100
-    return {
-        "partition": 0,
-        "log_start": 0,
-        "committed_end": 9997,
-        "uncommitted_end": 9997,
-        "position": end,
-        "complete": complete,
-    }
-
-
-def _report(
-    timeline: list[dict[str, Any]], faults: list[dict[str, Any]], windows: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """A valid report (schema 1) around these faults and windows."""
-    load_s = timeline[-1]["t_s"] + 0.1
-    return {
-        "schema": 1,
-        "run_id": "study-1/20261121T021500Z-42",
-        "verdict": "valid",
-        "exit_code": 0,
-        "sentence": "Kafka kept its promises: none of 9,997 acknowledged records was lost.",
-        "reasons": [],
-        "run": _run(load_s),
-        "counts": _counts(),
-        "rates": {"sends_per_s": 10000 / load_s, "acks_per_s": 9997 / load_s, "load_s": load_s},
-        "latency_ms": {
-            "ack": {"p50": 1.93, "p95": 6.1, "p99": 12.7, "p999": 5210.4, "max": 6103.2},
-            "delivery": {"p50": 3.1, "p95": 8.8, "p99": 19.0, "p999": 5240.0, "max": 6110.0},
-        },
-        "anomalies": {name: _finding(name) for name in PROMISES},
-        "windows": windows,
-        "longest_window_s": {
-            kind: max((w["length_s"] for w in windows if w["kind"] == kind), default=None)
-            for kind in ("produce", "consume")
-        },
-        "faults": faults,
-        "planned_faults": len(faults),
-        "final_read": {"complete": True, "partitions": [_partition()]},
-        "configuration": _configuration(),
-        "versions": {
-            "kafka": "3.9.1",
-            "zookeeper": "3.8.4",
-            "java": "17.0.13",
-            "confluent_kafka": "2.16.0",
-            "librdkafka": "2.16.0",
-            "python": "3.11.2",
-            "kafka_harness": "0.1.0",
-        },
-        "host": {
-            "cpus": 2,
-            "memory_bytes": 8_232_000_000,
-            "kernel": "6.1.0-28-amd64",
-            "cpu_starvation": {
-                "steal_percent": 0.4,
-                "pressure_some_percent": 31.2,
-                "cgroup_throttled_s": 0.0,
-            },
-        },
-        "threshold_ms": 500,
-    }
-
-
-def _run(load_s: float) -> dict[str, Any]:
-    return {
-        "scenario": "study-1",
-        "title": "The study's test 1: acks=1, leader killed",
-        "seed": 42,
-        "backend": "local",
-        "state": "complete",
-        "started_utc": "2026-11-21T02:15:00Z",
-        "ended_utc": "2026-11-21T02:17:04Z",
-        "duration_s": load_s + 31.0,
-        "command": "kafka-harness run study-1 --backend local --seed 42",
-        "failure": None,
-    }
-
-
-def _counts() -> dict[str, int]:
-    return {
-        "sends": 10000,
-        "acked": 9997,
-        "acked_without_offset": 0,
-        "failed": 0,
-        "indeterminate": 3,
-        "indeterminate_landed": 1,
-        "indeterminate_not_landed": 2,
-        "unacknowledged_lost": 0,
-        "reads": 9994,
-        "lookups": 10000,
-        "lookups_not_found": 3,
-        "final_read_records": 9997,
-        "torn_records": 0,
-        "worker_errors": 23,
-    }
-
-
-def _finding(name: str) -> dict[str, Any]:
-    promise, source = PROMISES[name]
-    return {
-        "count": 0,
-        "split": {},
-        "forbidden": name not in {"lost", "vanished", "duplicate", "stale-read"},
-        "promise": promise,
-        "source": source,
-        "demanded": None,
-        "demand_met": None,
-        "convicts": False,
-        "examples": [],
-    }
-
-
-def _configuration() -> dict[str, Any]:
-    return {
-        "producer": {
-            "acks": "1",
-            "retries": 5,
-            "enable.idempotence": False,
-            "max.in.flight": 1,
-            "linger.ms": 0,
-            "delivery.timeout.ms": 30000,
-            "socket.timeout.ms": 5000,
-            "compression.type": "none",
-        },
-        "consumer": {"isolation.level": "read_committed", "fetch.wait.max.ms": 10},
-        "topic": {
-            "name": "harness",
-            "partitions": 1,
-            "replication_factor": 3,
-            "leader": "not-controller",
-            "config": {"min.insync.replicas": "1", "retention.ms": "-1"},
-        },
-        "server": {
-            "zookeeper.session.timeout.ms": 6000,
-            "auto.leader.rebalance.enable": "false",
-            "unclean.leader.election.enable": "false",
-            "replica.lag.time.max.ms": 10000,
-            "log.dirs": "/var/lib/kafka/data-of-this-broker-with-a-rather-long-path/logs",
-        },
-        "zoo": {"tickTime": 2000, "initLimit": 10, "syncLimit": 5},
-        "differences": [
-            {
-                "key": "linger.ms",
-                "java_default": "5",
-                "librdkafka_default": "5",
-                "used": "0",
-            },
-            {
-                "key": "enable.idempotence",
-                "java_default": "true",
-                "librdkafka_default": "false",
-                "used": "false",
-            },
-            {
-                "key": "max.in.flight",
-                "java_default": "5",
-                "librdkafka_default": "1000000",
-                "used": "1",
-            },
-        ],
     }

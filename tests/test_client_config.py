@@ -175,9 +175,8 @@ def test_differences_show_both_defaults_and_what_was_used() -> None:
     used = producer_config({"acks": "all", "linger.ms": 20, "enable.idempotence": False}, {})
     rows = {row["key"]: row for row in differences(used, "producer")}
 
-    assert {"key": "linger.ms", "java_default": "0", "librdkafka_default": "5", "used": "20"} == (
-        rows["linger.ms"]
-    )
+    expected = {"java_default": "0", "librdkafka_default": "5", "used": "20"}
+    assert {"client": "producer", "key": "linger.ms", **expected} == rows["linger.ms"]
     assert rows["enable.idempotence"]["used"] == "false"
     assert "acks" not in rows  # the same in both: no difference to show
 

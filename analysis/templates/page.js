@@ -24,8 +24,8 @@
     return JSON.parse(inDark ? text("figure").replace(colors, (c) => dark[c]) : text("figure"));
   }
 
-  // Labels lie flat where all have room, stand upright where they have not, and those that would
-  // still touch their neighbor are left to the hover.
+  // Labels lie flat where all have room, stand upright where they have not, and wait for the
+  // reader to zoom in where they would touch each other even so.
   function label(layout, width, range) {
     const faults = (layout.annotations || []).filter((note) => note.name === "fault");
     const scale = (width - layout.margin.l - layout.margin.r) / (range[1] - range[0]);
@@ -33,14 +33,13 @@
     const inside = faults.filter((note) => note.x >= range[0] && note.x <= range[1]);
     const room = inside.map((note, n) => ((inside[n + 1]?.x ?? range[1]) - note.x) * scale);
     const flat = room.every((pixels) => pixels >= longest);
-    let last = -Infinity;
+    const upright = !flat && room.slice(0, -1).every((pixels) => pixels >= 14);
     for (const note of faults) {
-      const at = note.x * scale;
-      note.visible = inside.includes(note) && (flat || at - last >= 14);
-      if (note.visible) last = at;
+      note.visible = inside.includes(note) && (flat || upright);
       Object.assign(note, { textangle: flat ? 0 : -90, xanchor: flat ? "left" : "center" });
     }
-    const top = inside.length === 0 ? 10 : flat ? 24 : longest + 6;
+    const bar = touch ? 28 : 0; // the tools of a touch screen are always there
+    const top = bar + (upright ? longest + 6 : flat && inside.length ? 24 : 10);
     layout.height += top - layout.margin.t;
     layout.margin.t = top;
   }
@@ -52,13 +51,14 @@
     layout.xaxis.range = [...range];
     layout.width = width;
     layout.dragmode = touch ? false : "zoom"; // a finger scrolls the page; the bar's tools zoom
+    layout.modebar = { bgcolor: "rgba(0,0,0,0)" };
     layout.hoverlabel = { font: { size: phone ? 10 : 12 }, bgcolor: inDark ? "#1b2127" : "#fff" };
     if (phone) layout.xaxis.nticks = 6;
     label(layout, width, range);
     const config = {
       displaylogo: false,
       displayModeBar: touch,
-      modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
+      modeBarButtons: [["zoomIn2d", "zoomOut2d", "zoom2d", "pan2d", "resetScale2d"]],
     };
     return Plotly.react(box, data, layout, config);
   }

@@ -46,6 +46,8 @@ class Admin:
         )  # fmt: skip
 
         def create() -> bool:
+            if not self._knows_controller():
+                return False
             future = self._client.create_topics([topic], request_timeout=CREATE_LIMIT_S)[name]
             try:
                 future.result()
@@ -59,9 +61,16 @@ class Admin:
             return True
 
         try:
-            wait_until(create, timeout_s=60, what=f"topic {name} to be created", every_s=0.2)
+            wait_until(create, timeout_s=60, what=f"topic {name} to be created", every_s=0.1)
         except WaitTimeout as error:
             raise ClusterError(str(error)) from None
+
+    def _knows_controller(self) -> bool:
+        """Ask for fresh metadata: a client that met the cluster too early waits for it in vain."""
+        try:
+            return int(self._client.list_topics(timeout=CREATE_LIMIT_S).controller_id) >= 0
+        except KafkaException:
+            return False
 
     def log_ends(self, topic: str, partitions: int) -> tuple[int, ...] | None:
         """The high watermark of every partition; None while a broker cannot tell."""

@@ -1,0 +1,250 @@
+"""What Kafka promises under a configuration and the faults that happened: which anomalies it forbids.
+
+A pure function over a table. For each anomaly the first row whose condition holds decides, and the
+last has none: **what is not listed as permitted is forbidden**. Anomalies seen are kept apart from
+anomalies forbidden; a scenario's [expect] can demand more, never excuse (analysis.expectations).
+
+`python -m analysis.promises` writes the table to docs/promises.md.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.expectations import ANOMALIES
+
+# Verbs after which another broker may lead: its node is gone, silent, or told to hand over, or a
+# ZooKeeper session ends. Cutting answers to clients is not among them: the leader stays.
+DEPOSING = frozenset({"kill", "stop", "pause", "cut", "slow", "elect", "reassign"})
+# Verbs after which a node may lack what it had already written.
+DESTROYING = frozenset({"lose-disk", "lose-power"})
+FIRST_WITH_EPOCHS = (0, 11)  # inter.broker.protocol.version that brought leader epochs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What decides the promises: the configuration in force and the verbs that were injected."""
+
+    acks: str  # "0" | "1" | "all"
+    retries: int
+    idempotent: bool
+    replicas: int
+    min_insync: int
+    unclean: bool  # unclean.leader.election.enable
+    epochs: bool  # followers truncate by leader epoch (KIP-101)
+    verbs: frozenset[str]
+
+    @property
+    def deposed(self) -> bool:
+        """Whether leadership may have moved because of a fault."""
+        return self.replicas > 1 and bool(self.verbs & (DEPOSING | DESTROYING))
+
+    @property
+    def destroyed(self) -> bool:
+        """Whether a node may have lost what it had written."""
+        return bool(self.verbs & DESTROYING)
+
+    @property
+    def alone(self) -> bool:
+        """Whether an acknowledged record may have been on one broker only."""
+        return self.acks == "1" or self.replicas == 1 or self.min_insync == 1
+
+    @property
+    def log_may_shrink(self) -> bool:
+        """Whether replicas may drop records that consumers were already given."""
+        return self.deposed and (self.unclean or not self.epochs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """A row of the table: when it holds, whether the anomaly is forbidden, why, and who says so."""
+
+    anomaly: str
+    forbidden: bool
+    when: str
+    holds: Callable[[Facts], bool]
+    sentence: str
+    source: str
+
+
+REPLICATION = "Kafka documentation, Design: Replication"
+ACKS = "Kafka documentation, Producer Configs: acks"
+UNCLEAN = "Kafka documentation, Topic Configs: unclean.leader.election.enable"
+SEMANTICS = "Kafka documentation, Design: Message Delivery Semantics"
+
+
+def _always(_: Facts) -> bool:
+    return True
+
+
+def _row(  # noqa: PLR0913, PLR0917  a table reads best by position
+    anomaly: str, verdict: str, when: str, holds: Callable[[Facts], bool], why: str, source: str
+) -> Promise:
+    return Promise(
+        anomaly=anomaly, forbidden=verdict == "forbidden", when=when, holds=holds, sentence=why,
+        source=source,
+    )  # fmt: skip
+
+
+_SHRINKS = (
+    "unclean election allowed, or no leader epochs, and a fault that can move leadership",
+    lambda facts: facts.log_may_shrink,
+)
+_DESTROYED = (
+    "a fault that takes what a node had written, and a record may be on one broker only",
+    lambda facts: facts.destroyed and facts.alone,
+)
+
+TABLE: tuple[Promise, ...] = (
+    _row("lost", "permitted",
+         "unclean election allowed, and a fault that can move leadership",
+         lambda facts: facts.deposed and facts.unclean,
+         "With unclean leader election a replica that lacks records may lead; they are lost.",
+         UNCLEAN),
+    _row("lost", "permitted",
+         "inter.broker.protocol.version below 0.11, and a fault that can move leadership",
+         lambda facts: facts.deposed and not facts.epochs,
+         "Without leader epochs a follower truncates to its high watermark, which may lie below "
+         "acknowledged records when it is elected next.",
+         "KIP-101"),
+    _row("lost", "permitted", "acks=1, and a fault that can move leadership",
+         lambda facts: facts.acks == "1" and facts.deposed,
+         "With acks=1 the leader alone has the record when it is acknowledged; if it goes before "
+         "the followers have copied it, the record is lost.",
+         ACKS),
+    _row("lost", "permitted", *_DESTROYED,
+         "An acknowledged record may be on one broker only, and that broker lost what it had.",
+         "KIP-966"),
+    _row("lost", "forbidden", "acks=1 otherwise",
+         lambda facts: facts.acks == "1",
+         "With acks=1 nothing is lost as long as the leader stays.", ACKS),
+    _row("lost", "forbidden", "acks=0: nothing is acknowledged",
+         lambda facts: facts.acks == "0",
+         "With acks=0 nothing is acknowledged, so nothing acknowledged can be lost.", ACKS),
+    _row("lost", "forbidden", "otherwise", _always,
+         "With acks=all and clean elections every in-sync replica has an acknowledged record, and "
+         "only an in-sync replica may lead.",
+         f"{REPLICATION}; KIP-101, KIP-279"),
+    _row("vanished", "permitted", *_SHRINKS,
+         "A new leader that lacks records may make the others drop what consumers already had.",
+         f"{UNCLEAN}; KIP-101"),
+    _row("vanished", "permitted", *_DESTROYED,
+         "A delivered record may be on one broker only, and that broker lost what it had.",
+         "KIP-966"),
+    _row("vanished", "forbidden", "otherwise", _always,
+         "Consumers are given committed records only, and with clean elections these stay.",
+         f"{REPLICATION}; {SEMANTICS}"),
+    _row("unseen", "permitted", "always", _always,
+         "The final read did not reach the end of the log: whether these records are lost is "
+         "unknown, and so is the run.",
+         "kafka-harness, docs/anomalies.md"),
+    _row("duplicate", "permitted", "retries, and no idempotent producer",
+         lambda facts: facts.retries > 0 and not facts.idempotent,
+         "A send is repeated when its answer does not come, and without idempotence the broker "
+         "appends it again.",
+         f"{SEMANTICS}; KIP-98"),
+    _row("duplicate", "forbidden", "an idempotent producer",
+         lambda facts: facts.idempotent,
+         "With an idempotent producer the broker drops a repeated send.", "KIP-98"),
+    _row("duplicate", "forbidden", "otherwise", _always,
+         "Without retries every record is sent once.",
+         "Kafka documentation, Producer Configs: retries"),
+    _row("phantom", "forbidden", "always", _always,
+         "Nothing is read that was not sent, nor what certainly failed.", SEMANTICS),
+    _row("inconsistent-offset", "permitted", *_SHRINKS,
+         "Offsets that a new leader lacks are given to other records.", f"{UNCLEAN}; KIP-101"),
+    _row("inconsistent-offset", "permitted", *_DESTROYED,
+         "Offsets that were lost with the only copy are given to other records.", "KIP-966"),
+    _row("inconsistent-offset", "permitted",
+         "acks=1, retries without idempotence, and a fault that can move leadership",
+         lambda facts: (
+             facts.acks == "1" and facts.deposed and facts.retries > 0 and not facts.idempotent
+         ),
+         "With acks=1 the acknowledged copy of a repeated send may be lost and an earlier one stay.",
+         ACKS),
+    _row("inconsistent-offset", "forbidden", "otherwise", _always,
+         "A record keeps its offset, and an offset its record.",
+         "Kafka documentation, Implementation: Log; KIP-101"),
+    _row("stale-read", "permitted", "always", _always,
+         "Kafka does not promise that a consumer sees a record within any time.", REPLICATION),
+)  # fmt: skip
+
+
+def promises(facts: Facts) -> dict[str, Promise]:
+    """The row that decides for each anomaly."""
+    return {
+        anomaly: next(row for row in TABLE if row.anomaly == anomaly and row.holds(facts))
+        for anomaly in ANOMALIES
+    }
+
+
+def facts_of(scenario: Mapping[str, Any], verbs: Iterable[str]) -> Facts:
+    """The facts in a resolved scenario and the verbs of the faults that hit somebody."""
+    producer = scenario["workload"]["producer"]
+    topic, server = scenario["topic"], scenario["cluster"]["server"]
+
+    def broker_or_topic(key: str, default: str) -> str:
+        return str(topic["config"].get(key, server.get(key, default)))
+
+    acks = str(producer.get("acks", producer.get("request.required.acks", "all")))
+    retries = producer.get("retries", producer.get("message.send.max.retries", 2147483647))
+    return Facts(
+        acks="all" if acks == "-1" else acks,
+        retries=int(retries),
+        idempotent=_true(producer.get("enable.idempotence", False)),
+        replicas=int(topic["replication_factor"]),
+        min_insync=int(broker_or_topic("min.insync.replicas", "1")),
+        unclean=_true(broker_or_topic("unclean.leader.election.enable", "false")),
+        epochs=_version(str(server.get("inter.broker.protocol.version", "3.9"))),
+        verbs=frozenset(verbs),
+    )
+
+
+def _true(value: object) -> bool:
+    return str(value).lower() == "true"
+
+
+def _version(text: str) -> bool:
+    """Whether an inter.broker.protocol.version has leader epochs: "0.10.2-IV0", "3.9"."""
+    numbers = tuple(int(part) for part in text.split("-")[0].split(".")[:2])
+    return numbers >= FIRST_WITH_EPOCHS
+
+
+# The page
+
+
+def render() -> str:
+    """docs/promises.md."""
+    lines = [
+        "# Promises",
+        "",
+        "Which anomalies a configuration forbids, given the faults that were injected.",
+        "For each anomaly the first row whose condition holds decides;"
+        " what is not listed as permitted is forbidden.",
+        "A fault that can move leadership is one of "
+        f"{', '.join(sorted(DEPOSING))}, with more than one replica;"
+        f" one that takes what a node had written is one of {', '.join(sorted(DESTROYING))}.",
+        "",
+        "This page is generated from `analysis/promises.py` by `python -m analysis.promises`.",
+        "",
+    ]
+    for anomaly in ANOMALIES:
+        lines += [f"## {anomaly}", "", "| when | | why | source |", "|---|---|---|---|"]
+        lines += [
+            f"| {row.when} | **{'forbidden' if row.forbidden else 'permitted'}** "
+            f"| {row.sentence} | {row.source} |"
+            for row in TABLE
+            if row.anomaly == anomaly
+        ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    page = Path(__file__).resolve().parent.parent / "docs" / "promises.md"
+    page.write_text(render())
+    sys.stdout.write(f"{page} written\n")

@@ -1,0 +1,164 @@
+"""report.json: everything that a check found of one run, for programs (docs/report.md).
+
+A pure function: what was loaded and what Spark found in, one dictionary out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis import outages
+from analysis.expectations import ANOMALIES, ExpectationError, parse
+from analysis.load import CheckError, Run, final_ends
+from analysis.promises import facts_of, promises
+from analysis.sentence import sentence
+from analysis.tally import QUANTILES
+from analysis.verdict import Judgement, decide, doubts, judge
+
+SCHEMA = 1
+EXAMPLES = 10
+COUNTED = (
+    "sends", "acked", "acked_without_offset", "failed", "indeterminate", "indeterminate_landed",
+    "indeterminate_not_landed", "unacknowledged_lost", "reads", "lookups", "lookups_not_found",
+    "final_read_records",
+)  # fmt: skip
+_HAS_SPLIT = {
+    "lost": ("delivered_before", "never_delivered"),
+    "phantom": ("never_sent", "send_failed", "unparsable"),
+    "inconsistent-offset": ("two_values", "acked_elsewhere"),
+    "stale-read": ("appeared", "late", "never"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was found of one anomaly: how many, how they split, and the first few rows."""
+
+    count: int = 0
+    split: Mapping[str, int]
+    examples: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What Spark found in one run."""
+
+    counts: Mapping[str, int]
+    ack_ms: Sequence[float] | None
+    delivery_ms: Sequence[float] | None
+    findings: Mapping[str, Finding]
+    windows: Sequence[Mapping[str, Any]]
+
+
+def report(run: Run, found: Found) -> dict[str, Any]:
+    """The whole report.json of a run. Raises CheckError when the scenario demands nonsense."""
+    try:
+        demands = parse(run.scenario.get("expect") or {})
+    except ExpectationError as error:
+        raise CheckError(f"{run.path / 'run.json'}: scenario.{error}") from None
+    facts = facts_of(run.scenario, (f["verb"] for f in run.faults if f["nodes"]))
+    seen = {name: found.findings[name].count for name in ANOMALIES}
+    unsure = doubts(run, found.counts, seen["unseen"])
+    judgements = judge(seen, promises(facts), demands, unsure)
+    verdict = decide(judgements, unsure)
+    windows = [outages.window(row, run) for row in found.windows]
+    return {
+        "schema": SCHEMA,
+        "run_id": run.run_id,
+        "verdict": verdict.name,
+        "exit_code": verdict.exit_code,
+        "sentence": sentence(
+            verdict=verdict, judgements=judgements, doubts=unsure, acked=found.counts["acked"],
+            facts=facts, faults=run.faults, windows=windows, threshold_ms=run.threshold_ms,
+        ),
+        "reasons": list(verdict.reasons),
+        "run": _run(run),
+        "counts": _counts(run, found),
+        "rates": _rates(run, found.counts),
+        "latency_ms": {"ack": _quantiles(found.ack_ms), "delivery": _quantiles(found.delivery_ms)},
+        "anomalies": {
+            name: _anomaly(judgements[name], found.findings[name]) for name in ANOMALIES
+        },
+        "windows": windows,
+        "longest_window_s": outages.longest(windows),
+        "faults": [outages.fault(row, run) for row in run.faults],
+        "planned_faults": len(run.record.get("plan") or []),
+        "final_read": _final_read(run),
+        "configuration": _configuration(run),
+        "versions": run.record.get("versions") or {},
+        "host": run.record.get("host") or {},
+        "threshold_ms": run.threshold_ms,
+    }  # fmt: skip
+
+
+def no_finding(name: str) -> Finding:
+    """Nothing found of an anomaly."""
+    return Finding(split=dict.fromkeys(_HAS_SPLIT.get(name, ()), 0))
+
+
+def _run(run: Run) -> dict[str, Any]:
+    record = run.record
+    phases = record.get("phases") or []
+    duration_s = (phases[-1]["end_ns"] - phases[0]["start_ns"]) / 1e9 if phases else None
+    return {
+        "scenario": run.scenario["name"],
+        "title": run.scenario["title"],
+        **{key: record.get(key) for key in ("seed", "backend", "state", "started_utc")},
+        "duration_s": duration_s,
+        **{key: record.get(key) for key in ("command", "failure")},
+    }
+
+
+def _counts(run: Run, found: Found) -> dict[str, int]:
+    torn = sum(int(f["count"] or 0) for f in run.findings if f["kind"] == "torn")
+    return {
+        **{name: int(found.counts[name]) for name in COUNTED},
+        "torn_records": torn,
+        "worker_errors": run.worker_errors,
+    }
+
+
+def _rates(run: Run, counts: Mapping[str, int]) -> dict[str, float | None]:
+    load_s = (run.load_end_ns - run.load_start_ns) / 1e9
+    return {
+        "sends_per_s": counts["sends"] / load_s if load_s else None,
+        "acks_per_s": counts["acked"] / load_s if load_s else None,
+        "load_s": load_s,
+    }
+
+
+def _quantiles(values: Sequence[float] | None) -> dict[str, float] | None:
+    return None if values is None else dict(zip(QUANTILES, values, strict=True))
+
+
+def _anomaly(judgement: Judgement, finding: Finding) -> dict[str, Any]:
+    return {
+        "count": finding.count,
+        "split": dict(finding.split),
+        "forbidden": judgement.promise.forbidden,
+        "promise": judgement.promise.sentence,
+        "source": judgement.promise.source,
+        "demanded": judgement.demand.text if judgement.demand else None,
+        "demand_met": judgement.demand_met,
+        "convicts": judgement.convicts,
+        "examples": [dict(row) for row in finding.examples],
+    }
+
+
+def _final_read(run: Run) -> dict[str, Any]:
+    partitions = [{k: v for k, v in end.items() if k != "run_id"} for end in final_ends(run)]
+    return {"complete": all(end["complete"] for end in partitions), "partitions": partitions}
+
+
+def _configuration(run: Run) -> dict[str, Any]:
+    scenario = run.scenario
+    return {
+        "producer": scenario["workload"]["producer"],
+        "consumer": scenario["workload"]["consumer"],
+        "topic": scenario["topic"],
+        "server": scenario["cluster"]["server"],
+        "zoo": scenario["cluster"]["zoo"],
+        "differences": run.record.get("differences") or [],
+    }

@@ -1,0 +1,168 @@
+"""The verdict of a run: valid, invalid or unknown, and why.
+
+**invalid**: an anomaly was seen that the configuration forbids, or a demand of the scenario is
+broken for good. A proven loss stays proven, whatever else is not known, so invalid beats unknown.
+
+**unknown**: something is missing without which "nothing found" proves nothing: no acks, a planned
+fault that is not proved to have been in force and healed, an incomplete final read, a worker that
+died or left no log, damage in the history, a run that did not end. A demand that is not met in such
+a run is unknown as well: it might have been met by what nobody saw.
+
+**valid**: neither. All functions are pure: facts of a run and counts in, words out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.expectations import Demand
+from analysis.load import Run, final_ends
+from analysis.promises import Promise
+
+VALID, INVALID, UNKNOWN, FAILED = 0, 1, 2, 255
+EXIT_CODES = {"valid": VALID, "invalid": INVALID, "unknown": UNKNOWN}
+_SEVERITY = (VALID, UNKNOWN, FAILED, INVALID)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What an anomaly's count means in this run."""
+
+    count: int
+    promise: Promise
+    demand: Demand | None
+    demand_met: bool | None  # None: no demand, or it cannot be told
+
+    @property
+    def convicts(self) -> bool:
+        """Whether it breaks a promise."""
+        return self.promise.forbidden and self.count > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The verdict with its reasons: of all convictions or, without any, of all doubts."""
+
+    name: str
+    reasons: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 valid, 1 invalid, 2 unknown."""
+        return EXIT_CODES[self.name]
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code of several runs: 1 beats 255 beats 2 beats 0. Of no run at all: unknown."""
+    return max(codes, key=_SEVERITY.index, default=UNKNOWN)
+
+
+def judge(
+    counts: Mapping[str, int],
+    promised: Mapping[str, Promise],
+    demands: Mapping[str, Demand],
+    doubts: tuple[str, ...],
+) -> dict[str, Judgement]:
+    """Each anomaly's count against what was promised and demanded."""
+    judgements = {}
+    for anomaly, promise in promised.items():
+        count, demand = counts.get(anomaly, 0), demands.get(anomaly)
+        judgements[anomaly] = Judgement(
+            count=count,
+            promise=promise,
+            demand=demand,
+            demand_met=demand.met(count, known=not doubts) if demand else None,
+        )
+    return judgements
+
+
+def decide(judgements: Mapping[str, Judgement], doubts: tuple[str, ...]) -> Verdict:
+    """The verdict over all anomalies and doubts."""
+    guilty = [
+        f"{name}: {judgement.count:,} seen, and this configuration forbids any"
+        for name, judgement in judgements.items()
+        if judgement.convicts
+    ]
+    broken = [
+        f'demanded {name} "{judgement.demand.text}", seen {judgement.count:,}'
+        for name, judgement in judgements.items()
+        if judgement.demand and judgement.demand_met is False
+    ]
+    if guilty or broken:
+        return Verdict(name="invalid", reasons=(*guilty, *broken))
+    return Verdict(name="unknown" if doubts else "valid", reasons=doubts)
+
+
+def doubts(run: Run, counts: Mapping[str, int], unseen: int) -> tuple[str, ...]:
+    """Why "nothing found" would prove nothing in this run; empty if it would."""
+    return (
+        *_run_doubts(run.record),
+        *_load_doubts(run, counts),
+        *_fault_doubts(run),
+        *_worker_doubts(run),
+        *_final_read_doubts(run, unseen),
+    )
+
+
+def _run_doubts(record: Mapping[str, Any]) -> list[str]:
+    state = record.get("state")
+    if state == "complete":
+        return []
+    failure = record.get("failure") or {}
+    if failure:
+        return [f"the run failed in phase {failure['phase']}: {failure['error']}"]
+    return [f"the run did not end: its state is {state}"]
+
+
+def _load_doubts(run: Run, counts: Mapping[str, int]) -> list[str]:
+    if not counts["sends"]:
+        return ["nothing was sent"]
+    if str(run.scenario["workload"]["producer"].get("acks", "all")) == "0":
+        # No ack can come; what the final read found is the proof that sends arrived at all.
+        return [] if counts["indeterminate_landed"] else ["no send arrived"]
+    return [] if counts["acked"] else ["no send was acknowledged"]
+
+
+def _fault_doubts(run: Run) -> list[str]:
+    by_step = {fault["step"]: fault for fault in run.faults}
+    reasons = []
+    for step in run.record.get("plan") or []:
+        name = f"fault {step['step']} ({step['verb']} {step['target']})"
+        fault = by_step.get(step["step"])
+        why = f": {fault['error']}" if fault and fault["error"] else ""
+        if fault is None or not fault["nodes"]:
+            reasons.append(f"{name} was planned and did not happen{why}")
+        elif fault["ok_ns"] is None or not fault["evidence"]:
+            reasons.append(f"{name} is not proved to have been in force{why}")
+        elif fault["heal_ok_ns"] is None:
+            reasons.append(f"{name} is not proved to have been healed{why}")
+    return reasons
+
+
+def _worker_doubts(run: Run) -> list[str]:
+    meant = {name for fault in run.faults for name in fault["nodes"]}
+    reasons = []
+    for worker in run.record.get("workers") or []:
+        name = worker["process"]
+        if name not in run.processes:
+            reasons.append(f"worker {name} left no history")
+        elif worker.get("exit") and name not in meant:
+            reasons.append(f"worker {name} ended with exit code {worker['exit']}")
+    for finding in run.findings:
+        if finding["kind"] == "torn" or (finding["kind"] == "no-end" and finding["process"] in meant):
+            continue
+        reasons.append(f"history of {finding['process']}: {finding['text'] or finding['kind']}")
+    return reasons
+
+
+def _final_read_doubts(run: Run, unseen: int) -> list[str]:
+    partitions = [end["partition"] for end in final_ends(run) if not end["complete"]]
+    if partitions:
+        which = ", ".join(map(str, partitions[:5])) + (", …" if len(partitions) > 5 else "")
+        what = "partition" if len(partitions) == 1 else "partitions"
+        return [f"the final read of {what} {which} is not complete"]
+    if unseen:
+        return [f"{unseen:,} acknowledged records were not found and cannot be looked up by offset"]
+    return []

@@ -1,0 +1,177 @@
+"""The constant parts of a report: what `reports` builds its runs around (schema 1)."""
+
+from typing import Any
+
+PROMISES: dict[str, tuple[str, str]] = {
+    "lost": ("Every acknowledged record stays in the log.", "Kafka documentation, Replication"),
+    "vanished": ("A record that was once delivered stays in the log.", "KIP-101"),
+    "unseen": ("The final read reaches the end of every partition.", "the harness"),
+    "duplicate": ("A retried send is written once.", "KIP-98, Exactly Once Delivery"),
+    "phantom": ("Nothing is read that was not sent.", "Kafka documentation, Design"),
+    "inconsistent-offset": ("An offset holds one value for ever.", "KIP-101"),
+    "stale-read": ("A read begun after an ack finds the record.", "KIP-207"),
+}
+
+
+def report(
+    timeline: list[dict[str, Any]], faults: list[dict[str, Any]], windows: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """A valid report (schema 1) around these faults and windows."""
+    load_s = timeline[-1]["t_s"] + 0.1
+    return {
+        "schema": 1,
+        "run_id": "study-1/20261121T021500Z-42",
+        "verdict": "valid",
+        "exit_code": 0,
+        "sentence": "Kafka kept its promises: none of 9,997 acknowledged records was lost.",
+        "reasons": [],
+        "run": _run(load_s),
+        "counts": _counts(),
+        "rates": {"sends_per_s": 10000 / load_s, "acks_per_s": 9997 / load_s, "load_s": load_s},
+        "latency_ms": {
+            "ack": {"p50": 1.93, "p95": 6.1, "p99": 12.7, "p999": 5210.4, "max": 6103.2},
+            "delivery": {"p50": 3.1, "p95": 8.8, "p99": 19.0, "p999": 5240.0, "max": 6110.0},
+        },
+        "anomalies": {name: _finding(name) for name in PROMISES},
+        "windows": windows,
+        "longest_window_s": {
+            kind: max((w["length_s"] for w in windows if w["kind"] == kind), default=None)
+            for kind in ("produce", "consume")
+        },
+        "faults": faults,
+        "planned_faults": len(faults),
+        "final_read": {"complete": True, "partitions": [partition()]},
+        "configuration": configuration(),
+        "versions": {
+            "kafka": "3.9.1",
+            "zookeeper": "3.8.4",
+            "java": "17.0.13",
+            "confluent_kafka": "2.16.0",
+            "librdkafka": "2.16.0",
+            "python": "3.11.2",
+            "kafka_harness": "0.1.0",
+        },
+        "host": {
+            "cpus": 2,
+            "memory_bytes": 8_232_000_000,
+            "kernel": "6.1.0-28-amd64",
+            "cpu_starvation": {
+                "steal_percent": 0.4,
+                "pressure_some_percent": 31.2,
+                "cgroup_throttled_s": 0.0,
+            },
+        },
+        "threshold_ms": 500,
+    }
+
+
+def _run(load_s: float) -> dict[str, Any]:
+    return {
+        "scenario": "study-1",
+        "title": "The study's test 1: acks=1, leader killed",
+        "seed": 42,
+        "backend": "local",
+        "state": "complete",
+        "started_utc": "2026-11-21T02:15:00Z",
+        "ended_utc": "2026-11-21T02:17:04Z",
+        "duration_s": load_s + 31.0,
+        "command": "kafka-harness run study-1 --backend local --seed 42",
+        "failure": None,
+    }
+
+
+def _counts() -> dict[str, int]:
+    return {
+        "sends": 10000,
+        "acked": 9997,
+        "acked_without_offset": 0,
+        "failed": 0,
+        "indeterminate": 3,
+        "indeterminate_landed": 1,
+        "indeterminate_not_landed": 2,
+        "unacknowledged_lost": 0,
+        "reads": 9994,
+        "lookups": 10000,
+        "lookups_not_found": 3,
+        "final_read_records": 9997,
+        "torn_records": 0,
+        "worker_errors": 23,
+    }
+
+
+def _finding(name: str) -> dict[str, Any]:
+    promise, source = PROMISES[name]
+    return {
+        "count": 0,
+        "split": {},
+        "forbidden": name not in {"lost", "vanished", "duplicate", "stale-read"},
+        "promise": promise,
+        "source": source,
+        "demanded": None,
+        "demand_met": None,
+        "convicts": False,
+        "examples": [],
+    }
+
+
+def configuration() -> dict[str, Any]:
+    return {
+        "producer": {
+            "acks": "1",
+            "retries": 5,
+            "enable.idempotence": False,
+            "max.in.flight": 1,
+            "linger.ms": 0,
+            "delivery.timeout.ms": 30000,
+            "socket.timeout.ms": 5000,
+            "compression.type": "none",
+        },
+        "consumer": {"isolation.level": "read_committed", "fetch.wait.max.ms": 10},
+        "topic": {
+            "name": "harness",
+            "partitions": 1,
+            "replication_factor": 3,
+            "leader": "not-controller",
+            "config": {"min.insync.replicas": "1", "retention.ms": "-1"},
+        },
+        "server": {
+            "zookeeper.session.timeout.ms": 6000,
+            "auto.leader.rebalance.enable": "false",
+            "unclean.leader.election.enable": "false",
+            "replica.lag.time.max.ms": 10000,
+            "log.dirs": "/var/lib/kafka/data-of-this-broker-with-a-rather-long-path/logs",
+        },
+        "zoo": {"tickTime": 2000, "initLimit": 10, "syncLimit": 5},
+        "differences": [
+            {
+                "key": "linger.ms",
+                "java_default": "0",
+                "librdkafka_default": "5",
+                "used": "0",
+            },
+            {
+                "key": "enable.idempotence",
+                "java_default": "true",
+                "librdkafka_default": "false",
+                "used": "false",
+            },
+            {
+                "key": "max.in.flight",
+                "java_default": "5",
+                "librdkafka_default": "1000000",
+                "used": "1",
+            },
+        ],
+    }
+
+
+def partition(*, complete: bool = True) -> dict[str, Any]:
+    end = 9997 if complete else 4100
+    return {
+        "partition": 0,
+        "log_start": 0,
+        "committed_end": 9997,
+        "uncommitted_end": 9997,
+        "position": end,
+        "complete": complete,
+    }
