@@ -24,120 +24,100 @@ cluster or the clients' starved host (run.json `host` says how starved it was).
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.load import History
 from analysis.loss import is_readable
-from analysis.ops import ACKED, is_ack, is_delivery, is_send
+from analysis.ops import ACKED, is_ack, is_delivery
 
-_PARTITION = ["run_id", "partition"]
 _FIRST_SLICE, _LAST_SLICE = -1, 2**62
 
 
 def windows(history: History, fates: DataFrame) -> DataFrame:
     """All windows of all runs. Columns: run_id, kind, partition, start_ns, end_ns, attempts, and
     next_success_ns, which is null when nothing succeeded any more until the load ended."""
-    operations = history.operations
-    sends = operations.where(is_send()).select(*_PARTITION, "start_ns", "end_ns")
-    acks = operations.where(is_ack()).select(*_PARTITION, F.col("end_ns").alias("time_ns"))
-    reads = operations.where(is_delivery()).select(*_PARTITION, F.col("end_ns").alias("time_ns"))
-    attempts = _kind("produce", sends).unionByName(_kind("consume", waiting(fates, history.runs)))
-    successes = _kind("produce", acks).unionByName(_kind("consume", reads))
-    found = stretches(attempts, gaps(successes, history))
-    return found.select(
-        "run_id", "kind", "partition", "start_ns", "end_ns", "next_success_ns", "attempts"
-    )
-
-
-def waiting(fates: DataFrame, runs: DataFrame) -> DataFrame:
-    """Acked records from ack to delivery, in runs where a consumer follows the log. What is
-    provably gone waits for nobody."""
-    tailing = F.broadcast(runs.where("tailing").select("run_id"))
-    late = F.col("delivered_ns").isNull() | (F.col("delivered_ns") > F.col("acked_ns"))
-    return (
-        fates.where((F.col("sent") == ACKED) & is_readable() & late)
-        .join(tailing, on="run_id", how="left_semi")
-        .select(
-            "run_id",
-            F.col("home").alias("partition"),
-            F.col("acked_ns").alias("start_ns"),
-            F.col("delivered_ns").alias("end_ns"),
-        )
-    )
-
-
-def gaps(successes: DataFrame, history: History) -> DataFrame:
-    """Stretches of at least the threshold without success: from_ns, to_ns, next_success_ns."""
-    runs = F.broadcast(history.runs)
-    since_ns = F.col("time_ns") - F.col("load_start_ns")
-    slices = (
-        successes.join(runs, on="run_id", how="inner")
-        .where(F.col("time_ns").between(F.col("load_start_ns"), F.col("load_end_ns")))
-        .withColumn("slice", F.floor(since_ns / F.col("threshold_ns")))
-        .groupBy("run_id", "kind", "partition", "slice")
-        .agg(F.min("time_ns").alias("first_ns"), F.max("time_ns").alias("last_ns"))
-    )
-    in_order = Window.partitionBy("run_id", "kind", "partition").orderBy("slice", "first_ns")
-    to_ns, from_ns = F.col("first_ns"), F.lag("last_ns").over(in_order)
-    return (
-        slices.unionByName(_bounds(history))
-        .withColumns({"from_ns": from_ns, "to_ns": to_ns})
-        .where(F.col("slice") > _FIRST_SLICE)
-        .withColumn("next_success_ns", F.when(F.col("slice") < _LAST_SLICE, F.col("to_ns")))
-        .join(runs, on="run_id", how="inner")
-        .where(F.col("to_ns") - F.col("from_ns") >= F.col("threshold_ns"))
-        .select("run_id", "kind", "partition", "from_ns", "to_ns", "next_success_ns", "threshold_ns")
-    )
-
-
-def stretches(attempts: DataFrame, gaps: DataFrame) -> DataFrame:
-    """The parts of gaps during which something was attempted, pauses below the threshold included."""
-    gap = ["run_id", "kind", "partition", "from_ns"]
-    inside = (
-        attempts.withColumnRenamed("end_ns", "ended_ns")
-        .join(F.broadcast(gaps), on=["run_id", "kind", "partition"], how="inner")
-        .where(F.col("start_ns") < F.col("to_ns"))
-        .where(F.col("ended_ns").isNull() | (F.col("ended_ns") > F.col("from_ns")))
-        .withColumns(
-            {
-                "start_ns": F.greatest("start_ns", "from_ns"),
-                "end_ns": F.least(F.coalesce("ended_ns", "to_ns"), "to_ns"),
-            }
-        )
-    )
-    in_order = Window.partitionBy(*gap).orderBy("start_ns")
+    gap = ["run_id", "kind", "partition", "from_ns", "next_success_ns", "threshold_ns"]
+    in_order = Window.partitionBy("run_id", "kind", "partition", "from_ns").orderBy("start_ns")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     paused = F.col("start_ns") - F.max("end_ns").over(before) >= F.col("threshold_ns")
     return (
-        inside.withColumn("begins", paused.cast("int"))
-        .withColumn("stretch", F.coalesce(F.sum("begins").over(so_far), F.lit(0)))
-        .groupBy(*gap, "stretch", "next_success_ns", "threshold_ns")
+        attempts(fates, gaps(history))
+        .withColumn("begins", paused.cast("int"))
+        .withColumn("stretch", F.sum("begins").over(so_far))
+        .groupBy(*gap, "stretch")
         .agg(
             F.min("start_ns").alias("start_ns"),
             F.max("end_ns").alias("end_ns"),
             F.count("*").alias("attempts"),
         )
         .where(F.col("end_ns") - F.col("start_ns") >= F.col("threshold_ns"))
+        .select(*gap[:3], "start_ns", "end_ns", "next_success_ns", "attempts")
     )
 
 
-def _bounds(history: History) -> DataFrame:
-    """The load's start and end as if something had succeeded there, for every partition."""
-    ends = F.array(
-        F.struct(F.lit(_FIRST_SLICE).cast("bigint").alias("slice"), F.col("load_start_ns").alias("at_ns")),
-        F.struct(F.lit(_LAST_SLICE).alias("slice"), F.col("load_end_ns").alias("at_ns")),
+def gaps(history: History) -> DataFrame:
+    """Stretches of at least the threshold without success: from_ns, to_ns, next_success_ns."""
+    facts = ["run_id", "load_start_ns", "load_end_ns", "threshold_ns", "tailing"]
+    runs = F.broadcast(history.runs.select(*facts))
+    kind = F.when(is_ack(), "produce").when(is_delivery(), "consume")
+    since_ns = F.col("end_ns") - F.col("load_start_ns")
+    keys = ["run_id", "kind", "partition", "threshold_ns", "tailing"]
+    slices = (
+        history.operations.where(is_ack() | is_delivery())
+        .join(runs, on="run_id", how="inner")
+        .where(F.col("end_ns").between(F.col("load_start_ns"), F.col("load_end_ns")))
+        .withColumns({"kind": kind, "slice": F.floor(since_ns / F.col("threshold_ns"))})
+        .groupBy(*keys, "slice")
+        .agg(F.min("end_ns").alias("to_ns"), F.max("end_ns").alias("last_ns"))
     )
-    kinds = F.array(F.lit("produce"), F.lit("consume"))
+    in_order = Window.partitionBy("run_id", "kind", "partition").orderBy("slice")
     return (
-        history.partitions.join(F.broadcast(history.runs), on="run_id", how="inner")
-        .withColumn("kind", F.explode(kinds))
-        .withColumn("end", F.explode(ends))
-        .select("run_id", "kind", "partition", "end.slice", F.col("end.at_ns").alias("first_ns"),
-                F.col("end.at_ns").alias("last_ns"))
+        slices.unionByName(_bounds(history.runs))
+        .withColumn("from_ns", F.lag("last_ns").over(in_order))
+        .where(F.col("to_ns") - F.col("from_ns") >= F.col("threshold_ns"))
+        .where((F.col("kind") == "produce") | F.col("tailing"))
+        .withColumn("next_success_ns", F.when(F.col("slice") < _LAST_SLICE, F.col("to_ns")))
+        .drop("slice", "last_ns", "tailing")
+    )
+
+
+def attempts(fates: DataFrame, gaps: DataFrame) -> DataFrame:
+    """What was attempted in each gap, one row an attempt, cut to the gap: start_ns, end_ns."""
+    produce = F.col("kind") == "produce"
+    start_ns = F.when(produce, F.col("sent_ns")).when(_waits(), F.col("acked_ns"))
+    end_ns = F.when(produce, F.col("ended_ns")).otherwise(F.col("delivered_ns"))
+    return (
+        fates.withColumnRenamed("home", "partition")
+        .join(F.broadcast(gaps), on=["run_id", "partition"], how="inner")
+        .where(start_ns < F.col("to_ns"))
+        .where(F.coalesce(end_ns, F.col("to_ns")) > F.col("from_ns"))
+        .withColumns(
+            {
+                "start_ns": F.greatest(start_ns, F.col("from_ns")),
+                "end_ns": F.least(end_ns, F.col("to_ns")),  # an open one lasts: nulls are skipped
+            }
+        )
+    )
+
+
+def _waits() -> Column:
+    """Whether an acked record waits to be delivered. What is provably gone waits for nobody."""
+    late = F.col("delivered_ns").isNull() | (F.col("delivered_ns") > F.col("acked_ns"))
+    return (F.col("sent") == ACKED) & is_readable() & late
+
+
+def _bounds(runs: DataFrame) -> DataFrame:
+    """The load's start and end as if something had succeeded there, for every partition."""
+    start = F.struct(F.lit(_FIRST_SLICE).cast("bigint").alias("slice"), F.col("load_start_ns").alias("at_ns"))
+    end = F.struct(F.lit(_LAST_SLICE).cast("bigint").alias("slice"), F.col("load_end_ns").alias("at_ns"))
+    return (
+        runs.select("*", F.posexplode("ends").alias("partition", "_"))
+        .withColumn("kind", F.explode(F.array(F.lit("produce"), F.lit("consume"))))
+        .withColumn("bound", F.explode(F.array(start, end)))
+        .select(
+            "run_id", "kind", "partition", "threshold_ns", "tailing", "bound.slice",
+            F.col("bound.at_ns").alias("to_ns"), F.col("bound.at_ns").alias("last_ns"),
+        )
     )  # fmt: skip
-
-
-def _kind(kind: str, rows: DataFrame) -> DataFrame:
-    return rows.withColumn("kind", F.lit(kind))

@@ -23,38 +23,33 @@ that came without one; an offset whose other value nobody ever read.
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.evidence import finding
-from analysis.ops import ACKED, UNPARSABLE, offset_of
+from analysis.evidence import Rule
+from analysis.ops import ACKED, offset_of
 
 
-def duplicate(fates: DataFrame) -> DataFrame:
+def duplicate() -> Rule:
     """Values with two places, one row a value."""
     in_log = F.col("copies") > 1
     in_reads = ~F.col("complete") & (F.col("lowest_place") != F.col("highest_place"))
-    return finding(
-        fates.where(in_log | in_reads),
-        "duplicate",
+    return Rule(
+        anomaly="duplicate",
+        holds=in_log | in_reads,
         place=F.when(in_log, F.col("first_place")).otherwise(F.col("lowest_place")),
         time_ns=F.coalesce("acked_ns", "sent_ns"),
         other_place=F.when(in_log, F.col("last_place")).otherwise(F.col("highest_place")),
     )
 
 
-def moved(fates: DataFrame) -> DataFrame:
+def moved() -> Rule:
     """Values that are in the log, but not where their ack said."""
-    moved = (
-        (F.col("sent") == ACKED)
-        & F.col("acked_place").isNotNull()
-        & F.col("first_place").isNotNull()
-        & F.col("stayed").isNull()
-    )
+    found = F.col("first_place").isNotNull() & F.col("complete")
+    elsewhere = F.col("acked_place").isNotNull() & F.col("stayed").isNull()
     kept = offset_of(F.col("acked_place")) >= F.col("log_start")
-    return finding(
-        fates.where(moved & F.col("complete") & kept),
-        "inconsistent-offset",
+    return Rule(
+        anomaly="inconsistent-offset",
+        holds=(F.col("sent") == ACKED) & found & elsewhere & kept,
         place=F.col("acked_place"),
         time_ns=F.col("acked_ns"),
         other_place=F.col("first_place"),
@@ -62,24 +57,15 @@ def moved(fates: DataFrame) -> DataFrame:
     )
 
 
-def contested(sightings: DataFrame) -> DataFrame:
-    """Offsets at which two values were read, one row an offset."""
-    read = F.col("delivered_ns").isNotNull() | F.col("finally").isNotNull()
-    value = F.coalesce("value", F.lit(UNPARSABLE))
-    places = (
-        sightings.where(read)
-        .groupBy("run_id", "place")
-        .agg(
-            F.min(value).alias("value"),
-            F.max(value).alias("other_value"),
-            F.min("delivered_ns").alias("delivered_ns"),
-        )
-    )
-    return finding(
-        places.where(F.col("value") != F.col("other_value")),
-        "inconsistent-offset",
+def contested() -> Rule:
+    """Places at which two values were read, one row a place."""
+    values = F.col("value") != F.col("other_value")
+    foreign = F.col("value").isNotNull() & (F.col("unparsable") > 0)
+    return Rule(
+        anomaly="inconsistent-offset",
+        holds=F.coalesce(values, F.lit(False)) | foreign,  # noqa: FBT003
         place=F.col("place"),
         time_ns=F.col("delivered_ns"),
-        other_value=F.col("other_value"),
+        other_value=F.when(values, F.col("other_value")),
         outcome=F.lit("two_values"),
     )

@@ -18,13 +18,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import ArrayType
 
 from analysis import schema
 from harness import history
 
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
-_ARROW_NAMES = {"int64": "int64", "int32": "int32", "string": "string", "bool": "bool"}
 
 
 class CheckError(Exception):
@@ -76,13 +76,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """All runs of one check, for Spark; every table has run_id."""
+    """All runs of one check, for Spark."""
 
-    operations: DataFrame
-    runs: DataFrame
-    partitions: DataFrame
-    faults: DataFrame
-    leaders: DataFrame
+    operations: DataFrame  # schema.OPERATIONS
+    runs: DataFrame  # schema.RUNS
 
 
 def open_run(path: Path) -> Run:
@@ -109,16 +106,15 @@ def open_run(path: Path) -> Run:
 
 
 def frames(spark: SparkSession, runs: Sequence[Run]) -> History:
-    """Everything the checkers need of these runs."""
+    """Everything the checks need of these runs.
+
+    Facts of the runs travel as one JSON text that Spark parses: no Python worker has to start.
+    """
     folders = [str(run.path / "history/operations") for run in runs]
+    facts = F.from_json(F.lit(json.dumps([_facts(run) for run in runs])), ArrayType(schema.RUNS))
     return History(
         operations=spark.read.schema(schema.OPERATIONS).parquet(*folders),
-        runs=_frame(spark, schema.RUNS, [_facts(run) for run in runs]),
-        partitions=_frame(
-            spark, schema.PARTITIONS, [row for run in runs for row in final_ends(run)]
-        ),
-        faults=_frame(spark, schema.FAULTS, [row for run in runs for row in _in_force(run)]),
-        leaders=_frame(spark, schema.LEADERS, [row for run in runs for row in _leaders(run)]),
+        runs=spark.range(1).select(F.inline(facts)),
     )
 
 
@@ -158,18 +154,22 @@ def _facts(run: Run) -> dict[str, Any]:
         "load_end_ns": run.load_end_ns,
         "threshold_ns": int(run.threshold_ms * 1e6),
         "bucket_ns": run.bucket_ms * 10**6,
-        "acks_asked": str(work["producer"].get("acks", "all")) != "0",
-        "tailing": work["kind"] == "stream" and int(work.get("consumers", 0)) > 0,
+        "tailing": work["kind"] == "write-read" or int(work.get("consumers", 0)) > 0,
+        "ends": [
+            {"complete": end["complete"], "log_start": end["log_start"]} for end in final_ends(run)
+        ],
+        "faults": _in_force(run),
+        "leaders": _leaders(run),
     }
 
 
 def _in_force(run: Run) -> list[dict[str, Any]]:
+    """From injection until healed; a fault that found no target never was in force."""
+    hit = [fault for fault in run.faults if fault["nodes"]]
     return [
-        {"run_id": run.run_id, "fault": fault["fault"], "invoke_ns": fault["invoke_ns"],
-         "end_ns": fault["heal_ok_ns"]}
-        for fault in run.faults
-        if fault["nodes"]  # a fault that found no target never was in force
-    ]  # fmt: skip
+        {"fault": f["fault"], "invoke_ns": f["invoke_ns"], "end_ns": f["heal_ok_ns"]}
+        for f in sorted(hit, key=lambda fault: int(fault["invoke_ns"]))
+    ]
 
 
 def _leaders(run: Run) -> list[dict[str, Any]]:
@@ -181,7 +181,6 @@ def _leaders(run: Run) -> list[dict[str, Any]]:
         if before is not None and before["leader"] == view["leader"]:
             continue
         row = {
-            "run_id": run.run_id,
             "partition": view["partition"],
             "leader": view["leader"],
             "from_ns": view["time_ns"],
@@ -192,13 +191,6 @@ def _leaders(run: Run) -> list[dict[str, Any]]:
         last[view["partition"]] = row
         rows.append(row)
     return rows
-
-
-def _frame(spark: SparkSession, table: StructType, rows: list[dict[str, Any]]) -> DataFrame:
-    """A small table for Spark, through Arrow: this way no Python worker is started."""
-    columns = [field.name for field in table.fields]
-    picked = [{name: row[name] for name in columns} for row in rows]
-    return spark.createDataFrame(pa.Table.from_pylist(picked, schema=schema.arrow(table)), table)
 
 
 # Reading with suspicion

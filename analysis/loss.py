@@ -26,42 +26,43 @@ another partition than it was sent to is no loss but an inconsistent offset.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.evidence import finding
+from analysis.evidence import Rule
 from analysis.ops import ACKED, UNASKED, offset_of
 
 
-def lost(fates: DataFrame) -> DataFrame:
+def lost() -> Rule:
     """Acked records that are provably gone."""
     before = F.col("delivered_ns").isNotNull()
-    return finding(
-        fates.where(_acked_and_absent() & _provable()),
-        "lost",
+    return Rule(
+        anomaly="lost",
+        holds=_acked_and_absent() & _provable(),
         place=F.col("acked_place"),
         time_ns=F.col("acked_ns"),
         outcome=F.when(before, "delivered_before").otherwise("never_delivered"),
     )
 
 
-def unseen(fates: DataFrame) -> DataFrame:
+def unseen() -> Rule:
     """Acked records that were not found where not everything was read."""
     deleted = F.col("complete") & F.col("acked_place").isNotNull()
-    return finding(
-        fates.where(_acked_and_absent() & ~_provable() & ~deleted),
-        "unseen",
+    return Rule(
+        anomaly="unseen",
+        holds=_acked_and_absent() & ~_provable() & ~deleted,
         place=F.col("acked_place"),
         time_ns=F.col("acked_ns"),
     )
 
 
-def vanished(fates: DataFrame) -> DataFrame:
+def vanished() -> Rule:
     """Records that were delivered and are provably gone."""
+    delivered = F.col("delivered_ns").isNotNull()
     kept = offset_of(F.col("delivered_place")) >= F.col("log_start")
-    return finding(
-        fates.where(F.col("delivered_ns").isNotNull() & _absent() & F.col("complete") & kept),
-        "vanished",
+    return Rule(
+        anomaly="vanished",
+        holds=delivered & _is_absent() & F.col("complete") & kept,
         place=F.col("delivered_place"),
         time_ns=F.col("delivered_ns"),
     )
@@ -69,26 +70,25 @@ def vanished(fates: DataFrame) -> DataFrame:
 
 def is_readable() -> Column:
     """Whether a value can be there to be read, as far as the final read tells."""
-    return ~(_absent() & F.col("complete"))
+    return ~(_is_absent() & F.col("complete"))
 
 
 def is_unacknowledged_lost() -> Column:
     """Whether a send that asked for no ack (acks=0) is provably not in the log."""
     whole = F.col("complete") & (F.col("log_start") == 0)
-    return (F.col("sent") == UNASKED) & _absent() & whole
+    return (F.col("sent") == UNASKED) & _is_absent() & whole
 
 
-def _absent() -> Column:
+def _is_absent() -> Column:
     return F.col("first_place").isNull()
 
 
 def _acked_and_absent() -> Column:
-    return (F.col("sent") == ACKED) & _absent()
+    return (F.col("sent") == ACKED) & _is_absent()
 
 
 def _provable() -> Column:
     """Whether the record would be in the final read, had nobody lost it."""
-    kept = F.when(
-        F.col("acked_place").isNotNull(), offset_of(F.col("acked_place")) >= F.col("log_start")
-    ).otherwise(F.col("log_start") == 0)
+    starts_at_zero = F.col("log_start") == 0
+    kept = F.coalesce(offset_of(F.col("acked_place")) >= F.col("log_start"), starts_at_zero)
     return F.col("complete") & kept

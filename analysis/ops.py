@@ -1,15 +1,14 @@
-"""Operations by what they are, and the fate of every value: the two tables that the checks share.
+"""Operations by what they are, and the fates of values and places: what the checks share.
 
 A *place* is a partition and an offset in one number, so that Spark can compare, count and
 aggregate it as it stands (offsets stay far below 2^48, partitions below 2^15).
 
-`sightings`: one row for each value and place of it: was it acked there, read there, is it there
-at the end? `fates`: one row for each value that is one:
+`fates`: one row for each value, all that is known of it; one shuffle, by value:
 
     send 7 -> ok at 0/41    lookup: 7 at 0/41    final read: 7 at 0/41
     =>  sent ACKED, acked_place = delivered_place = first_place = last_place = 0/41, copies 1
 
-Both together shuffle the operations once, by value, whatever the number of runs.
+`places`: one row for each place at which something was read, with the values read there.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ from pyspark.sql import functions as F  # noqa: N812
 
 OFFSET_BITS = 48
 NO_ACK = "_NO_ACK"  # how the workers name the end of a send that asked for no ack
-
-UNPARSABLE = -1  # stands for a payload that is no value of ours
 
 # How a send ended, best last: of two sends of one value the better one counts.
 FAILED, UNKNOWN, UNASKED, ACKED = 1, 2, 3, 4
@@ -42,6 +39,11 @@ def is_delivery() -> Column:
     return F.col("f").isin("read", "lookup") & (F.col("type") == "ok")
 
 
+def is_final() -> Column:
+    """Whether an operation is a record of the final read."""
+    return F.col("f") == "final-read"
+
+
 def place_of(partition: Column, offset: Column) -> Column:
     """Partition and offset as one number; null where the offset is."""
     return F.shiftleft(partition.cast("bigint"), OFFSET_BITS).bitwiseOR(offset)
@@ -57,53 +59,27 @@ def offset_of(place: Column) -> Column:
     return place.bitwiseAND(F.lit((1 << OFFSET_BITS) - 1))
 
 
-def sightings(operations: DataFrame) -> DataFrame:
-    """One row for each (run_id, value, place); place is null where none is known.
+def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
+    """One row for each (run_id, value); payloads that are no value have no fate.
 
-    Columns: sent, home (the partition sent to), intended_ns, sent_ns, acked_ns, delivered_ns
-    (first delivery here), finally (1 if the final read found it here), looked_ns, gave_up_ns
-    (a lookup that did not find it).
-    """
-    ok, lookup = F.col("type") == "ok", F.col("f") == "lookup"
-    rank = (
-        F.when(ok, ACKED)
-        .when(F.col("type") == "fail", FAILED)
-        .when(F.col("error") == NO_ACK, UNASKED)
-        .otherwise(UNKNOWN)
-    )
-    place = F.when(ok, place_of(F.col("partition"), F.col("offset")))
-    return (
-        operations.withColumn("place", place)
-        .repartition("run_id", "value")
-        .groupBy("run_id", "value", "place")
-        .agg(
-            F.max(F.when(is_send(), rank)).alias("sent"),
-            F.max(F.when(is_send(), F.col("partition"))).alias("home"),
-            F.min(F.when(is_send(), F.col("intended_ns"))).alias("intended_ns"),
-            F.min(F.when(is_send(), F.col("start_ns"))).alias("sent_ns"),
-            F.min(F.when(is_ack(), F.col("end_ns"))).alias("acked_ns"),
-            F.min(F.when(is_delivery(), F.col("end_ns"))).alias("delivered_ns"),
-            F.max(F.when(F.col("f") == "final-read", 1)).alias("finally"),
-            F.min(F.when(lookup, F.col("start_ns"))).alias("looked_ns"),
-            F.max(F.when(lookup & ~ok, F.col("end_ns"))).alias("gave_up_ns"),
-        )
-    )
-
-
-def fates(sightings: DataFrame, partitions: DataFrame) -> DataFrame:
-    """One row for each (run_id, value): how it was sent, where it was seen, and whether the final
-    read of its partition is complete (with its log_start). Unparsable payloads have no fate.
+    sent (one of the numbers above, null: never), home (the partition sent to or seen in),
+    intended_ns, sent_ns, ended_ns (null: open), acked_ns, acked_place, stayed (1: the final read
+    has it there), delivered_ns (first), delivered_place, lowest_place and highest_place (of all
+    reads), first_place and last_place (of the final read), copies (in the final read), looked_ns,
+    gave_up_ns (a look-up that did not find it), complete and log_start (of home's final read).
     """
     here, finally_ = F.col("place"), F.col("finally").isNotNull()
     delivered, acked = F.col("delivered_ns").isNotNull(), F.col("sent") == ACKED
-    values = (
-        sightings.where(F.col("value").isNotNull())
+    ends = F.broadcast(runs.select("run_id", "ends"))
+    return (
+        _sightings(operations)
         .groupBy("run_id", "value")
         .agg(
             F.max("sent").alias("sent"),
             F.max("home").alias("home"),
             F.min("intended_ns").alias("intended_ns"),
             F.min("sent_ns").alias("sent_ns"),
+            F.max("ended_ns").alias("ended_ns"),
             F.min("acked_ns").alias("acked_ns"),
             F.max(F.when(acked, here)).alias("acked_place"),
             F.max(F.when(acked & finally_, 1)).alias("stayed"),
@@ -117,11 +93,57 @@ def fates(sightings: DataFrame, partitions: DataFrame) -> DataFrame:
             F.min("looked_ns").alias("looked_ns"),
             F.max("gave_up_ns").alias("gave_up_ns"),
         )
+        .withColumn("home", F.coalesce("home", partition_of(F.col("lowest_place"))))
+        .join(ends, on="run_id", how="inner")
+        .withColumn("end", F.get("ends", F.col("home")))
+        .withColumn("complete", F.coalesce("end.complete", F.lit(False)))  # noqa: FBT003
+        .withColumn("log_start", F.coalesce("end.log_start", F.lit(0)))
+        .drop("end", "ends")
     )
-    homes = F.broadcast(partitions.withColumnRenamed("partition", "home"))
+
+
+def places(operations: DataFrame) -> DataFrame:
+    """One row for each (run_id, place) that was read: value and other_value, the lowest and the
+    highest read there; unparsable (how many payloads were no value); delivered_ns, the first."""
+    place = place_of(F.col("partition"), F.col("offset"))
     return (
-        values.withColumn("home", F.coalesce("home", partition_of(F.col("lowest_place"))))
-        .join(homes, on=["run_id", "home"], how="left")
-        .withColumn("complete", F.coalesce("complete", F.lit(False)))  # noqa: FBT003
-        .withColumn("log_start", F.coalesce("log_start", F.lit(0)))
+        operations.where(is_delivery() | is_final())
+        .groupBy("run_id", place.alias("place"))
+        .agg(
+            F.min("value").alias("value"),
+            F.max("value").alias("other_value"),
+            F.count_if(F.col("value").isNull()).alias("unparsable"),
+            F.min(F.when(is_delivery(), F.col("end_ns"))).alias("delivered_ns"),
+        )
+    )
+
+
+def _sightings(operations: DataFrame) -> DataFrame:
+    """One row for each (run_id, value, place): was it acked there, delivered there, there at the
+    end? `place` is null where none is known."""
+    ok, lookup = F.col("type") == "ok", F.col("f") == "lookup"
+    rank = (
+        F.when(ok, ACKED)
+        .when(F.col("type") == "fail", FAILED)
+        .when(F.col("error") == NO_ACK, UNASKED)
+        .otherwise(UNKNOWN)
+    )
+    place = F.when(ok, place_of(F.col("partition"), F.col("offset")))
+    return (
+        operations.where(F.col("value").isNotNull())
+        .withColumn("place", place)
+        .repartition("run_id", "value")  # the one shuffle: both aggregations are within it
+        .groupBy("run_id", "value", "place")
+        .agg(
+            F.max(F.when(is_send(), rank)).alias("sent"),
+            F.max(F.when(is_send(), F.col("partition"))).alias("home"),
+            F.min(F.when(is_send(), F.col("intended_ns"))).alias("intended_ns"),
+            F.min(F.when(is_send(), F.col("start_ns"))).alias("sent_ns"),
+            F.max(F.when(is_send(), F.col("end_ns"))).alias("ended_ns"),
+            F.min(F.when(is_ack(), F.col("end_ns"))).alias("acked_ns"),
+            F.min(F.when(is_delivery(), F.col("end_ns"))).alias("delivered_ns"),
+            F.max(F.when(is_final(), 1)).alias("finally"),
+            F.min(F.when(lookup, F.col("start_ns"))).alias("looked_ns"),
+            F.max(F.when(lookup & ~ok, F.col("end_ns"))).alias("gave_up_ns"),
+        )
     )

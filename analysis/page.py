@@ -159,11 +159,8 @@ def _findings(report: Row) -> list[dict[str, Any]]:
 
 
 def _evidence(examples: Sequence[Row]) -> dict[str, Any]:
-    """Columns and rows of an evidence table: seconds rather than nanoseconds, no run id."""
-    columns = list(dict.fromkeys(key for row in examples for key in row))
-    seconds = {key.removesuffix("_s") for key in columns if key.endswith("_s")}
-    hidden = {"run_id"} | {f"{name}_ns" for name in seconds}
-    shown = [column for column in columns if column not in hidden]
+    """Columns and rows of an evidence table; a column of numbers is aligned as such."""
+    shown = wording.columns(examples)
     rows = [[row.get(column) for column in shown] for row in examples]
     return {
         "columns": [

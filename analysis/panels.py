@@ -61,7 +61,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """Lost records whose acks came at `at_s`, and what hovering says of them."""
+    """Lost records whose acks came at `at_s`: how many, and what is known of them."""
 
     at_s: float
     text: str
@@ -75,7 +75,8 @@ def color(name: str) -> str:
 def lanes(spans: Sequence[Span], marks: Sequence[Mark], moments: Mapping[float, str]) -> Panel:
     """What was done and what went missing, a lane each; only lanes that have something.
 
-    `moments` says, for the start of every bucket, what held then; it rides on the first lane.
+    `moments` tells, for the start of every bucket, all that is known of it. It is the one trace of
+    the picture that answers the mouse: plotly's own answer for a gap is its nearest neighbor.
     """
     filled = [
         name for name in ("faults", "no acks", "no reads") if any(s.lane == name for s in spans)
@@ -110,9 +111,9 @@ def rates(buckets: Sequence[Row], width_s: float) -> Panel:
     """Acks per second as an area, reads per second as a dotted line."""
     acks = [round(b["acks"] / width_s, 1) for b in buckets]
     reads = [round(b["reads"] / width_s, 1) for b in buckets]
-    area = _line(buckets, acks, "acks/s", {"color": color("ack"), "width": 1.5})
+    area = _line(buckets, acks, {"color": color("ack"), "width": 1.5})
     area.update(fill="tozeroy", fillcolor=color("area"))
-    dotted = _line(buckets, reads, "reads/s", {"color": color("read"), "width": 1, "dash": "dot"})
+    dotted = _line(buckets, reads, {"color": color("read"), "width": 1, "dash": "dot"})
     names = [("acks", "ack"), *([("reads, dotted", "read")] if any(reads) else [])]
     return Panel(
         key="rates",
@@ -136,9 +137,9 @@ def troubles(buckets: Sequence[Row], width_s: float) -> list[Panel]:
             width=width_s,
             opacity=0.8,
             marker={"color": color(hue), "line": {"width": 1.5, "color": color(hue)}},
-            hovertemplate=f"{word} %{{y}}<extra></extra>",
+            hoverinfo="skip",
         )
-        for key, word, hue in seen
+        for key, _, hue in seen
     ]
     title = _title(
         f"Sends without an ack, per {width_s:g} s", *((word, hue) for _, word, hue in seen)
@@ -154,8 +155,8 @@ def latencies(buckets: Sequence[Row]) -> list[Panel]:
     if not any(p50):
         return []
     lines = (
-        _line(buckets, p99, "p99 ms", {"color": color("tail"), "width": 1}),
-        _line(buckets, p50, "p50 ms", {"color": color("ack"), "width": 1.5}),
+        _line(buckets, p99, {"color": color("tail"), "width": 1}),
+        _line(buckets, p50, {"color": color("ack"), "width": 1.5}),
     )
     axis = {
         "type": "log",
@@ -242,10 +243,9 @@ def _crosses(marks: Sequence[Mark], height: float) -> Any:
     return go.Scatter(
         x=[round(mark.at_s, 3) for mark in marks],
         y=[height] * len(marks),
-        text=[escape(mark.text) for mark in marks],
         mode="markers",
         marker={"symbol": "x", "size": 9, "color": color("lost"), "line": {"width": 0}},
-        hovertemplate="%{text}<extra></extra>",
+        hoverinfo="skip",
     )
 
 
@@ -263,22 +263,14 @@ def _held(
     return _steps([*times, end_s], [*levels, *levels[-1:]], pen)
 
 
-def _steps(times: Sequence[float], levels: Sequence[float], pen: Mapping[str, Any]) -> Any:
+def _steps(times: Sequence[float], levels: Sequence[float | None], pen: Mapping[str, Any]) -> Any:
     line = {"shape": "hv", "width": 1.5} | dict(pen)
     return go.Scatter(x=list(times), y=list(levels), mode="lines", line=line, hoverinfo="skip")
 
 
-def _line(
-    buckets: Sequence[Row], values: Sequence[float | None], name: str, pen: Mapping[str, Any]
-) -> Any:
+def _line(buckets: Sequence[Row], values: Sequence[float | None], pen: Mapping[str, Any]) -> Any:
     """A value per bucket, held for the bucket's length; a missing one is a gap in the line."""
-    return go.Scatter(
-        x=[b["t_s"] for b in buckets],
-        y=list(values),
-        mode="lines",
-        line={"shape": "hv"} | dict(pen),
-        hovertemplate=f"{name} %{{y}}<extra></extra>",
-    )
+    return _steps([b["t_s"] for b in buckets], values, pen)
 
 
 def _title(what: str, *series: tuple[str, str]) -> str:

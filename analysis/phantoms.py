@@ -12,30 +12,29 @@ Cannot see: a phantom that nobody read; a foreign record whose payload happens t
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.evidence import finding
+from analysis.evidence import Rule
 from analysis.ops import FAILED
 
 
-def phantom(fates: DataFrame) -> DataFrame:
+def phantom() -> Rule:
     """Values that were read though their send failed or never was."""
     unsent = F.col("sent").isNull() | (F.col("sent") == FAILED)
-    return finding(
-        fates.where(unsent & F.col("lowest_place").isNotNull()),
-        "phantom",
+    return Rule(
+        anomaly="phantom",
+        holds=unsent & F.col("lowest_place").isNotNull(),
         place=F.col("lowest_place"),
         time_ns=F.coalesce("delivered_ns", "sent_ns"),
         outcome=F.when(F.col("sent").isNull(), "never_sent").otherwise("send_failed"),
     )
 
 
-def unparsable(sightings: DataFrame) -> DataFrame:
-    """Payloads that are no values of ours, one row an offset."""
-    return finding(
-        sightings.where(F.col("value").isNull() & F.col("place").isNotNull()),
-        "phantom",
+def unparsable() -> Rule:
+    """Payloads that are no values of ours, one row a place."""
+    return Rule(
+        anomaly="phantom",
+        holds=F.col("unparsable") > 0,
         place=F.col("place"),
         time_ns=F.col("delivered_ns"),
         outcome=F.lit("unparsable"),

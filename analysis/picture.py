@@ -7,13 +7,14 @@ axis counts seconds from the begin of the load. Faults are bands through all pan
 injection to heal; gaps without acks are shaded where they hurt, behind acks and latency.
 
 All panels hang on *one* x axis, so that zooming is shared and hovering anywhere describes that
-moment in every panel. Leader, ISR, faults and gaps are told per bucket, in the hover.
+moment in every panel: its numbers, leader and ISR, and the faults and gaps then.
 
 Cannot show: more than ten lost records, unless the timeline has a column `lost` (records lost, by
 the time of their acks): a report carries only the first examples. More than `BUCKETS_MAX` buckets
 are merged; a p50 is then the mean of its buckets' weighted by acks, a p99 their maximum.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
@@ -34,7 +35,7 @@ from analysis.panels import (
     rates,
     troubles,
 )
-from analysis.wording import fault_name, min_isr, seconds
+from analysis.wording import fault_name, milliseconds, min_isr, seconds
 
 BUCKETS_MAX = 4000
 GAP_PX, TITLE_PX = 14, 22
@@ -51,8 +52,9 @@ def figure(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> Any:
     views = sorted(views, key=lambda view: float(view["time_s"]))
     end_s = _end(report, buckets, width_s)
     spans = _spans(report, end_s)
+    marks = lost_marks(report, buckets)
     panels = [
-        lanes(spans, lost_marks(report, buckets), _moments(buckets, views, spans)),
+        lanes(spans, marks, _moments(buckets, width_s, views, [*spans, *marks])),
         rates(buckets, width_s),
         *troubles(buckets, width_s),
         *latencies(buckets),
@@ -136,19 +138,34 @@ def _spans(report: Row, end_s: float) -> list[Span]:
 
 
 def _moments(
-    buckets: Sequence[Row], views: Sequence[Row], spans: Sequence[Span]
+    buckets: Sequence[Row], width_s: float, views: Sequence[Row], told: Sequence[Span | Mark]
 ) -> dict[float, str]:
-    """For the start of each bucket what held then: leader, ISR, controller, faults, gaps."""
+    """For the start of each bucket, in words: its numbers, its roles, and what held or was lost."""
+    starts = [bucket["t_s"] for bucket in buckets]
+    lines = [_numbers(bucket, width_s) for bucket in buckets]
     now: dict[int, Row] = {}
     seen = 0
-    texts = {}
-    for at_s in (bucket["t_s"] for bucket in buckets):
+    for mine, at_s in zip(lines, starts, strict=True):
         while seen < len(views) and views[seen]["time_s"] <= at_s:
             now[views[seen]["partition"]] = views[seen]
             seen += 1
-        held = [f"{s.lane}: {s.label}" for s in spans if s.start_s <= at_s < s.end_s]
-        texts[at_s] = "<br>".join([*_roles(now), *held])
-    return texts
+        mine.extend(_roles(now))
+    for it in told:
+        first, last = (it.at_s, it.at_s) if isinstance(it, Mark) else (it.start_s, it.end_s)
+        text = escape(it.text) if isinstance(it, Mark) else f"{it.lane}: {it.label}"
+        for mine in lines[max(0, bisect_right(starts, first) - 1) : bisect_right(starts, last)]:
+            mine.append(text)
+    return {at_s: "<br>".join(mine) for at_s, mine in zip(starts, lines, strict=True)}
+
+
+def _numbers(bucket: Row, width_s: float) -> list[str]:
+    rates = [f"{bucket[key] / width_s:,.0f} {key}/s" for key in ("acks", "reads")]
+    troubles = [(bucket["fails"], "failed"), (bucket["infos"], "in doubt")]
+    lines = [" · ".join([*rates, *(f"{many:,} {word}" for many, word in troubles if many)])]
+    if bucket["ack_p50_ms"] is not None:
+        p50, p99 = milliseconds(bucket["ack_p50_ms"]), milliseconds(bucket["ack_p99_ms"])
+        lines.append(f"p50 {p50} · p99 {p99}")
+    return lines
 
 
 def _roles(now: dict[int, Row]) -> list[str]:
@@ -179,6 +196,7 @@ def _layout(panels: Sequence[Panel], start_s: float, end_s: float) -> dict[str, 
         "barmode": "overlay",
         "hovermode": "x unified",
         "hoversubplots": "axis",
+        "hoverdistance": -1,
         "uirevision": "kept",
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
@@ -187,6 +205,9 @@ def _layout(panels: Sequence[Panel], start_s: float, end_s: float) -> dict[str, 
         | {
             "range": [round(start_s - pad, 3), round(end_s + pad, 3)],
             "anchor": _axis(len(panels) - 1),
+            "spikethickness": 1,
+            "spikedash": "solid",
+            "spikecolor": color("soft"),
             "unifiedhovertitle": {"text": "%{x:.2f} s"},
         },
     }

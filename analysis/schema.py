@@ -3,7 +3,7 @@
 Read (docs/history.md; `harness.history` holds the same columns, a test compares the two):
 OPERATIONS by Spark; EVENTS, FAULTS, VIEWS, BLIND and FINDINGS are small and read beside it.
 
-Made from them: RUNS, what a check must know of a run; PARTITIONS, what its final read reached.
+Made from them: RUNS, what the checks must know of each run, one row a run.
 Found: EVIDENCE, one row an anomaly, the same columns for all of them; WINDOWS; TIMELINE.
 
 Columns named `*_ns` are CLOCK_MONOTONIC of the run's host; `*_s` count from the start of its load.
@@ -48,33 +48,31 @@ OPERATIONS = _struct(
     end_ns=_LONG,  # null: it never ended
     broker=_INT,
 )
+END = _struct(
+    complete=_BOOL,  # a final read got from log start to log end
+    log_start=_LONG,
+)
+FAULT = _struct(
+    fault=_INT,
+    invoke_ns=_LONG,
+    end_ns=_LONG,  # healed; null: never
+)
+LEADER = _struct(
+    partition=_INT,
+    leader=_STRING,  # null: nobody
+    from_ns=_LONG,
+    to_ns=_LONG,  # null: still
+)
 RUNS = _struct(
     run_id=_STRING,
     load_start_ns=_LONG,
     load_end_ns=_LONG,
     threshold_ns=_LONG,  # of unavailability
     bucket_ns=_LONG,  # of the timeline
-    acks_asked=_BOOL,  # false under acks=0: then no send can be acked
     tailing=_BOOL,  # whether a consumer follows the log during the load
-)
-PARTITIONS = _struct(
-    run_id=_STRING,
-    partition=_INT,
-    complete=_BOOL,  # a final read got from log start to log end
-    log_start=_LONG,
-)
-FAULTS = _struct(
-    run_id=_STRING,
-    fault=_INT,
-    invoke_ns=_LONG,
-    end_ns=_LONG,  # healed; null: never
-)
-LEADERS = _struct(
-    run_id=_STRING,
-    partition=_INT,
-    leader=_STRING,
-    from_ns=_LONG,
-    to_ns=_LONG,  # null: still
+    ends=ArrayType(END),  # what the final read reached, by partition
+    faults=ArrayType(FAULT),  # those that hit somebody, in order of injection
+    leaders=ArrayType(LEADER),
 )
 EVIDENCE = _struct(
     run_id=_STRING,
@@ -82,10 +80,7 @@ EVIDENCE = _struct(
     value=_LONG,
     producer=_INT,
     sequence=_LONG,
-    process=_STRING,  # of the send, as are id and error
-    id=_LONG,
-    sent=_STRING,  # how the send ended: acked | info | fail; null: never sent
-    error=_STRING,
+    sent=_STRING,  # how the send ended: acked | info | no-ack | fail; null: never sent
     partition=_INT,
     offset=_LONG,  # as acked, or where it was read when it was not
     other_partition=_INT,  # where it was found as well, or instead
@@ -105,14 +100,29 @@ EVIDENCE = _struct(
     faults=ArrayType(_INT),  # in force at that moment
     next_fault=_INT,  # the first injected after it
 )
+# As the report has them, so that the table and report.json say the same.
 WINDOWS = _struct(
     run_id=_STRING,
     kind=_STRING,  # produce | consume
     partition=_INT,
-    start_ns=_LONG,
-    end_ns=_LONG,
-    answered=_BOOL,  # false: nothing succeeded any more until the load ended
+    start_s=_DOUBLE,
+    end_s=_DOUBLE,  # null: nothing succeeded any more until the load ended
+    length_s=_DOUBLE,
     attempts=_LONG,
+    faults=ArrayType(_INT),
+    injection_to_first_ack_s=_DOUBLE,
+    heal_to_first_ack_s=_DOUBLE,
+)
+TIMELINE = _struct(
+    run_id=_STRING,
+    t_s=_DOUBLE,  # where the bucket begins
+    acks=_LONG,
+    fails=_LONG,
+    infos=_LONG,
+    reads=_LONG,
+    lost=_LONG,  # by the time of their acks
+    ack_p50_ms=_DOUBLE,
+    ack_p99_ms=_DOUBLE,
 )
 
 _ARROW: dict[str, pa.DataType] = {

@@ -14,20 +14,18 @@ look-up was made for (the `stream` workload makes none).
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.evidence import finding
+from analysis.evidence import Rule
 from analysis.ops import ACKED
 
 
-def stale_read(fates: DataFrame) -> DataFrame:
+def stale_read() -> Rule:
     """Acked records that a look-up missed, one row a record."""
-    missed = (F.col("sent") == ACKED) & F.col("gave_up_ns").isNotNull()
     appeared, late = F.col("delivered_ns").isNotNull(), F.col("first_place").isNotNull()
-    return finding(
-        fates.where(missed),
-        "stale-read",
+    return Rule(
+        anomaly="stale-read",
+        holds=(F.col("sent") == ACKED) & F.col("gave_up_ns").isNotNull(),
         place=F.col("acked_place"),
         time_ns=F.col("looked_ns"),
         outcome=F.when(appeared, "appeared").when(late, "late").otherwise("never"),

@@ -174,6 +174,13 @@ def provable(report: Row) -> bool:
     return report["verdict"] != "unknown" and bool(report["final_read"]["complete"])
 
 
+def columns(examples: Sequence[Row]) -> list[str]:
+    """The columns of evidence that people read: seconds rather than nanoseconds, no run id."""
+    keys = list(dict.fromkeys(key for row in examples for key in row))
+    twins = {f"{key.removesuffix('_s')}_ns" for key in keys if key.endswith("_s")}
+    return [key for key in keys if key not in twins | {"run_id"}]
+
+
 def fault_name(fault: Row) -> str:
     """`kill → kafka2`: the verb, and the nodes that were hit (the target, if none is known)."""
     return f"{fault['verb']} → {', '.join(fault['nodes'] or [fault['target']])}"

@@ -1,1 +1,1 @@
-"""Runs the experiment: scenario -> cluster, workers, nemesis -> history. See docs/ for the formats."""
+"""Runs the experiment: scenario -> cluster, workers, nemesis -> history. Formats are in docs/."""

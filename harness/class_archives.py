@@ -25,6 +25,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
+from harness import packages
 from harness.cluster.enclosure import UNSHARE
 from harness.kafka_home import (
     ROLES,
@@ -122,7 +123,7 @@ def _train_privately(home: KafkaHome, java: Java, folder: Path) -> None:
 
 def _train(libs: Path, java: Path, folder: Path) -> None:
     """Inside the namespaces: both nodes up, a client, both down."""
-    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    subprocess.run([packages.program("ip") or "ip", "link", "set", "lo", "up"], check=True)
     nodes: dict[Role, subprocess.Popen[bytes]] = {}
     try:
         for role in ROLES:

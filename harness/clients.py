@@ -25,7 +25,7 @@ PRODUCER_DEFAULTS: Config = {
     "batch.size": 16384,
     "request.timeout.ms": 30000,
     "message.timeout.ms": 120000,
-    "socket.timeout.ms": 60000,
+    "socket.timeout.ms": 30000,
     "compression.type": "none",
 }
 CONSUMER_DEFAULTS: Config = {

@@ -73,16 +73,16 @@ def can_run(findings: Sequence[Finding]) -> bool:
 
 
 def render(findings: Sequence[Finding]) -> Table:
-    """The findings as a table; remedies only where there is something to mend."""
-    table = Table(box=None, pad_edge=False)
-    for heading, keep in (("", True), ("", True), ("found", False), ("needed for", True)):
-        table.add_column(heading, overflow="fold", no_wrap=keep)
+    """The findings as a table; purpose and remedy only where there is something to mend."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for keep in (True, True, False):
+        table.add_column(overflow="fold", no_wrap=keep)
     for finding in findings:
-        detail = Text(finding.detail)
-        if finding.remedy and finding.status != "ok":
-            detail.append(f"\n{finding.remedy}", style="bold")
-        status = Text(finding.status, style=_STYLE[finding.status])
-        table.add_row(finding.name, status, detail, finding.needed_for)
+        found = Text(finding.detail)
+        if finding.status != "ok":
+            found.append(f"\nneeded for {finding.needed_for}", style="dim")
+            found.append(f"\n{finding.remedy}" if finding.remedy else "", style="bold")
+        table.add_row(finding.name, Text(finding.status, style=_STYLE[finding.status]), found)
     return table
 
 

@@ -106,13 +106,14 @@ def package_manager() -> str | None:
 
 
 def install_command(needs: Iterable[str], manager: str | None = None) -> str:
-    """The command, for root, that installs the packages behind `needs` on this platform."""
+    """The command that installs the packages behind `needs` on this platform, as this user."""
     if sys.platform != "linux":
         return "not supported: the local backend uses Linux namespaces; use a Linux machine"
     manager = manager or package_manager()
     if manager is None:
         return "install " + ", ".join(needs) + " with this system's package manager"
-    return f"{_INSTALL[manager]} {' '.join(packages(manager, needs))}"
+    sudo = "" if os.getuid() == 0 else "sudo "
+    return f"{sudo}{_INSTALL[manager]} {' '.join(packages(manager, needs))}"
 
 
 def packages(manager: str, needs: Iterable[str]) -> list[str]:

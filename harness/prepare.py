@@ -14,6 +14,7 @@ from typing import Any
 
 from harness import client_config, clients, kafka_home, properties, scenario
 from harness.client_keys import Role
+from harness.cluster.build import BACKENDS
 from harness.nemesis import plan
 from harness.nemesis.faults import VERBS
 
@@ -51,6 +52,10 @@ class Prepared:
 
 def prepare(request: Request) -> Prepared:
     """Resolve a request. Raises ScenarioError or ClientConfigError."""
+    if request.backend not in BACKENDS:
+        raise scenario.ScenarioError(
+            f"--backend {request.backend}: unknown; there is {', '.join(BACKENDS)}"
+        )
     producer_file = _client_file(request.producer_config, "producer")
     consumer_file = _client_file(request.consumer_config, "consumer")
     chosen = scenario.load(request.scenario, {**_server_settings(request), **request.settings})

@@ -152,7 +152,8 @@ class Scenario(Part):
 
 def shipped() -> dict[str, Path]:
     """Name -> file of every scenario that comes with the harness."""
-    return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
+    files = sorted(SHIPPED.glob("*.toml"), key=lambda path: path.stem)
+    return {path.stem: path for path in files}
 
 
 def load(which: str, overrides: Mapping[str, Any] | None = None) -> Scenario:

@@ -23,8 +23,10 @@ from rich.console import Console
 from rich.table import Table
 
 from harness import campaign as campaigns
-from harness import host, seal, store
+from harness import class_archives, host, seal, store
 from harness.cluster.enclosure import run_enclosed
+from harness.kafka_home import KafkaHomeError, find_java
+from harness.kafka_home import find as find_home
 from harness.prepare import Prepared, prepare
 from harness.scenario import ScenarioError
 from harness.screen import Screen
@@ -56,6 +58,7 @@ def run(
         screen.say(f"note: {note}", style="yellow")
     for step in prepared.steps:
         screen.say(f"plan: step {step.step} {step.describe()}")
+    _make_archives(record["kafka_home"], screen)
     code = run_enclosed([sys.executable, "-m", "harness.run", str(folder.path)])
     code = _ended(folder, code)
     if code in INTERRUPTED or not check or not _has_history(folder):
@@ -173,6 +176,15 @@ def _window_table(report: dict[str, Any], most: int = 12) -> Table:
 # Parts
 
 
+def _make_archives(kafka_home: str | None, screen: Screen) -> None:
+    """Class archives for a Kafka that has none yet; without them nodes only start slower."""
+    try:
+        home = find_home(Path(kafka_home) if kafka_home else None)
+        class_archives.ensure(home, find_java(), screen.say)
+    except KafkaHomeError as error:
+        screen.say(str(error), style="yellow")
+
+
 def _at_start(folder: RunFolder) -> dict[str, Any]:
     now = datetime.now(UTC)
     return {
@@ -186,7 +198,7 @@ def _at_start(folder: RunFolder) -> dict[str, Any]:
             "confluent_kafka": confluent_kafka.__version__,
             "librdkafka": confluent_kafka.libversion()[0],
         },
-        "host": host.facts(),
+        "host": {**host.facts(), "cpu_starvation": None},  # told when the run ends in order
         "workers": [],
         "phases": [],
         "nodes": {},

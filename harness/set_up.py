@@ -56,9 +56,8 @@ def _install_system_packages(*, tests: bool) -> None:
         return
     privilege = _apt_privilege()
     if privilege is None:
-        sudo = "" if os.getuid() == 0 else "sudo "
         command = packages.install_command(needs)
-        raise SetUpError(f"missing: {', '.join(needs)}. Install with\n\n    {sudo}{command}\n")
+        raise SetUpError(f"missing: {', '.join(needs)}. Install with\n\n    {command}\n")
     _say(f"installing system packages for {', '.join(needs)}")
     apt = [*privilege, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
     apt += ["-o", "DPkg::Lock::Timeout=300"]  # another apt may be at work

@@ -5,6 +5,8 @@ ten leader kills, and a gap without acks after each. Everything is computed from
 so a picture of it is the same today and tomorrow.
 """
 
+import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -44,7 +46,8 @@ def kills(*, times: int = 10, gap_s: float = 5.6, period_s: float = 8.7, seed: i
             windows.append(_window("consume", number, start_s + 0.1, back_s + 0.2, heal_s))
         leader = controller = follower
     end_s = 4.0 + times * period_s
-    timeline = [_bucket(n, windows, random) for n in range(int(end_s * 10))]
+    gaps = [(w["start_s"], w["end_s"]) for w in windows if w["kind"] == "produce"]
+    timeline = _timeline(gaps, end_s, random)
     return Example(
         report=report_parts.report(timeline, faults, windows), timeline=timeline, views=views
     )
@@ -179,7 +182,7 @@ def huge() -> Example:
     report["sentence"] = "Kafka lost 3,086 acknowledged records that it promised to keep."
     views = [view | {"partition": p} for view in example.views for p in range(12)]
     for bucket in example.timeline:
-        bucket["lost"] = 9 if 300.0 <= bucket["t_s"] < 334.3 else 0
+        bucket["lost"] = 45 if 300.0 <= bucket["t_s"] < 334.3 else 0
     return Example(report=report, timeline=example.timeline, views=views)
 
 
@@ -251,15 +254,28 @@ def _window(kind: str, fault: int, start_s: float, end_s: float, heal_s: float) 
     }
 
 
-def _bucket(number: int, windows: list[dict[str, Any]], random: Random) -> dict[str, Any]:
-    """A tenth of a second: quiet in a window, slow just after it, else some 270 acks a second."""
-    t_s = number / 10
-    inside = any(w["kind"] == "produce" and w["start_s"] <= t_s < w["end_s"] for w in windows)
-    since = min((t_s - w["end_s"] for w in windows if t_s >= w["end_s"]), default=60.0)
-    warm = min(1.0, 0.25 + since / 2.5)
-    acks = 0 if inside else int(random.gauss(27, 2.4) * warm)
+def _timeline(
+    gaps: list[tuple[float, float]], end_s: float, random: Random
+) -> list[dict[str, Any]]:
+    """Quiet in a gap, slow just after it, else some 270 acks a second."""
+    width_s = 0.1 if end_s < 120 else 0.5
+    buckets = []
+    for number in range(round(end_s / width_s)):
+        t_s = round(number * width_s, 1)
+        at = bisect_right(gaps, (t_s, math.inf)) - 1
+        inside = at >= 0 and t_s < gaps[at][1]
+        since_s = t_s - gaps[at - inside][1] if at - inside >= 0 else 60.0
+        buckets.append(_bucket(t_s, width_s, inside, since_s, random))
+    return buckets
+
+
+def _bucket(
+    t_s: float, width_s: float, inside: bool, since_s: float, random: Random
+) -> dict[str, Any]:
+    warm = min(1.0, 0.25 + since_s / 2.5)
+    acks = 0 if inside else int(random.gauss(270, 24) * warm * width_s)
     p50 = None if acks == 0 else round(random.gauss(1.9, 0.15) / warm, 3)
-    slow = random.uniform(4800, 6100) if since < 0.12 else 0.0
+    slow = random.uniform(4800, 6100) if since_s < 0.12 else 0.0
     return {
         "t_s": t_s,
         "acks": acks,

@@ -134,6 +134,13 @@ def test_probes_leave_nothing_behind() -> None:
 # --- what is missing
 
 
+@pytest.fixture
+def root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands as root is told them, whoever runs the tests."""
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+
+
+@pytest.mark.usefixtures("root")
 def test_missing_programs_come_with_this_platforms_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "program", lambda _name: None)
     monkeypatch.setattr(packages, "package_manager", lambda: "dnf")
@@ -186,12 +193,14 @@ def test_too_little_room_is_a_warning() -> None:
         ("apk", "apk add openjdk17-jre-headless iptables iproute2 util-linux-misc setpriv"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("root")
 def test_each_platform_has_its_command(manager: str, command: str) -> None:
     needs = ["java", "iptables", "iproute2", "util-linux"]
 
     assert command == packages.install_command(needs, manager)
 
 
+@pytest.mark.usefixtures("root")
 def test_apt_gets_the_java_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     """Debian 12 has Java 17, Debian 13 Java 21."""
     monkeypatch.setattr(packages, "_known", lambda _manager, name: "21" in name)

@@ -13,6 +13,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, Producer
 
 OnError = Callable[[KafkaError], None]
+OnStatistics = Callable[[str], None]
 
 # Room beyond rate x longest outage: a fault's healing takes time as well.
 QUEUE_MARGIN = 1.5
@@ -23,10 +24,17 @@ LARGEST = 2_147_483_647
 
 
 def make_producer(
-    config: Mapping[str, Any], queue: Mapping[str, int], on_error: OnError
+    config: Mapping[str, Any],
+    queue: Mapping[str, int],
+    *,
+    on_error: OnError,
+    on_statistics: OnStatistics | None,
 ) -> Producer:
     """A producer; `queue` gives way to what `config` says. Raises KafkaException, ValueError."""
-    return Producer({**queue, **_plain(config), "error_cb": on_error})
+    own: dict[str, Any] = {"error_cb": on_error}
+    if on_statistics is not None:
+        own |= {"stats_cb": on_statistics, "statistics.interval.ms": STATISTICS_EVERY_MS}
+    return Producer({**queue, **_plain(config), **own})
 
 
 def queue_limits(rate: float, longest_outage_s: float, value_bytes: int) -> dict[str, int]:
@@ -44,7 +52,7 @@ def make_consumer(
     *,
     group: str,
     on_error: OnError,
-    on_statistics: Callable[[str], None],
+    on_statistics: OnStatistics,
 ) -> Consumer:
     """A consumer without a group's life: partitions are assigned by hand, nothing is committed.
 

@@ -23,7 +23,7 @@ POLL_MOST_MS = 50
 def stream(session: Session) -> None:
     """Send at the rate until told to stop, then await what is outstanding."""
     sender = Sender(session)
-    session.connect(sender.producer)
+    session.connect(sender.producer, sender.ready)
     if not session.await_go(lambda: sender.poll(0)):
         return
     Schedule(session, sender).run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from functools import partial
@@ -34,11 +35,23 @@ class Sender:
         self._first_value = value_of(spec.index, 0)
         self._topic, self._width = spec.topic, spec.value_bytes
         self._offsets = AckedOffsets() if self._rules.idempotent else None
-        queue = queue_limits(spec.rate, spec.longest_outage_s, spec.value_bytes)
-        self.producer = make_producer(spec.config, queue, session.client_error)
+        self._has_id = not self._rules.idempotent
+        self.producer = make_producer(
+            spec.config,
+            queue_limits(spec.rate, spec.longest_outage_s, spec.value_bytes),
+            on_error=session.client_error,
+            on_statistics=self._statistics if self._rules.idempotent else None,
+        )
         self.poll = self.producer.poll
         self._produce = self.producer.produce
         self._report = self._delivered if self._rules.acks_come else self._written
+
+    def ready(self) -> bool:
+        """Whether a send would go out at once: an idempotent producer needs its id before.
+
+        It gets one in half a second or so; its first send would seem to take that long.
+        """
+        return self._has_id
 
     def send(self, partition: int, intended_ns: int, start_ns: int) -> int:
         """Begin the next send; its value is the producer's next. Returns that value."""
@@ -63,6 +76,10 @@ class Sender:
         while self._counts.outstanding and time.monotonic_ns() < limit_ns:
             self.poll(0.05)
             self._session.publish(time.monotonic_ns())
+
+    def _statistics(self, text: str) -> None:
+        if not self._has_id:  # parsed only until then
+            self._has_id = json.loads(text).get("eos", {}).get("idemp_state") == "Assigned"
 
     def _delivered(self, operation: int, error: KafkaError | None, message: Message) -> None:
         end_ns = time.monotonic_ns()

@@ -149,27 +149,34 @@ class Session:
             return "stopped"
         return "time-limit" if time.monotonic_ns() >= self._deadline_ns else "done"
 
-    def connect(self, client: Any) -> None:
-        """Return once the client knows a leader for every partition, or it is time to end.
+    def connect(self, client: Any, ready: Callable[[], bool] = lambda: True) -> None:
+        """Return once the client knows a leader for every partition and is `ready`, or it is over.
 
-        `client` is a Producer or a Consumer. Raises WorkerError when no broker tells in time.
+        `client` is a Producer or a Consumer. Raises WorkerError when that does not come in time.
         """
-        limit_ns = time.monotonic_ns() + int(CONNECT_LIMIT_S * 1e9)
-        last = "no answer"
+        limit_ns = min(time.monotonic_ns() + int(CONNECT_LIMIT_S * 1e9), self._deadline_ns)
+        lacking: str | None = "no answer"
         while not self.told_to_stop:
-            if self.over() or time.monotonic_ns() >= limit_ns:
+            if lacking is not None:
+                lacking = self._lacking(client)
+            elif ready():
+                return
+            client.poll(0.02)
+            if time.monotonic_ns() >= limit_ns:
                 servers = self.spec.config.get("bootstrap.servers", "(no bootstrap.servers)")
-                raise WorkerError(f"topic {self.spec.topic} was not seen at {servers}: {last}")
-            try:
-                topic = client.list_topics(self.spec.topic, timeout=1.0).topics[self.spec.topic]
-            except KafkaException as error:
-                last = error.args[0].str()
-            else:
-                leaders = [p.leader for p in topic.partitions.values() if p.leader >= 0]
-                if topic.error is None and len(leaders) >= self.spec.partitions:
-                    return
-                last = str(topic.error or f"{len(leaders)} partitions have a leader")
-            client.poll(0.05)
+                why = lacking or "the producer was given no id"
+                raise WorkerError(f"{servers}: not ready for topic {self.spec.topic}: {why}")
+
+    def _lacking(self, client: Any) -> str | None:
+        """What the client does not know of the topic yet; None when nothing."""
+        try:
+            topic = client.list_topics(self.spec.topic, timeout=1.0).topics[self.spec.topic]
+        except KafkaException as error:
+            return str(error.args[0].str())
+        leaders = [p.leader for p in topic.partitions.values() if p.leader >= 0]
+        if topic.error is None and len(leaders) >= self.spec.partitions:
+            return None
+        return str(topic.error or f"{len(leaders)} of {self.spec.partitions} leaders are known")
 
     def await_go(self, serve: Callable[[], object]) -> bool:
         """Say `ready` and wait for `go`, serving the client; False when the worker is to end."""

@@ -40,7 +40,7 @@ class Rounds:
     def run(self) -> None:
         """Connect both clients, then go round."""
         session, sender, reader = self._session, self._sender, self._reader
-        session.connect(sender.producer)
+        session.connect(sender.producer, sender.ready)
         session.connect(reader.consumer)
         if session.over():
             return

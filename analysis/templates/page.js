@@ -58,6 +58,8 @@
     const config = {
       displaylogo: false,
       displayModeBar: touch,
+      doubleClick: "reset",
+      showTips: false,
       modeBarButtons: [["zoomIn2d", "zoomOut2d", "zoom2d", "pan2d", "resetScale2d"]],
     };
     return Plotly.react(box, data, layout, config);
@@ -74,10 +76,8 @@
     throw error;
   }
 
-  const start = [...box.layout.xaxis.range];
   let width = box.clientWidth;
   box.on("plotly_relayout", (change) => {
-    if (change["xaxis.autorange"]) box.layout.xaxis.range = [...start];
     if (Object.keys(change).some((key) => key.startsWith("xaxis"))) redraw();
   });
   new ResizeObserver(() => {

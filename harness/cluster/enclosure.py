@@ -20,6 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from harness import packages
+
 UNSHARE = (
     "setpriv", "--pdeathsig", "KILL",
     "unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--mount-proc",
@@ -33,7 +35,11 @@ def run_enclosed(argv: Sequence[str], *, own_session: bool = True) -> int:
     A death by signal N is returned as 128 + N. Without a session of its own it shares the
     terminal, as a shell needs.
     """
-    process = subprocess.Popen([*UNSHARE, *argv], start_new_session=own_session)
+    # Ordinary users of some systems lack the folders of ip and iptables in their PATH.
+    environment = {**os.environ, "PATH": packages.search_path()}
+    process = subprocess.Popen(
+        [*UNSHARE, *argv], start_new_session=own_session, env=environment
+    )
 
     def forward(number: int, _: FrameType | None) -> None:
         inner = inner_pid(process.pid)

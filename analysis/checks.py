@@ -1,0 +1,46 @@
+"""All checks of all runs as Spark sees them: four queries over one history.
+
+Pure DataFrame -> DataFrame; nothing is computed before `analysis.results` asks for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from analysis.availability import windows
+from analysis.duplicates import contested, duplicate, moved
+from analysis.evidence import evidence, rows
+from analysis.load import History
+from analysis.loss import lost, unseen, vanished
+from analysis.ops import fates, places
+from analysis.phantoms import phantom, unparsable
+from analysis.staleness import stale_read
+from analysis.tally import counts, landings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queries:
+    """What a check asks of its history."""
+
+    evidence: DataFrame  # one row an anomaly, schema.EVIDENCE
+    counts: DataFrame  # a row a run, a row a bucket of time
+    landings: DataFrame  # a row a run
+    windows: DataFrame
+    fates: DataFrame  # shared: worth keeping while the others are computed
+
+
+def queries(history: History) -> Queries:
+    """The four queries and what they share."""
+    values = fates(history.operations, history.runs).persist()
+    of_values = [lost(), vanished(), unseen(), duplicate(), moved(), phantom(), stale_read()]
+    of_places = [contested(), unparsable()]
+    found = rows(values, of_values).unionByName(rows(places(history.operations), of_places))
+    return Queries(
+        evidence=evidence(found, history),
+        counts=counts(history),
+        landings=landings(values),
+        windows=windows(history, values),
+        fates=values,
+    )

@@ -1,0 +1,73 @@
+"""The check, from run folders to reports: load, check, write.
+
+    reports = check([Path("results/study-1/20261121T021500Z-42")])
+
+All runs are checked in one Spark job. Each run's folder gets `analysis/*.parquet`, report.json,
+report.html and junit.xml, every one replaced in one step: a reader sees the old or the new one.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from analysis import checks, results, spark
+from analysis.load import CheckError, Run, frames, open_run
+from analysis.report import report
+
+__all__ = ["CheckError", "check"]
+
+
+def check(run_dirs: Sequence[Path], master: str | None = None) -> list[dict[str, Any]]:
+    """Check sealed runs and write their reports; returns them in the order of `run_dirs`.
+
+    `master`: a Spark cluster's URL; this machine when None. Raises CheckError.
+    """
+    paths = list(dict.fromkeys(path.resolve() for path in run_dirs))
+    runs = [open_run(path) for path in paths]
+    _check_distinct(runs)
+    reports = {}
+    if runs:
+        operations = sum(run.operations for run in runs)
+        with spark.session(master, operations) as session:
+            reports = _check(session, runs)
+    return [reports[path.resolve()] for path in run_dirs]
+
+
+def _check(session: spark.SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any]]:
+    place = runs[0].path / f".check-{results.unique()}"
+    queries = checks.queries(frames(session, runs))
+    try:
+        found = results.compute(queries, runs, place)
+        return {run.path: _publish(run, found[run.run_id], place) for run in runs}
+    except (PySparkException, Py4JJavaError) as error:
+        reason = str(error).split("\n", 1)[0]
+        raise CheckError(f"{runs[0].path}: Spark could not read its history: {reason}") from error
+    finally:
+        queries.fates.unpersist()
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _publish(run: Run, results_of_run: results.Results, place: Path) -> dict[str, Any]:
+    """Write what was found of one run into its folder, the tables first, report.json last."""
+    made = report(run, results_of_run.found)
+    results.publish_tables(run, results_of_run, made, place)
+    results.publish_texts(run, results_of_run, made)
+    return made
+
+
+def _check_distinct(runs: Sequence[Run]) -> None:
+    by_id: dict[str, Run] = {}
+    for run in runs:
+        other = by_id.setdefault(run.run_id, run)
+        if other is not run:
+            raise CheckError(
+                f"{run.path} and {other.path} are the same run {run.run_id}: check one of them"
+            )
+
+

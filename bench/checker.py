@@ -1,0 +1,125 @@
+"""What a check costs: `python -m bench.checker [OPERATIONS …] [--starts]`.
+
+Makes sealed histories of the shape that `stream` leaves (half sends, a quarter tailing reads, a
+quarter final reads, one outage in every ten seconds, a few anomalies) and prints, for each size,
+wall and CPU seconds of a whole check in a fresh process, JVM included, and its peak memory.
+`--starts` compares ways to start Spark side by side, interleaved, on the first size: PySpark's own,
+started directly, and started directly with the class archive.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+import histories  # noqa: E402  the builders that the tests use
+
+from harness import history  # noqa: E402
+
+STARTS = ("stock", "direct", "archive")
+
+
+def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
+    """A run with about `operations` operations: 1,000 sends a second, 5 s of outage in every 20."""
+    sends = operations * 2 // 4
+    told = histories.story(histories.client_error(), acks="1", phases=[])
+    histories.write(told, folder, run_id)
+    number = np.arange(sends, dtype=np.int64)
+    due = histories.LOAD_START_NS + number * 1_000_000
+    outage = (number % 20_000) >= 15_000
+    until = histories.LOAD_START_NS + (number // 20_000 + 1) * 20_000 * 1_000_000
+    rng = np.random.default_rng(7)
+    end = np.where(outage, until, due) + rng.integers(800_000, 9_000_000, sends)
+    value = number
+    lost = (number % 20_000) == 14_999
+    kept = ~lost
+    offset = np.cumsum(kept) - 1
+    base = {"run_id": run_id, "partition": 0, "error": None, "broker": None, "type": "ok"}
+    _write(folder, "producer-0", sends, base, f="send", value=value, offset=offset,
+           intended_ns=due, start_ns=due + 20_000, end_ns=end)  # fmt: skip
+    read, places, when = value[kept], offset[kept], end[kept] + 500_000
+    half = slice(0, len(read) // 2)  # the consumer starts late: half of the records
+    _write(folder, "consumer-0", len(read[half]), base, f="read", value=read[half],
+           offset=places[half], intended_ns=when[half], start_ns=when[half], end_ns=when[half])  # fmt: skip
+    later = np.full(len(read), end.max() + 10**10)
+    _write(folder, "final-read-0", len(read), base, f="final-read", value=read, offset=places,
+           intended_ns=later, start_ns=later, end_ns=later)  # fmt: skip
+    ends = {"event": "ends", "run_id": run_id, "process": "final-read-0", "time_ns": 1,
+            "partition": 0, "log_start": 0, "complete": True}  # fmt: skip
+    rows = [{name: ends.get(name) for name, _ in history.EVENT_COLUMNS}]
+    schema = _schema(history.EVENT_COLUMNS)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "history/events.parquet")
+    return folder
+
+
+def _schema(columns: tuple[tuple[str, str], ...]) -> pa.Schema:
+    return pa.schema([(name, histories._KINDS[kind]) for name, kind in columns])
+
+
+def _write(folder: Path, process: str, count: int, base: dict[str, object], **columns: object) -> None:
+    given = {**base, "process": process, "id": np.arange(count), **columns}
+    schema = _schema(history.OPERATION_COLUMNS)
+    arrays = [
+        pa.array(given[f.name], type=f.type) if isinstance(given[f.name], np.ndarray)
+        else pa.array([given[f.name]] * count, type=f.type)
+        for f in schema
+    ]  # fmt: skip
+    file = folder / "history/operations" / f"{process}.parquet"
+    pq.write_table(pa.table(arrays, schema=schema), file, compression="zstd", row_group_size=100_000)
+
+
+CHECK = """
+import sys, time
+begin = time.monotonic()
+from pathlib import Path
+from analysis import spark
+if sys.argv[2] == "stock":
+    spark._start = lambda command: None
+if sys.argv[2] == "direct":
+    spark.archive_path = lambda: Path("/nonexistent")
+from analysis.job import check
+reports = check([Path(sys.argv[1])])
+print(time.monotonic() - begin, reports[0]["verdict"], reports[0]["anomalies"]["lost"]["count"])
+"""
+
+
+def measure(folder: Path, start: str = "archive") -> dict[str, float]:
+    """One check in a fresh process: wall_s, cpu_s (its JVM's too) and peak_mb of the largest."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begin = time.monotonic()
+    subprocess.run([sys.executable, "-c", CHECK, str(folder), start], check=True,
+                   stdout=subprocess.DEVNULL, env=os.environ)  # fmt: skip
+    wall = time.monotonic() - begin
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"wall_s": wall, "cpu_s": cpu, "peak_mb": after.ru_maxrss / 1024}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("operations", nargs="*", type=int, default=[20_000])
+    parser.add_argument("--starts", action="store_true")
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        for operations in options.operations:
+            folder = make(Path(place) / str(operations), operations)
+            for _ in range(options.repeat):
+                for start in STARTS if options.starts else ("archive",):
+                    print(json.dumps({"operations": operations, "start": start, **measure(folder, start)}))
+
+
+if __name__ == "__main__":
+    main()

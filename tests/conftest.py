@@ -1,0 +1,60 @@
+"""Fixtures that the whole test run shares: one Spark session, and one check of every told story."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import histories
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The one Spark session; starting it costs more than all checks together."""
+    from analysis.spark import session
+
+    with session() as active:
+        yield active
+
+
+@pytest.fixture(scope="session")
+def reports(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[dict[str, Any], Path]]:
+    """The report and folder of every story of the tests that were selected, from one Spark job."""
+    from analysis.job import check
+
+    folder = tmp_path_factory.mktemp("stories")
+    told = {
+        item.nodeid: item.function.story
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and hasattr(item.function, "story")
+    }
+    paths = [
+        histories.write(story, folder / str(number), f"told/{number}")
+        for number, story in enumerate(told.values())
+    ]
+    checked = zip(check(paths), paths, strict=True)
+    return dict(zip(told, checked, strict=True))
+
+
+@pytest.fixture
+def report(
+    request: pytest.FixtureRequest, reports: dict[str, tuple[dict[str, Any], Path]]
+) -> dict[str, Any]:
+    """What the check says of the test's own story."""
+    return reports[request.node.nodeid][0]
+
+
+@pytest.fixture
+def run_folder(
+    request: pytest.FixtureRequest, reports: dict[str, tuple[dict[str, Any], Path]]
+) -> Path:
+    """The folder of the test's own story, checked."""
+    return reports[request.node.nodeid][1]
