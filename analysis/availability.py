@@ -41,10 +41,11 @@ def windows(history: History, fates: DataFrame) -> DataFrame:
     in_order = Window.partitionBy("run_id", "kind", "partition", "from_ns").orderBy("start_ns")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    paused = F.col("start_ns") - F.max("end_ns").over(before) >= F.col("threshold_ns")
+    paused_ns = F.col("start_ns") - F.max("end_ns").over(before)
+    begins = F.when(paused_ns >= F.col("threshold_ns"), 1).otherwise(0)
     return (
         attempts(fates, gaps(history))
-        .withColumn("begins", paused.cast("int"))
+        .withColumn("begins", begins)
         .withColumn("stretch", F.sum("begins").over(so_far))
         .groupBy(*gap, "stretch")
         .agg(

@@ -23,13 +23,17 @@ These marks do not fail a job: that is the exit code's task.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from xml.etree import ElementTree
 
 from analysis import wording
 
 Row = Mapping[str, Any]
+End = Literal["failure", "error", "skipped"] | None
 
+FAILURE: Final = "failure"
+ERROR: Final = "error"
+SKIPPED: Final = "skipped"
 ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML 1.0
 
 
@@ -38,7 +42,7 @@ class Case:
     """One test case: its name, how it ended (None is passed), a line, and the evidence."""
 
     name: str
-    end: Literal["failure", "error", "skipped"] | None
+    end: End
     message: str
     text: str = ""
 
@@ -50,10 +54,10 @@ def render(report: Row) -> str:
     time_s = f"{run['duration_s'] or 0:.3f}"
     totals = {"tests": str(len(cases)), "time": time_s} | {
         plural: str(sum(case.end == end for case in cases))
-        for end, plural in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped"))
+        for end, plural in ((FAILURE, "failures"), (ERROR, "errors"), (SKIPPED, "skipped"))
     }
     root = ElementTree.Element("testsuites", {"name": "kafka-harness"} | totals)
-    started = (run["started_utc"] or "").removesuffix("Z")
+    started = (run["started_utc"] or "")[:19]  # the format has no fractions and no zone
     attributes = {"name": run["scenario"], "timestamp": started} | totals
     suite = ElementTree.SubElement(root, "testsuite", attributes)
     _properties(suite, report)
@@ -70,7 +74,7 @@ def render(report: Row) -> str:
 
 
 def _verdict(report: Row) -> Case:
-    ends: dict[str, Literal["failure", "error"]] = {"invalid": "failure", "unknown": "error"}
+    ends: dict[str, End] = {"invalid": FAILURE, "unknown": ERROR}
     failure = report["run"]["failure"]
     broke = (
         [f"the harness failed in phase {failure['phase']}: {failure['error']}"] if failure else []
@@ -93,7 +97,7 @@ def _promises(report: Row) -> Iterator[Case]:
             words = f"{finding['count']:,} {name} seen. {promise}"
             yield Case(
                 name=f"promise: no {name}",
-                end=_end(report, wrong=broken, convicts=finding["convicts"]),
+                end=_promise_end(report, finding),
                 message=words if broken else _unproved(report),
                 text=_evidence(name, finding),
             )
@@ -107,17 +111,17 @@ def _expectations(report: Row) -> Iterator[Case]:
             words = f"{name} {finding['demanded']} demanded, {finding['count']:,} seen"
             yield Case(
                 name=f"expectation: {name} {finding['demanded']}",
-                end=_end(report, wrong=unmet, convicts=finding["convicts"]),
+                end={True: None, False: FAILURE, None: SKIPPED}[finding["demand_met"]],
                 message=words if unmet else _unproved(report),
                 text=_evidence(name, finding),
             )
 
 
-def _end(report: Row, *, wrong: bool, convicts: bool) -> Literal["failure", "skipped"] | None:
-    """A conviction stands in any run; everything else needs a run that proves something."""
-    if wrong and convicts:
-        return "failure"
-    return "skipped" if wrong or not wording.provable(report) else None
+def _promise_end(report: Row, finding: Row) -> End:
+    """A conviction stands in any run; a kept promise needs a run that could have broken it."""
+    if finding["count"]:
+        return FAILURE if finding["convicts"] else SKIPPED
+    return None if wording.provable(report) else SKIPPED
 
 
 def _unproved(report: Row) -> str:
@@ -134,7 +138,7 @@ def _evidence(name: str, finding: Row) -> str:
     shown = wording.columns(rows)
     lines = [", ".join(f"{key}={wording.plain(row.get(key))}" for key in shown) for row in rows]
     rest = [f"{finding['count']:,} in all: analysis/{name}.parquet"] if rows else []
-    return "\n".join([*([", ".join(split)] if split else []), *lines, *rest])
+    return "\n".join([*([", ".join(split)] if rows and split else []), *lines, *rest])
 
 
 def _properties(suite: ElementTree.Element, report: Row) -> None:
@@ -158,7 +162,7 @@ def _append(suite: ElementTree.Element, case: Case, run: str, time_s: str) -> No
     attributes = {"classname": f"kafka-harness.{run}", "name": case.name, "time": time_s}
     element = ElementTree.SubElement(suite, "testcase", attributes)
     if case.end is not None:
-        kinds = {"failure": "invalid", "error": "unknown"}
+        kinds = {FAILURE: "invalid", ERROR: "unknown"}
         facts = {"message": _clean(case.message)}
         facts |= {"type": kinds[case.end]} if case.end in kinds else {}
         # GitLab shows the text alone, Jenkins the message above it: so the text says both.

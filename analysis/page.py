@@ -5,16 +5,18 @@
 
 The page opens offline in any browser. It loads nothing: plotly.js travels inside, compressed
 (4.8 MB become 2.0 MB; the browser's own DecompressionStream unpacks it), and a
-Content-Security-Policy forbids every request and every script but the three that are hashed here.
+Content-Security-Policy forbids every request, and every script but the two whose hashes it names.
 Without JavaScript, or in a browser from before 2023, all but the picture can be read; a run
 without a timeline carries no plotly at all.
 
 Everything from the run is escaped by jinja2; the embedded JSON has no `<`, so that no text in it
-can end its element. The same arguments give the same bytes: the page knows no clock.
+can end its element; half a character (a lone surrogate) becomes a question mark. The same
+arguments give the same bytes: the page knows no clock.
 """
 
 import gzip
 import json
+import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -33,12 +35,14 @@ from analysis.picture import figure
 Row = Mapping[str, Any]
 
 TEMPLATES = Path(__file__).parent / "templates"
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 ROWS_MAX = 200  # of a table of windows or faults: a page, not an archive
 MEANINGS = {
     "valid": "Every promise was kept, and every expectation of the scenario met.",
     "unknown": "This run proves nothing, neither for Kafka nor against it.",
 }
-STARVED = {"steal_percent": 5.0, "cgroup_throttled_s": 1.0}  # above: the host shaped the result
+# Above these the host may have shaped the result: its CPUs were taken, crowded, or rationed.
+STARVED = {"steal_percent": 5.0, "pressure_some_percent": 60.0, "cgroup_throttled_s": 1.0}
 
 
 def render(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> str:
@@ -49,35 +53,35 @@ def render(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> str:
     Raises KeyError or jinja2's UndefinedError when the report lacks a field of its schema.
     """
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(
-            report=report,
-            verdict=(report["verdict"].capitalize(), _meaning(report)),
-            tiles=tiles(report),
-            findings=_findings(report),
-            windows=_longest(report["windows"], "length_s"),
-            faults=report["faults"][:ROWS_MAX],
-            fault_names={fault["fault"]: wording.fault_name(fault) for fault in report["faults"]},
-            starved=_starved(report["host"]),
-            picture=_picture(report, timeline, views),
-            style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 our own
-            script=Markup(script),  # noqa: S704 our own
-            policy=_policy(script),
-        )
+    style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    page = _environment().get_template("page.html")
+    text = page.render(
+        report=report,
+        sentences=SENTENCE_END.split(report["sentence"], maxsplit=1),
+        verdict=(report["verdict"].capitalize(), _meaning(report)),
+        tiles=tiles(report),
+        findings=_findings(report),
+        windows=_longest(report["windows"], "length_s"),
+        faults=report["faults"][:ROWS_MAX],
+        fault_names=_fault_names(report["faults"]),
+        starved=_starved(report["host"]),
+        picture=_picture(report, timeline, views),
+        style=Markup(style),  # noqa: S704 our own
+        script=Markup(script),  # noqa: S704 our own
+        policy=_policy(script),
     )
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _meaning(report: Row) -> str:
     """What the verdict's word means in this run."""
     if report["verdict"] != "invalid":
         return MEANINGS[report["verdict"]]
-    convicts = [finding for finding in report["anomalies"].values() if finding["convicts"]]
-    broken = any(finding["forbidden"] and finding["count"] for finding in convicts)
-    unmet = any(finding["demand_met"] is False for finding in convicts)
-    words = ["a promise was broken"] * broken + ["the scenario demanded what was not seen"] * unmet
-    return f"{' and '.join(words or ['the run was convicted']).capitalize()}."
+    findings = report["anomalies"].values()
+    broken = any(finding["convicts"] for finding in findings)
+    unmet = any(finding["demand_met"] is False for finding in findings)
+    words = ["a promise was broken"] * broken + ["a demand of the scenario was not met"] * unmet
+    return f"{' and '.join(words).capitalize()}."
 
 
 def tiles(report: Row) -> list[dict[str, str]]:
@@ -136,10 +140,11 @@ def _window_tile(report: Row, kind: str, name: str, happened: int) -> dict[str, 
 
 
 def _window_note(report: Row, window: Row) -> str:
-    names = {fault["fault"]: wording.fault_name(fault) for fault in report["faults"]}
+    names = _fault_names(report["faults"])
     blamed = ", ".join(names.get(fault, str(fault)) for fault in window["faults"][:2])
     still = " and still open at the end" if window["end_s"] is None else ""
-    return f"from {wording.moment(window['start_s'])}{still}; {blamed or 'no fault in force'}"
+    cause = f"fault {blamed}" if blamed else "no fault before it"
+    return f"from {wording.moment(window['start_s'])}{still}; {cause}"
 
 
 def _findings(report: Row) -> list[dict[str, Any]]:
@@ -150,18 +155,19 @@ def _findings(report: Row) -> list[dict[str, Any]]:
             "name": name,
             "meaning": wording.MEANINGS.get(name, ""),
             "judgement": wording.judged(finding, provable=sure),
-            "evidence": _evidence(finding["examples"]),
+            "evidence": _evidence(finding["examples"], report["faults"]),
             **finding,
         }
         for name, finding in report["anomalies"].items()
     ]
-    return sorted(rows, key=lambda row: (not row["convicts"], not row["count"]))
+    return sorted(rows, key=lambda row: (row["judgement"].tone != "bad", not row["count"]))
 
 
-def _evidence(examples: Sequence[Row]) -> dict[str, Any]:
+def _evidence(examples: Sequence[Row], faults: Sequence[Row]) -> dict[str, Any]:
     """Columns and rows of an evidence table; a column of numbers is aligned as such."""
     shown = wording.columns(examples)
-    rows = [[row.get(column) for column in shown] for row in examples]
+    names = _fault_names(faults)
+    rows = [[_cell(column, row.get(column), names) for column in shown] for row in examples]
     return {
         "columns": [
             {"name": _heading(name), "align": "n" if all(map(_numeric, cells)) else ""}
@@ -169,6 +175,19 @@ def _evidence(examples: Sequence[Row]) -> dict[str, Any]:
         ],
         "rows": rows,
     }
+
+
+def _cell(column: str, value: object, names: Mapping[int, str]) -> object:
+    """Faults by name rather than number, outcomes in words, all else as it is."""
+    if column == "faults" and isinstance(value, Sequence):
+        return [names.get(fault, str(fault)) for fault in value]
+    if column == "next_fault" and isinstance(value, int):
+        return names.get(value, str(value))
+    return value.replace("_", " ") if column == "outcome" and isinstance(value, str) else value
+
+
+def _fault_names(faults: Sequence[Row]) -> dict[int, str]:
+    return {fault["fault"]: f"{fault['fault']}: {wording.fault_name(fault)}" for fault in faults}
 
 
 def _heading(column: str) -> str:
@@ -200,7 +219,6 @@ def _picture(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> dict
         return None
     drawing = figure(report, timeline, views)
     return {
-        "counted": any(bucket.get("lost") for bucket in timeline),
         "height_px": drawing.layout.height,
         "figure": _embedded(drawing.to_json()),
         "dark": _embedded(json.dumps(dict(PALETTE.values()))),
@@ -244,7 +262,16 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         name: getattr(wording, name)
-        for name in ("number", "seconds", "moment", "milliseconds", "plain", "flat", "fault_name")
+        for name in (
+            "number",
+            "seconds",
+            "moment",
+            "utc",
+            "milliseconds",
+            "plain",
+            "flat",
+            "fault_name",
+        )
     }
     environment.globals |= {
         name: getattr(wording, name)

@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 Row = Mapping[str, Any]
 
 PARTITIONS_MAX = 8
+ROWS_MAX = 4  # of faults that overlap
 LANE_PX = 24
 PALETTE: dict[str, tuple[str, str]] = {  # name -> (on light paper, on dark paper)
     "ink": ("#1d242c", "#e4e8ec"),
@@ -82,8 +83,16 @@ def lanes(spans: Sequence[Span], marks: Sequence[Mark], moments: Mapping[float, 
         name for name in ("faults", "no acks", "no reads") if any(s.lane == name for s in spans)
     ]
     names = [*filled, *(["lost"] if marks else [])] or ["faults"]
-    height = {name: len(names) - number for number, name in enumerate(names)}
-    bars = [_bars([s for s in spans if s.lane == name], height[name]) for name in filled]
+    rows = {name: _rows([s for s in spans if s.lane == name]) for name in filled}
+    depth = {name: max(rows.get(name) or [0]) + 1 for name in names}
+    height = {name: sum(list(depth.values())[n:]) for n, name in enumerate(names)}
+    bars = [
+        _bars(
+            [span for span in spans if span.lane == name],
+            [height[name] - row for row in rows[name]],
+        )
+        for name in filled
+    ]
     moment = go.Scatter(
         x=list(moments),
         y=[height[names[0]]] * len(moments),
@@ -95,11 +104,11 @@ def lanes(spans: Sequence[Span], marks: Sequence[Mark], moments: Mapping[float, 
     crosses = [_crosses(marks, height["lost"])] if marks else []
     return Panel(
         key="lanes",
-        height_px=LANE_PX * len(names),
+        height_px=LANE_PX * height[names[0]],
         title="",
         traces=(*bars, moment, *crosses),
         axis={
-            "range": [0.4, len(names) + 0.6],
+            "range": [0.4, height[names[0]] + 0.6],
             "showgrid": False,
             "tickvals": list(height.values()),
             "ticktext": names,
@@ -227,12 +236,24 @@ def isr(views: Sequence[Row], floor: int | None, end_s: float) -> list[Panel]:
     ]
 
 
-def _bars(spans: Sequence[Span], height: float) -> Any:
+def _rows(spans: Sequence[Span]) -> list[int]:
+    """The row of each span in its lane: overlapping faults lie below each other, gaps never do."""
+    ends: list[float] = []
+    rows = []
+    for span in spans:
+        free = (row for row, end_s in enumerate(ends) if end_s <= span.start_s)
+        row = 0 if span.lane != "faults" else min(next(free, len(ends)), ROWS_MAX - 1)
+        ends[row : row + 1] = [span.end_s]
+        rows.append(row)
+    return rows
+
+
+def _bars(spans: Sequence[Span], heights: Sequence[float]) -> Any:
     return go.Bar(
         orientation="h",
         base=[round(span.start_s, 3) for span in spans],
         x=[round(span.end_s - span.start_s, 3) for span in spans],
-        y=[height] * len(spans),
+        y=list(heights),
         width=0.56,
         marker={"color": color(spans[0].lane), "line": {"width": 0}},
         hoverinfo="skip",

@@ -9,9 +9,9 @@ injection to heal; gaps without acks are shaded where they hurt, behind acks and
 All panels hang on *one* x axis, so that zooming is shared and hovering anywhere describes that
 moment in every panel: its numbers, leader and ISR, and the faults and gaps then.
 
-Cannot show: more than ten lost records, unless the timeline has a column `lost` (records lost, by
-the time of their acks): a report carries only the first examples. More than `BUCKETS_MAX` buckets
-are merged; a p50 is then the mean of its buckets' weighted by acks, a p99 their maximum.
+Lost records are marked one by one; where there are more than a report has examples, by bucket
+(`lost` of the timeline). More than `BUCKETS_MAX` buckets are merged; a p50 is then the mean of its
+buckets' weighted by acks, a p99 their maximum.
 """
 
 from bisect import bisect_right
@@ -38,6 +38,7 @@ from analysis.panels import (
 from analysis.wording import fault_name, milliseconds, min_isr, seconds
 
 BUCKETS_MAX = 4000
+TOGETHER_S = 0.3  # injected within this time, faults share a label
 GAP_PX, TITLE_PX = 14, 22
 
 
@@ -81,11 +82,12 @@ def coarsened(timeline: Sequence[Row], most: int = BUCKETS_MAX) -> tuple[list[Ro
 
 
 def lost_marks(report: Row, buckets: Sequence[Row]) -> list[Mark]:
-    """When lost records were acknowledged: by bucket if it is counted, else the examples."""
-    counted = [bucket for bucket in buckets if bucket.get("lost")]
-    if counted:
+    """When lost records were acknowledged: one by one or, if examples do not tell, by bucket."""
+    finding = report["anomalies"].get("lost") or {"count": 0, "examples": []}
+    rows = finding["examples"]
+    if finding["count"] > len(rows):
+        counted = [bucket for bucket in buckets if bucket.get("lost")]
         return [Mark(at_s=b["t_s"], text=f"lost, acked here: {b['lost']}") for b in counted]
-    rows = report["anomalies"].get("lost", {}).get("examples", [])
     return [
         Mark(at_s=row["acked_s"], text=f"lost: value {row['value']}, offset {row.get('offset')}")
         for row in rows
@@ -134,7 +136,7 @@ def _spans(report: Row, end_s: float) -> list[Span]:
         )
         for window in report["windows"]
     ]
-    return faults + windows
+    return sorted(faults + windows, key=lambda span: span.start_s)
 
 
 def _moments(
@@ -254,15 +256,27 @@ def _labels(spans: Sequence[Span], panels: Sequence[Panel]) -> list[dict[str, An
     ]
     faults = [
         here
-        | {"name": "fault", "text": span.label, "x": round(span.start_s, 3)}
-        | {"xref": "x", "yref": "paper", "font": {"size": 11, "color": color("ink")}}
-        for span in spans
-        if span.lane == "faults"
+        | {"name": "fault", "text": "<br>".join(span.label for span in together)}
+        | {"x": round(together[0].start_s, 3), "xref": "x", "yref": "paper", "align": "left"}
+        | {"font": {"size": 11, "color": color("ink")}}
+        for together in _together(spans)
     ]
     # Not the axis' own title: plotly misplaces that one while a page changes its width.
     below = here | {"yanchor": "top", "y": 0, "yshift": -22, "xanchor": "center", "x": 0.5}
     below |= {"text": "seconds since the load began", "xref": "paper", "yref": "paper"}
     return [*titles, *faults, below | {"font": {"size": 11, "color": color("soft")}}]
+
+
+def _together(spans: Sequence[Span]) -> list[list[Span]]:
+    """Faults that were injected at about the same moment, in their order."""
+    faults = sorted((s for s in spans if s.lane == "faults"), key=lambda span: span.start_s)
+    groups: list[list[Span]] = []
+    for fault in faults:
+        if groups and fault.start_s - groups[-1][0].start_s <= TOGETHER_S:
+            groups[-1].append(fault)
+        else:
+            groups.append([fault])
+    return groups
 
 
 def _axis(number: int) -> str:

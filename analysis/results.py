@@ -109,11 +109,11 @@ def publish_tables(run: Run, results: Results, report: Mapping[str, Any], place:
 
 def publish_texts(run: Run, results: Results, report: dict[str, Any]) -> None:
     """Replace report.html, junit.xml and, last, report.json."""
-    from analysis import page  # noqa: PLC0415  plotly is slow to import
+    from analysis import junit, page  # noqa: PLC0415  plotly is slow to import
 
     views = [{"time_s": run.seconds(view["time_ns"]), **view} for view in run.views]
     _replace(run.path / "report.html", page.render(report, results.timeline, views))
-    #JUNIT
+    _replace(run.path / "junit.xml", junit.render(report))
     _replace(run.path / "report.json", json.dumps(report, indent=1) + "\n")
 
 
@@ -140,7 +140,7 @@ def _finding(name: str, folder: Path | None) -> Finding:
     table = ds.dataset(folder, format="parquet")
     keys = table.to_table(columns=["outcome", "time_ns"])
     split = Counter(keys["outcome"].drop_null().to_pylist()) if nothing.split else {}
-    first = pc.sort_indices(keys["time_ns"], null_placement="at_end")[:EXAMPLES]
+    first = pc.sort_indices(keys["time_ns"])[:EXAMPLES]  # unknown times come last
     rows = table.take(first).to_pylist()
     return Finding(
         count=keys.num_rows,

@@ -72,6 +72,11 @@ def milliseconds(value: float | None) -> str:
     return f"{value:.0f} ms" if value >= 100 else f"{value:.1f} ms"
 
 
+def utc(text: str | None) -> str:
+    """`2026-11-21 02:15:00 UTC`, from a time in ISO 8601."""
+    return MISSING if text is None else f"{text[:19].replace('T', ' ')} UTC"
+
+
 def count_of(many: int, one: str) -> str:
     """`1 fault`, `10 faults`."""
     return f"{many:,} {one if many == 1 else one + 's'}"
@@ -148,10 +153,10 @@ def judged(finding: Row, *, provable: bool) -> Judgement:
             if convicts
             else "Seen; convicts nobody here",
         )
-    if demanded is not None and not finding["demand_met"]:
-        met = "not met" if finding["demand_met"] is False else "could not be judged"
-        tone: Tone = "bad" if finding["convicts"] else "doubt"
-        return Judgement(tone=tone, words=f"The scenario demands {demanded}: {met}")
+    if demanded is not None and finding["demand_met"] is False:
+        return Judgement(tone="bad", words=f"The scenario demands {demanded}: not met")
+    if demanded is not None and finding["demand_met"] is None:
+        return Judgement(tone="doubt", words=f"The scenario demands {demanded}: cannot be told")
     if not count and not provable:
         return Judgement(tone="doubt", words="None found, which proves nothing in this run")
     return _content(count, demanded, forbidden=finding["forbidden"])
@@ -175,10 +180,22 @@ def provable(report: Row) -> bool:
 
 
 def columns(examples: Sequence[Row]) -> list[str]:
-    """The columns of evidence that people read: seconds rather than nanoseconds, no run id."""
+    """The columns of evidence that people read: those with content that say something new.
+
+    Left out are the names of run and anomaly, nanoseconds that are there in seconds as well, the
+    moment that the anomaly is counted at where it repeats one of the others, a producer and its
+    sequence where the value says the same, and copies that nobody found.
+    """
     keys = list(dict.fromkeys(key for row in examples for key in row))
-    twins = {f"{key.removesuffix('_s')}_ns" for key in keys if key.endswith("_s")}
-    return [key for key in keys if key not in twins | {"run_id"}]
+    filled = [key for key in keys if any(row.get(key) not in (None, []) for row in examples)]
+    seconds = [key for key in filled if key.endswith("_s")]
+    hidden = {"run_id", "anomaly"} | {f"{key.removesuffix('_s')}_ns" for key in seconds}
+    hidden |= {"time_s"} if len(seconds) > 1 else set()
+    if all(row.get("sequence") == row.get("value") for row in examples):
+        hidden |= {"producer", "sequence"}
+    if not any(row.get("copies") for row in examples):
+        hidden |= {"copies"}
+    return [key for key in filled if key not in hidden]
 
 
 def fault_name(fault: Row) -> str:

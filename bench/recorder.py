@@ -1,62 +1,126 @@
-"""What recording costs: `python -m bench.recorder [--sends N] [--pairs N]`.
+"""What recording costs: `python -m bench.recorder [--seconds S] [--pairs N]`.
 
-Two figures. The cost of one operation, recorded from invoke to completion, in µs of CPU. And the
-rate of a producer whose sends are recorded beside the same loop with nothing recorded and an empty
-delivery callback: same client, same 100-byte values, same polling, as fast as the loop goes. The
-loops take turns; each pair gives a ratio, and the median of those counts.
+**The cost of one operation**, recorded from invoke to completion, in µs of CPU.
 
-The brokers are librdkafka's mock cluster, inside this process: no Kafka is needed, and a broker
-that answers at once makes the client, and so the recording, as large a part as it can be.
+**A recorded producer beside a bare one**: the workers' open loop at a stated rate, with the sends
+recorded, and the same loop with nothing recorded and an empty delivery callback. Same client, same
+100-byte values, same polling; they take turns, and the median of the pairs' ratios counts. A ratio
+of 1 means that recording does not show at that rate. The last row has no rate: both loops go as
+fast as they can, which shows where recording would begin to hold a producer back.
+
+The brokers are librdkafka's mock cluster, inside this process: no Kafka is needed, and brokers that
+answer at once make the client, and so the recording, as large a part of the whole as it can be.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import KafkaError, Message
 
 from harness.history import NOTHING, OK, SEND, Recorder
 from workloads import payload
-from workloads.producer import BURST
+from workloads.producer import Schedule
 from workloads.sends import Sender
 from workloads.worker import Session, Spec
 
-CLIENT = {
+RATES = (1_000.0, 20_000.0, 50_000.0, 100_000.0, math.inf)
+UNBOUNDED = 10_000_000.0  # more than any loop reaches
+OPERATIONS = 300_000
+TOPIC = "bench"
+CLIENT: dict[str, Any] = {
     "test.mock.num.brokers": 1,
     "acks": "all",
     "enable.idempotence": False,
     "linger.ms": 0,
-    "queue.buffering.max.messages": 2_000_000,
+    "queue.buffering.max.messages": 5_000_000,
     "queue.buffering.max.kbytes": 2_000_000,
     "log_level": 0,
 }
-TOPIC = "bench"
-VALUE_BYTES = 100
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sends", type=int, default=200_000)
-    parser.add_argument("--pairs", type=int, default=9)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=1.0, help="length of one loop")
+    parser.add_argument("--pairs", type=int, default=5, help="loops of each kind at each rate")
     asked = parser.parse_args()
-    costs = [cost_per_operation(asked.sends) for _ in range(5)]
+    costs = [cost_per_operation(OPERATIONS) for _ in range(5)]
     print(f"recorder alone: {statistics.median(costs):.2f} µs of CPU an operation (≤ 1 wanted)")
-    print("producer loops on librdkafka's mock cluster, 100-byte values, taking turns:")
-    ratios = []
-    for pair in range(asked.pairs):
-        loops = (bare, recorded) if pair % 2 else (recorded, bare)
-        rates = {loop.__name__: loop(asked.sends) for loop in loops}
-        ratios.append(rates["recorded"] / rates["bare"])
-        print(f"  bare {rates['bare']:9,.0f}/s   recorded {rates['recorded']:9,.0f}/s"
-              f"   ratio {ratios[-1]:.2f}")  # fmt: skip
-    print(f"ratio, median of {len(ratios)} pairs: {statistics.median(ratios):.2f} (≥ 0.8 wanted)")
+    print("\nlibrdkafka's mock cluster, 100-byte values, sends a second, loops taking turns:")
+    print(f"{'asked':>10} {'bare':>10} {'recorded':>10}  ratio (≥ 0.8 wanted)")
+    for rate in RATES:
+        compare(rate, asked.seconds, asked.pairs)
+
+
+def compare(rate: float, seconds: float, pairs: int) -> None:
+    """Both loops at one rate, in turns; prints their medians and the median of their ratios."""
+    kinds: tuple[type[Sender], ...] = (BareSender, Sender)
+    reached: dict[type[Sender], list[float]] = {kind: [] for kind in kinds}
+    for pair in range(pairs):
+        for kind in kinds[:: 1 if pair % 2 else -1]:
+            reached[kind].append(loop(kind, min(rate, UNBOUNDED), seconds))
+    bare, recorded = reached[BareSender], reached[Sender]
+    ratio = statistics.median(r / b for r, b in zip(recorded, bare, strict=True))
+    asked = "-" if math.isinf(rate) else f"{rate:,.0f}"
+    medians = f"{statistics.median(bare):10,.0f} {statistics.median(recorded):10,.0f}"
+    print(f"{asked:>10} {medians}  {ratio:.2f}")
+
+
+def loop(kind: type[Sender], rate: float, seconds: float) -> float:
+    """Sends a second that the workers' loop reaches with this kind of sender, reports included."""
+    with session(rate, seconds) as running:
+        sender = kind(running)
+        sender.producer.list_topics(TOPIC, timeout=10)
+        running.begin()
+        begin = time.perf_counter()
+        Schedule(running, sender).run()
+        sender.producer.flush()
+        return running.counts.sends / (time.perf_counter() - begin)
+
+
+class BareSender(Sender):
+    """Sends the same and records nothing."""
+
+    def send(self, partition: int, intended_ns: int, start_ns: int) -> int:  # noqa: ARG002
+        """Begin the next send."""
+        value = self._session.counts.sends
+        self._session.counts.sends = value + 1
+        self._produce(TOPIC, payload.of(value, self._width), None, partition, _delivered)
+        return value
+
+
+def _delivered(_error: KafkaError | None, _message: Message) -> None:
+    pass
+
+
+class _Session(Session):
+    """A session whose time begins when the client is connected."""
+
+    def begin(self) -> None:
+        """Count the limit from now."""
+        self._deadline_ns = time.monotonic_ns() + int(self.spec.limit_s * 1e9)
+
+
+@contextmanager
+def session(rate: float, seconds: float) -> Iterator[_Session]:
+    """A worker's session in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        spec = Spec(
+            run_id="bench/bench", process="bench", history=Path(folder), topic=TOPIC,
+            partitions=1, config=CLIENT, limit_s=seconds, rate=rate,
+        )  # fmt: skip
+        running = _Session("bench", spec)
+        yield running
+        running.recorder.close()
 
 
 def cost_per_operation(count: int) -> float:
@@ -81,51 +145,6 @@ def _cpu_s(operation: Callable[[int], None], count: int) -> float:
     for n in range(count):
         operation(n)
     return time.process_time() - begin
-
-
-def bare(sends: int) -> float:
-    """Sends a second with nothing recorded."""
-    producer = Producer(CLIENT)
-    producer.list_topics(TOPIC, timeout=10)
-
-    def delivered(_error: KafkaError | None, _message: Message) -> None:
-        pass
-
-    begin = time.perf_counter()
-    for burst in range(0, sends, BURST):
-        for n in range(burst, burst + BURST):
-            producer.produce(TOPIC, payload.of(n, VALUE_BYTES), None, 0, delivered)
-        producer.poll(0)
-    producer.flush()
-    return sends / (time.perf_counter() - begin)
-
-
-def recorded(sends: int) -> float:
-    """Sends a second through the workers' own sender."""
-    with tempfile.TemporaryDirectory() as folder:
-        session = Session("bench", _spec(Path(folder)))
-        sender = Sender(session)
-        sender.producer.list_topics(TOPIC, timeout=10)
-        send, clock = sender.send, time.monotonic_ns
-        begin = time.perf_counter()
-        for burst in range(0, sends, BURST):
-            for _ in range(burst, burst + BURST):
-                now = clock()
-                send(0, now, now)
-            sender.poll(0)
-        sender.flush()
-        took_s = time.perf_counter() - begin
-        assert session.counts.acked == sends
-        session.recorder.close()
-    return sends / took_s
-
-
-def _spec(folder: Path) -> Spec:
-    config: dict[str, Any] = CLIENT
-    return Spec(
-        run_id="bench/bench", process="bench", history=folder, topic=TOPIC, partitions=1,
-        config=config, limit_s=600, value_bytes=VALUE_BYTES,
-    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -169,8 +169,8 @@ def client_error(name: str = "_ALL_BROKERS_DOWN") -> Part:
 
 def story(*parts: Part, **record: Any) -> Story:
     """A run of these parts. Keywords set the producer's acks, retries, idempotent, and: partitions,
-    replicas, topic (config), server (config), kind, expect, plan, workers, state, failure,
-    threshold_ms, phases."""
+    replicas, topic (config), server (config), kind, consumers, expect, plan, workers, state,
+    failure, threshold_ms, phases."""
     return Story(parts=parts, record=record)
 
 
@@ -219,7 +219,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
                 "config": said.get("topic", {}),
             },
             "workload": {
-                "kind": kind, "consumers": said.get("consumers", 1),
+                "kind": kind, "consumers": said.get("consumers", 0),
                 "producer": {
                     "acks": said.get("acks", "all"), "retries": said.get("retries", 0),
                     "enable.idempotence": said.get("idempotent", False),
@@ -288,3 +288,17 @@ def _write(
     schema = pa.schema([(name, _KINDS[kind]) for name, kind in columns])
     picked = [{name: row.get(name) for name, _ in columns} for row in rows]
     pq.write_table(pa.Table.from_pylist(picked, schema=schema), file, compression="zstd")
+
+
+# Reading a report
+
+
+def found(report: Mapping[str, Any], anomaly: str) -> list[int]:
+    """The values of an anomaly's examples, sorted."""
+    return sorted(row["value"] for row in report["anomalies"][anomaly]["examples"])
+
+
+def split(report: Mapping[str, Any], anomaly: str) -> dict[str, int]:
+    """How an anomaly's count splits."""
+    divided: dict[str, int] = report["anomalies"][anomaly]["split"]
+    return divided

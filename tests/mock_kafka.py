@@ -57,12 +57,6 @@ class MockKafka:
         self._library.rd_kafka_mock_topic_create(self._cluster, TOPIC.encode(), partitions, brokers)
         self.bootstrap: str = self._library.rd_kafka_mock_cluster_bootstraps(self._cluster).decode()
 
-    def partitions(self, count: int) -> None:
-        """Give the topic as many partitions; to be called before anybody uses it."""
-        self._library.rd_kafka_mock_topic_create(
-            self._cluster, TOPIC.encode(), count, len(self._brokers)
-        )
-
     def answer(self, request: int, *errors: int) -> None:
         """Answer the next requests of a kind with these errors, one each."""
         codes = (_INT * len(errors))(*errors)

@@ -23,7 +23,8 @@ def report(
         "run_id": "study-1/20261121T021500Z-42",
         "verdict": "valid",
         "exit_code": 0,
-        "sentence": "Kafka kept its promises: none of 9,997 acknowledged records was lost.",
+        "sentence": "No data was lost: all 9,997 acknowledged records were read back after the "
+        "leader was killed 10 times. Writes stopped for at most 5.9 s.",
         "reasons": [],
         "run": _run(load_s),
         "counts": _counts(),
@@ -35,7 +36,7 @@ def report(
         "anomalies": {name: _finding(name) for name in PROMISES},
         "windows": windows,
         "longest_window_s": {
-            kind: max((w["length_s"] for w in windows if w["kind"] == kind), default=None)
+            kind: max((w["length_s"] for w in windows if w["kind"] == kind), default=0.0)
             for kind in ("produce", "consume")
         },
         "faults": faults,
@@ -73,7 +74,6 @@ def _run(load_s: float) -> dict[str, Any]:
         "backend": "local",
         "state": "complete",
         "started_utc": "2026-11-21T02:15:00Z",
-        "ended_utc": "2026-11-21T02:17:04Z",
         "duration_s": load_s + 31.0,
         "command": "kafka-harness run study-1 --backend local --seed 42",
         "failure": None,
@@ -144,18 +144,21 @@ def configuration() -> dict[str, Any]:
         "zoo": {"tickTime": 2000, "initLimit": 10, "syncLimit": 5},
         "differences": [
             {
+                "client": "producer",
                 "key": "linger.ms",
                 "java_default": "0",
                 "librdkafka_default": "5",
                 "used": "0",
             },
             {
+                "client": "producer",
                 "key": "enable.idempotence",
                 "java_default": "true",
                 "librdkafka_default": "false",
                 "used": "false",
             },
             {
+                "client": "producer",
                 "key": "max.in.flight",
                 "java_default": "5",
                 "librdkafka_default": "1000000",

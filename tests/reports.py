@@ -83,8 +83,9 @@ def invalid() -> Example:
     report |= {
         "verdict": "invalid",
         "exit_code": 1,
-        "sentence": "Kafka lost 3 of 9,997 acknowledged records, which acks=all with "
-        "min.insync.replicas=2 promised to keep.",
+        "sentence": "Data was lost: 3 of 9,997 acknowledged records are gone after the leader was "
+        "killed 10 times; with acks=all Kafka promises that none is. Writes stopped for at most "
+        "5.9 s.",
         "reasons": ["lost: 3 seen, forbidden by this configuration"],
     }
     return example
@@ -104,12 +105,14 @@ def control() -> Example:
     report["anomalies"]["duplicate"] |= {
         "count": 2,
         "examples": [
-            {"run_id": "r", "value": value, "partition": 0, "offsets": [value - 3, value - 2]}
+            {"value": value, "partition": 0, "offset": value - 3, "other_offset": value - 2}
             for value in (2310, 7781)
         ],
     }
     report["sentence"] = (
-        "As expected: with acks=1, killing the leader lost 3 of 9,997 acknowledged records."
+        "Data was lost: 3 of 9,997 acknowledged records are gone after the leader was killed 10 "
+        "times; with acks=1 Kafka does not promise otherwise. 2 records are in the log more than "
+        "once, which this configuration allows. Writes stopped for at most 5.9 s."
     )
     return example
 
@@ -130,13 +133,12 @@ def unknown() -> Example:
     for bucket in example.timeline:
         bucket |= {"acks": 0, "infos": 4, "reads": 0, "ack_p50_ms": None, "ack_p99_ms": None}
     report["counts"] |= {"acked": 0, "reads": 0, "indeterminate": report["counts"]["sends"]}
-    nothing = dict.fromkeys(("p50", "p95", "p99", "p999", "max"))
-    report["latency_ms"] = {"ack": nothing, "delivery": None}
+    report["latency_ms"] = {"ack": None, "delivery": None}
     report["rates"] |= {"acks_per_s": 0.0}
     everything = _window("produce", 0, 0.0, 0.0, 8.0)
     everything |= {"end_s": None, "length_s": 12.7, "injection_to_first_ack_s": None}
     report["windows"] = [everything | {"heal_to_first_ack_s": None, "attempts": 508}]
-    report["longest_window_s"] = {"produce": 12.7, "consume": None}
+    report["longest_window_s"] = {"produce": 12.7, "consume": 0.0}
     report["faults"][0] |= {"in_force_s": None, "healed_s": None, "evidence": None, "after": None}
     report["faults"][0] |= {"error": "pid 812 was still there after 10 s", "heal_evidence": None}
     report["final_read"] = {
@@ -160,13 +162,13 @@ def empty() -> Example:
     report = example.report
     report["counts"] = dict.fromkeys(report["counts"], 0)
     report |= {"anomalies": {}, "windows": [], "faults": [], "planned_faults": 0, "host": {}}
-    report |= {"latency_ms": {"ack": None, "delivery": None}, "versions": {}}
+    report["versions"] = {}
     report |= {"rates": {"sends_per_s": None, "acks_per_s": None, "load_s": None}}
-    report["longest_window_s"] = {"produce": None, "consume": None}
+    report["longest_window_s"] = {"produce": 0.0, "consume": 0.0}
     report["final_read"] = {"complete": False, "partitions": []}
     report["configuration"] = {key: {} for key in report["configuration"]}
     report["configuration"]["differences"] = []
-    report["run"] |= {"duration_s": None, "ended_utc": None}
+    report["run"]["duration_s"] = None
     return Example(report=report, timeline=[], views=[])
 
 
@@ -189,15 +191,13 @@ def huge() -> Example:
 def hostile() -> Example:
     """A run whose every text tries to leave its place: tags, a script's end, control characters."""
     example = invalid()
-    attack = (
-        "</script><script>document.title='broken'</script><img src=x onerror=alert(1)>\x00\u2028"
-    )
+    attack = "</script><script>document.title='broken'</script><img src=x onerror=alert(1)>\x00\u2028\udc80"
     report = example.report
     report["sentence"] = report["run"]["title"] = report["run"]["command"] = attack
     report["reasons"] = [attack]
     for fault in report["faults"]:
         fault |= {"verb": attack, "nodes": [attack], "evidence": attack}
-    report["anomalies"]["lost"]["examples"][0]["process"] = attack
+    report["anomalies"]["lost"]["examples"][0]["sent"] = attack
     report["anomalies"]["lost"]["promise"] = attack
     report["configuration"]["producer"][attack] = attack
     views = [view | {"leader": attack} for view in example.views]
@@ -290,15 +290,25 @@ def _bucket(
 def _lost(number: int, windows: list[dict[str, Any]]) -> dict[str, Any]:
     window = windows[min(3 * number + 1, len(windows) - 1)]
     acked_s = window["start_s"] - 0.012
+    delivered_s = acked_s + 0.003 if number != 1 else None
     return {
-        "run_id": "study-1/20261121T021500Z-42",
-        "process": "producer-0",
+        "anomaly": "lost",
         "value": 977 + 2014 * number,
+        "producer": 0,
+        "sequence": 977 + 2014 * number,
+        "sent": "acked",
         "partition": 0,
         "offset": 981 + 2014 * number,
+        "other_partition": None,
+        "other_offset": None,
+        "outcome": "delivered_before" if delivered_s else "never_delivered",
+        "time_ns": int(acked_s * 1e9),
         "acked_ns": int(acked_s * 1e9),
+        "delivered_ns": int(delivered_s * 1e9) if delivered_s else None,
+        "time_s": acked_s,
         "acked_s": acked_s,
-        "delivered_before": number != 1,
+        "delivered_s": delivered_s,
         "leader": NODES[number % 3],
-        "faults": window["faults"],
+        "faults": [],
+        "next_fault": window["faults"][0],
     }

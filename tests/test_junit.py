@@ -73,7 +73,7 @@ def test_a_control_that_loses_as_demanded_is_green_and_shows_what_it_lost():
 
 def test_an_unmet_expectation_fails():
     example = reports.control()
-    example.report["anomalies"]["lost"] |= {"count": 0, "demand_met": False, "convicts": True}
+    example.report["anomalies"]["lost"] |= {"count": 0, "demand_met": False}
     example.report["verdict"] = "invalid"
 
     assert "failure" == marks(example)["expectation: lost >= 1"]

@@ -79,7 +79,7 @@ def test_the_verdict_is_a_word_and_a_sentence(build):
     text = read(example).text
 
     assert example.report["verdict"].capitalize() in text
-    sentence = example.report["sentence"].replace("\x00", "\ufffd")
+    sentence = example.report["sentence"].replace("\x00", "\ufffd").replace("\udc80", "?")
     assert " ".join(sentence.split()) in text.replace("\x00", "\ufffd")
 
 
@@ -94,8 +94,8 @@ def test_what_was_tried_is_told_in_words():
 def test_a_lost_record_is_shown_with_its_evidence_and_its_split():
     text = read(reports.invalid()).text
 
-    assert "3 seen, 2 delivered before and 1 never delivered" in text
-    assert "977 0 981" in text
+    assert "3 seen, 2 delivered before, 1 never delivered" in text
+    assert "977 acked 0 981 delivered before" in text
     assert "analysis/lost.parquet" in text
     assert "Promise broken" in text
 
@@ -143,7 +143,7 @@ def test_configuration_promises_and_the_command_are_there():
         "zookeeper.session.timeout.ms 6000",
         "enable.idempotence true",
         "min.insync.replicas 2",
-        "linger.ms 0 5 0",
+        "linger.ms producer 0 5 0",
         "KIP-98, Exactly Once Delivery",
         "kafka-harness run study-1 --backend local --seed 42",
         "librdkafka 2.16.0",

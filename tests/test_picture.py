@@ -47,6 +47,18 @@ def test_a_fault_that_never_healed_reaches_to_the_end():
     assert band.x1 == pytest.approx(12.7)
 
 
+def test_faults_of_one_moment_share_a_label_and_lie_below_each_other():
+    example = reports.kills(times=1)
+    twin = example.report["faults"][0] | {"fault": 1, "verb": "pause", "start_s": 3.9}
+    example.report["faults"].append(twin)
+    picture = drawn(example)
+    [label] = [note for note in picture.layout.annotations if note.name == "fault"]
+    [bars] = [trace for trace in picture.data if trace.type == "bar" and len(trace.base or ()) == 2]
+
+    assert ("pause → kafka1<br>kill → kafka1", 3.9) == (label.text, label.x)
+    assert 1 == abs(bars.y[0] - bars.y[1])
+
+
 def test_gaps_without_acks_are_shaded_behind_acks_and_latency():
     example = reports.kills(times=2)
     shaded = [s for s in drawn(example).layout.shapes if s.yref.endswith("domain")]
@@ -63,7 +75,7 @@ def test_lost_records_are_marked_at_the_time_of_their_acks():
     assert [pytest.approx(row["acked_s"], abs=1e-3) for row in rows] == list(crosses.x)
 
 
-def test_losses_counted_per_bucket_are_marked_rather_than_the_examples():
+def test_of_more_losses_than_examples_every_bucket_is_marked():
     example = reports.huge()
     marks = lost_marks(example.report, example.timeline)
 

@@ -82,6 +82,11 @@ def test_min_isr_is_the_topics_then_the_brokers_then_kafkas_default():
     assert wording.min_isr({"topic": {}, "server": {}}) is None
 
 
+def test_a_time_of_day_is_told_to_the_second_in_utc():
+    assert "2026-11-21 04:06:55 UTC" == wording.utc("2026-11-21T04:06:55.326815+00:00")
+    assert "–" == wording.utc(None)
+
+
 def test_faults_are_counted_by_verb_and_target_and_missing_ones_are_named():
     faults = reports.kills(times=2).report["faults"]
 
@@ -109,9 +114,9 @@ def test_a_kept_promise_is_good_only_where_it_could_have_been_broken():
     assert "doubt" == wording.judged(kept, provable=False).tone
 
 
-def test_a_demand_met_is_good_and_one_unmet_is_bad_if_it_convicts():
+def test_a_demand_met_is_good_one_unmet_is_bad_and_one_untold_is_doubt():
     met = finding(count=3, demanded=">= 1", demand_met=True)
-    unmet = finding(demanded=">= 1", demand_met=False, convicts=True)
+    unmet = finding(demanded=">= 1", demand_met=False)
     unjudged = finding(demanded=">= 1", demand_met=None)
 
     assert "good" == wording.judged(met, provable=True).tone
@@ -160,3 +165,13 @@ def test_evidence_is_read_in_seconds_and_without_the_run():
     rows = [{"run_id": "r", "value": 7, "acked_ns": 10, "acked_s": 1e-8, "other_ns": 3}]
 
     assert ["value", "acked_s", "other_ns"] == wording.columns(rows)
+
+
+def test_of_evidence_only_columns_with_content_are_read():
+    rows = [
+        {"anomaly": "lost", "value": 7, "other_offset": None, "time_s": 1.0, "acked_s": 1.0},
+        {"anomaly": "lost", "value": 8, "other_offset": None, "time_s": 2.0, "acked_s": 2.0},
+    ]
+
+    assert ["value", "acked_s"] == wording.columns(rows)
+    assert ["time_s"] == wording.columns([{"time_s": 1.0, "acked_s": None}])

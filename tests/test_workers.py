@@ -30,10 +30,13 @@ LONG_S = 60.0
 
 
 @pytest.fixture
-def kafka() -> Iterator[MockKafka]:
-    cluster = MockKafka()
+def kafka(request: pytest.FixtureRequest) -> Iterator[MockKafka]:
+    cluster = MockKafka(partitions=getattr(request, "param", 1))
     yield cluster
     cluster.close()
+
+
+two_partitions = pytest.mark.parametrize("kafka", [2], indirect=True)
 
 
 @dataclass
@@ -240,12 +243,12 @@ def test_a_name_that_is_taken_is_refused(start: Starter, kafka: MockKafka) -> No
 # Sending
 
 
+@two_partitions
 def test_a_producer_keeps_its_rate_and_counts_from_due_times(
     start: Starter, kafka: MockKafka
 ) -> None:
     """Values dense, due times evenly spaced, nothing sent before it is due, partitions in turn."""
     worker = start("producer", kafka.bootstrap, rate=2000, index=3, partitions=2)
-    kafka_topic_has_one_partition_more(kafka)
     worker.go()
     worker.acked(400)
     assert "stopped" == worker.stop()
@@ -502,9 +505,9 @@ def test_a_consumer_records_what_it_is_given_and_who_serves(
     assert {0} == {event["partition"] for event in worker.events("serving")}
 
 
+@two_partitions
 def test_the_final_read_reads_everything_and_says_so(start: Starter, kafka: MockKafka) -> None:
     """Every partition from its start to its end."""
-    kafka_topic_has_one_partition_more(kafka)
     sender = Producer({"bootstrap.servers": kafka.bootstrap})
     for n in range(300):
         sender.produce(TOPIC, payload.of(n, 100), partition=0)
@@ -535,11 +538,6 @@ def test_a_final_read_that_cannot_learn_the_ends_is_incomplete(
     (ends,) = worker.events("ends")
     assert (None, None, False) == (ends["log_start"], ends["uncommitted_end"], ends["complete"])
     assert worker.events("client-error")
-
-
-def kafka_topic_has_one_partition_more(kafka: MockKafka) -> None:
-    """Two partitions instead of one."""
-    kafka.partitions(2)
 
 
 # Parts that need no process

@@ -42,7 +42,6 @@ class Sender:
             on_error=session.client_error,
             on_statistics=self._statistics if self._rules.idempotent else None,
         )
-        self.poll = self.producer.poll
         self._produce = self.producer.produce
         self._report = self._delivered if self._rules.acks_come else self._written
 
@@ -69,6 +68,15 @@ class Sender:
         except KafkaException as error:
             self._refused(operation, error.args[0])
         return value
+
+    def poll(self, timeout_s: float) -> None:
+        """Serve delivery reports and errors; wait for the first of them for up to `timeout_s`."""
+        try:
+            self.producer.poll(timeout_s)
+        except KafkaException as error:
+            # The Python client raises a fatal error here instead of calling error_cb. What else was
+            # due in this poll comes in the next one.
+            self._session.client_error(error.args[0])
 
     def flush(self) -> None:
         """Await every outstanding report for up to `flush_s`; what is still open stays info."""

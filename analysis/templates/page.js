@@ -29,17 +29,19 @@
   function label(layout, width, range) {
     const faults = (layout.annotations || []).filter((note) => note.name === "fault");
     const scale = (width - layout.margin.l - layout.margin.r) / (range[1] - range[0]);
-    const longest = Math.max(0, ...faults.map((note) => note.text.length)) * 6.4 + 6;
+    const lines = faults.flatMap((note) => note.text.split("<br>").map((line) => line.length));
+    const longest = Math.max(0, ...lines) * 5.7 + 6; // px; faults of one moment share a label
+    const high = 14 * Math.max(0, ...faults.map((note) => note.text.split("<br>").length));
     const inside = faults.filter((note) => note.x >= range[0] && note.x <= range[1]);
     const room = inside.map((note, n) => ((inside[n + 1]?.x ?? range[1]) - note.x) * scale);
     const flat = room.every((pixels) => pixels >= longest);
-    const upright = !flat && room.slice(0, -1).every((pixels) => pixels >= 14);
+    const upright = !flat && room.slice(0, -1).every((pixels) => pixels >= high);
     for (const note of faults) {
       note.visible = inside.includes(note) && (flat || upright);
       Object.assign(note, { textangle: flat ? 0 : -90, xanchor: flat ? "left" : "center" });
     }
     const bar = touch ? 28 : 0; // the tools of a touch screen are always there
-    const top = bar + (upright ? longest + 6 : flat && inside.length ? 24 : 10);
+    const top = bar + (upright ? longest + 6 : flat && inside.length ? high + 10 : 10);
     layout.height += top - layout.margin.t;
     layout.margin.t = top;
   }
@@ -50,7 +52,8 @@
     const phone = width < PHONE;
     layout.xaxis.range = [...range];
     layout.width = width;
-    layout.dragmode = touch ? false : "zoom"; // a finger scrolls the page; the bar's tools zoom
+    // A finger scrolls the page until a tool of the bar is chosen; a mouse zooms.
+    layout.dragmode = box.layout?.dragmode ?? (touch ? false : "zoom");
     layout.modebar = { bgcolor: "rgba(0,0,0,0)" };
     layout.hoverlabel = { font: { size: phone ? 10 : 12 }, bgcolor: inDark ? "#1b2127" : "#fff" };
     if (phone) layout.xaxis.nticks = 6;

@@ -70,7 +70,7 @@ def test_cut_answers_bite_and_heal(harness, tmp_path, how):
     scenario.write_text(
         'title = "answers cut"\nextends = "study-2-demanding-stream"\n'
         "[workload]\nduration_s = 6\n"
-        '[[faults]]\nverb = "cut-answers"\ntarget = "leader"\nat_s = 2\nfor_s = 1\n'
+        '[[faults]]\nverb = "cut-answers"\ntarget = "leader"\nat_s = 2\nfor_s = 2.5\n'
         f'options = {{ how = "{how}" }}\n'
     )
 
