@@ -191,7 +191,8 @@ def huge() -> Example:
 def hostile() -> Example:
     """A run whose every text tries to leave its place: tags, a script's end, control characters."""
     example = invalid()
-    attack = "</script><script>document.title='broken'</script><img src=x onerror=alert(1)>\x00\u2028\udc80"
+    attack = "</script><script>document.title='broken'</script><img src=x onerror=alert(1)>"
+    attack += "\x00\u2028\udc80"
     report = example.report
     report["sentence"] = report["run"]["title"] = report["run"]["command"] = attack
     report["reasons"] = [attack]

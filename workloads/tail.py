@@ -102,7 +102,7 @@ class Tail:
         """Note which broker serves each partition, when it changes (librdkafka: STATISTICS.md)."""
         topic = json.loads(text).get("topics", {}).get(self._topic, {})
         for name, partition in topic.get("partitions", {}).items():
-            number, now = int(name), (partition["broker"], partition["leader"])
+            number, now = int(name), (partition.get("broker", -1), partition.get("leader", -1))
             if number < 0 or self._serving.get(number) == now:
                 continue
             self._serving[number] = now

@@ -1,0 +1,165 @@
+"""What is forbidden under which configuration: one test a row of the table, and the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis import promises
+from analysis.expectations import ANOMALIES
+from analysis.promises import TABLE, Facts, facts_of
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "promises.md"
+
+# acks=all with an idempotent producer, clean elections, and a leader that was killed.
+SAFE = Facts(
+    acks="all", retries=2147483647, idempotent=True, replicas=3, min_insync=2, unclean=False,
+    epochs=True, verbs=frozenset({"kill"}),
+)  # fmt: skip
+KILL, CUT_ANSWERS, LOSE_DISK = frozenset({"kill"}), frozenset({"cut-answers"}), frozenset(
+    {"lose-disk"}
+)  # fmt: skip
+
+
+def forbidden(facts: Facts) -> set[str]:
+    return {name for name, promise in promises.promises(facts).items() if promise.forbidden}
+
+
+def with_(**changes: Any) -> Facts:
+    return replace(SAFE, **changes)
+
+
+def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
+    """All but what no configuration forbids."""
+    assert forbidden(SAFE) == set(ANOMALIES) - {"unseen", "stale-read"}
+
+
+CASES: list[tuple[str, bool, str, Facts]] = [
+    ("lost", False, "unclean election allowed, and a fault that can move leadership",
+     with_(unclean=True)),
+    ("lost", False, "inter.broker.protocol.version below 0.11, and a fault that can move leadership",
+     with_(epochs=False)),
+    ("lost", False, "acks=1, and a fault that can move leadership", with_(acks="1")),
+    ("lost", False,
+     "a fault that takes what a node had written, and a record may be on one broker only",
+     with_(min_insync=1, verbs=LOSE_DISK)),
+    ("lost", True, "acks=1 otherwise", with_(acks="1", verbs=frozenset())),
+    ("lost", True, "acks=0: nothing is acknowledged", with_(acks="0")),
+    ("lost", True, "otherwise", SAFE),
+    ("vanished", False,
+     "unclean election allowed, or no leader epochs, and a fault that can move leadership",
+     with_(unclean=True)),
+    ("vanished", False,
+     "a fault that takes what a node had written, and a record may be on one broker only",
+     with_(replicas=1, min_insync=1, verbs=LOSE_DISK)),
+    ("vanished", True, "otherwise", with_(acks="1")),
+    ("unseen", False, "always", SAFE),
+    ("duplicate", False, "retries, and no idempotent producer", with_(idempotent=False, retries=1)),
+    ("duplicate", True, "an idempotent producer", SAFE),
+    ("duplicate", True, "otherwise", with_(idempotent=False, retries=0)),
+    ("phantom", True, "always", with_(acks="0", unclean=True)),
+    ("inconsistent-offset", False,
+     "unclean election allowed, or no leader epochs, and a fault that can move leadership",
+     with_(epochs=False)),
+    ("inconsistent-offset", False,
+     "a fault that takes what a node had written, and a record may be on one broker only",
+     with_(min_insync=1, verbs=LOSE_DISK)),
+    ("inconsistent-offset", False,
+     "acks=1, retries without idempotence, and a fault that can move leadership",
+     with_(acks="1", idempotent=False)),
+    ("inconsistent-offset", True, "otherwise", with_(acks="1", idempotent=False, retries=0)),
+    ("stale-read", False, "always", SAFE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("anomaly", "is_forbidden", "when", "facts"), CASES)
+def test_each_row_decides_its_case(
+    anomaly: str, is_forbidden: bool, when: str, facts: Facts
+) -> None:
+    promise = promises.promises(facts)[anomaly]
+
+    assert (promise.forbidden, promise.when) == (is_forbidden, when)
+
+
+def test_every_row_has_its_case_and_names_its_source() -> None:
+    """A row that no test decides by might as well be wrong."""
+    assert {(row.anomaly, row.when) for row in TABLE} == {(case[0], case[2]) for case in CASES}
+    assert all(row.source and row.sentence.endswith(".") for row in TABLE)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        with_(acks="1", verbs=frozenset()),  # nobody moved the leader
+        with_(acks="1", verbs=CUT_ANSWERS),  # nor did this
+        with_(acks="1", replicas=1),  # there is nobody to move to
+        with_(unclean=True, verbs=frozenset()),
+        with_(min_insync=1),  # a killed process keeps what it had written
+        with_(verbs=LOSE_DISK),  # two had every record
+        with_(acks="1", verbs=frozenset({"a-verb-of-tomorrow"})),  # not listed
+    ],
+)
+def test_loss_stays_forbidden_unless_a_row_permits_it(facts: Facts) -> None:
+    assert "lost" in forbidden(facts)
+
+
+@pytest.mark.parametrize(
+    ("producer", "expected"),
+    [
+        ({"acks": "1", "retries": 5}, ("1", 5, False)),
+        ({"acks": 1, "retries": "5"}, ("1", 5, False)),
+        ({"acks": -1, "enable.idempotence": True}, ("all", 2147483647, True)),
+        ({"request.required.acks": "all", "message.send.max.retries": 0}, ("all", 0, False)),
+        ({"acks": "0", "enable.idempotence": "false"}, ("0", 2147483647, False)),
+    ],
+)
+def test_facts_of_the_producer(
+    producer: dict[str, Any], expected: tuple[str, int, bool]
+) -> None:
+    facts = facts_of(_scenario(producer=producer), [])
+
+    assert (facts.acks, facts.retries, facts.idempotent) == expected
+
+
+@pytest.mark.parametrize(
+    ("topic", "server", "expected"),
+    [
+        ({}, {}, (1, False)),
+        ({}, {"min.insync.replicas": 2, "unclean.leader.election.enable": True}, (2, True)),
+        ({"min.insync.replicas": "3", "unclean.leader.election.enable": "false"},
+         {"min.insync.replicas": 2, "unclean.leader.election.enable": "true"}, (3, False)),
+    ],
+)  # fmt: skip
+def test_the_topics_setting_goes_before_the_brokers(
+    topic: dict[str, Any], server: dict[str, Any], expected: tuple[int, bool]
+) -> None:
+    facts = facts_of(_scenario(topic=topic, server=server), [])
+
+    assert (facts.min_insync, facts.unclean) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "epochs"),
+    [("0.10.2", False), ("0.10.2-IV0", False), ("0.11.0", True), ("0.11", True), ("1.0", True),
+     ("3.9-IV0", True)],
+)  # fmt: skip
+def test_leader_epochs_came_with_0_11(version: str, epochs: bool) -> None:
+    server = {"inter.broker.protocol.version": version}
+
+    assert facts_of(_scenario(server=server), []).epochs is epochs
+
+
+def test_the_page_is_generated() -> None:
+    """`python -m analysis.promises` writes it; by hand it would not stay true."""
+    assert PAGE.read_text() == promises.render()
+
+
+def _scenario(**parts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "cluster": {"server": parts.get("server", {})},
+        "topic": {"replication_factor": 3, "config": parts.get("topic", {})},
+        "workload": {"producer": parts.get("producer", {})},
+    }
