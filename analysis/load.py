@@ -10,7 +10,7 @@ the same path by its executors.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,16 +106,18 @@ def open_run(path: Path) -> Run:
 
 
 def frames(spark: SparkSession, runs: Sequence[Run]) -> History:
-    """Everything the checks need of these runs.
-
-    Facts of the runs travel as one JSON text that Spark parses: no Python worker has to start.
-    """
+    """Everything the checks need of these runs."""
     folders = [str(run.path / "history/operations") for run in runs]
-    facts = F.from_json(F.lit(json.dumps([_facts(run) for run in runs])), ArrayType(schema.RUNS))
     return History(
         operations=spark.read.schema(schema.OPERATIONS).parquet(*folders),
-        runs=spark.range(1).select(F.inline(facts)),
+        runs=facts_frame(spark, [facts(run) for run in runs]),
     )
+
+
+def facts_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
+    """Facts of runs as a table, through one JSON text: this way no Python worker has to start."""
+    parsed = F.from_json(F.lit(json.dumps(rows)), ArrayType(schema.RUNS))
+    return spark.range(1).select(F.inline(parsed))
 
 
 def final_ends(run: Run) -> list[dict[str, Any]]:
@@ -146,7 +148,8 @@ def final_ends(run: Run) -> list[dict[str, Any]]:
 # Rows for Spark
 
 
-def _facts(run: Run) -> dict[str, Any]:
+def facts(run: Run) -> dict[str, Any]:
+    """What the checks must know of a run: a row of schema.RUNS."""
     work = run.scenario["workload"]
     return {
         "run_id": run.run_id,

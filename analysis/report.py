@@ -154,11 +154,12 @@ def _final_read(run: Run) -> dict[str, Any]:
 
 def _configuration(run: Run) -> dict[str, Any]:
     scenario = run.scenario
+    nodes = run.record.get("node_settings") or scenario["cluster"]
     return {
         "producer": scenario["workload"]["producer"],
         "consumer": scenario["workload"]["consumer"],
         "topic": scenario["topic"],
-        "server": scenario["cluster"]["server"],
-        "zoo": scenario["cluster"]["zoo"],
+        "server": nodes["server"],
+        "zoo": nodes["zoo"],
         "differences": run.record.get("differences") or [],
     }

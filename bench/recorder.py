@@ -15,6 +15,7 @@ answer at once make the client, and so the recording, as large a part of the who
 from __future__ import annotations
 
 import argparse
+import gc
 import math
 import statistics
 import tempfile
@@ -53,6 +54,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="length of one loop")
     parser.add_argument("--pairs", type=int, default=5, help="loops of each kind at each rate")
     asked = parser.parse_args()
+    gc.disable()  # as the workers do
     costs = [cost_per_operation(OPERATIONS) for _ in range(5)]
     print(f"recorder alone: {statistics.median(costs):.2f} µs of CPU an operation (≤ 1 wanted)")
     print("\nlibrdkafka's mock cluster, 100-byte values, sends a second, loops taking turns:")

@@ -128,9 +128,8 @@ class Recorder:
         self._lines = Lines(directory / f"{process}.jsonl")
         self._lines.own()
         self._named: set[int] = set()
-        self._segments: dict[
-            int, mmap.mmap
-        ] = {}  # by number; those with open operations, and the last
+        # By number: the last one, and those in which an operation is open.
+        self._segments: dict[int, mmap.mmap] = {}
         self._count = 0
         self._end = (capacity + 1) * RECORD_SIZE
         self._next = self._grow()

@@ -14,6 +14,7 @@ from typing import Any
 
 from harness import client_config, clients, kafka_home, properties, scenario
 from harness.client_keys import Role
+from harness.cluster import config
 from harness.cluster.build import BACKENDS
 from harness.nemesis import plan
 from harness.nemesis.faults import VERBS
@@ -73,6 +74,7 @@ def prepare(request: Request) -> Prepared:
         "state": "running",
         "command": command_line(request),
         "plan": [step.as_record() for step in steps],
+        "node_settings": config.effective(resolved.cluster.server, resolved.cluster.zoo),
         "differences": [
             *client_config.differences(producer, "producer"),
             *client_config.differences(consumer, "consumer"),

@@ -99,19 +99,24 @@ def campaign(file: Path, results: Path, *, resume: bool, console: Console) -> in
     screen = Screen(console)
     screen.say(f"{plan.title}: {len(done)} runs finished, {len(todo)} to make")
     prepared = [prepare(request) for _, request in todo]  # refuse all before any starts
+    if not todo:
+        return VALID
+    from analysis.spark import session  # noqa: PLC0415
+
     codes = []
-    for number, ((cell, request), each) in enumerate(zip(todo, prepared, strict=True), 1):
-        screen.say(f"run {number} of {len(todo)}: {cell.key}", style="bold")
-        stored = campaigns.unchecked(each.record, results)
-        if stored is not None:
-            code, folder = check_runs([stored], master=None, console=console), stored
-        else:
-            code, folder = run(each, results, check=True, console=console)
-        if code in INTERRUPTED:
-            return code
-        campaigns.append(data, campaigns.summary(cell, code, _report(folder), request.seed))
-        codes.append(code)
-    return worst(codes or [VALID])
+    with session():  # one Spark for all checks of the campaign
+        for number, ((cell, request), each) in enumerate(zip(todo, prepared, strict=True), 1):
+            screen.say(f"run {number} of {len(todo)}: {cell.key}", style="bold")
+            stored = campaigns.unchecked(each.record, results)
+            if stored is not None:
+                code, folder = check_runs([stored], master=None, console=console), stored
+            else:
+                code, folder = run(each, results, check=True, console=console)
+            if code in INTERRUPTED:
+                return code
+            campaigns.append(data, campaigns.summary(cell, code, _report(folder), request.seed))
+            codes.append(code)
+    return worst(codes)
 
 
 def up(prepared: Prepared) -> int:

@@ -238,6 +238,19 @@ def planned(*verbs: str) -> list[dict[str, Any]]:
     return [{"step": n, "verb": verb, "target": "leader"} for n, verb in enumerate(verbs)]
 
 
+def rows_of(told_story: Story, run_id: str) -> list[dict[str, Any]]:
+    """The story's operations as rows, for tests that need no folder."""
+    return [
+        {name: row.get(name) for name, _ in history.OPERATION_COLUMNS}
+        for row in _tables(told_story.parts, run_id)["operations"]
+    ]
+
+
+def write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Operations of any runs as one Parquet file."""
+    _write(file, history.OPERATION_COLUMNS, rows)
+
+
 # Rows
 
 

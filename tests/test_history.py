@@ -1,5 +1,7 @@
 """What was recorded is readable, cut at every byte and after SIGKILL; the impossible is told."""
 
+import errno
+import os
 import random
 import signal
 import subprocess
@@ -334,3 +336,39 @@ def test_a_progress_page_is_shared(tmp_path: Path) -> None:
     assert (12, 2**62, 500) == (harness.acked, harness.last_ack_ns, worker.allowed)
     harness.allow(None)
     assert worker.allowed == -1
+
+
+# Room
+
+
+def test_a_full_disk_is_an_error_and_not_a_crash(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Blocks are allocated with the segment: without room there is none, and the last one stays."""
+    recorder = Recorder(tmp_path, "p", capacity=2)
+    for n in range(2):
+        recorder.invoke(SEND, 0, n, 1, 1)
+
+    def no_room(_file: int, _offset: int, _length: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", no_room)
+    with pytest.raises(OSError, match="No space left"):
+        recorder.invoke(SEND, 0, 2, 1, 1)
+
+    recorder.complete(1, OK, 5, 2, NOTHING, 0)
+    assert ["info", "ok"] == [o.type for o in recorded(tmp_path)]
+
+
+def test_a_file_system_that_cannot_allocate_is_good_enough(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The segment is sparse there."""
+
+    def unsupported(_file: int, _offset: int, _length: int) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(os, "posix_fallocate", unsupported)
+    Recorder(tmp_path, "p").invoke(SEND, 3, 7, 10, 11)
+
+    assert [operation()] == recorded(tmp_path)

@@ -56,10 +56,11 @@ def make_consumer(
 ) -> Consumer:
     """A consumer without a group's life: partitions are assigned by hand, nothing is committed.
 
-    auto.offset.reset is `earliest` unless set: when the log was cut below the consumer's position
-    (an unclean election, acks=1 and a lost leader), librdkafka goes by this policy. `latest` would
-    pass over whatever was written after the cut, and `error` would end the reading; `earliest`
-    reads everything again, which a checker knows as redelivery. It neither skips nor stalls.
+    When the log was cut below the consumer's position (an unclean election), librdkafka asks where
+    its leader epoch ends and goes on from there (KIP-320). Where that cannot be told, it goes by
+    auto.offset.reset, which is `earliest` unless set: everything is read again, which a checker
+    knows as redelivery. `latest` would pass over what was written after the cut, `error` would end
+    the reading; `earliest` neither skips nor stalls.
     """
     defaults = {"group.id": group, "auto.offset.reset": "earliest"}
     own = {

@@ -1,8 +1,8 @@
 """`stream`'s consumer: tails every partition and records every record that it is given.
 
 Partitions are assigned, not subscribed, from the log's end at the start: no group, no rebalance,
-nothing committed. After a cut of the log it reads again from the start (see `make_consumer`), so a
-record may be read twice; it is never passed over.
+nothing committed. When the log was cut it goes back (see `make_consumer`): an offset may be read
+twice, but nothing is passed over.
 """
 
 from __future__ import annotations

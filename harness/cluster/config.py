@@ -73,6 +73,14 @@ def server_properties(
     return _text({**SERVER_DEFAULTS, **sized, **settings, **own})
 
 
+def effective(server: Settings, zoo: Settings) -> dict[str, dict[str, str]]:
+    """What the nodes run with beyond Kafka's own defaults, identities and addresses left out."""
+    return {
+        "server": _text({**SERVER_DEFAULTS, **server}),
+        "zoo": _text({**ZOO_DEFAULTS, **zoo}),
+    }
+
+
 def render(properties: Mapping[str, str]) -> str:
     """The text of a .properties file."""
     return "".join(f"{key}={value}\n" for key, value in properties.items())

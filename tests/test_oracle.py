@@ -1,0 +1,382 @@
+"""The checks against a second opinion: an oracle in plain Python, on random histories.
+
+*Chaos* is any mixture of operations, possible or not: oracle and checks must agree on all of it.
+*Planted* histories are what a faultless Kafka would leave, plus anomalies put there on purpose:
+exactly those must be found. Hypothesis makes whole batches, each checked in one Spark job; it does
+not shrink (a step would be a job), so the smallest history that differs is shown instead.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import histories
+from analysis import checks
+from analysis.load import History, facts_frame
+from histories import LOAD_START_NS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MS = 1_000_000
+LOAD_MS, THRESHOLD_MS, PARTITIONS = 4000, 500, 2
+Row = dict[str, Any]
+Found = dict[str, Counter[Any]]
+batches = settings(
+    max_examples=3, deadline=None, phases=(Phase.generate,), derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One history: rows of operations in ms, what its final read reached, and what was planted."""
+
+    rows: list[Row]
+    ends: list[Row]
+    tailing: bool = True
+    planted: Found | None = None
+
+
+# The oracle
+
+
+def oracle(case: Case) -> Found:
+    """What docs/anomalies.md says is to be found, one anomaly after the other."""
+    values: dict[int, list[Row]] = defaultdict(list)
+    places: dict[tuple[int, int], list[Row]] = defaultdict(list)
+    for row in case.rows:
+        if row["value"] is not None:
+            values[row["value"]].append(row)
+        if _was_read(row):
+            places[row["partition"], row["offset"]].append(row)
+    found: Found = defaultdict(Counter)
+    lives = {value: Life(value, rows, case.ends) for value, rows in values.items()}
+    for value, life in lives.items():
+        for name in life.anomalies():
+            found[name][value] += 1
+    for place, rows in places.items():
+        seen = {row["value"] for row in rows}
+        found["unparsable"][place] += None in seen
+        found["two values"][place] += len(seen) > 1
+    for kind in ("produce", "consume"):
+        for partition in range(PARTITIONS):
+            found["windows"].update(windows(case, lives, kind, partition))
+    return {name: +counter for name, counter in found.items() if +counter}
+
+
+class Life:
+    """All that happened to one value."""
+
+    def __init__(self, value: int, rows: Sequence[Row], ends: Sequence[Row]) -> None:
+        sends = [row for row in rows if row["f"] == "send"]
+        ranks = ["fail", "info", "no-ack", "ok"]
+        self.sent = max((_ended(s) for s in sends), key=ranks.index, default=None)
+        self.acks = [s for s in sends if s["type"] == "ok"]
+        self.sends = sends
+        self.missed = [r for r in rows if r["f"] == "lookup" and r["type"] != "ok" and _is_over(r)]
+        self.reads = [r for r in rows if _was_read(r)]
+        self.final = {_place(r) for r in self.reads if r["f"] == "final-read"}
+        self.deliveries = [r for r in self.reads if r["f"] != "final-read"]
+        places = sorted(_place(r) for r in self.reads)
+        self.home = max((s["partition"] for s in sends), default=places[0][0] if places else None)
+        end = ends[self.home] if self.home is not None else {}
+        self.complete, self.log_start = end.get("complete", False), end.get("log_start") or 0
+
+    def anomalies(self) -> Iterable[str]:
+        acked = max((_place(a) for a in self.acks if a["offset"] is not None), default=None)
+        gone = not self.final and self.complete
+        kept = acked[1] >= self.log_start if acked else self.log_start == 0
+        if self.acks and gone and kept:
+            yield "lost"
+        if self.acks and not self.final and (not self.complete or (not kept and not acked)):
+            yield "unseen"
+        delivered = max((_place(d) for d in self.deliveries), default=None)
+        if delivered and gone and delivered[1] >= self.log_start:
+            yield "vanished"
+        everywhere = {_place(r) for r in self.reads}
+        if len(self.final) > 1 or (not self.complete and len(everywhere) > 1):
+            yield "duplicate"
+        if self.reads and self.sent in (None, "fail"):
+            yield "phantom"
+        stayed = {_place(a) for a in self.acks} & self.final
+        if acked and self.final and self.complete and not stayed and acked[1] >= self.log_start:
+            yield "moved"
+        if self.acks and self.missed:
+            yield "stale-read"
+
+    def attempts(self, kind: str, tailing: bool) -> list[tuple[int, int | None]]:
+        """When it was being sent, or waited to be read."""
+        if kind == "produce":
+            if not self.sends:
+                return []
+            ends = [s["end"] for s in self.sends if s["end"] is not None]
+            return [(min(s["start"] for s in self.sends), max(ends, default=None))]
+        if not self.acks or not tailing or (not self.final and self.complete):
+            return []
+        acked = min(a["end"] for a in self.acks)
+        first = min((d["end"] for d in self.deliveries), default=None)
+        return [] if first is not None and first <= acked else [(acked, first)]
+
+
+def windows(
+    case: Case, lives: Mapping[int, Life], kind: str, partition: int
+) -> Iterable[tuple[Any, ...]]:
+    """Every window of a kind in a partition: kind, partition, start, end, next success, attempts."""
+    succeeded = sorted(
+        row["end"] for row in case.rows
+        if row["partition"] == partition and row["type"] == "ok" and row["f"] != "final-read"
+        and (row["f"] == "send") == (kind == "produce") and 0 <= row["end"] <= LOAD_MS
+    )  # fmt: skip
+    mine = [life for life in lives.values() if life.home == partition]
+    spans = [span for life in mine for span in life.attempts(kind, case.tailing)]
+    for begin, end in zip([0, *succeeded], [*succeeded, LOAD_MS], strict=True):
+        if end - begin < THRESHOLD_MS or (kind == "consume" and not case.tailing):
+            continue
+        last = end == LOAD_MS and (not succeeded or begin == succeeded[-1])
+        inside = sorted(
+            (max(start, begin), end if over is None else min(over, end))
+            for start, over in spans if start < end and (over is None or over > begin)
+        )  # fmt: skip
+        for start, over, attempts in _stretches(inside):
+            if over - start >= THRESHOLD_MS:
+                yield kind, partition, start, over, None if last else end, attempts
+
+
+def _stretches(spans: Sequence[tuple[int, int]]) -> Iterable[tuple[int, int, int]]:
+    current: list[int] = []
+    for start, over in spans:
+        if current and start - current[1] >= THRESHOLD_MS:
+            yield current[0], current[1], current[2]
+            current = []
+        current = [current[0], max(current[1], over), current[2] + 1] if current else [start, over, 1]
+    if current:
+        yield current[0], current[1], current[2]
+
+
+def _ended(send: Row) -> str:
+    return "no-ack" if send["type"] == "info" and send["error"] == "_NO_ACK" else str(send["type"])
+
+
+def _was_read(row: Row) -> bool:
+    return row["f"] != "send" and row["type"] == "ok"
+
+
+def _is_over(row: Row) -> bool:
+    return row["end"] is not None
+
+
+def _place(row: Row) -> tuple[int, int]:
+    return row["partition"], -1 if row["offset"] is None else row["offset"]
+
+
+# The checks
+
+
+def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Found]:
+    """What the checks find in each case, from one Spark job, in the oracle's words."""
+    file = folder / "operations.parquet"
+    histories.write_rows(file, [_sealed(r, n) for n, case in enumerate(cases) for r in case.rows])
+    facts = facts_frame(spark, [_facts(case, n) for n, case in enumerate(cases)])
+    from analysis.schema import OPERATIONS
+
+    operations = spark.read.schema(OPERATIONS).parquet(str(file))
+    queries = checks.queries(History(operations=operations, runs=facts))
+    found: list[Found] = [defaultdict(Counter) for _ in cases]
+    for row in queries.evidence.collect():
+        found[int(row["run_id"])][_name(row)][_key(row)] += 1
+    for row in queries.windows.collect():
+        times = [_ms(row[name]) for name in ("start_ns", "end_ns", "next_success_ns")]
+        key = (row["kind"], row["partition"], *times, row["attempts"])
+        found[int(row["run_id"])]["windows"][key] += 1
+    queries.fates.unpersist()
+    return [dict(each) for each in found]
+
+
+def _name(row: Any) -> str:
+    special = {"unparsable": "unparsable", "two_values": "two values", "acked_elsewhere": "moved"}
+    return special.get(row["outcome"], row["anomaly"])
+
+
+def _key(row: Any) -> Any:
+    by_place = row["outcome"] in ("unparsable", "two_values")
+    return (row["partition"], row["offset"]) if by_place else row["value"]
+
+
+def _ms(time_ns: int | None) -> int | None:
+    return None if time_ns is None else (time_ns - LOAD_START_NS) // MS
+
+
+def _sealed(row: Row, number: int) -> Row:
+    start_ns = LOAD_START_NS + row["start"] * MS
+    end_ns = None if row["end"] is None else LOAD_START_NS + row["end"] * MS
+    return {**row, "run_id": str(number), "process": "any", "id": 0, "broker": None,
+            "intended_ns": start_ns, "start_ns": start_ns, "end_ns": end_ns}  # fmt: skip
+
+
+def _facts(case: Case, number: int) -> Row:
+    return {
+        "run_id": str(number), "load_start_ns": LOAD_START_NS,
+        "load_end_ns": LOAD_START_NS + LOAD_MS * MS, "threshold_ns": THRESHOLD_MS * MS,
+        "bucket_ns": 100 * MS, "tailing": case.tailing, "ends": case.ends, "faults": [],
+        "leaders": [],
+    }  # fmt: skip
+
+
+def compare(cases: Sequence[Case], found: Sequence[Found], expected: Sequence[Found]) -> None:
+    """Fails with the smallest case in which the two differ."""
+    differ = [
+        (case, got, want) for case, got, want in zip(cases, found, expected, strict=True)
+        if got != want
+    ]  # fmt: skip
+    if differ:
+        case, got, want = min(differ, key=lambda each: len(each[0].rows))
+        told = "\n".join(map(str, case.rows))
+        pytest.fail(f"{len(differ)} differ; found {got}\nexpected {want}\n{case.ends}\n{told}")
+
+
+# Chaos
+
+
+TIMES = st.integers(0, LOAD_MS)
+
+
+@st.composite
+def any_row(draw: st.DrawFn) -> Row:
+    """An operation that may contradict every other."""
+    f = draw(st.sampled_from(["send", "send", "read", "lookup", "final-read", "final-read"]))
+    kind = draw(st.sampled_from({"send": ["ok", "ok", "fail", "info"], "lookup": ["ok", "fail"]}
+                                .get(f, ["ok"])))  # fmt: skip
+    start = draw(TIMES)
+    open_ = kind == "info" and draw(st.booleans())
+    placed = kind == "ok" and (f != "send" or draw(st.integers(0, 9)) > 0)
+    unparsable = f in ("read", "final-read") and draw(st.integers(0, 19)) == 0
+    return {
+        "f": f, "type": kind, "partition": draw(st.integers(0, PARTITIONS - 1)),
+        "value": None if unparsable else draw(st.integers(0, 9)),
+        "offset": draw(st.integers(0, 7)) if placed else None,
+        "error": draw(st.sampled_from(["_NO_ACK", "_MSG_TIMED_OUT"])) if kind == "info" else None,
+        "start": start, "end": None if open_ else draw(st.integers(start, LOAD_MS)),
+    }  # fmt: skip
+
+
+@st.composite
+def chaos(draw: st.DrawFn) -> Case:
+    """Any operations at all."""
+    ends = [
+        {"complete": draw(st.booleans()), "log_start": draw(st.sampled_from([None, 0, 0, 2]))}
+        for _ in range(PARTITIONS)
+    ]
+    return Case(rows=draw(st.lists(any_row(), max_size=25)), ends=ends,
+                tailing=draw(st.booleans()))  # fmt: skip
+
+
+@batches
+@given(cases=st.lists(chaos(), min_size=80, max_size=80))
+def test_checks_and_oracle_agree_on_anything(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, cases: list[Case]
+) -> None:
+    """Whatever the operations are, sensible or not."""
+    found = checked(spark, cases, tmp_path_factory.mktemp("chaos"))
+
+    compare(cases, found, [oracle(case) for case in cases])
+
+
+# Planted
+
+
+PLANTS = ("lost", "lost", "vanished", "duplicate", "phantom", "failed", "unparsable", "moved",
+          "replaced", "stale", "none", "none", "none")  # fmt: skip
+
+
+@st.composite
+def planted(draw: st.DrawFn) -> Case:
+    """What a faultless Kafka leaves, but for what is planted."""
+    plants = draw(st.lists(st.sampled_from(PLANTS), min_size=1, max_size=20))
+    log = Log()
+    for value, plant in enumerate(plants):
+        log.plant(value, plant, read=draw(st.booleans()))
+    ends = [{"complete": True, "log_start": 0}] * PARTITIONS
+    return Case(rows=log.rows, ends=ends, planted={n: +c for n, c in log.planted.items() if +c})
+
+
+class Log:
+    """Both partitions while they are written, and what was put there that should not be."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.planted: Found = defaultdict(Counter)
+        self._ends = [0] * PARTITIONS
+        self._clock = 0
+
+    def plant(self, value: int, plant: str, *, read: bool) -> None:
+        """One value, sent and read as it should be, or as `plant` says."""
+        partition, offset = value % PARTITIONS, self._append(value)
+        if plant != "phantom":
+            acked = {"failed": None, "moved": offset + 100}.get(plant, offset)
+            self._row("send", value, partition, acked, kind="fail" if plant == "failed" else "ok")
+        if plant == "stale":
+            self._row("lookup", value, partition, None, kind="fail")
+            self.planted["stale-read"][value] += 1
+        read = (read and plant != "lost") or plant in ("vanished", "replaced")
+        if read:
+            self._row("read", None if plant == "unparsable" else value, partition, offset)
+        if plant == "duplicate":
+            self._row("final-read", value, partition, self._append(value))
+        stays = plant not in ("lost", "vanished", "unparsable", "replaced")
+        if stays:
+            self._row("final-read", value, partition, offset)
+        if plant == "unparsable":
+            self._row("final-read", None, partition, offset)
+        if plant == "replaced":
+            self._row("final-read", value + 1000, partition, offset)
+        self._expect(value, plant, (partition, offset))
+
+    def _expect(self, value: int, plant: str, place: tuple[int, int]) -> None:
+        expected = {
+            "lost": [("lost", value)],
+            "vanished": [("lost", value), ("vanished", value)],
+            "duplicate": [("duplicate", value)],
+            "phantom": [("phantom", value)],
+            "failed": [("phantom", value)],
+            "unparsable": [("unparsable", place), ("lost", value)],
+            "moved": [("moved", value)],
+            "replaced": [("lost", value), ("vanished", value), ("two values", place),
+                         ("phantom", value + 1000)],
+        }.get(plant, [])  # fmt: skip
+        for name, key in expected:
+            self.planted[name][key] += 1
+
+    def _append(self, value: int) -> int:
+        self._ends[value % PARTITIONS] += 1
+        return self._ends[value % PARTITIONS] - 1
+
+    def _row(
+        self, f: str, value: int | None, partition: int, offset: int | None, kind: str = "ok"
+    ) -> None:
+        self._clock += 10
+        self.rows.append(
+            {"f": f, "type": kind, "value": value, "partition": partition, "offset": offset,
+             "error": None, "start": self._clock, "end": self._clock + 5}
+        )  # fmt: skip
+
+
+@batches
+@given(cases=st.lists(planted(), min_size=80, max_size=80))
+def test_exactly_what_was_planted_is_found(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, cases: list[Case]
+) -> None:
+    """Nothing of it is missed, and nothing else is called an anomaly."""
+    found = checked(spark, cases, tmp_path_factory.mktemp("planted"))
+    without_windows = [{n: c for n, c in each.items() if n != "windows"} for each in found]
+
+    compare(cases, without_windows, [case.planted or {} for case in cases])
+    compare(cases, found, [oracle(case) for case in cases])
