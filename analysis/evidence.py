@@ -2,8 +2,9 @@
 
 A check names when an anomaly `holds` for a row of `ops.fates` or `ops.places`, its places and the
 moment that counts (`Rule`). `rows` makes one row an anomaly, `evidence` adds the leader at that
-moment as far as ZooKeeper told, the faults then in force and the first fault injected after it: a
-record that was acked a millisecond before its leader was killed is lost by the *next* fault.
+moment as far as ZooKeeper told, the faults in force between the send and that moment, and the first
+fault injected after it: a record that was acked a millisecond before its leader was killed is lost
+by the *next* fault.
 """
 
 from __future__ import annotations
@@ -98,8 +99,9 @@ def evidence(found: DataFrame, history: History) -> DataFrame:
 
 
 def _in_force(fault: Column) -> Column:
-    now = F.col("time_ns")
-    return (fault.invoke_ns <= now) & (fault.end_ns.isNull() | (now < fault.end_ns))
+    since_ns = F.least("sent_ns", "time_ns")  # of what was never sent: that moment alone
+    begun = fault.invoke_ns <= F.col("time_ns")
+    return begun & (fault.end_ns.isNull() | (since_ns < fault.end_ns))
 
 
 def _later(fault: Column) -> Column:

@@ -60,6 +60,12 @@ class Run:
         return scenario
 
     @property
+    def node_settings(self) -> dict[str, Any]:
+        """`server` and `zoo` as they were in force; of an old run, as the scenario set them."""
+        settings: dict[str, Any] = self.record.get("node_settings") or self.scenario["cluster"]
+        return settings
+
+    @property
     def threshold_ms(self) -> float:
         """From which length on a stretch without success is a window."""
         return float(self.scenario["check"]["unavailability_threshold_ms"])

@@ -182,10 +182,12 @@ def promises(facts: Facts) -> dict[str, Promise]:
     }
 
 
-def facts_of(scenario: Mapping[str, Any], verbs: Iterable[str]) -> Facts:
-    """The facts in a resolved scenario and the verbs of the faults that hit somebody."""
-    producer = scenario["workload"]["producer"]
-    topic, server = scenario["topic"], scenario["cluster"]["server"]
+def facts_of(
+    scenario: Mapping[str, Any], server: Mapping[str, Any], verbs: Iterable[str]
+) -> Facts:
+    """The facts in a resolved scenario, its brokers' settings, and the verbs of the faults that hit
+    somebody."""
+    producer, topic = scenario["workload"]["producer"], scenario["topic"]
 
     def broker_or_topic(key: str, default: str) -> str:
         return str(topic["config"].get(key, server.get(key, default)))

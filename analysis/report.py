@@ -58,7 +58,8 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         demands = parse(run.scenario.get("expect") or {})
     except ExpectationError as error:
         raise CheckError(f"{run.path / 'run.json'}: scenario.{error}") from None
-    facts = facts_of(run.scenario, (f["verb"] for f in run.faults if f["nodes"]))
+    verbs = (fault["verb"] for fault in run.faults if fault["nodes"])
+    facts = facts_of(run.scenario, run.node_settings["server"], verbs)
     seen = {name: found.findings[name].count for name in ANOMALIES}
     unsure = doubts(run, found.counts, seen["unseen"])
     judgements = judge(seen, promises(facts), demands, unsure)
@@ -130,7 +131,10 @@ def _rates(run: Run, counts: Mapping[str, int]) -> dict[str, float | None]:
 
 
 def _quantiles(values: Sequence[float] | None) -> dict[str, float] | None:
-    return None if values is None else dict(zip(QUANTILES, values, strict=True))
+    """Named, in ms to two places: the quantiles' own precision."""
+    if values is None:
+        return None
+    return {name: round(value, 2) for name, value in zip(QUANTILES, values, strict=True)}
 
 
 def _anomaly(judgement: Judgement, finding: Finding) -> dict[str, Any]:
@@ -154,12 +158,11 @@ def _final_read(run: Run) -> dict[str, Any]:
 
 def _configuration(run: Run) -> dict[str, Any]:
     scenario = run.scenario
-    nodes = run.record.get("node_settings") or scenario["cluster"]
     return {
         "producer": scenario["workload"]["producer"],
         "consumer": scenario["workload"]["consumer"],
         "topic": scenario["topic"],
-        "server": nodes["server"],
-        "zoo": nodes["zoo"],
+        "server": run.node_settings["server"],
+        "zoo": run.node_settings["zoo"],
         "differences": run.record.get("differences") or [],
     }

@@ -97,7 +97,7 @@ EVIDENCE = _struct(
     acked_s=_DOUBLE,
     delivered_s=_DOUBLE,
     leader=_STRING,  # at that moment
-    faults=ArrayType(_INT),  # in force at that moment
+    faults=ArrayType(_INT),  # in force between the send and that moment
     next_fault=_INT,  # the first injected after it
 )
 # As the report has them, so that the table and report.json say the same.

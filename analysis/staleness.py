@@ -27,6 +27,6 @@ def stale_read() -> Rule:
         anomaly="stale-read",
         holds=(F.col("sent") == ACKED) & F.col("gave_up_ns").isNotNull(),
         place=F.col("acked_place"),
-        time_ns=F.col("looked_ns"),
+        time_ns=F.col("gave_up_ns"),
         outcome=F.when(appeared, "appeared").when(late, "late").otherwise("never"),
     )

@@ -33,7 +33,7 @@ from workloads.producer import Schedule
 from workloads.sends import Sender
 from workloads.worker import Session, Spec
 
-RATES = (1_000.0, 20_000.0, 50_000.0, 100_000.0, math.inf)
+RATES = (1_000.0, 20_000.0, 50_000.0, 100_000.0, 200_000.0, math.inf)
 UNBOUNDED = 10_000_000.0  # more than any loop reaches
 OPERATIONS = 300_000
 TOPIC = "bench"

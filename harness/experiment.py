@@ -183,20 +183,21 @@ class Experiment:
         return float(self.scenario.workload.producer.get("message.timeout.ms", 30000)) / 1000 + 5
 
     def warm_up(self) -> None:
-        """Let the workers go and wait until each producer's first send has ended.
+        """Let the workers go and wait until each producer's first send has ended and is read.
 
-        A fresh topic's followers can take a second to begin to fetch; the load, its plan and its
-        windows begin only when the path from send to answer is open.
+        A fresh topic's followers can take a second to begin to fetch, and no record can be read
+        before; the load, its plan and its windows begin when the paths are open.
         """
         for worker in self.workers.all:
             worker.go()
-        self._await(self._first_sends_ended, "every producer's first send to end", 60.0)
+        self._await(self._paths_open, "the first sends to end and to be read", 60.0)
 
-    def _first_sends_ended(self) -> bool:
+    def _paths_open(self) -> bool:
         if died := self.workers.died():
             raise ClusterError(f"worker {', '.join(died)} died")
-        pages = [worker.progress for worker in self.workers.producers]
-        return all(page.acked + page.failed + page.info > 0 for page in pages)
+        sent = all(w.progress.acked + w.progress.failed + w.progress.info > 0
+                   for w in self.workers.producers)  # fmt: skip
+        return sent and all(w.progress.reads > 0 for w in self.workers.readers)
 
     def load_line(self) -> str:
         """What the load is, in a line for the user."""

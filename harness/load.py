@@ -84,6 +84,7 @@ class Workers:
     def __init__(self, workers: Sequence[Worker]) -> None:
         self.all = tuple(workers)
         self.producers = tuple(w for w in workers if w.role in ("producer", "write-read"))
+        self.readers = tuple(w for w in workers if w.role in ("consumer", "write-read"))
         self.consumers = tuple(w for w in workers if w.role == "consumer")
 
     def await_ready(self) -> None:

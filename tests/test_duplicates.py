@@ -124,6 +124,12 @@ def test_an_incomplete_final_read_does_not_prove_that_a_record_moved(report: Rep
     assert report["anomalies"]["inconsistent-offset"]["count"] == 0
 
 
+@told(sent(1, at=4), sent(2, at=5), final_read({5: 2, 6: 1}, log_start=5))
+def test_where_the_acked_offset_was_deleted_nothing_is_inconsistent(report: Report) -> None:
+    """Offset 4 is below the log's start: nobody can say what was there."""
+    assert report["anomalies"]["inconsistent-offset"]["count"] == 0
+
+
 @told(sent(1, at=0), final_read(), final_read(1, partition=1), partitions=2)
 def test_a_record_in_another_partition_is_inconsistent_not_lost(report: Report) -> None:
     """It is still there, but not where it was sent."""

@@ -119,7 +119,7 @@ def test_loss_stays_forbidden_unless_a_row_permits_it(facts: Facts) -> None:
 def test_facts_of_the_producer(
     producer: dict[str, Any], expected: tuple[str, int, bool]
 ) -> None:
-    facts = facts_of(_scenario(producer=producer), [])
+    facts = facts_of(_scenario(producer=producer), {}, [])
 
     assert (facts.acks, facts.retries, facts.idempotent) == expected
 
@@ -136,7 +136,7 @@ def test_facts_of_the_producer(
 def test_the_topics_setting_goes_before_the_brokers(
     topic: dict[str, Any], server: dict[str, Any], expected: tuple[int, bool]
 ) -> None:
-    facts = facts_of(_scenario(topic=topic, server=server), [])
+    facts = facts_of(_scenario(topic=topic), server, [])
 
     assert (facts.min_insync, facts.unclean) == expected
 
@@ -149,7 +149,7 @@ def test_the_topics_setting_goes_before_the_brokers(
 def test_leader_epochs_came_with_0_11(version: str, epochs: bool) -> None:
     server = {"inter.broker.protocol.version": version}
 
-    assert facts_of(_scenario(server=server), []).epochs is epochs
+    assert facts_of(_scenario(), server, []).epochs is epochs
 
 
 def test_the_page_is_generated() -> None:
@@ -159,7 +159,6 @@ def test_the_page_is_generated() -> None:
 
 def _scenario(**parts: dict[str, Any]) -> dict[str, Any]:
     return {
-        "cluster": {"server": parts.get("server", {})},
         "topic": {"replication_factor": 3, "config": parts.get("topic", {})},
         "workload": {"producer": parts.get("producer", {})},
     }

@@ -72,12 +72,14 @@ def record(
 
 def operations(run: Path, process: str = "p") -> list[dict[str, Any]]:
     """The rows of a process's table."""
-    return pq.read_table(run / f"history/operations/{process}.parquet").to_pylist()
+    table = pq.read_table(run / f"history/operations/{process}.parquet")
+    found: list[dict[str, Any]] = table.to_pylist()
+    return found
 
 
 def rows(run: Path, table: str) -> list[dict[str, Any]]:
     """The rows of a small table, without the run's id."""
-    found = pq.read_table(run / f"history/{table}.parquet").to_pylist()
+    found: list[dict[str, Any]] = pq.read_table(run / f"history/{table}.parquet").to_pylist()
     assert all(row.pop("run_id") == RUN_ID for row in found)
     return found
 
@@ -578,7 +580,9 @@ def _segment(folder: Path) -> bytes:
     return (folder / "p.0000.seg").read_bytes()
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     damage=st.lists(st.tuples(st.integers(24, 9 * RECORD_SIZE - 1), st.integers(0, 255))),
     length=st.integers(24, 9 * RECORD_SIZE),

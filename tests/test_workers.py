@@ -51,7 +51,8 @@ class Started:
     def said(self) -> dict[str, Any]:
         """Its next line."""
         assert self.process.stdout is not None
-        return json.loads(self.process.stdout.readline())
+        line: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return line
 
     def go(self) -> None:
         """Wait until it is ready, and let it begin."""
@@ -176,7 +177,7 @@ def test_sigint_is_the_harness_s_business(start: Starter, kafka: MockKafka) -> N
 
 def test_a_worker_ends_by_itself_at_its_limit(start: Starter, kafka: MockKafka) -> None:
     """Whatever the harness does."""
-    worker = start("producer", kafka.bootstrap, rate=100, limit_s=3)
+    worker = start("producer", kafka.bootstrap, rate=100, limit_s=5)
     worker.go()
 
     assert "time-limit" == worker.reason()
@@ -414,10 +415,10 @@ def test_a_producer_that_is_held_back_sends_no_more(start: Starter, kafka: MockK
     worker.acked(200)
     assert "stopped" == worker.stop()
 
-    sends, (released,) = worker.operations("send"), worker.events("released")
-    assert sends[99]["intended_ns"] < worker.events("held")[0]["time_ns"]
-    assert sends[100]["start_ns"] >= sends[100]["intended_ns"] > sends[99]["start_ns"]
-    assert abs(sends[100]["intended_ns"] - released["time_ns"]) < 1e9
+    sends = worker.operations("send")
+    (held,), (released,) = worker.events("held"), worker.events("released")
+    assert sends[99]["start_ns"] < held["time_ns"]
+    assert held["time_ns"] < sends[100]["intended_ns"] <= released["time_ns"]
     assert sends[101]["intended_ns"] - sends[100]["intended_ns"] == 1_000_000
 
 
@@ -528,7 +529,7 @@ def test_a_final_read_that_cannot_learn_the_ends_is_incomplete(
     start: Starter, kafka: MockKafka
 ) -> None:
     """It ends at its limit, and what it does not know is null."""
-    worker = start("final_read", kafka.bootstrap, limit_s=3)
+    worker = start("final_read", kafka.bootstrap, limit_s=5)
     assert worker.said() == {"event": "ready"}
     kafka.answer(LIST_OFFSETS, *[KafkaError.NOT_LEADER_FOR_PARTITION] * 1000)
     worker.process.stdin.write("go\n")  # type: ignore[union-attr]

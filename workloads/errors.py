@@ -26,6 +26,7 @@ from harness.history import FAIL, INFO
 
 NO_ACK: Final = -10_001  # our own code, out of librdkafka's range
 NO_ACK_NAME: Final = "_NO_ACK"
+RETRIES_UNSET: Final = 2_147_483_647  # librdkafka's default
 
 # Refused for what the record or the request is: every attempt before was refused as well.
 # Kafka 3.9: KafkaApis.handleProduceRequest, ReplicaManager.appendRecords, and LogValidator, which
@@ -63,7 +64,7 @@ class SendRules:
     def of(cls, config: Mapping[str, Any]) -> SendRules:
         """The rules for a librdkafka configuration; its defaults where it is silent."""
         acks = str(config.get("acks", config.get("request.required.acks", "all")))
-        retries = int(config.get("retries", config.get("message.send.max.retries", LARGEST)))
+        retries = int(config.get("retries", config.get("message.send.max.retries", RETRIES_UNSET)))
         idempotent = str(config.get("enable.idempotence", False)).lower() == "true"
         definite: set[int] = set()
         if retries == 0 and not idempotent:
@@ -75,6 +76,3 @@ class SendRules:
     def outcome(self, code: int) -> int:
         """FAIL or INFO for a send that a delivery report says has failed."""
         return FAIL if code in self.definite else INFO
-
-
-LARGEST: Final = 2_147_483_647

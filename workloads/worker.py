@@ -227,6 +227,7 @@ class Session:
 
 def main(role: str, work: Callable[[Session], object]) -> int:
     """Run one worker from its command line to its exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         spec = Spec.read(Path(sys.argv[1] if len(sys.argv) == 2 else "SPEC.json"))
     except SpecError as error:
@@ -237,7 +238,6 @@ def main(role: str, work: Callable[[Session], object]) -> int:
     except OSError as error:
         print(f"{role}: cannot record in {spec.history}: {error}", file=sys.stderr)  # noqa: T201
         return EXIT_BROKEN
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _stopper(session))
     # Nothing here makes reference cycles, and a collection over a long outage's outstanding sends
     # would be a pause of our own making.

@@ -39,7 +39,7 @@ def test_acks_1_loses_what_no_follower_had_when_the_leader_was_killed(harness):
     run = harness(
         "run", "study-1-sure", "--seed", "7", "--set", "workload.rounds=700",
         "--set", "faults.0.times=1", "--set", "faults.1.times=1",
-        "--set", "faults.0.after_rounds=300", "--set", "faults.1.after_rounds=305",
+        "--set", "faults.0.after_rounds=300", "--set", "faults.1.after_rounds=325",
     )  # fmt: skip
 
     assert run.code == 0, run.out + run.err
