@@ -150,6 +150,12 @@ TABLE: tuple[Promise, ...] = (
     _row("duplicate", "forbidden", "an idempotent producer",
          lambda facts: facts.idempotent,
          "With an idempotent producer the broker drops a repeated send.", "KIP-98"),
+    _row("duplicate", "permitted",
+         "acks=all without retries, and a fault that can move leadership",
+         lambda facts: facts.acks == "all" and facts.deposed,
+         "A leader that is deposed after it appended a record answers NOT_LEADER_OR_FOLLOWER, and "
+         "librdkafka then sends the record again whatever retries says.",
+         "KAFKA-13574; librdkafka issue 4953"),
     _row("duplicate", "forbidden", "otherwise", _always,
          "Without retries every record is sent once.",
          "Kafka documentation, Producer Configs: retries"),
