@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaError, Message, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from harness.history import NOTHING, READ
 from workloads import payload
 from workloads.clients import make_consumer
-from workloads.worker import Session
+from workloads.worker import CONNECT_LIMIT_S, Session, WorkerError
 
 DRAIN = 2000  # records taken at once when more than one is there
 
@@ -51,11 +51,23 @@ class Tail:
 
     def assign_at_end(self) -> None:
         """Read what is written from now on: the ends are asked for first, so nothing is missed."""
-        ends = {}
-        for partition in range(self._session.spec.partitions):
-            asked = TopicPartition(self._topic, partition)
-            ends[partition] = self.consumer.get_watermark_offsets(asked, timeout=10)[1]
-        self.assign(ends)
+        self.assign({p: self._end_of(p) for p in range(self._session.spec.partitions)})
+
+    def _end_of(self, partition: int) -> int:
+        """The high watermark. A fresh topic's leader may not know yet that it leads: asked again.
+
+        Raises WorkerError when no leader answers in time.
+        """
+        asked = TopicPartition(self._topic, partition)
+        limit_ns = time.monotonic_ns() + int(CONNECT_LIMIT_S * 1e9)
+        while True:
+            try:
+                return int(self.consumer.get_watermark_offsets(asked, timeout=5)[1])
+            except KafkaException as error:
+                if self._session.over() or time.monotonic_ns() >= limit_ns:
+                    told = error.args[0].str()
+                    raise WorkerError(f"the end of partition {partition}: {told}") from None
+                self.consumer.poll(0.05)
 
     def poll(self, timeout_s: float) -> int:
         """Wait for a record for up to `timeout_s`, take all that are there; how many there were."""
