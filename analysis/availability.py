@@ -111,14 +111,18 @@ def _waits() -> Column:
 
 def _bounds(runs: DataFrame) -> DataFrame:
     """The load's start and end as if something had succeeded there, for every partition."""
-    start = F.struct(F.lit(_FIRST_SLICE).cast("bigint").alias("slice"), F.col("load_start_ns").alias("at_ns"))
-    end = F.struct(F.lit(_LAST_SLICE).cast("bigint").alias("slice"), F.col("load_end_ns").alias("at_ns"))
+
+    def bound(number: int, at_ns: str) -> Column:
+        return F.struct(
+            F.lit(number).cast("bigint").alias("slice"),
+            F.col(at_ns).alias("to_ns"),
+            F.col(at_ns).alias("last_ns"),
+        )
+
+    both = F.array(bound(_FIRST_SLICE, "load_start_ns"), bound(_LAST_SLICE, "load_end_ns"))
     return (
         runs.select("*", F.posexplode("ends").alias("partition", "_"))
         .withColumn("kind", F.explode(F.array(F.lit("produce"), F.lit("consume"))))
-        .withColumn("bound", F.explode(F.array(start, end)))
-        .select(
-            "run_id", "kind", "partition", "threshold_ns", "tailing", "bound.slice",
-            F.col("bound.at_ns").alias("to_ns"), F.col("bound.at_ns").alias("last_ns"),
-        )
-    )  # fmt: skip
+        .withColumn("bound", F.explode(both))
+        .select("run_id", "kind", "partition", "threshold_ns", "tailing", "bound.*")
+    )

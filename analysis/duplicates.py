@@ -2,8 +2,8 @@
 
 **duplicate**: one value at two different offsets (or partitions) of the log.
 
-    send a -> ok at 0    final read, complete: a at 0, a at 1                   =>  a is a duplicate
-    send a -> ok at 0    read: a at 0, a at 0 again    final read: a at 0       =>  redelivery: nothing
+    send a -> ok at 0    final read, complete: a at 0, a at 1                =>  a is a duplicate
+    send a -> ok at 0    read: a at 0, a at 0 again    final read: a at 0    =>  a redelivery
 
 A complete final read decides alone. What a consumer read at offset 5 before an unclean election may
 be truncated and then appended anew at offset 9: the log never held two copies, so that is no
@@ -13,9 +13,9 @@ together decide: a consumer was handed the value at two offsets, and nothing say
 **inconsistent-offset**: two values were read at one partition and offset; or a value was acked at
 an offset, and a complete final read has it elsewhere only.
 
-    read: a at 0    final read: b at 0                                          =>  inconsistent
-    send a -> ok at 0    final read, complete: a at 1                           =>  inconsistent
-    send a -> ok at 0    final read, complete: a at 0, a at 1                   =>  a duplicate only
+    read: a at 0    final read: b at 0                                       =>  inconsistent
+    send a -> ok at 0    final read, complete: a at 1                        =>  inconsistent
+    send a -> ok at 0    final read, complete: a at 0, a at 1                =>  a duplicate only
 
 Cannot see: a copy that was deleted or truncated again before anybody read it; the offset of an ack
 that came without one; an offset whose other value nobody ever read.
@@ -63,7 +63,7 @@ def contested() -> Rule:
     foreign = F.col("value").isNotNull() & (F.col("unparsable") > 0)
     return Rule(
         anomaly="inconsistent-offset",
-        holds=F.coalesce(values, F.lit(False)) | foreign,  # noqa: FBT003
+        holds=F.coalesce(values, F.lit(False)) | foreign,
         place=F.col("place"),
         time_ns=F.col("delivered_ns"),
         other_value=F.when(values, F.col("other_value")),

@@ -43,14 +43,13 @@ class Rule:
 
     def finding(self) -> Column:
         """The evidence as one struct, null where the rule does not hold."""
-        none = F.lit(None)
         fields = {
             "anomaly": F.lit(self.anomaly),
             "place": self.place,
             "time_ns": self.time_ns,
-            "outcome": (self.outcome if self.outcome is not None else none).cast("string"),
-            "other_place": (self.other_place if self.other_place is not None else none).cast("bigint"),
-            "other_value": (self.other_value if self.other_value is not None else none).cast("bigint"),
+            "outcome": _or_null(self.outcome, "string"),
+            "other_place": _or_null(self.other_place, "bigint"),
+            "other_value": _or_null(self.other_value, "bigint"),
         }
         return F.when(self.holds, F.struct(*[c.alias(name) for name, c in fields.items()]))
 
@@ -64,7 +63,7 @@ def rows(table: DataFrame, rules: Sequence[Rule]) -> DataFrame:
     ]
     findings = F.array_compact(F.array(*[rule.finding() for rule in rules]))
     return (
-        table.where(reduce(or_, [F.coalesce(rule.holds, F.lit(False)) for rule in rules]))  # noqa: FBT003
+        table.where(reduce(or_, [F.coalesce(rule.holds, F.lit(False)) for rule in rules]))
         .select("run_id", *taken, F.explode(findings).alias("finding"))
         .select("run_id", *_TAKEN, "finding.*")
     )
@@ -96,6 +95,10 @@ def evidence(found: DataFrame, history: History) -> DataFrame:
         .withColumn("leader", F.get(at_work, F.lit(0)).leader)
         .select(*[F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.EVIDENCE.fields])
     )
+
+
+def _or_null(column: Column | None, kind: str) -> Column:
+    return (F.lit(None) if column is None else column).cast(kind)
 
 
 def _in_force(fault: Column) -> Column:

@@ -30,7 +30,7 @@ class ExpectationError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """How many of an anomaly a scenario wants to see: between `least` and `most`, None: no limit."""
+    """How many of an anomaly a scenario wants to see, from `least` to `most` (None: no limit)."""
 
     text: str
     least: int
@@ -58,7 +58,7 @@ def _demand(name: str, text: str) -> Demand:
         raise ExpectationError(f"expect.{name}: no such anomaly; {hint}")
     match = _FORM.fullmatch(str(text))
     if match is None:
-        raise ExpectationError(f'expect.{name}: {text!r} is no demand; write ">= 1", "0" or "<= 10"')
+        raise ExpectationError(f'expect.{name}: {text!r} is no demand; write ">= 1" or "0"')
     sign, number = match[1] or "=", int(match[2])
     least, most = {
         ">=": (number, None),

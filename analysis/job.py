@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
-from analysis import checks, results, spark
+from analysis import checks, results
 from analysis.load import CheckError, Run, frames, open_run
 from analysis.report import report
+from analysis.spark import session
 
 __all__ = ["CheckError", "check"]
 
@@ -34,18 +36,18 @@ def check(run_dirs: Sequence[Path], master: str | None = None) -> list[dict[str,
     reports = {}
     if runs:
         operations = sum(run.operations for run in runs)
-        with spark.session(master, operations) as session:
-            reports = _check(session, runs)
+        with session(master, operations) as spark:
+            reports = _check(spark, runs)
     return [reports[path.resolve()] for path in run_dirs]
 
 
-def _check(session: spark.SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any]]:
+def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any]]:
     place = runs[0].path / f".check-{results.unique()}"
-    queries = checks.queries(frames(session, runs))
+    queries = checks.queries(frames(spark, runs))
     try:
         found = results.compute(queries, runs, place)
-        return {run.path: _publish(run, found[run.run_id], place) for run in runs}
-    except (PySparkException, Py4JJavaError) as error:
+        return {run.path: _publish(run, found[run.run_id]) for run in runs}
+    except (PySparkException, Py4JError) as error:
         reason = str(error).split("\n", 1)[0]
         raise CheckError(f"{runs[0].path}: Spark could not read its history: {reason}") from error
     finally:
@@ -53,11 +55,11 @@ def _check(session: spark.SparkSession, runs: Sequence[Run]) -> dict[Path, dict[
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _publish(run: Run, results_of_run: results.Results, place: Path) -> dict[str, Any]:
+def _publish(run: Run, answers: results.Results) -> dict[str, Any]:
     """Write what was found of one run into its folder, the tables first, report.json last."""
-    made = report(run, results_of_run.found)
-    results.publish_tables(run, results_of_run, made, place)
-    results.publish_texts(run, results_of_run, made)
+    made = report(run, answers.found)
+    results.publish_tables(run, answers, made)
+    results.publish_texts(run, answers, made)
     return made
 
 
@@ -69,5 +71,3 @@ def _check_distinct(runs: Sequence[Run]) -> None:
             raise CheckError(
                 f"{run.path} and {other.path} are the same run {run.run_id}: check one of them"
             )
-
-

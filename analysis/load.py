@@ -216,7 +216,7 @@ def _read_record(file: Path) -> dict[str, Any]:
         raise CheckError(f"{file}: not a run of this version: schema 1 expected")
     for key in ("run_id", "scenario"):
         if key not in record:
-            raise CheckError(f"{file}: {key} is missing: restore the file or run the scenario again")
+            raise CheckError(f"{file}: {key} is missing: restore the file")
     return record
 
 
@@ -267,7 +267,7 @@ def _statistics(footer: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:
 
 
 def _load_bounds(record: dict[str, Any], footers: Sequence[pq.FileMetaData]) -> tuple[int, int]:
-    """When the load began and ended; of a run that could not write its phases, by its operations."""
+    """When the load began and ended: its phase or, of a run that was killed, its operations."""
     for phase in record.get("phases") or []:
         if phase["name"] == "load":
             return int(phase["start_ns"]), int(phase["end_ns"])

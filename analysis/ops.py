@@ -96,7 +96,7 @@ def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
         .withColumn("home", F.coalesce("home", partition_of(F.col("lowest_place"))))
         .join(ends, on="run_id", how="inner")
         .withColumn("end", F.get("ends", F.col("home")))
-        .withColumn("complete", F.coalesce("end.complete", F.lit(False)))  # noqa: FBT003
+        .withColumn("complete", F.coalesce("end.complete", F.lit(False)))
         .withColumn("log_start", F.coalesce("end.log_start", F.lit(0)))
         .drop("end", "ends")
     )

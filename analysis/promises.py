@@ -1,4 +1,4 @@
-"""What Kafka promises under a configuration and the faults that happened: which anomalies it forbids.
+"""What Kafka promises under a configuration and the faults that happened: the forbidden anomalies.
 
 A pure function over a table. For each anomaly the first row whose condition holds decides, and the
 last has none: **what is not listed as permitted is forbidden**. Anomalies seen are kept apart from
@@ -170,7 +170,7 @@ TABLE: tuple[Promise, ...] = (
          lambda facts: (
              facts.acks == "1" and facts.deposed and facts.retries > 0 and not facts.idempotent
          ),
-         "With acks=1 the acknowledged copy of a repeated send may be lost and an earlier one stay.",
+         "With acks=1 the acknowledged copy of a repeated send may be lost while another stays.",
          ACKS),
     _row("inconsistent-offset", "forbidden", "otherwise", _always,
          "A record keeps its offset, and an offset its record.",
@@ -188,9 +188,7 @@ def promises(facts: Facts) -> dict[str, Promise]:
     }
 
 
-def facts_of(
-    scenario: Mapping[str, Any], server: Mapping[str, Any], verbs: Iterable[str]
-) -> Facts:
+def facts_of(scenario: Mapping[str, Any], server: Mapping[str, Any], verbs: Iterable[str]) -> Facts:
     """The facts in a resolved scenario, its brokers' settings, and the verbs of the faults that hit
     somebody."""
     producer, topic = scenario["workload"]["producer"], scenario["topic"]
@@ -218,7 +216,7 @@ def _true(value: object) -> bool:
 
 def _version(text: str) -> bool:
     """Whether an inter.broker.protocol.version has leader epochs: "0.10.2-IV0", "3.9"."""
-    numbers = tuple(int(part) for part in text.split("-")[0].split(".")[:2])
+    numbers = tuple(int(part) for part in text.split("-", 1)[0].split(".")[:2])
     return numbers >= FIRST_WITH_EPOCHS
 
 

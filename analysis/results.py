@@ -33,6 +33,7 @@ from analysis.report import COUNTED, EXAMPLES, Finding, Found, no_finding
 from analysis.tally import QUANTILES
 
 Row = dict[str, Any]
+_NO_EVIDENCE = schema.arrow(schema.EVIDENCE).empty_table()
 # The timeline's columns by the counts that they show.
 _TIMELINE = {"acks": "acked", "fails": "failed", "infos": "indeterminate", "reads": "deliveries"}
 
@@ -73,20 +74,20 @@ def _results(
     run: Run, *, evidence: Mapping[str, Path], counts: Sequence[Row], landings: Row,
     windows: Sequence[Row],
 ) -> Results:  # fmt: skip
-    whole: Row = next((row for row in counts if row["bucket"] is None), {})
-    buckets = {row["bucket"]: row for row in counts if row["bucket"] is not None}
+    by_bucket = {row["bucket"]: row for row in counts}
+    whole: Row = by_bucket.pop(None, {})
     lost = _buckets_of_lost(run, evidence.get("lost"))
     found = Found(
-        counts={name: whole.get(name, landings.get(name, 0)) for name in COUNTED},
+        counts={name: int(whole.get(name, landings.get(name, 0))) for name in COUNTED},
         ack_ms=whole.get("latency_ms"),
         delivery_ms=landings.get("latency_ms"),
         findings={name: _finding(name, evidence.get(name)) for name in ANOMALIES},
         windows=sorted(windows, key=lambda w: (w["start_ns"], w["partition"], w["kind"])),
     )
-    return Results(found=found, timeline=_timeline(run, buckets, lost), evidence=evidence)
+    return Results(found=found, timeline=_timeline(run, by_bucket, lost), evidence=evidence)
 
 
-def publish_tables(run: Run, results: Results, report: Mapping[str, Any], place: Path) -> None:
+def publish_tables(run: Run, results: Results, report: Mapping[str, Any]) -> None:
     """Replace the run's `analysis` folder."""
     fresh = run.path / f".analysis-{unique()}"
     shutil.rmtree(fresh, ignore_errors=True)
@@ -97,7 +98,7 @@ def publish_tables(run: Run, results: Results, report: Mapping[str, Any], place:
         for number, part in enumerate(parts):
             shutil.move(part, folder / f"part-{number:05d}.parquet")
         if not parts:
-            pq.write_table(schema.arrow(schema.EVIDENCE).empty_table(), folder / "part-00000.parquet")
+            pq.write_table(_NO_EVIDENCE, folder / "part-00000.parquet")
     _write_small(fresh / "windows.parquet", schema.WINDOWS, run.run_id, report["windows"])
     _write_small(fresh / "timeline.parquet", schema.TIMELINE, run.run_id, results.timeline)
     old = run.path / f".analysis-old-{unique()}"
@@ -159,9 +160,9 @@ def _by_run(rows: Sequence[Any]) -> dict[str, list[Row]]:
     return grouped
 
 
-def _timeline(run: Run, buckets: Mapping[int, Row], lost: Mapping[int, int]) -> list[Row]:
+def _timeline(run: Run, buckets: Mapping[int | None, Row], lost: Mapping[int, int]) -> list[Row]:
     """A row for every bucket of the load: where nothing happened it counts zero."""
-    last = (run.load_end_ns - run.load_start_ns) // (run.bucket_ms * 10**6)
+    last = (run.load_end_ns - run.load_start_ns) // (run.bucket_ms * 10**6)  # the last, begun
     rows = []
     for bucket in range(last + 1):
         row = buckets.get(bucket, {})

@@ -79,9 +79,7 @@ def _fault(verb: str, target: str, times: int) -> str:
     return f"{_WHO.get(target, target)} {were} {done}{often}"
 
 
-def _data(
-    lost: Judgement, doubts: Sequence[str], acked: int, after: str, facts: Facts
-) -> str:
+def _data(lost: Judgement, doubts: Sequence[str], acked: int, after: str, facts: Facts) -> str:
     happened = f" after {after}" if after else ""
     if lost.count:
         are = "is" if lost.count == 1 else "are"
@@ -123,7 +121,7 @@ def _others(judgements: Mapping[str, Judgement]) -> list[str]:
     return parts
 
 
-def _verbs(one: bool) -> dict[str, str]:  # noqa: FBT001
+def _verbs(one: bool) -> dict[str, str]:
     return {"is": "is", "was": "was"} if one else {"is": "are", "was": "were"}
 
 
@@ -139,7 +137,7 @@ def _demands(judgements: Mapping[str, Judgement]) -> list[str]:
 def _stopped(
     kind: str, what: str, windows: Sequence[Mapping[str, Any]], threshold_ms: float | None
 ) -> str:
-    """How long at most; of an outage that did not end, that. Without any: silence, or below what."""
+    """The longest outage. Without any: below which length all were, or nothing."""
     mine = [window for window in windows if window["kind"] == kind]
     if not mine:
         if threshold_ms is None:

@@ -141,7 +141,7 @@ def _command(operations: int, archive_to: Path | None) -> list[str]:
 
 
 def _start(command: list[str]) -> subprocess.Popen[bytes] | None:
-    """Start the JVM and tell PySpark of it; None when it would not start: PySpark's own way then."""
+    """Start the JVM and tell PySpark of it; None if it does not start: then PySpark does."""
     folder = Path(tempfile.mkdtemp(prefix="kafka-harness-"))
     answer = folder / "gateway"
     environment = {

@@ -151,9 +151,10 @@ def _worker_doubts(run: Run) -> list[str]:
         elif worker.get("exit") and name not in meant:
             reasons.append(f"worker {name} ended with exit code {worker['exit']}")
     for finding in run.findings:
-        if finding["kind"] == "torn" or (finding["kind"] == "no-end" and finding["process"] in meant):
+        kind, process = finding["kind"], finding["process"]
+        if kind == "torn" or (kind == "no-end" and process in meant):
             continue
-        reasons.append(f"history of {finding['process']}: {finding['text'] or finding['kind']}")
+        reasons.append(f"history of {process}: {finding['text'] or kind}")
     return reasons
 
 

@@ -24,9 +24,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-import histories  # noqa: E402  the builders that the tests use
+import histories
 
-from harness import history  # noqa: E402
+from harness import history
 
 STARTS = ("stock", "direct", "archive")
 
@@ -51,8 +51,9 @@ def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
            intended_ns=due, start_ns=due + 20_000, end_ns=end)  # fmt: skip
     read, places, when = value[kept], offset[kept], end[kept] + 500_000
     half = slice(0, len(read) // 2)  # the consumer starts late: half of the records
-    _write(folder, "consumer-0", len(read[half]), base, f="read", value=read[half],
-           offset=places[half], intended_ns=when[half], start_ns=when[half], end_ns=when[half])  # fmt: skip
+    given = when[half]
+    _write(folder, "consumer-0", len(given), base, f="read", value=read[half],
+           offset=places[half], intended_ns=given, start_ns=given, end_ns=given)  # fmt: skip
     later = np.full(len(read), end.max() + 10**10)
     _write(folder, "final-read-0", len(read), base, f="final-read", value=read, offset=places,
            intended_ns=later, start_ns=later, end_ns=later)  # fmt: skip
@@ -68,7 +69,9 @@ def _schema(columns: tuple[tuple[str, str], ...]) -> pa.Schema:
     return pa.schema([(name, histories._KINDS[kind]) for name, kind in columns])
 
 
-def _write(folder: Path, process: str, count: int, base: dict[str, object], **columns: object) -> None:
+def _write(
+    folder: Path, process: str, count: int, base: dict[str, object], **columns: object
+) -> None:
     given = {**base, "process": process, "id": np.arange(count), **columns}
     schema = _schema(history.OPERATION_COLUMNS)
     arrays = [
@@ -77,7 +80,8 @@ def _write(folder: Path, process: str, count: int, base: dict[str, object], **co
         for f in schema
     ]  # fmt: skip
     file = folder / "history/operations" / f"{process}.parquet"
-    pq.write_table(pa.table(arrays, schema=schema), file, compression="zstd", row_group_size=100_000)
+    table = pa.table(arrays, schema=schema)
+    pq.write_table(table, file, compression="zstd", row_group_size=100_000)
 
 
 CHECK = """
@@ -108,6 +112,7 @@ def measure(folder: Path, start: str = "archive") -> dict[str, float]:
 
 
 def main() -> None:
+    """Print one JSON line for each check."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("operations", nargs="*", type=int, default=[20_000])
     parser.add_argument("--starts", action="store_true")
@@ -118,7 +123,8 @@ def main() -> None:
             folder = make(Path(place) / str(operations), operations)
             for _ in range(options.repeat):
                 for start in STARTS if options.starts else ("archive",):
-                    print(json.dumps({"operations": operations, "start": start, **measure(folder, start)}))
+                    told = {"operations": operations, "start": start}
+                    print(json.dumps({**told, **measure(folder, start)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 import histories
+import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session; starting it costs more than all checks together."""
-    from analysis.spark import session
+    from analysis.spark import session  # noqa: PLC0415  most tests need no Spark
 
     with session() as active:
         yield active
@@ -28,7 +27,7 @@ def reports(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, tuple[dict[str, Any], Path]]:
     """The report and folder of every story of the tests that were selected, from one Spark job."""
-    from analysis import job, page
+    from analysis import job, page  # noqa: PLC0415
 
     folder = tmp_path_factory.mktemp("stories")
     told = {

@@ -60,29 +60,29 @@ class Story:
 
 def sent(
     value: int, at: int | None = None, *, ms: float | None = None, took: float | None = 5,
-    partition: int = 0, type: str = "ok", error: str | None = None, due: float | None = None,
+    partition: int = 0, ended: str = "ok", error: str | None = None, due: float | None = None,
     process: str = "producer-0",
 ) -> Part:  # fmt: skip
     """A send: acked at an offset (`at`), or ended otherwise; took=None: it never ended."""
     row = _operation("send", value, at, took, partition, process)
     return Part(
-        table="operations", rows=({**row, "type": type, "error": error, "due": due},), ms=ms
+        table="operations", rows=({**row, "type": ended, "error": error, "due": due},), ms=ms
     )
 
 
 def failed(value: int, **more: Any) -> Part:
     """A send that certainly did not happen."""
-    return sent(value, type="fail", error="_QUEUE_FULL", **more)
+    return sent(value, ended="fail", error="_QUEUE_FULL", **more)
 
 
 def doubtful(value: int, **more: Any) -> Part:
     """A send of which nobody knows how it ended."""
-    return sent(value, type="info", error="_MSG_TIMED_OUT", **more)
+    return sent(value, ended="info", error="_MSG_TIMED_OUT", **more)
 
 
 def unasked(value: int, **more: Any) -> Part:
     """A send that asked for no ack (acks=0)."""
-    return sent(value, type="info", error="_NO_ACK", **more)
+    return sent(value, ended="info", error="_NO_ACK", **more)
 
 
 def read(
@@ -106,7 +106,7 @@ def looked_up(
 
 
 def final_read(
-    *values: int | None | Mapping[int, int | None], partition: int = 0, complete: bool = True,
+    *values: int | Mapping[int, int | None] | None, partition: int = 0, complete: bool = True,
     log_start: int = 0, process: str = "final-read-0",
 ) -> Part:  # fmt: skip
     """Values from the log's start on, or {offset: value}; and whether it got to the end."""
@@ -258,7 +258,7 @@ def _ns(ms: float) -> int:
     return LOAD_START_NS + int(ms * 1e6)
 
 
-def _operation(
+def _operation(  # noqa: PLR0917
     f: str, value: int | None, at: int | None, took: float | None, partition: int, process: str
 ) -> dict[str, Any]:
     return {

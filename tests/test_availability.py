@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from histories import (
     doubtful,
     fault,
@@ -81,7 +80,7 @@ def test_a_window_that_no_ack_ends_is_open(report: Report) -> None:
     assert report["windows"][0]["length_s"] == pytest.approx(3.0)
 
 
-@told(sent(1, at=0, ms=1000, took=0), sent(2, type="info", ms=4000, took=None), final_read(1))
+@told(sent(1, at=0, ms=1000, took=0), sent(2, ended="info", ms=4000, took=None), final_read(1))
 def test_a_send_that_never_ended_is_outstanding_until_the_load_ends(report: Report) -> None:
     """Its worker died; the load ended at 10 s."""
     assert windows(report) == [(4.0, None)]

@@ -170,7 +170,7 @@ def test_an_unparsable_payload_is_one_phantom_however_often_it_is_read(report: R
     assert (row["value"], row["partition"], row["offset"]) == (None, 0, 1)
 
 
-@told(sent(1, at=0), sent(2, took=None, type="info"), final_read(1, 2))
+@told(sent(1, at=0), sent(2, took=None, ended="info"), final_read(1, 2))
 def test_a_send_that_never_ended_may_be_read(report: Report) -> None:
     """Its worker died; the record landed."""
     assert report["anomalies"]["phantom"]["count"] == 0

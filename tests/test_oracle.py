@@ -2,8 +2,8 @@
 
 *Chaos* is any mixture of operations, possible or not: oracle and checks must agree on all of it.
 *Planted* histories are what a faultless Kafka would leave, plus anomalies put there on purpose:
-exactly those must be found. Hypothesis makes whole batches, each checked in one Spark job; it does
-not shrink (a step would be a job), so the smallest history that differs is shown instead.
+exactly those must be found. Hypothesis draws all histories first, one Spark job checks them
+together; there is no shrinking (a step would be a job), the smallest that differs is shown instead.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import histories
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from histories import LOAD_START_NS
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-import histories
 from analysis import checks
 from analysis.load import History, facts_frame
-from histories import LOAD_START_NS
+from analysis.schema import OPERATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,10 +31,7 @@ MS = 1_000_000
 LOAD_MS, THRESHOLD_MS, PARTITIONS = 4000, 500, 2
 Row = dict[str, Any]
 Found = dict[str, Counter[Any]]
-batches = settings(
-    max_examples=3, deadline=None, phases=(Phase.generate,), derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+HISTORIES = 400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +42,19 @@ class Case:
     ends: list[Row]
     tailing: bool = True
     planted: Found | None = None
+
+
+def drawn(strategy: st.SearchStrategy[Case]) -> list[Case]:
+    """Many histories, the same in every test run."""
+    cases: list[Case] = []
+
+    @settings(max_examples=HISTORIES, database=None, derandomize=True, phases=(Phase.generate,))
+    @given(strategy)
+    def draw(case: Case) -> None:
+        cases.append(case)
+
+    draw()
+    return cases
 
 
 # The oracle
@@ -130,7 +141,7 @@ class Life:
 def windows(
     case: Case, lives: Mapping[int, Life], kind: str, partition: int
 ) -> Iterable[tuple[Any, ...]]:
-    """Every window of a kind in a partition: kind, partition, start, end, next success, attempts."""
+    """Every window in a partition: kind, partition, start, end, next success, attempts."""
     succeeded = sorted(
         row["end"] for row in case.rows
         if row["partition"] == partition and row["type"] == "ok" and row["f"] != "final-read"
@@ -152,14 +163,14 @@ def windows(
 
 
 def _stretches(spans: Sequence[tuple[int, int]]) -> Iterable[tuple[int, int, int]]:
-    current: list[int] = []
+    found: list[tuple[int, int, int]] = []
     for start, over in spans:
-        if current and start - current[1] >= THRESHOLD_MS:
-            yield current[0], current[1], current[2]
-            current = []
-        current = [current[0], max(current[1], over), current[2] + 1] if current else [start, over, 1]
-    if current:
-        yield current[0], current[1], current[2]
+        if found and start - found[-1][1] < THRESHOLD_MS:
+            begun, so_far, attempts = found.pop()
+            found.append((begun, max(so_far, over), attempts + 1))
+        else:
+            found.append((start, over, 1))
+    return found
 
 
 def _ended(send: Row) -> str:
@@ -186,8 +197,6 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
     file = folder / "operations.parquet"
     histories.write_rows(file, [_sealed(r, n) for n, case in enumerate(cases) for r in case.rows])
     facts = facts_frame(spark, [_facts(case, n) for n, case in enumerate(cases)])
-    from analysis.schema import OPERATIONS
-
     operations = spark.read.schema(OPERATIONS).parquet(str(file))
     queries = checks.queries(History(operations=operations, runs=facts))
     found: list[Found] = [defaultdict(Counter) for _ in cases]
@@ -283,15 +292,11 @@ def chaos(draw: st.DrawFn) -> Case:
     return Case(rows=rows, ends=ends, tailing=draw(st.booleans()))
 
 
-@batches
-@given(cases=st.lists(chaos(), min_size=150, max_size=150))
-def test_checks_and_oracle_agree_on_anything(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, cases: list[Case]
-) -> None:
+def test_checks_and_oracle_agree_on_anything(spark: SparkSession, tmp_path: Path) -> None:
     """Whatever the operations are, sensible or not."""
-    found = checked(spark, cases, tmp_path_factory.mktemp("chaos"))
+    cases = drawn(chaos())
 
-    compare(cases, found, [oracle(case) for case in cases])
+    compare(cases, checked(spark, cases, tmp_path), [oracle(case) for case in cases])
 
 
 # Planted
@@ -373,13 +378,10 @@ class Log:
         )  # fmt: skip
 
 
-@batches
-@given(cases=st.lists(planted(), min_size=80, max_size=80))
-def test_exactly_what_was_planted_is_found(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, cases: list[Case]
-) -> None:
+def test_exactly_what_was_planted_is_found(spark: SparkSession, tmp_path: Path) -> None:
     """Nothing of it is missed, and nothing else is called an anomaly."""
-    found = checked(spark, cases, tmp_path_factory.mktemp("planted"))
+    cases = drawn(planted())
+    found = checked(spark, cases, tmp_path)
     without_windows = [{n: c for n, c in each.items() if n != "windows"} for each in found]
 
     compare(cases, without_windows, [case.planted or {} for case in cases])

@@ -40,7 +40,8 @@ def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
 CASES: list[tuple[str, bool, str, Facts]] = [
     ("lost", False, "unclean election allowed, and a fault that can move leadership",
      with_(unclean=True)),
-    ("lost", False, "inter.broker.protocol.version below 0.11, and a fault that can move leadership",
+    ("lost", False,
+     "inter.broker.protocol.version below 0.11, and a fault that can move leadership",
      with_(epochs=False)),
     ("lost", False, "acks=1, and a fault that can move leadership", with_(acks="1")),
     ("lost", False,
@@ -119,9 +120,7 @@ def test_loss_stays_forbidden_unless_a_row_permits_it(facts: Facts) -> None:
         ({"acks": "0", "enable.idempotence": "false"}, ("0", 2147483647, False)),
     ],
 )
-def test_facts_of_the_producer(
-    producer: dict[str, Any], expected: tuple[str, int, bool]
-) -> None:
+def test_facts_of_the_producer(producer: dict[str, Any], expected: tuple[str, int, bool]) -> None:
     facts = facts_of(_scenario(producer=producer), {}, [])
 
     assert (facts.acks, facts.retries, facts.idempotent) == expected

@@ -5,10 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from analysis.expectations import Demand, ExpectationError, parse
-from analysis.sentence import faults_words
-from analysis.verdict import worst
 from histories import (
     client_error,
     damage,
@@ -21,6 +17,10 @@ from histories import (
     told,
     unasked,
 )
+
+from analysis.expectations import Demand, ExpectationError, parse
+from analysis.sentence import faults_words
+from analysis.verdict import worst
 
 Report = dict[str, Any]
 
@@ -252,8 +252,9 @@ def test_the_sentence_says_when_writes_never_came_back(report: Report) -> None:
 @told(sent(1, at=0), final_read(1, 1), retries=3)
 def test_the_sentence_tells_permitted_duplicates(report: Report) -> None:
     """Without idempotence retries may duplicate."""
-    assert "1 record is in the log more than once, which this configuration allows." in (
-        report["sentence"]
+    assert (
+        "1 record is in the log more than once, which this configuration allows."
+        in (report["sentence"])
     )
 
 
@@ -365,5 +366,3 @@ def test_the_same_demand_is_parsed_once() -> None:
 )
 def test_over_several_runs_1_beats_255_beats_2_beats_0(codes: list[int], code: int) -> None:
     assert worst(codes) == code
-
-
