@@ -25,6 +25,21 @@ from analysis import schema
 from harness import history
 
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
+# What run.json must hold to be checked; all else may be missing in a run that was killed.
+_NEEDED = (
+    "run_id",
+    "scenario.name",
+    "scenario.title",
+    "scenario.cluster.server",
+    "scenario.cluster.zoo",
+    "scenario.topic.partitions",
+    "scenario.topic.replication_factor",
+    "scenario.topic.config",
+    "scenario.workload.kind",
+    "scenario.workload.producer",
+    "scenario.workload.consumer",
+    "scenario.check.unavailability_threshold_ms",
+)
 
 
 class CheckError(Exception):
@@ -214,10 +229,16 @@ def _read_record(file: Path) -> dict[str, Any]:
         raise CheckError(f"{file}: cannot be read: {error}") from None
     if not isinstance(record, dict) or record.get("schema") != 1:
         raise CheckError(f"{file}: not a run of this version: schema 1 expected")
-    for key in ("run_id", "scenario"):
-        if key not in record:
+    for key in _NEEDED:
+        if not _has(record, key.split(".")):
             raise CheckError(f"{file}: {key} is missing: restore the file")
     return record
+
+
+def _has(record: Any, path: Sequence[str]) -> bool:
+    if not path:
+        return True
+    return isinstance(record, dict) and path[0] in record and _has(record[path[0]], path[1:])
 
 
 def _table(file: Path, columns: tuple[tuple[str, str], ...]) -> tuple[dict[str, Any], ...]:

@@ -75,10 +75,10 @@ def _results(
     windows: Sequence[Row],
 ) -> Results:  # fmt: skip
     by_bucket = {row["bucket"]: row for row in counts}
-    whole: Row = by_bucket.pop(None, {})
+    whole: Row = {**landings, **by_bucket.pop(None, {})}
     lost = _buckets_of_lost(run, evidence.get("lost"))
     found = Found(
-        counts={name: int(whole.get(name, landings.get(name, 0))) for name in COUNTED},
+        counts={name: whole.get(name, 0) for name in COUNTED},
         ack_ms=whole.get("latency_ms"),
         delivery_ms=landings.get("latency_ms"),
         findings={name: _finding(name, evidence.get(name)) for name in ANOMALIES},

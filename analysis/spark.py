@@ -84,6 +84,7 @@ def session(
                 builder = builder.config(key, value)
         spark = builder.master(master or "local[*]").getOrCreate()
         stack.callback(_stop, spark)
+        _forget_gateway()
         spark.sparkContext.setLogLevel("OFF")
         yield spark
 
@@ -185,6 +186,12 @@ def _read_answer(answer: bytes) -> tuple[int, str]:
     return port, answer[8 : 8 + length].decode()
 
 
+def _forget_gateway() -> None:
+    """PySpark has read it, and no child process of ours is meant to."""
+    for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"):
+        os.environ.pop(name, None)
+
+
 def _stop(spark: SparkSession) -> None:
     spark.stop()
     gateway = SparkContext._gateway
@@ -195,8 +202,7 @@ def _stop(spark: SparkSession) -> None:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Let the JVM end by the end of its input, as it would without us."""
-    for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"):
-        os.environ.pop(name, None)
+    _forget_gateway()
     assert process.stdin is not None
     process.stdin.close()
     try:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import platform
+import shutil
 import signal
 import sys
 import time
@@ -74,6 +76,8 @@ def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Con
     """Seal and check stored runs in one Spark job, show each report, return the exit code."""
     from analysis import job  # noqa: PLC0415  Spark is slow to import, and only needed here
 
+    if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
+        os.environ["JAVA_HOME"] = str(find_java().path.resolve().parents[1])
     for folder in folders:
         folder.read()
         seal.seal(folder.path)

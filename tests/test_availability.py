@@ -227,6 +227,12 @@ def test_a_stale_record_that_never_appears_is_lost(report: Report) -> None:
     assert found(report, "lost") == [1]
 
 
+@told(sent(1, at=0), doubtful(2), looked_up(2, took=1000), final_read(1), kind="write-read")
+def test_missing_a_record_that_was_never_acked_is_not_stale(report: Report) -> None:
+    """Nobody said that it is there."""
+    assert found(report, "stale-read") == []
+
+
 @told(sent(1, at=0), looked_up(1, took=None), final_read(1), kind="write-read")
 def test_a_look_up_that_never_ended_says_nothing(report: Report) -> None:
     """Its worker died."""

@@ -185,11 +185,11 @@ OPERATIONS = Path("history") / "operations" / "producer-0.parquet"
 @pytest.mark.parametrize(
     ("break_it", "words"),
     [
-        (lambda run: shutil.rmtree(run), "not a run: it has no run.json"),
+        (shutil.rmtree, "not a run: it has no run.json"),
         (lambda run: (run / "run.json").write_text("{"), "run.json: cannot be read"),
         (lambda run: (run / "run.json").write_text("[]"), "not a run of this version"),
         (_set("schema", 2), "schema 1 expected"),
-        (_set("scenario", {}), "scenario.topic is missing"),
+        (_set("scenario", {}), "scenario.name is missing"),
         (_set("run_id", "other/1"), "run_id is told/run, but run.json says other/1"),
         (lambda run: (run / "history" / "faults.parquet").unlink(), "faults.parquet: missing"),
         (lambda run: (run / "history" / "views.parquet").write_text("no"), "views.parquet: cannot"),
