@@ -33,7 +33,7 @@ def test_a_step_reads_as_a_sentence():
     assert steps("study-1")[1].describe() == (
         "kill leader after 1,500 rounds, until leadership moved"
     )
-    assert steps("study-2-demanding-stream")[0].describe() == "pause leader at 3 s, for 1 s"
+    assert steps("study-2-demanding-stream")[0].describe() == "pause leader at 3 s, for 2 s"
 
 
 def test_a_step_survives_its_record():
