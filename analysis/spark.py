@@ -30,7 +30,7 @@ import pyspark
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-BIG = 2_000_000
+SMALL, BIG = 200_000, 2_000_000
 START_LIMIT_S = 60.0
 END_LIMIT_S = 20.0
 LOOK_S = 0.005
@@ -80,7 +80,7 @@ def session(
             process = _start(_command(operations, archive_to))
             if process is not None:
                 stack.callback(_end, process)
-            for key, value in {**_SETTINGS, **_parallelism(operations)}.items():
+            for key, value in {**_SETTINGS, **_sizes(operations)}.items():
                 builder = builder.config(key, value)
         spark = builder.master(master or "local[*]").getOrCreate()
         stack.callback(_stop, spark)
@@ -101,11 +101,20 @@ def archive_path() -> Path:
     return Path(folder).expanduser() / "class-archives" / f"spark-{pyspark.__version__}-{key}.jsa"
 
 
-def _parallelism(operations: int) -> Mapping[str, str]:
-    """Few, larger tasks for a small history; Spark's adaptive sizes for a big one."""
+def _sizes(operations: int) -> Mapping[str, str]:
+    """Spark's own settings for a big history. For a smaller one few tasks; for a small one no
+    plan is made anew between stages and no code is generated: both cost more than they save."""
     if operations >= BIG:
         return {}
-    return {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
+    few = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
+    if operations >= SMALL:
+        return few
+    return {
+        **few,
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
 
 
 # The JVM

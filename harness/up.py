@@ -25,6 +25,8 @@ def main() -> None:
     """`python -m harness.up RECORD`: start, print addresses, give a shell, close."""
 
     def end(number: int, _: FrameType | None) -> None:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)  # once is enough: now we clean up
         raise Ended(number)
 
     screen = Screen()

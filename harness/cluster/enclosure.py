@@ -13,15 +13,16 @@ Source: unshare(1), setpriv(1), pid_namespaces(7).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 from harness import packages
 
+ASK_EVERY_S = 0.1
 UNSHARE = (
     "setpriv", "--pdeathsig", "KILL",
     "unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--mount-proc",
@@ -37,25 +38,28 @@ def run_enclosed(argv: Sequence[str], *, own_session: bool = True) -> int:
     """
     # Ordinary users of some systems lack the folders of ip and iptables in their PATH.
     environment = {**os.environ, "PATH": packages.search_path()}
-    process = subprocess.Popen(
-        [*UNSHARE, *argv], start_new_session=own_session, env=environment
-    )
-
-    def forward(number: int, _: FrameType | None) -> None:
-        inner = inner_pid(process.pid)
-        if inner is not None:
-            os.kill(inner, number)
-
-    before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+    asked: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: asked.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    process = subprocess.Popen([*UNSHARE, *argv], start_new_session=own_session, env=environment)
     try:
-        code = process.wait()
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = process.wait(ASK_EVERY_S)
+                return 128 - code if code < 0 else code
+            # Again and again: a pid 1 that has no handler yet never sees the first one. Once it
+            # has, it minds the first and ignores the rest.
+            inner = inner_pid(process.pid) if asked else None
+            if inner is not None:
+                os.kill(inner, asked[-1])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
         if process.poll() is None:
             process.kill()
             process.wait()
-    return 128 - code if code < 0 else code
 
 
 def inner_pid(unshare_pid: int) -> int | None:

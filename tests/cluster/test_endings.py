@@ -153,7 +153,8 @@ def test_an_ordinary_user_needs_no_root():
         pytest.skip("there is no Python of this version that an ordinary user may run")
     place = Path(tempfile.mkdtemp(prefix="kafka-harness-test-"))
     try:
-        shutil.copytree(cache_folder(), place / "cache", ignore=shutil.ignore_patterns(".*", "spark-*"))
+        unneeded = shutil.ignore_patterns(".*", "spark-*")
+        shutil.copytree(cache_folder(), place / "cache", ignore=unneeded)
         for path in (place, *place.rglob("*")):
             os.chown(path, 65534, 65534)
         run = subprocess.run(
