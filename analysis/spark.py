@@ -2,9 +2,10 @@
 
 For a check on this machine the JVM is started directly, without the two shells and the launcher JVM
 of spark-submit, compiled by C1 only, with the serial collector, and with a class-data-sharing
-archive where `python -m analysis.training` has made one. Big histories (`BIG` operations) get the
-second compiler and the parallel collector instead: there the start no longer matters. With
-`master`, or when anything about the direct start is odd, Spark starts in its ordinary way.
+archive where `python -m analysis.training` has made one. A small history (below `SMALL`) does
+without generated code, a big one (`BIG`) gets the second compiler and the parallel collector: there
+the start no longer matters. With `master`, or when anything about the direct start is odd, Spark
+starts in its ordinary way.
 
 The JVM ends with this process, even when that is SIGKILLed: it reads the end of its standard
 input, stops and removes its own folders. PySpark itself has the hook for an own JVM: the
@@ -30,7 +31,7 @@ import pyspark
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-SMALL, BIG = 200_000, 2_000_000
+SMALL, BIG = 30_000, 2_000_000  # operations
 START_LIMIT_S = 60.0
 END_LIMIT_S = 20.0
 LOOK_S = 0.005
@@ -64,11 +65,12 @@ _SETTINGS = {
 
 @contextlib.contextmanager
 def session(
-    master: str | None = None, operations: int = 0, archive_to: Path | None = None
+    master: str | None = None, operations: int = SMALL, archive_to: Path | None = None
 ) -> Iterator[SparkSession]:
     """The session that is active already, else one of our own that is stopped at the end.
 
-    `operations`: how many there are to check. `archive_to`: where the JVM leaves a class archive.
+    `operations`: how many there are to check at once. `archive_to`: where the JVM leaves an archive
+    of its classes.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -202,11 +204,16 @@ def _forget_gateway() -> None:
 
 
 def _stop(spark: SparkSession) -> None:
+    """Stop Spark, and the JVM as well if PySpark started it: it would idle until we end."""
     spark.stop()
     gateway = SparkContext._gateway
-    if gateway is not None:
-        gateway.shutdown()
     SparkContext._gateway = SparkContext._jvm = None
+    if gateway is None:
+        return
+    gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        _end(process)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

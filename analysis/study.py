@@ -55,7 +55,7 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
     checked = [line for line in lines if "anomalies" in line]
     lost = [line["anomalies"]["lost"] for line in checked]
     duplicates = [line["anomalies"]["duplicate"] for line in checked]
-    gaps = [gap for line in checked for gap in line["produce_gaps_s"]]
+    gaps = [max(line["produce_gaps_s"], default=0.0) for line in checked]
     verdicts = [line.get("verdict", "not checked") for line in lines]
     return {
         "cell": cell.get("name", cell["scenario"]),
@@ -68,7 +68,6 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
         "duplicating": share(duplicates) if duplicates else "—",
         "duplicates": spread(duplicates),
         "gaps": spread(gaps, 2),
-        "gap_count": str(len(gaps)),
         "acked": spread([line["acked"] for line in checked]),
         "faults": spread([line["faults"] for line in checked]),
     }

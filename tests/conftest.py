@@ -18,7 +18,7 @@ def spark() -> Iterator[SparkSession]:
     """The one Spark session; starting it costs more than all checks together."""
     from analysis.spark import session  # noqa: PLC0415  most tests need no Spark
 
-    with session() as active:
+    with session(operations=0) as active:
         yield active
 
 
