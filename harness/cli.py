@@ -96,7 +96,7 @@ def run(
         for name in scenarios
         for number in range(repeat)
     ]  # fmt: skip
-    prepared = [prepare.prepare(request) for request in requests]  # refuse all before any starts
+    prepared = [_prepared(request) for request in requests]  # refuse all before any starts
     codes = []
     for each in prepared:
         codes.append(sessions.run(each, results, check=not no_check, console=console)[0])
@@ -160,7 +160,7 @@ def show(
         producer_config=producer_config, consumer_config=consumer_config,
         server_properties=server_properties,
     )  # fmt: skip
-    prepared = prepare.prepare(request)
+    prepared = _prepared(request)
     for note in prepared.notes:
         console.print(f"note: {note}", style="yellow")
     for step in prepared.steps:
@@ -202,6 +202,18 @@ def campaign(
 ) -> None:
     """Run scenarios x settings x repeats; finished runs are never run again."""
     raise typer.Exit(sessions.campaign(file, results, resume=resume, console=console))
+
+
+def _prepared(request: prepare.Request) -> prepare.Prepared:
+    """A request resolved, its demands understood: they are the checker's words."""
+    from analysis.expectations import ExpectationError, parse  # noqa: PLC0415
+
+    prepared = prepare.prepare(request)
+    try:
+        parse(prepared.scenario.expect)
+    except ExpectationError as error:
+        raise ScenarioError(f"{request.scenario}: {error}") from None
+    return prepared
 
 
 def _settings(sets: list[str] | None) -> dict[str, Any]:
