@@ -82,7 +82,10 @@ def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Con
         folder.read()
         seal.seal(folder.path)
     with console.status("checking the history with Spark"):
-        reports = job.check([folder.path for folder in folders], master=master)
+        try:
+            reports = job.check([folder.path for folder in folders], master=master)
+        except job.CheckError as error:
+            raise store.StoreError(str(error)) from None
     codes = []
     for folder, report in zip(folders, reports, strict=True):
         show_report(report, folder, console)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,18 @@ def test_a_results_folder_that_is_not_ours_is_refused(tmp_path):
 
     assert done.returncode == 254
     assert "not a run of this version" in done.stderr
+
+
+def test_a_damaged_history_is_one_sentence_that_names_the_file(tmp_path):
+    run = shutil.copytree(Path(__file__).parent / "golden" / "leader-stopped", tmp_path / "run")
+    table = next((run / "history" / "operations").glob("producer*.parquet"))
+    table.write_bytes(table.read_bytes()[:1000])
+
+    done = call("check", str(run))
+
+    assert done.returncode == 254, done.stdout + done.stderr
+    assert table.name in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_results_place_that_cannot_be_written_is_named_with_the_remedy(tmp_path):
