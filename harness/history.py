@@ -279,9 +279,10 @@ def read_operations(segment: bytes) -> Iterator[Operation | str]:
     can an empty one before a used one. Raises BadHeaderError.
     """
     header = read_header(segment)
-    used = segment[RECORD_SIZE : (header.capacity + 1) * RECORD_SIZE].rstrip(b"\0")
-    whole = (len(segment) - RECORD_SIZE) // RECORD_SIZE
-    slots = min(-(-len(used) // RECORD_SIZE), whole)
+    whole = min(header.capacity, (len(segment) - RECORD_SIZE) // RECORD_SIZE)
+    # A slot that was cut off tells nothing, not even that those before it were used.
+    used = segment[RECORD_SIZE : (whole + 1) * RECORD_SIZE].rstrip(b"\0")
+    slots = -(-len(used) // RECORD_SIZE)
     for slot in range(slots):
         at = (slot + 1) * RECORD_SIZE
         yield _operation(segment[at : at + RECORD_SIZE], header.first_id + slot)

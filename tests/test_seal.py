@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from harness import history, side_files
@@ -587,6 +587,7 @@ def _segment(folder: Path) -> bytes:
     damage=st.lists(st.tuples(st.integers(24, 9 * RECORD_SIZE - 1), st.integers(0, 255))),
     length=st.integers(24, 9 * RECORD_SIZE),
 )
+@example(damage=[(8 * RECORD_SIZE, 1)], length=8 * RECORD_SIZE + 1)  # of the last slot one byte
 def test_reading_by_columns_is_reading_record_by_record(
     tmp_path_factory: pytest.TempPathFactory, damage: list[tuple[int, int]], length: int
 ) -> None:
