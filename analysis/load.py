@@ -22,7 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType
 
 from analysis import schema
-from harness import history
+from harness import tables
 
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
 # What run.json must hold to be checked; all else may be missing in a run that was killed.
@@ -106,18 +106,18 @@ class History:
 def open_run(path: Path) -> Run:
     """A sealed run. Raises CheckError."""
     record = _read_record(path / "run.json")
-    events = _table(path / "history/events.parquet", history.EVENT_COLUMNS)
+    events = _table(path / "history/events.parquet", tables.EVENT_COLUMNS)
     files = sorted((path / "history/operations").glob("*.parquet"))
     footers = [_footer(file, str(record["run_id"])) for file in files]
     start_ns, end_ns = _load_bounds(record, footers)
     return Run(
         path=path,
         record=record,
-        faults=_table(path / "history/faults.parquet", history.FAULT_COLUMNS),
+        faults=_table(path / "history/faults.parquet", tables.FAULT_COLUMNS),
         ends=tuple(row for row in events if row["event"] == "ends"),
-        findings=_table(path / "history/findings.parquet", history.FINDING_COLUMNS),
-        views=_table(path / "history/views.parquet", history.VIEW_COLUMNS),
-        blind=_table(path / "history/blind.parquet", history.BLIND_COLUMNS),
+        findings=_table(path / "history/findings.parquet", tables.FINDING_COLUMNS),
+        views=_table(path / "history/views.parquet", tables.VIEW_COLUMNS),
+        blind=_table(path / "history/blind.parquet", tables.BLIND_COLUMNS),
         worker_errors=sum(row["event"] == "client-error" for row in events),
         processes=frozenset(file.stem for file in files),
         operations=sum(footer.num_rows for footer in footers),
@@ -249,7 +249,7 @@ def _table(file: Path, columns: tuple[tuple[str, str], ...]) -> tuple[dict[str, 
 
 
 def _footer(file: Path, run_id: str) -> pq.FileMetaData:
-    _check_columns(file, history.OPERATION_COLUMNS)
+    _check_columns(file, tables.OPERATION_COLUMNS)
     footer = pq.read_metadata(file)
     for low, high in _statistics(footer, "run_id"):
         if low != run_id or high != run_id:

@@ -20,19 +20,8 @@ import pyarrow.parquet as pq
 
 from analysis import spark
 from analysis.job import check
-from harness import history
+from harness import tables
 
-_KINDS = {
-    "string": pa.string(), "int64": pa.int64(), "int32": pa.int32(), "bool": pa.bool_(),
-    "list<string>": pa.list_(pa.string()),
-}  # fmt: skip
-_TABLES = {
-    "events": history.EVENT_COLUMNS,
-    "faults": history.FAULT_COLUMNS,
-    "views": history.VIEW_COLUMNS,
-    "blind": history.BLIND_COLUMNS,
-    "findings": history.FINDING_COLUMNS,
-}
 _RUN_ID = "training/0"
 _SENDS = 50
 
@@ -60,14 +49,14 @@ def training_run(folder: Path) -> Path:
     operations.mkdir(parents=True)
     sends = [_operation("send", n, n) for n in range(_SENDS)]
     kept = range(1, _SENDS)
-    _write(operations / "producer-0.parquet", history.OPERATION_COLUMNS, sends)
-    _write(operations / "final-read-0.parquet", history.OPERATION_COLUMNS,
+    _write(operations / "producer-0.parquet", tables.OPERATION_COLUMNS, sends)
+    _write(operations / "final-read-0.parquet", tables.OPERATION_COLUMNS,
            [_operation("final-read", n, n, at_s=60) for n in kept])  # fmt: skip
-    _write(operations / "consumer-0.parquet", history.OPERATION_COLUMNS,
+    _write(operations / "consumer-0.parquet", tables.OPERATION_COLUMNS,
            [_operation("read", n, n, at_s=1) for n in kept])  # fmt: skip
     ends = {"event": "ends", "process": "final-read-0", "time_ns": 1, "partition": 0,
             "log_start": 0, "position": _SENDS, "complete": True}  # fmt: skip
-    for name, columns in _TABLES.items():
+    for name, columns in tables.SMALL_TABLES.items():
         _write(folder / "history" / f"{name}.parquet", columns, [ends] if name == "events" else [])
     (folder / "run.json").write_text(json.dumps(_record()))
     return folder
@@ -85,7 +74,7 @@ def _operation(f: str, value: int, offset: int, at_s: float = 0) -> dict[str, An
 def _write(
     file: Path, columns: Sequence[tuple[str, str]], rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    schema = pa.schema([(name, _KINDS[kind]) for name, kind in columns])
+    schema = tables.schema(columns)
     full = [{name: {"run_id": _RUN_ID, **row}.get(name) for name, _ in columns} for row in rows]
     pq.write_table(pa.Table.from_pylist(full, schema=schema), file, compression="zstd")
 

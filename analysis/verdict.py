@@ -13,7 +13,7 @@ a run is unknown as well: it might have been met by what nobody saw.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +21,7 @@ from analysis.expectations import Demand
 from analysis.load import Run, final_ends
 from analysis.promises import Promise
 
-VALID, INVALID, UNKNOWN, FAILED = 0, 1, 2, 255
-EXIT_CODES = {"valid": VALID, "invalid": INVALID, "unknown": UNKNOWN}
-_SEVERITY = (VALID, UNKNOWN, FAILED, INVALID)
+EXIT_CODES = {"valid": 0, "invalid": 1, "unknown": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +50,6 @@ class Verdict:
     def exit_code(self) -> int:
         """0 valid, 1 invalid, 2 unknown."""
         return EXIT_CODES[self.name]
-
-
-def worst(codes: Iterable[int]) -> int:
-    """The exit code of several runs: 1 beats 255 beats 2 beats 0. Of no run at all: unknown."""
-    return max(codes, key=_SEVERITY.index, default=UNKNOWN)
 
 
 def judge(

@@ -1,9 +1,22 @@
-"""`make bench`: what recording costs the measured client, then what checking costs."""
+"""`make bench`: what recording costs the measured client, then what checking costs.
+
+The recorder is measured twice: beside real brokers, and beside librdkafka's mock cluster, where
+nothing but the client costs anything.
+"""
 
 from __future__ import annotations
 
-import runpy
+import subprocess
+import sys
+from pathlib import Path
 
-for part in ("bench.recorder", "bench.checker"):
-    print(f"== {part}", flush=True)
-    runpy.run_module(part, run_name="__main__")
+RECORDER = [sys.executable, "-m", "bench.recorder"]
+HARNESS = str(Path(sys.executable).with_name("kafka-harness"))
+
+for argv in (
+    [HARNESS, "up", "baseline", "--", *RECORDER],
+    RECORDER,
+    [sys.executable, "-m", "bench.checker"],
+):
+    print(f"== {' '.join(Path(word).name for word in argv)}", flush=True)
+    subprocess.run(argv, check=True)

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import histories
 
-from harness import history
+from harness import tables
 
 STARTS = ("stock", "direct", "archive")
 
@@ -58,21 +58,17 @@ def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
            intended_ns=later, start_ns=later, end_ns=later)  # fmt: skip
     ends = {"event": "ends", "run_id": run_id, "process": "final-read-0", "time_ns": 1,
             "partition": 0, "log_start": 0, "complete": True}  # fmt: skip
-    rows = [{name: ends.get(name) for name, _ in history.EVENT_COLUMNS}]
-    schema = _schema(history.EVENT_COLUMNS)
+    rows = [{name: ends.get(name) for name, _ in tables.EVENT_COLUMNS}]
+    schema = tables.schema(tables.EVENT_COLUMNS)
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "history/events.parquet")
     return folder
-
-
-def _schema(columns: tuple[tuple[str, str], ...]) -> pa.Schema:
-    return pa.schema([(name, histories._KINDS[kind]) for name, kind in columns])
 
 
 def _write(
     folder: Path, process: str, count: int, base: dict[str, object], **columns: object
 ) -> None:
     given = {**base, "process": process, "id": np.arange(count), **columns}
-    schema = _schema(history.OPERATION_COLUMNS)
+    schema = tables.schema(tables.OPERATION_COLUMNS)
     arrays = [
         pa.array(given[f.name], type=f.type) if isinstance(given[f.name], np.ndarray)
         else pa.array([given[f.name]] * count, type=f.type)

@@ -8,8 +8,10 @@ recorded, and the same loop with nothing recorded and an empty delivery callback
 of 1 means that recording does not show at that rate. The last row has no rate: both loops go as
 fast as they can, which shows where recording would begin to hold a producer back.
 
-The brokers are librdkafka's mock cluster, inside this process: no Kafka is needed, and brokers that
-answer at once make the client, and so the recording, as large a part of the whole as it can be.
+Where KAFKA names brokers (`kafka-harness up baseline -- python -m bench.recorder`, as `make bench`
+does), these are used. Otherwise the brokers are librdkafka's mock cluster, inside this process,
+which answers at once and keeps nothing: the client, and so the recording, is then as large a part
+of the whole as it can be.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import argparse
 import gc
 import math
+import os
 import statistics
 import tempfile
 import time
@@ -26,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import KafkaError, Message
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from harness.history import NOTHING, OK, SEND, Recorder
 from workloads import payload
@@ -38,7 +42,6 @@ UNBOUNDED = 10_000_000.0  # more than any loop reaches
 OPERATIONS = 300_000
 TOPIC = "bench"
 CLIENT: dict[str, Any] = {
-    "test.mock.num.brokers": 1,
     "acks": "all",
     "enable.idempotence": False,
     "linger.ms": 0,
@@ -57,10 +60,20 @@ def main() -> None:
     gc.disable()  # as the workers do
     costs = [cost_per_operation(OPERATIONS) for _ in range(5)]
     print(f"recorder alone: {statistics.median(costs):.2f} µs of CPU an operation (≤ 1 wanted)")
-    print("\nlibrdkafka's mock cluster, 100-byte values, sends a second, loops taking turns:")
+    brokers = os.environ.get("KAFKA")
+    if brokers:
+        make_topic(brokers)
+    where = f"Kafka at {brokers}" if brokers else "librdkafka's mock cluster"
+    print(f"\n{where}, 100-byte values, sends a second, loops taking turns:")
     print(f"{'asked':>10} {'bare':>10} {'recorded':>10}  ratio (≥ 0.8 wanted)")
     for rate in RATES:
         compare(rate, asked.seconds, asked.pairs)
+
+
+def make_topic(brokers: str) -> None:
+    """The topic, on one broker: replication would only slow both loops down."""
+    admin = AdminClient({"bootstrap.servers": brokers})
+    admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result(30)
 
 
 def compare(rate: float, seconds: float, pairs: int) -> None:
@@ -116,9 +129,11 @@ class _Session(Session):
 def session(rate: float, seconds: float) -> Iterator[_Session]:
     """A worker's session in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
+        brokers = os.environ.get("KAFKA")
+        where = {"bootstrap.servers": brokers} if brokers else {"test.mock.num.brokers": 1}
         spec = Spec(
             run_id="bench/bench", process="bench", history=Path(folder), topic=TOPIC,
-            partitions=1, config=CLIENT, limit_s=seconds, rate=rate,
+            partitions=1, config={**CLIENT, **where}, limit_s=seconds, rate=rate,
         )  # fmt: skip
         running = _Session("bench", spec)
         yield running

@@ -96,7 +96,7 @@ def run(
         for name in scenarios
         for number in range(repeat)
     ]  # fmt: skip
-    prepared = [_prepared(request) for request in requests]  # refuse all before any starts
+    prepared = [sessions.prepared(request) for request in requests]  # refuse all before any starts
     codes = []
     for each in prepared:
         codes.append(sessions.run(each, results, check=not no_check, console=console)[0])
@@ -160,7 +160,7 @@ def show(
         producer_config=producer_config, consumer_config=consumer_config,
         server_properties=server_properties,
     )  # fmt: skip
-    prepared = _prepared(request)
+    prepared = sessions.prepared(request)
     for note in prepared.notes:
         console.print(f"note: {note}", style="yellow")
     for step in prepared.steps:
@@ -182,16 +182,23 @@ def doctor() -> None:
 @app.command()
 def up(
     scenario_name: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name or a file.")],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND…]", help="Run this instead of a shell, then end."),
+    ] = None,
     sets: Sets = None,
     server_properties: ServerProperties = None,
     kafka_home: KafkaHome = None,
 ) -> None:
-    """Start a scenario's cluster in the foreground, with a shell inside its network."""
+    """Start a scenario's cluster in the foreground, with a shell inside its network.
+
+    The shell's environment has the addresses in KAFKA and ZOOKEEPER.
+    """
     request = prepare.Request(
         scenario=scenario_name, seed=0, settings=_settings(sets),
         server_properties=server_properties, kafka_home=kafka_home,
     )  # fmt: skip
-    raise typer.Exit(sessions.up(prepare.prepare(request)))
+    raise typer.Exit(sessions.up(prepare.prepare(request), command or []))
 
 
 @app.command()
@@ -202,18 +209,6 @@ def campaign(
 ) -> None:
     """Run scenarios x settings x repeats; finished runs are never run again."""
     raise typer.Exit(sessions.campaign(file, results, resume=resume, console=console))
-
-
-def _prepared(request: prepare.Request) -> prepare.Prepared:
-    """A request resolved, its demands understood: they are the checker's words."""
-    from analysis.expectations import ExpectationError, parse  # noqa: PLC0415
-
-    prepared = prepare.prepare(request)
-    try:
-        parse(prepared.scenario.expect)
-    except ExpectationError as error:
-        raise ScenarioError(f"{request.scenario}: {error}") from None
-    return prepared
 
 
 def _settings(sets: list[str] | None) -> dict[str, Any]:

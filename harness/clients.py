@@ -34,6 +34,7 @@ CONSUMER_DEFAULTS: Config = {
     "enable.auto.commit": False,
     "fetch.wait.max.ms": 500,
     "fetch.min.bytes": 1,
+    "fetch.error.backoff.ms": 100,
     "check.crcs": True,
 }
 # One name for each setting: librdkafka knows several by two.

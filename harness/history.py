@@ -55,35 +55,6 @@ SEGMENT_NAME: Final = re.compile(r"(?P<process>[A-Za-z0-9_-]+)\.(?P<number>\d{4,
 NOTHING: Final = -1  # a missing offset, broker or value in a record; null once sealed
 SEQUENCE_BITS: Final = 40
 
-# The sealed tables' columns, in order: seal.py writes them, the checkers read them.
-OPERATION_COLUMNS: Final = (
-    ("run_id", "string"), ("process", "string"), ("id", "int64"), ("f", "string"),
-    ("type", "string"), ("partition", "int32"), ("value", "int64"), ("offset", "int64"),
-    ("error", "string"), ("intended_ns", "int64"), ("start_ns", "int64"), ("end_ns", "int64"),
-    ("broker", "int32"),
-)  # fmt: skip
-EVENT_COLUMNS: Final = (
-    ("run_id", "string"), ("process", "string"), ("time_ns", "int64"), ("event", "string"),
-    ("partition", "int32"), ("code", "int32"), ("name", "string"), ("text", "string"),
-    ("log_start", "int64"), ("committed_end", "int64"), ("uncommitted_end", "int64"),
-    ("position", "int64"), ("complete", "bool"),
-)  # fmt: skip
-FAULT_COLUMNS: Final = (
-    ("run_id", "string"), ("fault", "int32"), ("step", "int32"), ("verb", "string"),
-    ("target", "string"), ("nodes", "list<string>"), ("invoke_ns", "int64"), ("ok_ns", "int64"),
-    ("heal_invoke_ns", "int64"), ("heal_ok_ns", "int64"), ("evidence", "string"),
-    ("heal_evidence", "string"), ("error", "string"), ("before", "string"), ("after", "string"),
-)  # fmt: skip
-VIEW_COLUMNS: Final = (
-    ("run_id", "string"), ("time_ns", "int64"), ("partition", "int32"), ("leader", "string"),
-    ("isr", "list<string>"), ("leader_epoch", "int32"), ("controller", "string"),
-)  # fmt: skip
-BLIND_COLUMNS: Final = (("run_id", "string"), ("start_ns", "int64"), ("end_ns", "int64"))
-FINDING_COLUMNS: Final = (
-    ("run_id", "string"), ("process", "string"), ("kind", "string"), ("count", "int64"),
-    ("text", "string"),
-)  # fmt: skip
-
 
 def value_of(producer: int, sequence: int) -> int:
     """The value of one record: unique in a run, dense for each producer."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,29 +29,28 @@ import pyarrow.parquet as pq
 
 from harness import side_files
 from harness.history import (
-    BLIND_COLUMNS,
-    EVENT_COLUMNS,
     F_NAMES,
-    FAULT_COLUMNS,
-    FINDING_COLUMNS,
     NOTHING,
     OPEN,
-    OPERATION_COLUMNS,
     TYPE_NAMES,
-    VIEW_COLUMNS,
     HistoryError,
 )
 from harness.segments import Array, Content, Finding, read_segment, segments_of
 from harness.side_files import NEMESIS, VIEWS
+from harness.tables import (
+    BLIND_COLUMNS,
+    EVENT_COLUMNS,
+    FAULT_COLUMNS,
+    FINDING_COLUMNS,
+    OPERATION_COLUMNS,
+    VIEW_COLUMNS,
+    schema,
+)
 
-__all__ = ["HistoryError", "Seal", "schema", "seal"]
+__all__ = ["HistoryError", "Seal", "seal"]
 
 ROW_GROUP: Final = 100_000
 SEALED: Final = "sealed.json"
-_ARROW: Final = {
-    "string": pa.string(), "int32": pa.int32(), "int64": pa.int64(), "bool": pa.bool_(),
-    "list<string>": pa.list_(pa.string()),
-}  # fmt: skip
 # Few distinct values; the numbers are mostly distinct, and a dictionary of them is wasted work.
 _DICTIONARIES: Final = ["run_id", "process", "f", "type", "partition", "error", "broker"]
 _TYPES: Final = pa.array([TYPE_NAMES.get(code, "") for code in range(max(TYPE_NAMES) + 1)])
@@ -83,11 +82,6 @@ def seal(run_dir: Path) -> Seal:
             for path in folder.glob(pattern):
                 path.unlink()
     return done
-
-
-def schema(columns: Iterable[tuple[str, str]]) -> pa.Schema:
-    """A table's columns for pyarrow."""
-    return pa.schema([(name, _ARROW[kind]) for name, kind in columns])
 
 
 def _seal(folder: Path, run_id: str, workers: Sequence[str]) -> Seal:

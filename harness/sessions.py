@@ -29,7 +29,7 @@ from harness import class_archives, host, seal, store
 from harness.cluster.enclosure import run_enclosed
 from harness.kafka_home import KafkaHomeError, find_java
 from harness.kafka_home import find as find_home
-from harness.prepare import Prepared, prepare
+from harness.prepare import Prepared, Request, prepare
 from harness.scenario import ScenarioError
 from harness.screen import Screen
 from harness.store import RunFolder
@@ -44,6 +44,18 @@ def worst(codes: Iterable[int]) -> int:
     given = list(codes)
     stopped = [code for code in given if code in INTERRUPTED]
     return stopped[0] if stopped else max(given, key=SEVERITY.index, default=UNKNOWN)
+
+
+def prepared(request: Request) -> Prepared:
+    """A request resolved, its demands understood: they are the checker's words."""
+    from analysis.expectations import ExpectationError, parse  # noqa: PLC0415
+
+    resolved = prepare(request)
+    try:
+        parse(resolved.scenario.expect)
+    except ExpectationError as error:
+        raise ScenarioError(f"{request.scenario}: {error}") from None
+    return resolved
 
 
 def run(
@@ -105,14 +117,14 @@ def campaign(file: Path, results: Path, *, resume: bool, console: Console) -> in
         )
     screen = Screen(console)
     screen.say(f"{plan.title}: {len(done)} runs finished, {len(todo)} to make")
-    prepared = [prepare(request) for _, request in todo]  # refuse all before any starts
+    runs = [prepared(request) for _, request in todo]  # refuse all before any starts
     if not todo:
         return VALID
     from analysis.spark import session  # noqa: PLC0415
 
     codes = []
     with session():  # one Spark for all checks of the campaign
-        for number, ((cell, request), each) in enumerate(zip(todo, prepared, strict=True), 1):
+        for number, ((cell, request), each) in enumerate(zip(todo, runs, strict=True), 1):
             screen.say(f"run {number} of {len(todo)}: {cell.key}", style="bold")
             stored = campaigns.unchecked(each.record, results)
             if stored is not None:
@@ -126,9 +138,9 @@ def campaign(file: Path, results: Path, *, resume: bool, console: Console) -> in
     return worst(codes)
 
 
-def up(prepared: Prepared) -> int:
-    """The scenario's cluster in the foreground until its shell, TERM or INT ends it."""
-    argv = [sys.executable, "-m", "harness.up", json.dumps(prepared.record)]
+def up(prepared: Prepared, command: Sequence[str]) -> int:
+    """The scenario's cluster in the foreground until its shell or command, TERM or INT ends it."""
+    argv = [sys.executable, "-m", "harness.up", json.dumps(prepared.record), *command]
     return run_enclosed(argv, own_session=False)
 
 

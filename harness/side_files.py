@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from harness.history import BLIND_COLUMNS, EVENT_COLUMNS, FAULT_COLUMNS, VIEW_COLUMNS, HistoryError
+from harness.history import HistoryError
 from harness.segments import Finding
+from harness.tables import BLIND_COLUMNS, EVENT_COLUMNS, FAULT_COLUMNS, VIEW_COLUMNS
 
 NEMESIS, VIEWS = "nemesis", "views"  # side files of no worker
 Row = dict[str, Any]

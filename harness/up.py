@@ -1,4 +1,4 @@
-"""`kafka-harness up`, inside the namespaces: a cluster and a shell that can reach it."""
+"""`kafka-harness up`, inside the namespaces: a cluster, and a shell or command beside it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from types import FrameType
 
 from harness.cluster import Cluster, ClusterError, brokers, zookeepers
@@ -22,7 +23,7 @@ class Ended(BaseException):
 
 
 def main() -> None:
-    """`python -m harness.up RECORD`: start, print addresses, give a shell, close."""
+    """`python -m harness.up RECORD [COMMAND…]`: start, print addresses, give a shell, close."""
 
     def end(number: int, _: FrameType | None) -> None:
         for each in (signal.SIGINT, signal.SIGTERM):
@@ -39,7 +40,7 @@ def main() -> None:
         try:
             cluster.start()
             _print_addresses(cluster, folder, screen)
-            _shell(cluster)
+            code = _shell(cluster, sys.argv[2:])
         finally:
             cluster.close()
     except Ended as ended:
@@ -47,6 +48,7 @@ def main() -> None:
     except (ClusterError, KafkaHomeError) as error:
         screen.error(str(error))
         sys.exit(255)
+    sys.exit(code)
 
 
 def _print_addresses(cluster: Cluster, folder: RunFolder, screen: Screen) -> None:
@@ -57,17 +59,26 @@ def _print_addresses(cluster: Cluster, folder: RunFolder, screen: Screen) -> Non
     screen.say(f"node logs in {folder.logs} (inside); leave the shell to end the cluster")
 
 
-def _shell(cluster: Cluster) -> None:
-    if not sys.stdin.isatty():
+def _shell(cluster: Cluster, command: Sequence[str]) -> int:
+    """The command's exit code; a shell's is no news. Without a terminal there is no shell."""
+    if not command and not sys.stdin.isatty():
         signal.pause()
-        return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the shell
+        return 0
+    if not command:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the shell
     environment = {
         **os.environ,
         "KAFKA": ",".join(n.endpoint for n in brokers(cluster.nodes)),
         "ZOOKEEPER": ",".join(n.endpoint for n in zookeepers(cluster.nodes)),
     }
-    subprocess.run([os.environ.get("SHELL", "/bin/sh")], env=environment, check=False)
+    argv = command or [os.environ.get("SHELL", "/bin/sh")]
+    with subprocess.Popen(argv, env=environment) as process:
+        try:
+            code = process.wait()
+        except Ended:
+            process.terminate()
+            raise
+    return code if command else 0
 
 
 if __name__ == "__main__":

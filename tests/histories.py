@@ -19,23 +19,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness import history
+from harness import tables
 
 LOAD_START_NS = 1_000_000_000_000
 LOAD_MS = 10_000
 STEP_MS = 10.0
-
-_TABLES = {
-    "events": history.EVENT_COLUMNS,
-    "faults": history.FAULT_COLUMNS,
-    "views": history.VIEW_COLUMNS,
-    "blind": history.BLIND_COLUMNS,
-    "findings": history.FINDING_COLUMNS,
-}
-_KINDS = {
-    "string": pa.string(), "int64": pa.int64(), "int32": pa.int32(), "bool": pa.bool_(),
-    "list<string>": pa.list_(pa.string()),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,15 +174,15 @@ def told(*parts: Part, **record: Any) -> Callable[[Any], Any]:
 
 def write(told_story: Story, folder: Path, run_id: str) -> Path:
     """The story as a sealed run in `folder`."""
-    tables = _tables(told_story.parts, run_id)
+    told = _tables(told_story.parts, run_id)
     operations = folder / "history" / "operations"
     operations.mkdir(parents=True)
-    for process in sorted({row["process"] for row in tables["operations"]}):
-        rows = [row for row in tables["operations"] if row["process"] == process]
+    for process in sorted({row["process"] for row in told["operations"]}):
+        rows = [row for row in told["operations"] if row["process"] == process]
         numbered = [{**row, "id": number} for number, row in enumerate(rows)]
-        _write(operations / f"{process}.parquet", history.OPERATION_COLUMNS, numbered)
-    for name, columns in _TABLES.items():
-        _write(folder / "history" / f"{name}.parquet", columns, tables[name])
+        _write(operations / f"{process}.parquet", tables.OPERATION_COLUMNS, numbered)
+    for name, columns in tables.SMALL_TABLES.items():
+        _write(folder / "history" / f"{name}.parquet", columns, told[name])
     record = run_record(run_id, told_story.record)
     (folder / "run.json").write_text(json.dumps(record))
     return folder
@@ -241,14 +229,14 @@ def planned(*verbs: str) -> list[dict[str, Any]]:
 def rows_of(told_story: Story, run_id: str) -> list[dict[str, Any]]:
     """The story's operations as rows, for tests that need no folder."""
     return [
-        {name: row.get(name) for name, _ in history.OPERATION_COLUMNS}
+        {name: row.get(name) for name, _ in tables.OPERATION_COLUMNS}
         for row in _tables(told_story.parts, run_id)["operations"]
     ]
 
 
 def write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Operations of any runs as one Parquet file."""
-    _write(file, history.OPERATION_COLUMNS, rows)
+    _write(file, tables.OPERATION_COLUMNS, rows)
 
 
 # Rows
@@ -268,17 +256,19 @@ def _operation(  # noqa: PLR0917
 
 
 def _tables(parts: Sequence[Part], run_id: str) -> dict[str, list[dict[str, Any]]]:
-    tables: dict[str, list[dict[str, Any]]] = {name: [] for name in ("operations", *_TABLES)}
+    rows: dict[str, list[dict[str, Any]]] = {
+        name: [] for name in ("operations", *tables.SMALL_TABLES)
+    }
     clock = 0.0
     for part in parts:
         ms = clock if part.ms is None else part.ms
         for row in part.rows:
             table = part.table if part.table != "final" else _final_table(row)
             timed = _timed(row, ms) if table == "operations" else {"time_ns": _ns(ms), **row}
-            tables[table].append({**timed, "run_id": run_id})
+            rows[table].append({**timed, "run_id": run_id})
         if part.table == "operations":
             clock = ms + STEP_MS
-    return tables
+    return rows
 
 
 def _final_table(row: Mapping[str, Any]) -> str:
@@ -298,7 +288,7 @@ def _timed(row: Mapping[str, Any], ms: float) -> dict[str, Any]:
 def _write(
     file: Path, columns: tuple[tuple[str, str], ...], rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    schema = pa.schema([(name, _KINDS[kind]) for name, kind in columns])
+    schema = tables.schema(columns)
     picked = [{name: row.get(name) for name, _ in columns} for row in rows]
     pq.write_table(pa.Table.from_pylist(picked, schema=schema), file, compression="zstd")
 

@@ -116,7 +116,8 @@ def test_a_results_place_that_cannot_be_written_is_named_with_the_remedy(tmp_pat
 @pytest.mark.parametrize(
     ("codes", "together"),
     [
-        ([], 2), ([0], 0), ([0, 2], 2), ([0, 2, 255], 255), ([0, 2, 255, 1], 1),
+        ([], 2), ([0], 0), ([0, 2], 2), ([0, 2, 255], 255), ([2, 255, 0], 255),
+        ([0, 2, 255, 1], 1), ([255, 1, 2], 1),
         ([1, 130], 130), ([255, 143, 0], 143),
     ],
 )  # fmt: skip

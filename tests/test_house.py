@@ -118,7 +118,8 @@ def _shared(module: str) -> set[str]:
     late = imports(module) - imports(module, late=False)
     in_layers = under(module, "harness.cluster", "harness.nemesis")
     checks = {name for name in late if under(name, "analysis")} if not in_layers else set()
-    return checks | ({"harness.history"} if not under(module, "harness") else set())
+    history = {"harness.history", "harness.tables"}
+    return checks | (history if not under(module, "harness") else set())
 
 
 def test_the_package_s_own_file_imports_nothing() -> None:

@@ -22,7 +22,7 @@ from analysis.expectations import ANOMALIES
 from analysis.job import CheckError, check
 from analysis.load import open_run
 from analysis.spark import _start
-from harness import history
+from harness import tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -239,7 +239,7 @@ def test_operations_are_read_as_they_were_sealed() -> None:
     names = {"bigint": "int64", "int": "int32", "string": "string"}
     columns = [(f.name, names[f.dataType.simpleString()]) for f in schema.OPERATIONS.fields]
 
-    assert columns == list(history.OPERATION_COLUMNS)
+    assert columns == list(tables.OPERATION_COLUMNS)
 
 
 def test_the_load_of_a_killed_run_is_bounded_by_its_operations(tmp_path: Path) -> None:

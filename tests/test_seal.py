@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from harness import history, side_files
 from harness import seal as sealing
+from harness import side_files, tables
 from harness.export import export
 from harness.history import (
     FAIL,
@@ -32,13 +32,6 @@ from harness.seal import seal
 from harness.segments import read_segment
 
 RUN_ID = "study-1/20261120T140307Z-42"
-TABLES = {
-    "events": history.EVENT_COLUMNS,
-    "faults": history.FAULT_COLUMNS,
-    "views": history.VIEW_COLUMNS,
-    "blind": history.BLIND_COLUMNS,
-    "findings": history.FINDING_COLUMNS,
-}
 
 
 @pytest.fixture
@@ -165,7 +158,7 @@ def test_the_tables_have_the_columns_that_history_py_lists(run: Path) -> None:
     record(run, sends=1)
     seal(run)
 
-    for name, columns in {**TABLES, "operations/p": history.OPERATION_COLUMNS}.items():
+    for name, columns in {**tables.SMALL_TABLES, "operations/p": tables.OPERATION_COLUMNS}.items():
         table = pq.read_schema(run / f"history/{name}.parquet")
         told = [(f.name, str(f.type).replace("element: ", "").replace("item: ", "")) for f in table]
         assert list(columns) == told
@@ -176,7 +169,7 @@ def test_an_empty_history_gives_empty_tables(run: Path) -> None:
     assert (0, ()) == (seal(run).operations, seal(run).processes)
 
     assert (run / "history/operations").is_dir()
-    for name in TABLES:
+    for name in tables.SMALL_TABLES:
         assert [] == rows(run, name)
 
 

@@ -20,7 +20,6 @@ from histories import (
 
 from analysis.expectations import Demand, ExpectationError, parse
 from analysis.sentence import faults_words
-from analysis.verdict import worst
 
 Report = dict[str, Any]
 
@@ -358,11 +357,3 @@ def test_a_demand_that_makes_no_sense_is_named(expect: dict[str, str], words: st
 
 def test_the_same_demand_is_parsed_once() -> None:
     assert parse({"lost": ">= 1"}) == {"lost": Demand(text=">= 1", least=1, most=None)}
-
-
-@pytest.mark.parametrize(
-    ("codes", "code"),
-    [([], 2), ([0], 0), ([0, 2], 2), ([2, 255, 0], 255), ([255, 1, 2], 1)],
-)
-def test_over_several_runs_1_beats_255_beats_2_beats_0(codes: list[int], code: int) -> None:
-    assert worst(codes) == code
