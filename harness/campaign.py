@@ -28,7 +28,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.prepare import Request
-from harness.scenario import ScenarioError, Value, explain
+from harness.scenario import ScenarioError, explain
+from harness.scenario_parts import Value
 from harness.store import RunFolder, StoreError
 
 

@@ -11,17 +11,19 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from harness import load
-from harness.cluster import Cluster, ClusterError, Node, brokers
+from harness.cluster import Cluster, ClusterError, Node, Preparable, brokers
 from harness.cluster.admin import Admin, replica_assignment
 from harness.cluster.build import build
 from harness.cluster.view import BLIND, Watcher, ZooKeeperView
 from harness.history import Lines
 from harness.load import Worker, Workers
 from harness.nemesis.conduct import Conductor
+from harness.nemesis.faults import VERBS
 from harness.nemesis.plan import Step
+from harness.nemesis.undo import Undo
 from harness.scenario import Scenario
 from harness.screen import Screen, Status
 from harness.store import RunFolder
@@ -79,6 +81,8 @@ class Experiment:
                    for n in self.cluster.nodes},
         )  # fmt: skip
         begin_s = time.monotonic()
+        if ways := frozenset(way for s in self.steps if (way := VERBS[s.verb].prepares)):
+            cast(Preparable, self.cluster).prepare(ways)
         self.cluster.start()
         topic = self.scenario.topic
         self.view = ZooKeeperView(self.cluster.nodes, topic.name, topic.partitions)
@@ -219,6 +223,7 @@ class Experiment:
             replicas=self.scenario.topic.replication_factor,
             write=Lines(self.folder.history / "nemesis.jsonl").write,
             tell=lambda line: self.screen.say(line, style="yellow"),
+            undo=Undo(self.folder.path),
         )
         self._parts.callback(self.conductor.stop)
         begin_ns = time.monotonic_ns()

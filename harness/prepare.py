@@ -65,7 +65,7 @@ def prepare(request: Request) -> Prepared:
     _check_client("producer", producer)
     _check_client("consumer", consumer)
     resolved = scenario.with_clients(chosen, producer, consumer)
-    steps = plan.make(resolved.faults, request.seed)
+    steps = plan.make(resolved.faults, request.seed, resolved.mixed)
     record = {
         "schema": 1,
         "scenario": resolved.model_dump(mode="json"),

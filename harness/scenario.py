@@ -6,6 +6,7 @@
     [topic]                        # partitions, replication_factor, leader, [topic.config]
     [workload]                     # kind, rounds | rate, duration_s; [workload.producer|consumer]
     [[faults]]                     # verb, target, at_s | after_acks | after_rounds, times, for_s…
+    [mixed]                        # faults drawn at random, anew each period
     [check]                        # unavailability_threshold_ms
     [expect]                       # lost = ">= 1": what this scenario demands beyond the promises
 
@@ -19,112 +20,28 @@ import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from harness.cluster.config import OWNED_BY_HARNESS
 from harness.nemesis.faults import VERBS
-from harness.nemesis.plan import Unit
 from harness.nemesis.targets import TARGETS, is_node_name
+from harness.scenario_parts import (
+    CheckPart,
+    ClusterPart,
+    FaultPart,
+    MixedPart,
+    Part,
+    TopicPart,
+    WorkloadPart,
+)
 
 SHIPPED = Path(__file__).parent / "scenarios"
-Value = str | int | float | bool
-Count = Annotated[int, Field(ge=1)]
-Seconds = Annotated[float, Field(ge=0)]
 
 
 class ScenarioError(ValueError):
     """The scenario cannot be run as it stands; the message names file, key and remedy."""
-
-
-class Part(BaseModel):
-    """A section of the scenario: nothing unknown, nothing changed after reading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class ClusterPart(Part):
-    """How many nodes, and their server.properties and zoo.cfg."""
-
-    zookeepers: Annotated[int, Field(ge=1, le=9)] = 3
-    brokers: Annotated[int, Field(ge=1, le=9)] = 3
-    server: dict[str, Value] = {}
-    zoo: dict[str, Value] = {}
-
-
-class TopicPart(Part):
-    """The one topic; `leader` says where the first partition's leader is placed."""
-
-    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,200}$")] = "harness"
-    partitions: Annotated[int, Field(ge=1, le=1000)] = 1
-    replication_factor: Count = 3
-    leader: str = "any"  # any | controller | not-controller | kafkaN
-    config: dict[str, Value] = {}
-
-
-class WorkloadPart(Part):
-    """What the workers do."""
-
-    kind: Literal["write-read", "stream"]
-    rounds: Count = 10_000
-    read_via: Literal["bootstrap", "follower"] = "bootstrap"
-    read_deadline_ms: Count = 1000
-    producers: Count = 1
-    consumers: Annotated[int, Field(ge=0)] = 1
-    rate: Annotated[float, Field(gt=0, le=1_000_000)] = 1000.0
-    duration_s: Annotated[float, Field(gt=0)] = 20.0
-    value_bytes: Annotated[int, Field(ge=20, le=1_000_000)] = 100
-    longest_outage_s: Annotated[float, Field(gt=0)] = 30.0
-    producer: dict[str, Value] = {}
-    consumer: dict[str, Value] = {}
-
-    @property
-    def stream_sends(self) -> float:
-        """How many records `stream` means to send."""
-        return self.rate * self.producers * self.duration_s
-
-
-class FaultPart(Part):
-    """One line of the plan: a verb at a target, at a time or after N acks, once or repeatedly."""
-
-    verb: str
-    target: str
-    at_s: Seconds | None = None
-    after_acks: Count | None = None
-    after_rounds: Count | None = None  # a round is one send
-    every_s: Annotated[float, Field(gt=0)] | None = None
-    every_acks: Count | None = None
-    every_rounds: Count | None = None
-    times: Count = 1
-    for_s: Seconds = 0.0
-    until: Literal["leader-moved"] | None = None
-    options: dict[str, Value] = {}
-
-    @property
-    def first(self) -> tuple[Unit, float]:
-        """When the first of the series is due: unit and amount."""
-        if self.at_s is not None:
-            return "seconds", self.at_s
-        if self.after_acks is not None:
-            return "acks", float(self.after_acks)
-        return "rounds", float(self.after_rounds or 0)
-
-    @property
-    def period(self) -> float:
-        """From one of the series to the next, in the unit of `first`."""
-        return float(self.every_s or self.every_acks or self.every_rounds or 0)
-
-    @property
-    def last(self) -> float:
-        """When the last of the series is due, in the unit of `first`."""
-        return self.first[1] + self.period * (self.times - 1)
-
-
-class CheckPart(Part):
-    """What the checkers need to be told."""
-
-    unavailability_threshold_ms: Count = 500
 
 
 class Scenario(Part):
@@ -137,8 +54,9 @@ class Scenario(Part):
     topic: TopicPart = TopicPart()
     workload: WorkloadPart
     faults: tuple[FaultPart, ...] = ()
+    mixed: MixedPart | None = None
     check: CheckPart = CheckPart()
-    expect: dict[str, str] = {}
+    expect: dict[str, str] = Field(default={})
 
     @model_validator(mode="after")
     def _possible(self) -> Scenario:
@@ -242,7 +160,7 @@ def _keys_at(location: Sequence[str]) -> list[str]:
         if part.isdigit():
             continue
         model = model.model_fields[part].annotation if part in model.model_fields else None
-        model = {"faults": FaultPart}.get(part, model)
+        model = {"faults": FaultPart, "mixed": MixedPart}.get(part, model)
         if model is None or not hasattr(model, "model_fields"):
             return []
     return list(model.model_fields)
@@ -283,7 +201,10 @@ def _set(raw: dict[str, Any], path: str, value: Any) -> None:
 
 
 def _lists_to_tuples(raw: dict[str, Any]) -> dict[str, Any]:
-    return {**raw, "faults": tuple(raw.get("faults", ()))}
+    mixed = raw.get("mixed")
+    if isinstance(mixed, dict):
+        mixed = {**mixed, "faults": tuple(mixed.get("faults", ()))}
+    return {**raw, "faults": tuple(raw.get("faults", ())), "mixed": mixed}
 
 
 # What cannot be
@@ -332,8 +253,10 @@ def _client_problems(scenario: Scenario) -> list[str]:
 
 def _fault_problems(scenario: Scenario) -> list[str]:
     problems = []
-    for number, fault in enumerate(scenario.faults):
-        where = f"faults.{number}"
+    drawn = scenario.mixed.faults if scenario.mixed else ()
+    named = [(f"faults.{number}", fault) for number, fault in enumerate(scenario.faults)]
+    named += [(f"mixed.faults.{number}", fault) for number, fault in enumerate(drawn)]
+    for where, fault in named:
         if fault.verb not in VERBS:
             problems.append(f"{where}.verb: {fault.verb!r} is unknown{nearest(fault.verb, VERBS)}")
             continue
@@ -344,25 +267,46 @@ def _fault_problems(scenario: Scenario) -> list[str]:
         ):
             hint = nearest(fault.target, TARGETS)
             problems.append(f"{where}.target: {fault.target!r} is unknown{hint}")
-        problems += _timing_problems(where, fault)
+        if where.startswith("faults"):
+            problems += _timing_problems(where, fault)
+            problems += _too_late(where, fault, scenario.workload)
         if fault.target == "follower" and scenario.topic.replication_factor == 1:
             problems.append(f"{where}.target: with one replica there is no follower")
-        problems += _too_late(where, fault, scenario.workload)
-    return problems
+    return [*problems, *_mixed_problems(scenario)]
+
+
+def _mixed_problems(scenario: Scenario) -> list[str]:
+    mixed, work = scenario.mixed, scenario.workload
+    if mixed is None:
+        return []
+    if not mixed.faults:
+        return ["mixed.faults: name at least one fault to draw from"]
+    if mixed.until_s < mixed.period_s:
+        return [f"mixed.until_s is {mixed.until_s:g}, shorter than mixed.period_s"]
+    if work.kind == "stream" and mixed.until_s > work.duration_s:
+        return [f"mixed.until_s is {mixed.until_s:g}, but workload.duration_s is "
+                f"{work.duration_s:g}: raise the one or lower the other"]  # fmt: skip
+    return []
 
 
 def _timing_problems(where: str, fault: FaultPart) -> list[str]:
     first = {"at_s": fault.at_s, "after_acks": fault.after_acks, "after_rounds": fault.after_rounds}
     every = {"at_s": "every_s", "after_acks": "every_acks", "after_rounds": "every_rounds"}
     given = [key for key, value in first.items() if value is not None]
-    if len(given) != 1:
+    if len(given) > 1 or not (given or fault.when):
         return [f"{where}: give exactly one of {', '.join(first)}"]
+    if fault.when == "healed" and where == "faults.0":
+        return [f'{where}.when: "healed" waits for the entry before, and there is none']
+    if fault.when:
+        return []
     if fault.times > 1 and getattr(fault, every[given[0]]) is None:
         return [f"{where}: times > 1 after {given[0]} needs {every[given[0]]}"]
     return []
 
 
 def _too_late(where: str, fault: FaultPart, workload: WorkloadPart) -> list[str]:
+    if fault.when:
+        return []
     unit = fault.first[0]
     rounds = workload.rounds if workload.kind == "write-read" else workload.stream_sends
     if unit != "seconds" and fault.last >= rounds:

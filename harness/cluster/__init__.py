@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-Role = Literal["zookeeper", "broker"]
+Role = Literal["zookeeper", "broker", "client"]
 
 
 class ClusterError(RuntimeError):
@@ -23,7 +23,10 @@ class ClusterError(RuntimeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Node:
-    """One ZooKeeper or one broker, at one address for the whole run, however often it restarts."""
+    """One ZooKeeper or one broker, at one address for the whole run, however often it restarts.
+
+    Clients are nodes too where a fault hits them: the place that all workers share (`clients_of`).
+    """
 
     name: str  # zk1, kafka2
     role: Role
@@ -81,10 +84,23 @@ class Processes(Protocol):
 
 @runtime_checkable
 class Links(Protocol):
-    """A backend that can run a command inside a node's network namespace."""
+    """A backend that can run a command inside the network namespace of a node or of the clients."""
 
     def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
         """Run `argv` there and return what it printed; ClusterError when it fails."""
+
+
+@runtime_checkable
+class Preparable(Protocol):
+    """A backend whose nodes can be started in a way that some faults need (`Verb.prepares`)."""
+
+    def prepare(self, ways: frozenset[str]) -> None:
+        """Called once, before `start`. Raises ClusterError when the host cannot do one of them."""
+
+
+def clients_of(cluster: Cluster) -> Node:
+    """The place of all workers as a node: faults on links name it."""
+    return Node(name="clients", role="client", id=0, address=cluster.client_address, port=0)
 
 
 def brokers(nodes: Sequence[Node]) -> tuple[Node, ...]:

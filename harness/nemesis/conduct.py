@@ -26,14 +26,16 @@ from typing import Protocol
 from harness.cluster import Cluster, ClusterError, Node
 from harness.cluster.view import BLIND, View, ZooKeeperView, ensemble_leader
 from harness.nemesis.faults import VERBS, Injection
-from harness.nemesis.plan import Step
-from harness.nemesis.targets import NoTarget, Roles, resolve
+from harness.nemesis.plan import UNTIL, WHEN, Step
+from harness.nemesis.targets import NoTarget, Roles, resolve, roles_of
+from harness.nemesis.undo import Undo
 from harness.waiting import WaitTimeout, wait_until
 
 BITE_LIMIT_S = 60.0
 HEAL_LIMIT_S = 120.0
 TARGET_LIMIT_S = 60.0
 MOVE_LIMIT_S = 120.0
+TRIGGER_LIMIT_S = 120.0
 
 
 class Interrupted(RuntimeError):
@@ -68,8 +70,11 @@ class Conductor:
     tell: Callable[[str], None]
     failure: Exception | None = None
     in_force: dict[int, str] = field(default_factory=dict)
+    undo: Undo | None = None
 
     def __post_init__(self) -> None:
+        self._held: dict[tuple[str, str], int] = {}  # (what, node) -> the step that holds it
+        self._unhealed = {step.step for step in self.steps}
         self._stop = threading.Event()
         self._limits: dict[int, int] = {}
         self._lock = threading.Lock()
@@ -102,8 +107,9 @@ class Conductor:
     def _walk(self, steps: Sequence[Step]) -> None:
         try:
             for number, step in enumerate(steps):
-                self._await(partial(self._due, step), None, f"step {step.step} to be due")
-                self._carry_out(step)
+                if self._comes(step):
+                    self._carry_out(step)
+                self._unhealed.discard(step.step)
                 self._hold(step.series, _limit(steps, number + 2))
         except Interrupted:
             pass
@@ -113,49 +119,95 @@ class Conductor:
         finally:
             self._hold(steps[0].series, None)
 
-    def _due(self, step: Step) -> bool:
+    def _comes(self, step: Step) -> bool:
+        """Wait for the step's moment; False, and on the record, when its trigger does not come."""
+        base = {"seconds": float(self._begin_ns), "acks": 0.0, "rounds": 0.0}
+        if step.when is not None:
+            try:
+                self._await(partial(self._triggered, step), TRIGGER_LIMIT_S, WHEN[step.when])
+            except WaitTimeout as error:
+                self._did_not_happen(step, error)
+                return False
+            base = {"seconds": float(time.monotonic_ns()), "acks": float(self.load.acks()),
+                    "rounds": float(self.load.rounds())}  # fmt: skip
+        self._await(partial(self._due, step, base[step.unit]), None, f"step {step.step} to be due")
+        return True
+
+    def _triggered(self, step: Step) -> bool:
+        if step.when == "isr-alone":
+            return self._isr_alone()
+        before = {s.step for s in self.steps if s.series == step.series - 1}
+        return not before & self._unhealed and self._recovered() is not None
+
+    def _due(self, step: Step, base: float) -> bool:
         if step.unit == "seconds":
-            return time.monotonic_ns() >= self._begin_ns + step.at * 1e9
+            return time.monotonic_ns() >= base + step.at * 1e9
         # One more than planned: the load is moving when the fault comes.
-        return (self.load.acks() if step.unit == "acks" else self.load.rounds()) > step.at
+        return (self.load.acks() if step.unit == "acks" else self.load.rounds()) > base + step.at
 
     def _carry_out(self, step: Step) -> None:
+        verb = VERBS[step.verb]
         try:
-            nodes, before = self._choose(step)
+            nodes, roles = self._choose(step)
         except WaitTimeout as error:
-            self._record("inject", "info", step, nodes=[], error=str(error), view=None)
-            self.tell(f"step {step.step}: {step.verb} {step.target} did not happen: {error}")
+            self._did_not_happen(step, error)
             return
+        groups = [nodes] if verb.together else [(node,) for node in nodes]
         injections = [
-            Injection(fault=step.step, node=node, cluster=self.cluster, view=self.view,
-                      options=step.options)
-            for node in nodes
+            Injection(fault=step.step, nodes=group, roles=roles, cluster=self.cluster,
+                      view=self.view, options=step.options, seed=step.seed)
+            for group in groups
         ]  # fmt: skip
         with self._healing(step, injections):
-            self._inject(step, injections, before)
+            self._inject(step, injections)
             self._hold_in_force(step, nodes)
 
-    def _choose(self, step: Step) -> tuple[tuple[Node, ...], View]:
-        """The nodes that the target means now; waits while nobody plays the role."""
+    def _did_not_happen(self, step: Step, why: Exception) -> None:
+        self._record("inject", "info", step, nodes=[], error=str(why))
+        self.tell(f"step {step.step}: {step.verb} {step.target} did not happen: {why}")
 
-        def chosen() -> tuple[tuple[Node, ...], View]:
-            view = self.view.look_or_last()
+    def _choose(self, step: Step) -> tuple[tuple[Node, ...], Roles]:
+        """The nodes that the target means now, and who was who; waits while nobody plays the role
+        or another fault holds one of them."""
+
+        def chosen() -> tuple[tuple[Node, ...], Roles]:
+            if self._stop.is_set():
+                raise Interrupted(f"stopped while waiting for a {step.target}")
             roles = Roles(
                 nodes=self.cluster.nodes,
-                view=view,
+                view=self.view.look_or_last(),
                 ensemble_leader=lambda: ensemble_leader(self.cluster.nodes),
                 random=Random(step.seed),  # noqa: S311
             )
-            return resolve(step.target, roles), view
+            nodes = resolve(step.target, roles)
+            self._take(step, nodes)
+            return nodes, roles
 
         return wait_until(
             chosen, timeout_s=TARGET_LIMIT_S, what=f"a {step.target}", ignoring=(NoTarget,)
         )
 
-    def _inject(self, step: Step, injections: list[Injection], before: View) -> None:
+    def _take(self, step: Step, nodes: Sequence[Node]) -> None:
+        """Let the step hold at its nodes what its verb needs for itself. Raises NoTarget."""
+        what = VERBS[step.verb].holds
+        if what is None:
+            return
+        with self._lock:
+            for node in nodes:
+                if (what, node.name) in self._held:
+                    raise NoTarget(f"another fault holds the {what} of {node.name}")
+            self._held |= {(what, node.name): step.step for node in nodes}
+
+    def _give_back(self, step: Step) -> None:
+        with self._lock:
+            self._held = {k: holder for k, holder in self._held.items() if holder != step.step}
+
+    def _inject(self, step: Step, injections: list[Injection]) -> None:
         verb = VERBS[step.verb]
-        names = [injection.node.name for injection in injections]
-        self._record("inject", "invoke", step, nodes=names, view=before)
+        names, roles = _names(injections), injections[0].roles
+        self._record("inject", "invoke", step, nodes=names, view=roles.view, roles=roles)
+        if self.undo is not None:
+            self.undo.begun(step.step, verb.name, verb.undo, names, dict(step.options))
         self.tell(f"{verb.name} {step.target} -> {', '.join(names)}")
         self.in_force[step.step] = f"{verb.name} {', '.join(names)}"
         for injection in injections:
@@ -174,8 +226,13 @@ class Conductor:
     def _hold_in_force(self, step: Step, nodes: Sequence[Node]) -> None:
         end_ns = time.monotonic_ns() + int(step.for_s * 1e9)
         self._await(lambda: time.monotonic_ns() >= end_ns, None, "the fault's time")
-        if step.until == "leader-moved":
-            self._await(lambda: self._moved_from(nodes), MOVE_LIMIT_S, "leadership to move")
+        if step.until is not None:
+            conditions: dict[str, Callable[[], bool]] = {
+                "leader-moved": partial(self._moved_from, nodes),
+                "isr-alone": self._isr_alone,
+                "no-leader": self._no_leader,
+            }
+            self._await(conditions[step.until], MOVE_LIMIT_S, UNTIL[step.until])
 
     def _moved_from(self, nodes: Sequence[Node]) -> bool:
         try:
@@ -185,6 +242,19 @@ class Conductor:
         hit = {node.name for node in nodes}
         return all(leader is not None and leader not in hit for leader in leaders)
 
+    def _isr_alone(self) -> bool:
+        try:
+            state = self.view.look().partitions[0]
+        except BLIND:
+            return False
+        return state.leader is not None and state.isr == (state.leader,)
+
+    def _no_leader(self) -> bool:
+        try:
+            return self.view.look().partitions[0].leader is None
+        except BLIND:
+            return False
+
     @contextmanager
     def _healing(self, step: Step, injections: list[Injection]) -> Iterator[None]:
         """Heals on every way out of the block; waits for recovery unless the run is ending."""
@@ -192,10 +262,10 @@ class Conductor:
             yield
         finally:
             self._heal(step, injections)
+            self._give_back(step)
 
     def _heal(self, step: Step, injections: list[Injection]) -> None:
-        verb = VERBS[step.verb]
-        names = [injection.node.name for injection in injections]
+        verb, names = VERBS[step.verb], _names(injections)
         self._record("heal", "invoke", step, nodes=names)
         self.tell(f"{verb.undo} {', '.join(names)}")
         try:
@@ -206,6 +276,8 @@ class Conductor:
                 self._await(partial(verb.healed, i), HEAL_LIMIT_S, f"{i.node.name} to be back")
                 for i in injections
             ]
+            if self.undo is not None:
+                self.undo.undone(step.step)
             evidence.append(self._await(self._recovered, HEAL_LIMIT_S, "every ISR to be full"))
         except (ClusterError, WaitTimeout, Interrupted) as error:
             self._record("heal", "info", step, nodes=names, error=str(error))
@@ -247,16 +319,22 @@ class Conductor:
         view: View | None = None,
         evidence: str | None = None,
         error: str | None = None,
+        roles: Roles | None = None,
     ) -> None:
         seen = view or self.view.look_or_last()
+        played = {name: roles_of(name, roles) for name in nodes} if roles else None
         self.write(
             event, type=kind, fault=step.step, step=step.step, verb=step.verb, target=step.target,
-            nodes=list(nodes), evidence=evidence, error=error, **seen.as_record(),
+            nodes=list(nodes), evidence=evidence, error=error, roles=played, **seen.as_record(),
         )  # fmt: skip
+
+
+def _names(injections: Sequence[Injection]) -> list[str]:
+    return [node.name for injection in injections for node in injection.nodes]
 
 
 def _limit(steps: Sequence[Step], number: int) -> int | None:
     """How far the load may run before step `number` of a series is begun; None: no limit."""
-    if number >= len(steps) or steps[number].unit != "rounds":
+    if number >= len(steps) or steps[number].unit != "rounds" or steps[number].when:
         return None
     return int(steps[number].at)

@@ -17,6 +17,11 @@ from random import Random
 from typing import Any, Literal, Protocol
 
 Unit = Literal["seconds", "acks", "rounds"]
+# What is awaited before a step's own time begins to count: the ISR of the first partition is its
+# leader alone; every step of the entry before this one is healed and the cluster has recovered.
+When = Literal["isr-alone", "healed"]
+# What is awaited, beside its time, before a fault is healed.
+Until = Literal["leader-moved", "isr-alone", "no-leader"]
 
 
 class FaultEntry(Protocol):
@@ -31,13 +36,30 @@ class FaultEntry(Protocol):
     @property
     def for_s(self) -> float: ...  # noqa: D102
     @property
-    def until(self) -> Literal["leader-moved"] | None: ...  # noqa: D102
+    def until(self) -> Until | None: ...  # noqa: D102
+    @property
+    def when(self) -> When | None: ...  # noqa: D102
     @property
     def options(self) -> dict[str, Any]: ...  # noqa: D102
     @property
     def first(self) -> tuple[Unit, float]: ...  # noqa: D102
     @property
     def period(self) -> float: ...  # noqa: D102
+
+
+class MixedEntry(Protocol):
+    """The [mixed] table of a scenario."""
+
+    @property
+    def faults(self) -> Sequence[FaultEntry]: ...  # noqa: D102
+    @property
+    def period_s(self) -> float: ...  # noqa: D102
+    @property
+    def most(self) -> int: ...  # noqa: D102
+    @property
+    def quiet(self) -> float: ...  # noqa: D102
+    @property
+    def until_s(self) -> float: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +71,10 @@ class Step:
     verb: str
     target: str
     unit: Unit
-    at: float  # in `unit`, from the start of the load
+    when: When | None = None
+    at: float  # in `unit`, from the start of the load, or from the moment when `when` came true
     for_s: float  # how long it stays in force at least
-    until: Literal["leader-moved"] | None  # and what else is awaited before it is healed
+    until: Until | None  # and what else is awaited before it is healed
     options: dict[str, Any]
     seed: int  # of the target's own choices
 
@@ -65,12 +88,26 @@ class Step:
         when = f"at {self.at:g} s" if self.unit == "seconds" else counted
         how = "".join(f" {key}={value}" for key, value in self.options.items())
         hold = f", for {self.for_s:g} s" if self.for_s else ""
-        moved = ", until leadership moved" if self.until else ""
-        return f"{self.verb} {self.target}{how} {when}{hold}{moved}"
+        since = f" {WHEN[self.when]}" if self.when else ""
+        awaited = f", until {UNTIL[self.until]}" if self.until else ""
+        return f"{self.verb} {self.target}{how} {when}{since}{hold}{awaited}"
 
 
-def make(faults: Sequence[FaultEntry], seed: int) -> tuple[Step, ...]:
-    """The steps of a run, series by series."""
+WHEN: dict[When, str] = {
+    "isr-alone": "from when the leader is alone in its ISR",
+    "healed": "from when the faults before are healed",
+}
+UNTIL: dict[Until, str] = {
+    "leader-moved": "leadership moved",
+    "isr-alone": "the leader is alone in its ISR",
+    "no-leader": "the partition has no leader",
+}
+
+
+def make(
+    faults: Sequence[FaultEntry], seed: int, mixed: MixedEntry | None = None
+) -> tuple[Step, ...]:
+    """The steps of a run, series by series; what is drawn at random comes last."""
     random = Random(seed)  # noqa: S311  reproducible on purpose, no secret
     steps: list[Step] = []
     for series, fault in enumerate(faults):
@@ -83,11 +120,39 @@ def make(faults: Sequence[FaultEntry], seed: int) -> tuple[Step, ...]:
                     verb=fault.verb,
                     target=fault.target,
                     unit=unit,
-                    at=first + repeat * fault.period,
+                    when=fault.when,
+                    at=first if fault.when else first + repeat * fault.period,
                     for_s=fault.for_s,
                     until=fault.until,
                     options=dict(fault.options),
                     seed=random.getrandbits(48),
                 )
             )
+    if mixed is not None:
+        steps += _drawn(mixed, Random(f"mixed {seed}"), len(steps), len(faults))  # noqa: S311
     return tuple(steps)
+
+
+def _drawn(mixed: MixedEntry, random: Random, first_step: int, first_series: int) -> list[Step]:
+    """Each period's faults, a series each, so that they may overlap within the period."""
+    steps: list[Step] = []
+    for period in range(int(mixed.until_s / mixed.period_s)):
+        quiet = random.random() < mixed.quiet
+        count = 0 if quiet else random.randint(1, min(mixed.most, len(mixed.faults)))
+        for fault in random.sample(list(mixed.faults), count):
+            lasts = fault.for_s or round(mixed.period_s * random.uniform(0.1, 0.35), 3)
+            steps.append(
+                Step(
+                    step=first_step + len(steps),
+                    series=first_series + len(steps),
+                    verb=fault.verb,
+                    target=fault.target,
+                    unit="seconds",
+                    at=round(mixed.period_s * (period + random.uniform(0, 0.3)), 3),
+                    for_s=lasts,
+                    until=fault.until,
+                    options=dict(fault.options),
+                    seed=random.getrandbits(48),
+                )
+            )
+    return steps

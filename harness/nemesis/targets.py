@@ -70,6 +70,19 @@ TARGETS: dict[str, Callable[[Roles], Sequence[str | None]]] = {
 }
 
 
+def roles_of(name: str, roles: Roles) -> list[str]:
+    """Which of the single roles a node plays now, as the history says it of who was hit."""
+    state = roles.view.partitions[roles.partition] if roles.view.partitions else None
+    played = []
+    if state and name == state.leader:
+        played.append("leader")
+    elif state and name in state.isr:
+        played.append("follower")
+    if name == roles.view.controller:
+        played.append("controller")
+    return played
+
+
 def resolve(target: str, roles: Roles) -> tuple[Node, ...]:
     """The nodes that `target` means now. Raises NoTarget when nobody plays the role."""
     by_name = {node.name: node for node in roles.nodes}

@@ -99,14 +99,14 @@ def _processes(injection: Injection) -> Processes:
 
 
 KILL = Verb(
-    name="kill", undo="start", needs=(Processes,),
+    name="kill", undo="start", needs=(Processes,), holds="process",
     inject=_kill, bit=_gone, heal=_start, healed=_back,
 )  # fmt: skip
 STOP = Verb(
-    name="stop", undo="start", needs=(Processes,),
+    name="stop", undo="start", needs=(Processes,), holds="process",
     inject=_stop, bit=_gone, heal=_start, healed=_back,
 )  # fmt: skip
 PAUSE = Verb(
-    name="pause", undo="resume", needs=(Processes,),
+    name="pause", undo="resume", needs=(Processes,), holds="process",
     inject=_pause, bit=_stands_still, heal=_resume, healed=_runs_on,
 )  # fmt: skip

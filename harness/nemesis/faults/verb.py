@@ -1,4 +1,4 @@
-"""What a verb is: four functions and the capabilities that it needs."""
+"""What a verb is: four functions, the capabilities that it needs, what it holds in force."""
 
 from __future__ import annotations
 
@@ -8,23 +8,32 @@ from typing import Any
 
 from harness.cluster import Cluster, Node
 from harness.cluster.view import ZooKeeperView
+from harness.nemesis.targets import Roles
 
 Options = Mapping[str, str | int | float | bool]
 
 
 @dataclass(kw_only=True)
 class Injection:
-    """One verb at one node: what the four functions of a verb work on.
+    """One verb at one node, or at a group of them: what the four functions of a verb work on.
 
-    `memo` is the verb's own notebook from inject to healed, such as the pid that was killed.
+    `roles` is who was who when the fault was begun. `memo` is the verb's own notebook from inject
+    to healed, such as the pid that was killed.
     """
 
     fault: int
-    node: Node
+    nodes: tuple[Node, ...]  # one, unless the verb takes its nodes `together`
+    roles: Roles
     cluster: Cluster
     view: ZooKeeperView
     options: Options
+    seed: int  # of the verb's own choices
     memo: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def node(self) -> Node:
+        """The node that is hit; the first one of a group."""
+        return self.nodes[0]
 
 
 def no_options(options: Options) -> list[str]:
@@ -34,7 +43,12 @@ def no_options(options: Options) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verb:
-    """A fault's verb and its undo."""
+    """A fault's verb and its undo.
+
+    `holds` names what a fault has for itself at each node while it is in force: two faults that
+    hold the same thing ("process", "disk", "clock") wait for each other. None: any number at once,
+    such as rules in chains of their own.
+    """
 
     name: str
     undo: str
@@ -44,3 +58,6 @@ class Verb:
     heal: Callable[[Injection], None]
     healed: Callable[[Injection], str | None]
     problems: Callable[[Options], list[str]] = no_options
+    holds: str | None = None
+    together: bool = False  # one injection for all nodes of the target, not one each
+    prepares: str | None = None  # how nodes must be started for it: harness.cluster.Preparable

@@ -1,0 +1,118 @@
+"""The sections of a scenario file, each with its keys, their types and their defaults."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.nemesis.plan import Unit, Until, When
+
+Value = str | int | float | bool
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(ge=0)]
+
+
+class Part(BaseModel):
+    """A section of the scenario: nothing unknown, nothing changed after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ClusterPart(Part):
+    """How many nodes, and their server.properties and zoo.cfg."""
+
+    zookeepers: Annotated[int, Field(ge=1, le=9)] = 3
+    brokers: Annotated[int, Field(ge=1, le=9)] = 3
+    server: dict[str, Value] = {}
+    zoo: dict[str, Value] = {}
+
+
+class TopicPart(Part):
+    """The one topic; `leader` says where the first partition's leader is placed."""
+
+    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,200}$")] = "harness"
+    partitions: Annotated[int, Field(ge=1, le=1000)] = 1
+    replication_factor: Count = 3
+    leader: str = "any"  # any | controller | not-controller | kafkaN
+    config: dict[str, Value] = {}
+
+
+class WorkloadPart(Part):
+    """What the workers do."""
+
+    kind: Literal["write-read", "stream"]
+    rounds: Count = 10_000
+    read_via: Literal["bootstrap", "follower"] = "bootstrap"
+    read_deadline_ms: Count = 1000
+    producers: Count = 1
+    consumers: Annotated[int, Field(ge=0)] = 1
+    rate: Annotated[float, Field(gt=0, le=1_000_000)] = 1000.0
+    duration_s: Annotated[float, Field(gt=0)] = 20.0
+    value_bytes: Annotated[int, Field(ge=20, le=1_000_000)] = 100
+    longest_outage_s: Annotated[float, Field(gt=0)] = 30.0
+    producer: dict[str, Value] = {}
+    consumer: dict[str, Value] = {}
+
+    @property
+    def stream_sends(self) -> float:
+        """How many records `stream` means to send."""
+        return self.rate * self.producers * self.duration_s
+
+
+class FaultPart(Part):
+    """One line of the plan: a verb at a target, at a time or after N acks, once or repeatedly."""
+
+    verb: str
+    target: str
+    at_s: Seconds | None = None
+    after_acks: Count | None = None
+    after_rounds: Count | None = None  # a round is one send
+    every_s: Annotated[float, Field(gt=0)] | None = None
+    every_acks: Count | None = None
+    every_rounds: Count | None = None
+    times: Count = 1
+    for_s: Seconds = 0.0
+    when: When | None = None
+    until: Until | None = None
+    options: dict[str, Value] = {}
+
+    @property
+    def first(self) -> tuple[Unit, float]:
+        """When the first of the series is due: unit and amount."""
+        if self.at_s is not None:
+            return "seconds", self.at_s
+        if self.after_acks is not None:
+            return "acks", float(self.after_acks)
+        if self.after_rounds is not None:
+            return "rounds", float(self.after_rounds)
+        return "seconds", 0.0  # at once when `when` comes true
+
+    @property
+    def period(self) -> float:
+        """From one of the series to the next, in the unit of `first`."""
+        return float(self.every_s or self.every_acks or self.every_rounds or 0)
+
+    @property
+    def last(self) -> float:
+        """When the last of the series is due, in the unit of `first`."""
+        return self.first[1] + self.period * (self.times - 1)
+
+
+class MixedPart(Part):
+    """Faults drawn at random: each period some of `faults`, begun and healed within it.
+
+    Only verb, target, options, until and for_s of an entry count. for_s = 0: drawn as well.
+    """
+
+    faults: tuple[FaultPart, ...]
+    period_s: Annotated[float, Field(gt=0)] = 30.0
+    most: Count = 2  # faults in one period
+    quiet: Annotated[float, Field(ge=0, lt=1)] = 0.25  # share of the periods without any
+    until_s: Annotated[float, Field(gt=0)]  # no period begins that would end later
+
+
+class CheckPart(Part):
+    """What the checkers need to be told."""
+
+    unavailability_threshold_ms: Count = 500
