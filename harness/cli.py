@@ -180,6 +180,12 @@ def doctor() -> None:
 
 
 @app.command()
+def heal(run: OneRun, results: Results = RESULTS) -> None:
+    """Undo what is left in force of a run whose harness was killed (by SIGKILL, say)."""
+    raise typer.Exit(sessions.heal(find(run, results), console))
+
+
+@app.command()
 def up(
     scenario_name: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name or a file.")],
     command: Annotated[

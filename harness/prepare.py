@@ -66,6 +66,7 @@ def prepare(request: Request) -> Prepared:
     _check_client("consumer", consumer)
     resolved = scenario.with_clients(chosen, producer, consumer)
     steps = plan.make(resolved.faults, request.seed, resolved.mixed)
+    _check_capabilities(request, steps)
     record = {
         "schema": 1,
         "scenario": resolved.model_dump(mode="json"),
@@ -116,9 +117,14 @@ def time_limit_s(chosen: scenario.Scenario, steps: Sequence[plan.Step]) -> float
     return SET_UP_S + load + faults + send + FINAL_READ_S
 
 
-def needs(steps: Sequence[plan.Step]) -> set[type]:
-    """The capabilities that the plan's verbs ask of a backend."""
-    return {capability for step in steps for capability in VERBS[step.verb].needs}
+def _check_capabilities(request: Request, steps: Sequence[plan.Step]) -> None:
+    """Refuse, before a node starts, a verb that the backend cannot do."""
+    for step in steps:
+        if lacks := BACKENDS[request.backend].lacks(VERBS[step.verb].needs):
+            raise scenario.ScenarioError(
+                f"{request.scenario}: {step.verb} needs {', '.join(lacks)}, which the backend "
+                f"{request.backend} does not have: choose another backend or fault"
+            )
 
 
 def command_line(request: Request) -> str:

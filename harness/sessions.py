@@ -26,9 +26,10 @@ from rich.table import Table
 
 from harness import campaign as campaigns
 from harness import class_archives, host, seal, store
-from harness.cluster.enclosure import run_enclosed
+from harness.cluster.enclosure import living, run_enclosed
 from harness.kafka_home import KafkaHomeError, find_java
 from harness.kafka_home import find as find_home
+from harness.nemesis import undo
 from harness.prepare import Prepared, Request, prepare
 from harness.scenario import ScenarioError
 from harness.screen import Screen
@@ -136,6 +137,23 @@ def campaign(file: Path, results: Path, *, resume: bool, console: Console) -> in
             campaigns.append(data, campaigns.summary(cell, code, _report(folder), request.seed))
             codes.append(code)
     return worst(codes)
+
+
+def heal(folder: RunFolder, console: Console) -> int:
+    """Undo what a run left in force because its harness was killed. Raises StoreError."""
+    folder.read()
+    if pids := living(folder.path):
+        raise store.StoreError(
+            f"{_shown(folder.path)}: the run is still going on (process {pids[0]}); end it with "
+            "Ctrl-C or TERM, and it heals its faults itself"
+        )
+    left = undo.outstanding(folder.path)
+    for fault in left:
+        console.print(f"fault {fault['fault']}: {fault['verb']} {', '.join(fault['nodes'])}, not "
+                      f"known to be undone ({fault['undo']})")  # fmt: skip
+    console.print("nothing to heal: the cluster of a local run ends with its harness, and its "
+                  "nodes, links and rules with it")  # fmt: skip
+    return VALID
 
 
 def up(prepared: Prepared, command: Sequence[str]) -> int:

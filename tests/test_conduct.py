@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from harness.nemesis import conduct
 from harness.nemesis.conduct import Conductor
 from harness.nemesis.faults import VERBS, Verb
 from harness.nemesis.plan import Step
+from harness.nemesis.undo import Undo, outstanding
 from harness.waiting import wait_until
 
 NODES = local_nodes(3, 3)
@@ -25,18 +26,18 @@ class Told:
 
     nodes: tuple[Node, ...] = NODES
     leader: str = "kafka1"
+    isr: tuple[str, ...] = ("kafka1", "kafka2", "kafka3")
     down: set[str] = field(default_factory=set)
     sent: int = 0
     held: list[int | None] = field(default_factory=list)
+    groups: list[list[str]] = field(default_factory=list)
     bites: bool = True
     breaks: bool = False
     returns: bool = True
     lines: list[dict[str, Any]] = field(default_factory=list)
 
     def look(self) -> View:
-        state = PartitionState(
-            leader=self.leader, isr=("kafka1", "kafka2", "kafka3"), leader_epoch=0
-        )
+        state = PartitionState(leader=self.leader, isr=self.isr, leader_epoch=0)
         return View(partitions=(state,), controller="kafka2")
 
     look_or_last = look
@@ -69,12 +70,13 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Told:
     def inject(injection: Any) -> None:
         if told.breaks:
             raise ClusterError("no such process")
-        told.down.add(injection.node.name)
+        told.down |= {node.name for node in injection.nodes}
+        told.groups.append([node.name for node in injection.nodes])
         told.leader = "kafka3"
 
     def heal(injection: Any) -> None:
         if told.returns:
-            told.down.discard(injection.node.name)
+            told.down -= {node.name for node in injection.nodes}
 
     verb = Verb(
         name="fell", undo="raise", needs=(), inject=inject, heal=heal,
@@ -82,9 +84,12 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Told:
         healed=lambda i: None if i.node.name in told.down else "risen",
     )  # fmt: skip
     monkeypatch.setitem(VERBS, "fell", verb)
+    monkeypatch.setitem(VERBS, "fell-alone", replace(verb, holds="process"))
+    monkeypatch.setitem(VERBS, "fell-together", replace(verb, together=True))
     monkeypatch.setattr(conduct, "BITE_LIMIT_S", 0.05)
     monkeypatch.setattr(conduct, "HEAL_LIMIT_S", 0.05)
     monkeypatch.setattr(conduct, "TARGET_LIMIT_S", 0.05)
+    monkeypatch.setattr(conduct, "TRIGGER_LIMIT_S", 0.3)
     return told
 
 
@@ -96,10 +101,10 @@ def step(number: int = 0, **changes: Any) -> Step:
     return Step(**{**defaults, **changes})
 
 
-def conductor(world: Told, *steps: Step) -> Conductor:
+def conductor(world: Told, *steps: Step, undo: Undo | None = None) -> Conductor:
     made = Conductor(
         steps=steps, cluster=world, view=world, load=world, replicas=3,  # type: ignore[arg-type]
-        write=world.write, tell=lambda line: None,
+        write=world.write, tell=lambda line: None, undo=undo,
     )  # fmt: skip
     made.start(0)
     return made
@@ -202,3 +207,85 @@ def test_series_overlap(world):
     made.stop()
 
     assert not world.down
+
+
+def test_a_trigger_is_awaited_and_the_step_counts_from_there(world):
+    world.sent = 1000
+    made = conductor(world, step(when="isr-alone", unit="acks", at=5.0))
+    assert not made.done()
+    world.isr = ("kafka1",)
+
+    def sending() -> bool:
+        world.sent += 1
+        return made.done()
+
+    wait_until(sending, timeout_s=10, what="the step to come")
+
+    assert 1006 < world.sent
+    assert world.told("inject", "ok")
+
+
+def test_a_trigger_that_never_comes_is_a_fault_that_did_not_happen(world):
+    finish(conductor(world, step(when="isr-alone", unit="seconds", at=0.0)))
+
+    assert "alone in its ISR" in world.told("inject", "info")[0]["error"]
+    assert not world.told("inject", "invoke")
+
+
+def test_healed_waits_for_every_step_of_the_entry_before(world):
+    world.sent = 31
+    last = step(2, series=1, when="healed", unit="seconds", at=0.0, target="kafka2")
+    finish(conductor(world, step(0), step(1, at=30.0), last))
+    order = [(line["event"], line["fault"]) for line in world.lines if line["type"] == "ok"]
+
+    assert order == [(event, n) for n in range(3) for event in ("inject", "heal")]
+
+
+def test_two_faults_that_hold_the_same_of_a_node_are_never_in_force_together(world):
+    world.sent = 11
+    first = step(0, verb="fell-alone", target="kafka1", for_s=0.5)
+    finish(conductor(world, first, step(1, series=1, verb="fell-alone", target="kafka1")))
+
+    assert "holds the process of kafka1" in world.told("inject", "info")[0]["error"]
+    assert len(world.told("heal", "ok")) == 1
+
+
+def test_a_verb_takes_its_nodes_one_by_one_or_together(world):
+    world.sent = 11
+    finish(conductor(world, step(target="all")))
+    finish(conductor(world, step(verb="fell-together", target="all")))
+
+    assert world.groups == [["kafka1"], ["kafka2"], ["kafka3"], ["kafka1", "kafka2", "kafka3"]]
+    assert world.told("inject", "ok")[1]["nodes"] == ["kafka1", "kafka2", "kafka3"]
+
+
+def test_who_was_hit_is_told_with_the_role_it_played(world):
+    world.sent = 11
+    finish(conductor(world, step(target="all")))
+
+    assert world.told("inject", "invoke")[0]["roles"] == {
+        "kafka1": ["leader"], "kafka2": ["follower", "controller"], "kafka3": ["follower"],
+    }  # fmt: skip
+
+
+def test_what_must_be_undone_is_on_disk_before_it_is_done(world, tmp_path, monkeypatch):
+    seen = []
+    inject = VERBS["fell"].inject
+
+    def look(injection: Any) -> None:
+        seen.append([line["nodes"] for line in outstanding(tmp_path)])
+        inject(injection)
+
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], inject=look))
+    world.sent = 11
+    finish(conductor(world, step(), undo=Undo(tmp_path)))
+
+    assert seen == [[["kafka1"]]]
+    assert outstanding(tmp_path) == []
+
+
+def test_a_fault_that_cannot_be_healed_stays_on_the_undo_record(world, tmp_path):
+    world.sent, world.returns = 11, False
+    finish(conductor(world, step(), undo=Undo(tmp_path)))
+
+    assert [line["fault"] for line in outstanding(tmp_path)] == [0]

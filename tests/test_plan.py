@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from harness import scenario
 from harness.nemesis import plan
+from harness.scenario_parts import FaultPart, MixedPart
 
 
 def steps(name: str, seed: int = 1) -> tuple[plan.Step, ...]:
@@ -39,3 +42,53 @@ def test_a_step_reads_as_a_sentence():
 def test_a_step_survives_its_record():
     for step in steps("study-1-sure"):
         assert plan.Step(**step.as_record()) == step
+
+
+def mixed(seed: int, **changes: object) -> tuple[plan.Step, ...]:
+    entries = tuple(FaultPart(verb=verb, target="leader") for verb in ("kill", "pause", "stop"))
+    part = MixedPart(**{"faults": entries, "period_s": 10.0, "until_s": 400.0, **changes})
+    return plan.make((), seed, part)
+
+
+def test_mixed_faults_follow_from_the_seed_alone():
+    assert mixed(3) == mixed(3)
+    assert mixed(3) != mixed(4)
+
+
+def test_mixed_faults_begin_and_end_within_their_period():
+    for step in mixed(5):
+        assert step.at // 10 == (step.at + step.for_s) // 10
+        assert step.at + step.for_s < 400
+
+
+def test_about_a_quarter_of_the_periods_is_quiet_and_none_has_more_than_the_most():
+    by_period = Counter(int(step.at // 10) for step in mixed(6, until_s=10_000.0, most=3))
+
+    assert set(by_period.values()) == {1, 2, 3}
+    assert 0.2 < 1 - len(by_period) / 1000 < 0.3
+
+
+def test_one_period_draws_no_fault_twice():
+    steps = mixed(7, most=3)
+    drawn = [(int(step.at // 10), step.verb) for step in steps]
+
+    assert len(drawn) == len(set(drawn))
+    assert [step.series for step in steps] == list(range(len(steps)))
+
+
+def test_drawn_faults_leave_the_others_as_they_were():
+    faults = scenario.load("study-1-sure").faults
+    part = MixedPart(faults=(FaultPart(verb="kill", target="leader"),), until_s=90.0)
+
+    together = plan.make(faults, 1, part)
+
+    assert together[:4] == plan.make(faults, 1)
+    assert [step.step for step in together] == list(range(len(together)))
+
+
+def test_a_step_that_waits_for_a_trigger_says_so():
+    fault = FaultPart(verb="kill", target="leader", when="isr-alone", after_acks=500)
+
+    assert plan.make((fault,), 1)[0].describe() == (
+        "kill leader after 500 acks from when the leader is alone in its ISR"
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 def build(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
     """The cluster of a prepared run, not yet started."""
-    return BACKENDS[record["backend"]](folder, record)
+    return BACKENDS[record["backend"]].make(folder, record)
 
 
 def _local(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
@@ -50,4 +51,16 @@ def _follower_reads(scenario: Mapping[str, Any]) -> dict[str, str | int]:
     return {"replica.selector.class": RACK_AWARE, "replica.fetch.wait.max.ms": 10}
 
 
-BACKENDS: dict[str, Callable[[RunFolder, Mapping[str, Any]], Cluster]] = {"local": _local}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """How to make a cluster there, and of which class it is: that tells its capabilities."""
+
+    make: Callable[[RunFolder, Mapping[str, Any]], Cluster]
+    kind: type
+
+    def lacks(self, capabilities: Iterable[type]) -> list[str]:
+        """Which of these capabilities it does not have, by name."""
+        return sorted(c.__name__ for c in capabilities if not issubclass(self.kind, c))
+
+
+BACKENDS: dict[str, Backend] = {"local": Backend(make=_local, kind=LocalCluster)}

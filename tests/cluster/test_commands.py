@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 
 import pytest
 from commands import COMMAND, newest
@@ -41,6 +42,17 @@ def test_up_prints_addresses_and_ends_with_its_signal(tmp_path):
 
     assert process.wait(timeout=60) == 128 + signal.SIGTERM
     assert "KAFKA=10.77.0.21:9092,10.77.0.22:9092,10.77.0.23:9092" in said.read_text()
+
+
+def test_up_runs_a_command_in_the_cluster_s_network_and_ends_with_its_code(tmp_path):
+    asked = "import os, socket; host, port = os.environ['KAFKA'].split(',')[2].split(':'); "
+    asked += "socket.create_connection((host, int(port)), 5); print('connected to', host); exit(7)"
+    said = tmp_path / "said"
+    with said.open("w") as output:
+        process = start("up", "baseline", "--", sys.executable, "-c", asked, output=output)
+
+    assert process.wait(timeout=120) == 7, said.read_text()
+    assert "connected to 10.77.0.23" in said.read_text()
 
 
 def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
