@@ -7,13 +7,15 @@ conducts the plan waits for them and writes them down.
 
 from __future__ import annotations
 
-from harness.nemesis.faults import answers, process
+from harness.nemesis.faults import answers, links, process
 from harness.nemesis.faults.verb import Injection, Verb
 
 VERBS: dict[str, Verb] = {
     "kill": process.KILL,
     "stop": process.STOP,
     "pause": process.PAUSE,
+    "cut": links.CUT,
+    "lose": links.LOSE,
     "cut-answers": answers.CUT_ANSWERS,
 }
 
