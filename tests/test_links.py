@@ -41,8 +41,8 @@ class Network:
 
     def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
         rules = self.rules.setdefault(node.name, ["-P INPUT ACCEPT", "-N OTHERS"])
-        if argv[0] == "bash":
-            self.sent.append((node.name, argv[2]))
+        if argv[1] == "-S":
+            self.sent += [(node.name, address) for address in argv[4:]]
             return ""
         if "-S" in argv:
             return "\n".join(rules)
@@ -73,7 +73,7 @@ class Network:
 
     def counter(self, node: Node, source: str) -> int:
         if self.mute:
-            return sum(node.address in script for _, script in self.sent)
+            return sum(address == node.address for _, address in self.sent)
         return 7
 
 
@@ -167,8 +167,7 @@ def test_who_has_nothing_to_say_is_made_to_send_one_packet():
     VERBS["cut"].inject(made)
 
     assert VERBS["cut"].bit(made) is None
-    assert [sender for sender, _ in network.sent] == ["zk1", "kafka1"]
-    assert all("/dev/udp/10.77.0." in script for _, script in network.sent)
+    assert network.sent == [("kafka1", "10.77.0.11"), ("zk1", "10.77.0.21")]
     assert "1 packets of zk1" in str(VERBS["cut"].bit(made))
 
 

@@ -25,6 +25,7 @@ Source: iptables-extensions(8): REJECT, statistic.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import cast
@@ -58,7 +59,20 @@ SHAPES: dict[str, Callable[[Sequence[str]], Grudge]] = {
 }
 DIRECTIONS = ("both", "in", "out")
 HOW = ("drop", "reject")
-DISCARD_PORT = 9  # where nobody listens
+# What a sender runs who has nothing to say: one packet to each address, to where nobody listens.
+_SENDS = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+    for address in sys.argv[1:]:
+        sender.sendto(b"?", (address, 9))
+"""
+_CONNECTS = """
+import socket, sys
+for address in sys.argv[1:]:
+    with socket.socket() as sender:
+        sender.settimeout(1)
+        sender.connect_ex((address, 9))
+"""
 
 
 # Who drops whose packets
@@ -73,24 +87,25 @@ def grudge_of(injection: Injection) -> Grudge:
         grudge = SHAPES[str(shape)](names)
     else:
         direction = cast(Direction, injection.options.get("direction", "both"))
-        grudge = grudges.apart(names, _peers(injection), direction)
+        grudge = grudges.apart(names, peers(injection), direction)
     if not grudge:
         raise ClusterError(f"nobody to cut {', '.join(names)} from: "
                            f"{dict(injection.options) or 'there is no other node'}")  # fmt: skip
     return grudge
 
 
-def _peers(injection: Injection) -> list[str]:
+def peers(injection: Injection, default: str = "others") -> list[str]:
+    """Whom `from` names now."""
     found: list[str] = []
-    for word in words(injection.options):
+    for word in words(injection.options, default):
         nodes = PEERS[word](injection) if word in PEERS else ()
         found += [node.name for node in nodes] if word in PEERS else [word]
     return found
 
 
-def words(options: Options) -> list[str]:
-    """The names in `from`."""
-    return [word.strip() for word in str(options.get("from", "others")).split(",")]
+def words(options: Options, default: str = "others") -> list[str]:
+    """The words in `from`."""
+    return [word.strip() for word in str(options.get("from", default)).split(",")]
 
 
 # Rules
@@ -120,7 +135,7 @@ def _lose(injection: Injection) -> None:
 
 def _set_up(injection: Injection, *, how: str, percent: float) -> None:
     grudge = injection.memo["grudge"] = grudge_of(injection)
-    links, chain, by_name = _links(injection), chains.name_of(injection.fault), _places(injection)
+    links, chain, by_name = links_of(injection), chains.name_of(injection.fault), places(injection)
     for receiver, senders in grudge.items():
         nodes = [by_name[name] for name in sorted(senders)]
         chains.fill(links, by_name[receiver], chain, rules(nodes, how, percent))
@@ -146,7 +161,7 @@ def _lose_bit(injection: Injection) -> str | None:
 
 def _counted(injection: Injection) -> dict[tuple[str, str], int]:
     """(receiver, sender) -> packets that did not arrive."""
-    links, chain, by_name = _links(injection), chains.name_of(injection.fault), _places(injection)
+    links, chain, by_name = links_of(injection), chains.name_of(injection.fault), places(injection)
     grudge: Grudge = injection.memo["grudge"]
     counted: dict[tuple[str, str], int] = {}
     for receiver, senders in grudge.items():
@@ -164,13 +179,13 @@ def _sentence(counted: Mapping[tuple[str, str], int], verb: str) -> str:
 
 
 def _provoke(injection: Injection, pairs: Sequence[tuple[str, str]]) -> None:
-    """Let each sender send its receiver one packet, which must not arrive."""
-    by_name = _places(injection)
-    protocol = "tcp" if injection.options.get("how") == "reject" else "udp"
-    for receiver, sender in pairs:
-        place = f"/dev/{protocol}/{by_name[receiver].address}/{DISCARD_PORT}"
-        script = f"(echo > {place}) 2> /dev/null || true"  # refused, and meant to be
-        _links(injection).in_network_of(by_name[sender], ["bash", "-c", script])
+    """Let each sender send its receivers one packet, which must not arrive."""
+    by_name = places(injection)
+    script = _CONNECTS if injection.options.get("how") == "reject" else _SENDS
+    for sender in sorted({sender for _, sender in pairs}):
+        receivers = [by_name[name].address for name, to in pairs if to == sender]
+        argv = [sys.executable, "-S", "-c", script, *receivers]
+        links_of(injection).in_network_of(by_name[sender], argv)
 
 
 # Undo
@@ -178,14 +193,14 @@ def _provoke(injection: Injection, pairs: Sequence[tuple[str, str]]) -> None:
 
 def _mend(injection: Injection) -> None:
     for receiver in injection.memo.get("grudge", ()):
-        chains.remove(_links(injection), _places(injection)[receiver],
+        chains.remove(links_of(injection), places(injection)[receiver],
                       chains.name_of(injection.fault))  # fmt: skip
 
 
 def _mended(injection: Injection) -> str | None:
     receivers = list(injection.memo.get("grudge", ()))
-    places, chain = _places(injection), chains.name_of(injection.fault)
-    if any(chains.stands(_links(injection), places[name], chain) for name in receivers):
+    by_name, chain = places(injection), chains.name_of(injection.fault)
+    if any(chains.stands(links_of(injection), by_name[name], chain) for name in receivers):
         return None
     return f"chain {chain} is gone from {', '.join(receivers) or 'everywhere'}"
 
@@ -201,41 +216,49 @@ def _place_problems(options: Options) -> list[str]:
         found.append(f"shape is {options['shape']!r}, must be one of {', '.join(SHAPES)}")
     if "shape" in options and "direction" in options:
         found.append("direction has no meaning with shape: remove it")
-    for word in words(options):
-        if word not in PEERS and not re.fullmatch(r"(kafka|zk)[1-9]\d*", word):
-            found.append(f"from names {word!r}, which is none of {', '.join(PEERS)}, "
-                         "nor a node such as kafka1 or zk1")  # fmt: skip
+    found += from_problems(options)
     if options.get("direction", "both") not in DIRECTIONS:
         found.append(f"direction is {options['direction']!r}, must be one of "
                      f"{', '.join(DIRECTIONS)}")  # fmt: skip
     return found
 
 
-def _unknown(options: Options, *known: str) -> list[str]:
+def from_problems(options: Options, default: str = "others") -> list[str]:
+    """Problems of the option `from`."""
+    return [
+        f"from names {word!r}, which is none of {', '.join(PEERS)}, nor a node such as kafka1"
+        for word in words(options, default)
+        if word not in PEERS and not re.fullmatch(r"(kafka|zk)[1-9]\d*", word)
+    ]
+
+
+def unknown(options: Options, *known: str) -> list[str]:
+    """Problems of a verb that takes these options only."""
     return [f"{name!r} is unknown: this verb takes {', '.join(known)}"
             for name in options if name not in known]  # fmt: skip
 
 
 def _cut_problems(options: Options) -> list[str]:
-    found = _unknown(options, "from", "direction", "shape", "how") + _place_problems(options)
+    found = unknown(options, "from", "direction", "shape", "how") + _place_problems(options)
     if options.get("how", "drop") not in HOW:
         found.append(f"how is {options['how']!r}, must be one of {', '.join(HOW)}")
     return found
 
 
 def _lose_problems(options: Options) -> list[str]:
-    found = _unknown(options, "from", "direction", "shape", "percent") + _place_problems(options)
+    found = unknown(options, "from", "direction", "shape", "percent") + _place_problems(options)
     percent = options.get("percent")
     if not isinstance(percent, int | float) or not 0 < percent < 100:
         found.append("give percent, the share of packets to lose, between 0 and 100")
     return found
 
 
-def _links(injection: Injection) -> Links:
+def links_of(injection: Injection) -> Links:
+    """The cluster, as what runs commands in the nodes' networks."""
     return cast(Links, injection.cluster)
 
 
-def _places(injection: Injection) -> dict[str, Node]:
+def places(injection: Injection) -> dict[str, Node]:
     """Every place that has a network of its own, by name."""
     places = (*injection.cluster.nodes, clients_of(injection.cluster))
     return {node.name: node for node in places}
