@@ -18,8 +18,13 @@ from typing import Any
 from analysis.expectations import ANOMALIES
 
 # Verbs after which another broker may lead: its node is gone, silent, or told to hand over, or a
-# ZooKeeper session ends. Cutting answers to clients is not among them: the leader stays.
-DEPOSING = frozenset({"kill", "stop", "pause", "cut", "slow", "elect", "reassign"})
+# ZooKeeper session ends, as it may on any bad link. What a link is cut from does not count: a cut
+# from clients alone deposes nobody, and promises less here than it could. Cutting answers to
+# clients is not among them: the leader stays.
+DEPOSING = frozenset({
+    "kill", "stop", "pause", "cut", "lose", "delay", "throttle", "reorder", "duplicate", "corrupt",
+    "slow", "elect", "reassign",
+})  # fmt: skip
 # Verbs after which a node may lack what it had already written.
 DESTROYING = frozenset({"lose-disk", "lose-power"})
 FIRST_WITH_EPOCHS = (0, 11)  # inter.broker.protocol.version that brought leader epochs

@@ -196,25 +196,30 @@ _RULE = "iptables -w -N X && iptables -w -A X -s 10.77.0.1 {0} && iptables -w -S
 _PROBES: dict[str, tuple[str, str, Status, str]] = {
     # name: (what for, command, status if it fails, needed for)
     "bridge, veth, nsenter": ("a network of its own for each node", _NETWORK, "missing", LOCAL),
-    "iptables rules": ("cut-answers", _RULE.format("-j DROP"), "missing", LOCAL),
+    "iptables rules": ("cut links", _RULE.format("-j DROP"), "missing", LOCAL),
     "iptables REJECT": (
-        "cut-answers by reset", _RULE.format("-p tcp -j REJECT --reject-with tcp-reset"),
-        "unavailable", "one answer turned into a reset",
+        "links cut by resets", _RULE.format("-p tcp -j REJECT --reject-with tcp-reset"),
+        "unavailable", 'cut and cut-answers with how = "reject" or "reset"',
     ),
     "iptables statistic": (
-        "every n-th packet", _RULE.format("-m statistic --mode nth --every 2 --packet 0 -j DROP"),
-        "unavailable", "one answer turned into a reset",
+        "packets by chance", _RULE.format("-m statistic --mode nth --every 2 --packet 0 -j DROP"),
+        "unavailable", 'lose, cut-answers with how = "reset"',
+    ),
+    "iptables NFQUEUE": (
+        "delay without netem", _RULE.format("-j NFQUEUE --queue-num 1 --queue-bypass"),
+        "unavailable", "delay",
     ),
     "iptables conntrack": (
         "established connections", _RULE.format("-m conntrack --ctstate ESTABLISHED -j DROP"),
         "unavailable", LATER,
     ),
     "tc netem": (
-        "delay, reordering", "tc qdisc add dev lo root netem delay 10ms", "unavailable", LATER,
+        "packets out of order, twice, spoiled", "tc qdisc add dev lo root netem delay 10ms",
+        "unavailable", "reorder, duplicate, corrupt",
     ),
     "tc tbf": (
         "bandwidth", "tc qdisc add dev lo root tbf rate 1mbit burst 32kbit latency 400ms",
-        "unavailable", LATER,
+        "unavailable", "throttle",
     ),
     "strace": ("slow and failing disks", "strace -f -qq -o /dev/null true", "unavailable", LATER),
     "libfaketime": (

@@ -110,6 +110,13 @@ def test_loss_stays_forbidden_unless_a_row_permits_it(facts: Facts) -> None:
     assert "lost" in forbidden(facts)
 
 
+@pytest.mark.parametrize("verb", ["cut", "lose", "delay", "throttle", "reorder", "corrupt"])
+def test_a_bad_link_may_depose_the_leader(verb: str) -> None:
+    """Its ZooKeeper session may end, so acks=1 may lose; acks=all may not."""
+    assert "lost" not in forbidden(with_(acks="1", verbs=frozenset({verb})))
+    assert "lost" in forbidden(with_(verbs=frozenset({verb})))
+
+
 @pytest.mark.parametrize(
     ("producer", "expected"),
     [

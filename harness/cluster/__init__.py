@@ -91,6 +91,17 @@ class Links(Protocol):
 
 
 @runtime_checkable
+class Companions(Protocol):
+    """A backend that can keep a program of ours beside a node, in its network, during a fault."""
+
+    def start_beside(self, node: Node, argv: Sequence[str]) -> subprocess.Popen[str]:
+        """Start `argv` there; its input is empty, its stdout, errors included, a pipe.
+
+        It lives no longer than the cluster.
+        """
+
+
+@runtime_checkable
 class Preparable(Protocol):
     """A backend whose nodes can be started in a way that some faults need (`Verb.prepares`)."""
 

@@ -61,7 +61,7 @@ class _Started:
 
 @dataclass(kw_only=True)
 class LocalCluster(Cluster):
-    """3 + 3 real nodes; implements Cluster, Processes and Links.
+    """3 + 3 real nodes; implements Cluster and every capability of `harness.cluster`.
 
     `scratch` is a folder on a filesystem of the run's own, `logs` the run's folder of node logs;
     the nodes' data are copied to `keep_data_in`, where that is given, when the cluster closes.
@@ -157,11 +157,30 @@ class LocalCluster(Cluster):
             log.seek(started.log_start)
             return _last_lines(log)
 
+    # Preparable
+
+    def prepare(self, ways: frozenset[str]) -> None:
+        """Refuse what this host cannot do, before a node starts."""
+        if "netem" in ways:
+            _try_netem()
+
     # Links
 
     def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
         """Run a command in the node's network namespace."""
         return _run(["ip", "netns", "exec", node.name, *argv])
+
+    # Companions
+
+    def start_beside(self, node: Node, argv: Sequence[str]) -> subprocess.Popen[str]:
+        """Start a program in the node's network namespace; it ends with the run's pid namespace."""
+        return subprocess.Popen(
+            ["ip", "netns", "exec", node.name, *argv],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
 
     # Parts
 
@@ -225,6 +244,19 @@ def private_tmpfs() -> Path:
     scratch = Path("/run/kafka-harness")
     scratch.mkdir()
     return scratch
+
+
+def _try_netem() -> None:
+    """Raises ClusterError on a kernel without netem."""
+    netem = ["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
+    try:
+        _run(netem)
+    except ClusterError:
+        raise ClusterError(
+            "this host's kernel has no netem (module sch_netem), which reorder, duplicate and "
+            "corrupt need: load it, or use another host or fault"
+        ) from None
+    _run(["tc", "qdisc", "del", "dev", "lo", "root"])
 
 
 def _make_network(nodes: Sequence[Node]) -> None:

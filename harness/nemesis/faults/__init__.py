@@ -7,13 +7,20 @@ conducts the plan waits for them and writes them down.
 
 from __future__ import annotations
 
-from harness.nemesis.faults import answers, process
+from harness.nemesis.faults import answers, links, netem, process, slow
 from harness.nemesis.faults.verb import Injection, Verb
 
 VERBS: dict[str, Verb] = {
     "kill": process.KILL,
     "stop": process.STOP,
     "pause": process.PAUSE,
+    "cut": links.CUT,
+    "lose": links.LOSE,
+    "delay": slow.DELAY,
+    "throttle": slow.THROTTLE,
+    "reorder": netem.REORDER,
+    "duplicate": netem.DUPLICATE,
+    "corrupt": netem.CORRUPT,
     "cut-answers": answers.CUT_ANSWERS,
 }
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import cast
 
 from harness.cluster import Links
+from harness.nemesis import chains
 from harness.nemesis.faults.verb import Injection, Options, Verb
 
 HOW = {
@@ -27,33 +28,29 @@ HOW = {
 
 
 def _cut(injection: Injection) -> None:
-    chain = _chain(injection)
-    answers = ["-p", "tcp", "--sport", str(injection.node.port)]
-    to_clients = ["-d", injection.cluster.client_address]
-    rule = HOW[str(injection.options.get("how", "drop"))]
-    _iptables(injection, "-N", chain)
-    _iptables(injection, "-A", chain, *answers, *to_clients, *rule)
-    _iptables(injection, "-I", "OUTPUT", "-j", chain)
+    links, chain, node = _links(injection), chains.name_of(injection.fault), injection.node
+    answers = ["-p", "tcp", "--sport", str(node.port), "-d", injection.cluster.client_address]
+    chains.fill(links, node, chain, [[*answers, *HOW[str(injection.options.get("how", "drop"))]]])
+    chains.hang(links, node, chain, "OUTPUT")
 
 
 def _bit(injection: Injection) -> str | None:
-    listing = _iptables(injection, "-L", _chain(injection), "-v", "-n", "-x")
-    packets = sum(int(line.split()[0]) for line in listing.splitlines()[2:])
+    chain = chains.name_of(injection.fault)
+    packets = chains.packets(_links(injection), injection.node, chain).total()
     if not packets:
         return None
     return f"{packets} answers of {injection.node.name} to clients were cut"
 
 
 def _mend(injection: Injection) -> None:
-    chain = _chain(injection)
-    _iptables(injection, "-D", "OUTPUT", "-j", chain)
-    _iptables(injection, "-F", chain)  # our own chain, by its name
-    _iptables(injection, "-X", chain)
+    chains.remove(_links(injection), injection.node, chains.name_of(injection.fault))
 
 
 def _mended(injection: Injection) -> str | None:
-    rules = _iptables(injection, "-S")
-    return None if _chain(injection) in rules else f"no rule left in {injection.node.name}"
+    chain = chains.name_of(injection.fault)
+    if chains.stands(_links(injection), injection.node, chain):
+        return None
+    return f"no rule left in {injection.node.name}"
 
 
 def _problems(options: Options) -> list[str]:
@@ -63,13 +60,8 @@ def _problems(options: Options) -> list[str]:
     return found
 
 
-def _chain(injection: Injection) -> str:
-    return f"HARNESS-{injection.fault}"
-
-
-def _iptables(injection: Injection, *arguments: str) -> str:
-    links = cast(Links, injection.cluster)
-    return links.in_network_of(injection.node, ["iptables", "-w", *arguments])
+def _links(injection: Injection) -> Links:
+    return cast(Links, injection.cluster)
 
 
 CUT_ANSWERS = Verb(

@@ -1,0 +1,210 @@
+"""delay, throttle: links that work, but slowly.
+
+    delay       packets to the node wait for `ms` (and up to `jitter_ms` more, in their order), so
+                that every round trip with it takes so much longer; `from` as for `cut`, default
+                everyone. No netem needed: harness.nemesis.delay_queue holds them back.
+    throttle    the node sends at most `kbit` kilobits a second (tc tbf on its eth0); what has to
+                wait for longer than half a second is dropped
+
+Undone by `restore`. Proof of a delay: packets were handed to our queue, and a connection to the
+node takes at least so long; it heals when the rules are gone and connections are fast again. If the
+program that holds packets back dies, packets pass at once, and the run is told when the fault is
+healed. Proof of a throttle: the kernel says that packets had to wait (`overlimits`).
+Source: iptables-extensions(8) NFQUEUE, tc-tbf(8).
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import cast
+
+from harness.cluster import ClusterError, Companions, Links, Node
+from harness.nemesis import chains
+from harness.nemesis.faults.links import from_problems, links_of, peers, places, unknown
+from harness.nemesis.faults.verb import Injection, Options, Verb
+
+LONGEST_MS = 60_000
+END_LIMIT_S = 10.0
+# Prints the milliseconds that a connection took, or how long it took to be refused.
+CONNECT = """
+import socket, sys, time
+begin = time.monotonic()
+try:
+    socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=90).close()
+except ConnectionRefusedError:
+    pass
+print((time.monotonic() - begin) * 1000)
+"""
+
+
+# delay
+
+
+def _delay(injection: Injection) -> None:
+    links, chain, node = links_of(injection), chains.name_of(injection.fault), injection.node
+    injection.memo["before_ms"] = _round_trip_ms(injection)
+    ms, jitter_ms = _asked(injection.options)
+    program = injection.memo["program"] = cast(Companions, injection.cluster).start_beside(
+        node,
+        [sys.executable, "-m", "harness.nemesis.delay_queue",
+         str(injection.fault), str(ms), str(jitter_ms)],
+    )  # fmt: skip
+    assert program.stdout is not None
+    if (said := program.stdout.readline().strip()) != "ready":
+        raise ClusterError(f"packets of {node.name} cannot be held back: {_last(program, said)}")
+    hold = ["-j", "NFQUEUE", "--queue-num", str(injection.fault), "--queue-bypass"]
+    senders = _senders(injection)
+    chains.fill(links, node, chain, [["-s", sender.address, *hold] for sender in senders])
+    chains.hang(links, node, chain, "INPUT")
+
+
+def _delayed(injection: Injection) -> str | None:
+    chain, node = chains.name_of(injection.fault), injection.node
+    took_ms, (asked_ms, _) = _round_trip_ms(injection), _asked(injection.options)
+    packets = chains.packets(links_of(injection), node, chain).total()
+    if not packets or took_ms < asked_ms:
+        return None
+    return (f"{packets} packets to {node.name} were held back; a connection to it takes "
+            f"{took_ms:.1f} ms, {injection.memo['before_ms']:.1f} before")  # fmt: skip
+
+
+def _let_go(injection: Injection) -> None:
+    """Rules first: no packet is handed over any more when the program ends."""
+    chains.remove(links_of(injection), injection.node, chains.name_of(injection.fault))
+    program = injection.memo.pop("program", None)
+    if program is None:
+        return
+    died = program.poll()
+    program.terminate()
+    try:
+        program.wait(timeout=END_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        program.kill()
+        program.wait()
+    if died is not None:
+        raise ClusterError(f"the program that held packets of {injection.node.name} back died "
+                           f"during the fault: {_last(program, f'exit {died}')}")  # fmt: skip
+
+
+def _fast_again(injection: Injection) -> str | None:
+    chain, node = chains.name_of(injection.fault), injection.node
+    if chains.stands(links_of(injection), node, chain):
+        return None
+    took_ms = _round_trip_ms(injection)
+    if took_ms >= _asked(injection.options)[0]:
+        return None
+    return f"chain {chain} is gone from {node.name}; a connection to it takes {took_ms:.1f} ms"
+
+
+def _round_trip_ms(injection: Injection) -> float:
+    """How long a connection to the node takes for the first of those whose packets wait."""
+    target, sender = injection.node, _senders(injection)[0]
+    argv = [sys.executable, "-S", "-c", CONNECT, target.address, str(target.port)]
+    return float(links_of(injection).in_network_of(sender, argv))
+
+
+def _senders(injection: Injection) -> list[Node]:
+    by_name = places(injection)
+    names = [name for name in peers(injection, "everyone") if name != injection.node.name]
+    if not names:
+        raise ClusterError(f"nobody whose packets to {injection.node.name} could wait")
+    return [by_name[name] for name in names]
+
+
+def _asked(options: Options) -> tuple[float, float]:
+    return float(options["ms"]), float(options.get("jitter_ms", 0))
+
+
+def _last(program: subprocess.Popen[str], said: str) -> str:
+    """The last thing that a program which ended has said."""
+    program.kill()
+    assert program.stdout is not None
+    return (program.stdout.read().strip().splitlines() or [said or "it said nothing"])[-1]
+
+
+def _delay_problems(options: Options) -> list[str]:
+    found = unknown(options, "ms", "jitter_ms", "from") + from_problems(options, "everyone")
+    ms, jitter = options.get("ms"), options.get("jitter_ms", 0)
+    if not _is_number(ms) or not 0 < float(ms or 0) <= LONGEST_MS:
+        found.append(f"give ms, how long packets wait, between 0 and {LONGEST_MS:,}")
+    if not _is_number(jitter) or not 0 <= float(jitter) <= LONGEST_MS:
+        found.append(f"jitter_ms must be between 0 and {LONGEST_MS:,}")
+    return found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# throttle
+
+
+def _throttle(injection: Injection) -> None:
+    kbit = int(injection.options["kbit"])
+    burst = max(4096, kbit * 1000 // 8 // 100)  # bytes: what may go at once, 10 ms' worth or more
+    _tc(injection, "add", "dev", "eth0", "root", "handle", handle_of(injection), "tbf",
+        "rate", f"{kbit}kbit", "burst", str(burst), "latency", "500ms")  # fmt: skip
+
+
+def _throttled(injection: Injection) -> str | None:
+    shown = links_of(injection).in_network_of(
+        injection.node, ["tc", "-s", "qdisc", "show", "dev", "eth0"]
+    )
+    waited = waits(shown, handle_of(injection))
+    if not waited:
+        return None
+    return (f"packets of {injection.node.name} had to wait {waited} times for their share of "
+            f"{injection.options['kbit']} kbit/s")  # fmt: skip
+
+
+def waits(shown: str, handle: str) -> int:
+    """How often a packet had to wait, from what `tc -s qdisc show` prints."""
+    found = re.search(rf"qdisc tbf {re.escape(handle)} .*?overlimits (\d+)", shown, re.DOTALL)
+    return int(found[1]) if found else 0
+
+
+def restore(injection: Injection) -> None:
+    """Take the node's queue away, if it is ours."""
+    if _has_qdisc(injection):
+        _tc(injection, "del", "dev", "eth0", "root", "handle", handle_of(injection))
+
+
+def restored(injection: Injection) -> str | None:
+    """The sentence that says that the node's queue of ours is gone."""
+    if _has_qdisc(injection):
+        return None
+    return f"{injection.node.name} sends at full speed: its queue {handle_of(injection)} is gone"
+
+
+def _has_qdisc(injection: Injection) -> bool:
+    return f" {handle_of(injection)} " in _tc(injection, "show", "dev", "eth0")
+
+
+def _tc(injection: Injection, *words: str) -> str:
+    return links_of(injection).in_network_of(injection.node, ["tc", "qdisc", *words])
+
+
+def handle_of(injection: Injection) -> str:
+    """A queue's name of our own: the kernel takes hexadecimal numbers up to ffff."""
+    return f"{0x1000 + injection.fault:x}:"
+
+
+def _throttle_problems(options: Options) -> list[str]:
+    kbit = options.get("kbit")
+    found = unknown(options, "kbit")
+    if not isinstance(kbit, int) or isinstance(kbit, bool) or kbit < 8:
+        found.append("give kbit, the most that the node may send in kilobits a second, 8 or more")
+    return found
+
+
+DELAY = Verb(
+    name="delay", undo="restore", needs=(Links, Companions),
+    inject=_delay, bit=_delayed, heal=_let_go, healed=_fast_again, problems=_delay_problems,
+)  # fmt: skip
+THROTTLE = Verb(
+    name="throttle", undo="restore", needs=(Links,), holds="egress",
+    inject=_throttle, bit=_throttled, heal=restore, healed=restored,
+    problems=_throttle_problems,
+)  # fmt: skip

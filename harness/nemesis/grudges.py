@@ -1,0 +1,74 @@
+"""Shapes of a network partition, as grudges: node -> the nodes whose packets it drops.
+
+    apart({a}, {b, c})            a: b c   b: a   c: a      neither side hears the other
+    apart({a}, {b, c}, "in")      a: b c                    a hears neither, both hear a
+    apart({a}, {b, c}, "out")     b: a     c: a             a hears both, neither hears a
+    scattered({a, b, c})          a: b c   b: a c   c: a b  everybody alone
+    halves([a, b, c])             like apart({a}, {b, c})   the smaller half first
+    bridge([a, b, c])             a: c     c: a             b still hears both sides
+    ring([a, b, c, d, e])         a: c d   b: d e   …       each hears a majority, no two the same
+
+Packets are dropped where they arrive, so a link can be cut one way. TCP needs both ways: a
+connection over a link that is cut in one direction still ends, but what is sent the other way until
+then arrives and is acted upon, which is what makes one-way cuts nasty.
+
+In a ring of three each link is cut one way; from five nodes on the ring is symmetric for odd sizes.
+Pure functions of names; who plays which role is decided elsewhere.
+Source: the shapes are Jepsen's (jepsen.nemesis: partition-halves, bridge, majorities-ring).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
+
+Direction = Literal["both", "in", "out"]
+Grudge = Mapping[str, frozenset[str]]
+
+
+def apart(ones: Collection[str], others: Collection[str], direction: Direction = "both") -> Grudge:
+    """The two sides do not hear each other; "in": only `ones` do not hear; "out": only `others`.
+
+    Who is in both sides counts for the first.
+    """
+    first, second = frozenset(ones), frozenset(others) - frozenset(ones)
+    grudge: dict[str, frozenset[str]] = {}
+    if direction in ("both", "in"):
+        grudge |= dict.fromkeys(sorted(first), second)
+    if direction in ("both", "out"):
+        grudge |= dict.fromkeys(sorted(second), first)
+    return _without_empty(grudge)
+
+
+def scattered(nodes: Collection[str]) -> Grudge:
+    """Each node hears none of the others."""
+    everyone = frozenset(nodes)
+    return _without_empty({node: everyone - {node} for node in sorted(everyone)})
+
+
+def halves(nodes: Sequence[str]) -> Grudge:
+    """The first half, the smaller one, and the rest do not hear each other."""
+    middle = len(nodes) // 2
+    return apart(nodes[:middle], nodes[middle:])
+
+
+def bridge(nodes: Sequence[str]) -> Grudge:
+    """Two halves do not hear each other; the node in the middle hears both and is heard by both."""
+    middle = len(nodes) // 2
+    return apart(nodes[:middle], nodes[middle + 1 :])
+
+
+def ring(nodes: Sequence[str]) -> Grudge:
+    """Each node hears a majority of all (itself counted), and no two nodes hear the same one."""
+    count = len(nodes)
+    majority = count // 2 + 1
+    before = majority // 2
+    grudge = {}
+    for place, node in enumerate(nodes):
+        heard = {nodes[(place - before + step) % count] for step in range(majority)}
+        grudge[node] = frozenset(nodes) - heard
+    return _without_empty(grudge)
+
+
+def _without_empty(grudge: Mapping[str, frozenset[str]]) -> Grudge:
+    return {node: dropped for node, dropped in grudge.items() if dropped}
