@@ -7,13 +7,22 @@ conducts the plan waits for them and writes them down.
 
 from __future__ import annotations
 
-from harness.nemesis.faults import answers, process
+from harness.nemesis.faults import answers, decommission, moves, process, restarts, settings
 from harness.nemesis.faults.verb import Injection, Verb
 
 VERBS: dict[str, Verb] = {
     "kill": process.KILL,
     "stop": process.STOP,
     "pause": process.PAUSE,
+    "roll": restarts.ROLL,
+    "crash-loop": restarts.CRASH_LOOP,
+    "elect": moves.ELECT,
+    "move-leader": moves.MOVE_LEADER,
+    "reassign": moves.REASSIGN,
+    "raise-replication": moves.RAISE_REPLICATION,
+    "decommission": decommission.DECOMMISSION,
+    "set-config": settings.SET_CONFIG,
+    "add-partitions": settings.ADD_PARTITIONS,
     "cut-answers": answers.CUT_ANSWERS,
 }
 
