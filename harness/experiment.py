@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -17,6 +18,7 @@ from harness import load
 from harness.cluster import Cluster, ClusterError, Node, Preparable, brokers
 from harness.cluster.admin import Admin, replica_assignment
 from harness.cluster.build import build
+from harness.cluster.coordinators import Coordinated
 from harness.cluster.view import BLIND, Watcher, ZooKeeperView
 from harness.history import Lines
 from harness.load import Worker, Workers
@@ -28,6 +30,7 @@ from harness.scenario import Scenario
 from harness.screen import Screen, Status
 from harness.store import RunFolder
 from harness.waiting import Deadline, WaitTimeout, wait_until
+from harness.worker_nodes import WorkerNodes
 
 RECOVERY_LIMIT_S = 120.0
 CATCH_UP_LIMIT_S = 15.0
@@ -153,6 +156,11 @@ class Experiment:
         self._parts.callback(worker.kill)
         return worker
 
+    def _succeed(self, worker: Worker, changes: Mapping[str, Any]) -> Worker:
+        """Start a worker in the place of one that a fault has ended."""
+        spec = {**worker.spec, "limit_s": self.deadline.within(), **changes}
+        return self._spawn(worker.module, worker.role, spec)
+
     def _spec(self, name: str, config: dict[str, Any], **more: Any) -> dict[str, Any]:
         topic, work = self.scenario.topic, self.scenario.workload
         bootstrap = ",".join(node.endpoint for node in brokers(self.cluster.nodes))
@@ -224,6 +232,10 @@ class Experiment:
             write=Lines(self.folder.history / "nemesis.jsonl").write,
             tell=lambda line: self.screen.say(line, style="yellow"),
             undo=Undo(self.folder.path),
+            clients=WorkerNodes(
+                workers=self.workers, address=self.cluster.client_address, succeed=self._succeed
+            ),
+            coordinated=self._coordinated(),
         )
         self._parts.callback(self.conductor.stop)
         begin_ns = time.monotonic_ns()
@@ -232,13 +244,23 @@ class Experiment:
             self._await(lambda: self._load_over(begin_ns), "the load and its faults to end")
         self._end_of_load()
 
+    def _coordinated(self) -> dict[Coordinated, str]:
+        """The names by which the workload's coordinators are found."""
+        work, names = self.scenario.workload, dict[Coordinated, str]()
+        if self.workers.readers:
+            own = f"{self.folder.run_id}/{self.workers.readers[0].name}"
+            names["group"] = str(work.consumer.get("group.id", own))
+        if "transactional.id" in work.producer:
+            names["transaction"] = str(work.producer["transactional.id"])
+        return names
+
     def _load_over(self, begin_ns: int) -> bool:
         self._show(begin_ns)
         if died := self.workers.died():
             raise ClusterError(f"worker {', '.join(died)} died")
         if self.conductor.failure:
             raise ClusterError(f"the nemesis could not go on: {self.conductor.failure}")
-        producers_ended = all(worker.ended() for worker in self.workers.producers)
+        producers_ended = self.workers.producers_ended()
         if self.scenario.workload.kind == "write-read":
             return producers_ended
         lasted_s = (time.monotonic_ns() - begin_ns) / 1e9
@@ -252,6 +274,7 @@ class Experiment:
         self._await(self.conductor.done, "the last fault to be healed")
         if self.conductor.failure:
             raise ClusterError(f"the nemesis could not go on: {self.conductor.failure}")
+        self.workers.end(self.workers.producers, self._flush_s() + END_MARGIN_S)  # late successors
         if self.workers.consumers:
             self._await_catch_up()
             self.workers.end(self.workers.consumers, END_MARGIN_S)

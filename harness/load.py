@@ -3,6 +3,8 @@
 Each is `python -m workloads.<module> SPEC.json` in the clients' place of the cluster. It prints a
 `ready` line, begins at the line `go`, keeps a progress page (docs/history.md) and ends by itself,
 at SIGTERM or at its limit.
+
+A worker that a fault ended may get a successor in its *place*: producer-0, then producer-0-2.
 """
 
 from __future__ import annotations
@@ -29,10 +31,14 @@ class Worker:
 
     name: str
     role: str
+    module: str
+    place: str  # the name of the first worker here
     process: subprocess.Popen[str]
     progress: Progress
     log: Path
-    config: Mapping[str, Any]
+    spec: Mapping[str, Any]
+    meant: bool = False  # whether a fault was to end it
+    told: bool = False  # whether it was told to begin
     said: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -41,6 +47,7 @@ class Worker:
 
     def go(self) -> None:
         """Let it begin."""
+        self.told = True
         assert self.process.stdin is not None
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
@@ -67,7 +74,7 @@ class Worker:
     def as_record(self) -> dict[str, Any]:
         """The worker as run.json holds it."""
         return {"process": self.name, "role": self.role, "exit": self.process.poll(),
-                "config": dict(self.config)}  # fmt: skip
+                "config": dict(self.spec["config"])}  # fmt: skip
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
@@ -82,10 +89,33 @@ class Workers:
     """All workers of the load; also what the nemesis may know and tell (`conduct.Load`)."""
 
     def __init__(self, workers: Sequence[Worker]) -> None:
-        self.all = tuple(workers)
-        self.producers = tuple(w for w in workers if w.role in ("producer", "write-read"))
-        self.readers = tuple(w for w in workers if w.role in ("consumer", "write-read"))
-        self.consumers = tuple(w for w in workers if w.role == "consumer")
+        self.ever = list(workers)  # successors after those whose place they take
+        self._rounds: int | None = None
+
+    @property
+    def all(self) -> tuple[Worker, ...]:
+        """The newest worker of each place."""
+        return tuple({worker.place: worker for worker in self.ever}.values())
+
+    @property
+    def producers(self) -> tuple[Worker, ...]:
+        """Those that send."""
+        return tuple(w for w in self.all if w.role in ("producer", "write-read"))
+
+    @property
+    def readers(self) -> tuple[Worker, ...]:
+        """Those that read."""
+        return tuple(w for w in self.all if w.role in ("consumer", "write-read"))
+
+    @property
+    def consumers(self) -> tuple[Worker, ...]:
+        """Those that do nothing but read."""
+        return tuple(w for w in self.all if w.role == "consumer")
+
+    def add(self, successor: Worker) -> None:
+        """Put a worker in the place of one that has ended."""
+        self.ever.append(successor)
+        self.hold_after(self._rounds)
 
     def await_ready(self) -> None:
         """Return when every worker has seen the topic. Raises ClusterError."""
@@ -97,33 +127,51 @@ class Workers:
 
     def acks(self) -> int:
         """Acknowledged sends so far."""
-        return sum(worker.progress.acked for worker in self.producers)
+        return sum(worker.progress.acked for worker in self.ever)
 
     def rounds(self) -> int:
         """Sends begun so far."""
-        return sum(worker.progress.sends for worker in self.producers)
+        return sum(worker.progress.sends for worker in self.ever)
 
     def reads(self) -> int:
         """Records read so far."""
-        return sum(worker.progress.reads for worker in self.all)
+        return sum(worker.progress.reads for worker in self.ever)
 
     def errors(self) -> int:
         """Sends that ended otherwise than acknowledged, and client errors."""
-        return sum(w.progress.failed + w.progress.info + w.progress.errors for w in self.all)
+        return sum(w.progress.failed + w.progress.info + w.progress.errors for w in self.ever)
 
     def last_ack_ns(self) -> int:
         """When the newest ack came; 0 before the first."""
-        return max((worker.progress.last_ack_ns for worker in self.producers), default=0)
+        return max((worker.progress.last_ack_ns for worker in self.ever), default=0)
 
     def hold_after(self, rounds: int | None) -> None:
-        """Begin no send past this many, shared evenly; None: no limit."""
+        """Begin no send past this many, shared evenly; None: no limit.
+
+        What is sent in a place counts together, whichever of its workers sent it.
+        """
+        self._rounds = rounds
         for worker in self.producers:
-            worker.progress.allow(None if rounds is None else rounds // len(self.producers))
+            share = None if rounds is None else rounds // len(self.producers)
+            sent = sum(w.progress.sends for w in self.ever if w.place == worker.place)
+            before = sent - worker.progress.sends
+            worker.progress.allow(None if share is None else max(0, share - before))
+
+    def held(self, worker: Worker) -> bool:
+        """Whether nothing new can come to this worker until the load is let go on: a producer may
+        not send any more, or, for a reader, no producer may."""
+        return all(0 <= w.progress.allowed <= w.progress.sends
+                   for w in self.producers if worker is w or worker not in self.producers
+                   )  # fmt: skip
+
+    def producers_ended(self) -> bool:
+        """Whether every producer has ended, and none of them by a fault that will be healed."""
+        return all(worker.ended() and not worker.meant for worker in self.producers)
 
     def died(self) -> list[str]:
-        """Names and exit codes of workers that ended with an error."""
-        return [f"{w.name} (exit {w.process.returncode})" for w in self.all
-                if w.ended() and w.process.returncode != 0]  # fmt: skip
+        """Names and exit codes of workers that ended with an error, and by no fault of ours."""
+        return [f"{w.name} (exit {w.process.returncode})" for w in self.ever
+                if w.ended() and w.process.returncode != 0 and not w.meant]  # fmt: skip
 
     def end(self, workers: Sequence[Worker], timeout_s: float) -> None:
         """Ask workers to finish, and kill those that do not within `timeout_s`."""
@@ -138,7 +186,7 @@ class Workers:
 
     def as_record(self) -> list[dict[str, Any]]:
         """The workers as run.json holds them."""
-        return [worker.as_record() for worker in self.all]
+        return [worker.as_record() for worker in self.ever]
 
 
 def spawn(
@@ -153,5 +201,6 @@ def spawn(
     argv = [sys.executable, "-m", f"workloads.{module}", str(spec_file)]
     process = cluster.spawn(argv, log=log)
     return Worker(
-        name=name, role=role, process=process, progress=progress, log=log, config=spec["config"]
-    )
+        name=name, role=role, module=module, place=spec.get("place", name), process=process,
+        progress=progress, log=log, spec=spec,
+    )  # fmt: skip

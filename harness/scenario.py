@@ -26,7 +26,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from harness.cluster.config import OWNED_BY_HARNESS
 from harness.nemesis.faults import VERBS
-from harness.nemesis.targets import TARGETS, is_node_name
+from harness.nemesis.targets import TARGETS, Setting, impossible, is_known, is_node_name, role_of
 from harness.scenario_parts import (
     CheckPart,
     ClusterPart,
@@ -261,18 +261,42 @@ def _fault_problems(scenario: Scenario) -> list[str]:
             problems.append(f"{where}.verb: {fault.verb!r} is unknown{nearest(fault.verb, VERBS)}")
             continue
         problems += [f"{where}.options: {p}" for p in VERBS[fault.verb].problems(fault.options)]
-        cluster = scenario.cluster
-        if fault.target not in TARGETS and not is_node_name(
-            fault.target, cluster.brokers, cluster.zookeepers
-        ):
-            hint = nearest(fault.target, TARGETS)
-            problems.append(f"{where}.target: {fault.target!r} is unknown{hint}")
+        problems += [f"{where}.{p}" for p in _target_problems(fault, _setting(scenario))]
         if where.startswith("faults"):
             problems += _timing_problems(where, fault)
             problems += _too_late(where, fault, scenario.workload)
-        if fault.target == "follower" and scenario.topic.replication_factor == 1:
-            problems.append(f"{where}.target: with one replica there is no follower")
     return [*problems, *_mixed_problems(scenario)]
+
+
+def _target_problems(fault: FaultPart, setting: Setting) -> list[str]:
+    """Why the verb cannot hit that target, here or anywhere: at most one reason."""
+    verb, target = VERBS[fault.verb], fault.target
+    if not is_known(target, setting):
+        return [f"target: {target!r} is unknown{nearest(target, TARGETS)}"]
+    if why := impossible(target, setting):
+        return [f"target: {target}: {why}"]
+    if verb.targets and target not in verb.targets:
+        return [f"target: {verb.name} takes {', '.join(verb.targets)}, not {target}"]
+    if role_of(target) not in verb.hits:
+        kinds = ", ".join(f"a {role}" for role in sorted(verb.hits))
+        return [f"target: {verb.name} cannot be done to {target}, only to {kinds}"]
+    why = verb.impossible(setting, fault.options)
+    return [f"verb: {verb.name}: {why}"] if why else []
+
+
+def _setting(scenario: Scenario) -> Setting:
+    """What targets and verbs ask of a scenario."""
+    work, cluster, topic = scenario.workload, scenario.cluster, scenario.topic
+    streams = work.kind == "stream"
+    return Setting(
+        brokers=cluster.brokers,
+        zookeepers=cluster.zookeepers,
+        partitions=topic.partitions,
+        replicas=topic.replication_factor,
+        producers=work.producers if streams else 0,
+        consumers=work.consumers if streams else 0,
+        transactions="transactional.id" in work.producer,
+    )
 
 
 def _mixed_problems(scenario: Scenario) -> list[str]:

@@ -25,7 +25,8 @@ class ClusterError(RuntimeError):
 class Node:
     """One ZooKeeper or one broker, at one address for the whole run, however often it restarts.
 
-    Clients are nodes too where a fault hits them: the place that all workers share (`clients_of`).
+    Clients are nodes too where a fault hits them: the place that all workers share (`clients_of`),
+    or a single worker (`Clients`).
     """
 
     name: str  # zk1, kafka2
@@ -80,6 +81,32 @@ class Processes(Protocol):
 
     def exited_early(self, node: Node) -> str | None:
         """Why a node that was started is gone again: its last log lines; None while it runs."""
+
+
+@runtime_checkable
+class Clients(Processes, Protocol):
+    """The workers as nodes: their processes can be hit like those of the cluster's nodes.
+
+    A worker that is started again is another one, with a name of its own, in the same place.
+    """
+
+    def living(self) -> tuple[Node, ...]:
+        """The workers that live now."""
+
+    def progress(self, node: Node) -> int:
+        """What the worker in the node's place did so far: sends that were acked, records read."""
+
+    def works(self, node: Node, *, since: int) -> str | None:
+        """The sentence that says so once the worker in the node's place is past the progress
+        `since`, or may not go on because the load is held; else None."""
+
+
+@runtime_checkable
+class Disks(Protocol):
+    """A backend that can reach a node's disk."""
+
+    def wipe(self, node: Node) -> None:
+        """Remove all that a node without a process has written."""
 
 
 @runtime_checkable

@@ -1,17 +1,25 @@
-"""What the harness asks of the brokers: create the topic where it is wanted, and tell log ends.
+"""What the harness asks of the brokers: topics made, log ends told, and an operator's changes.
 
-Set-up may retry (a fresh cluster's controller can be unknown to a client for a moment); nothing
-here is used while faults are in force.
+Set-up may retry: a fresh cluster's controller can be unknown to a client for a moment. While faults
+are in force only faults themselves come here, those that an operator's commands are; each makes an
+Admin of its own, since an old client may know an old controller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, cast
 
-from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka import ElectionType, IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewPartitions,
     NewTopic,
     OffsetSpec,
 )
@@ -21,6 +29,39 @@ from harness.waiting import WaitTimeout, wait_until
 
 REQUEST_LIMIT_S = 10.0
 CREATE_LIMIT_S = 2.0  # a fresh client may wait in vain for a controller: ask again soon
+
+
+CHANGE_LIMIT_S = 30.0
+T = TypeVar("T")
+
+_KINDS = {"topic": ConfigResource.Type.TOPIC, "broker": ConfigResource.Type.BROKER}
+# What somebody has set at run time on this very topic or broker: all else comes from elsewhere.
+_OWN = (ConfigSource.DYNAMIC_TOPIC_CONFIG.value, ConfigSource.DYNAMIC_BROKER_CONFIG.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """Something that has settings of its own: a topic by name, a broker by id."""
+
+    kind: Literal["topic", "broker"]
+    name: str
+
+    def asked(self, entries: Sequence[ConfigEntry] = ()) -> ConfigResource:
+        """The resource as confluent_kafka names it."""
+        return ConfigResource(_KINDS[self.kind], self.name, incremental_configs=list(entries))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A setting's value in force, and what was set at run time on the resource itself."""
+
+    value: str | None
+    own: str | None
+
+
+def _source(entry: ConfigEntry) -> int:
+    source: Any = entry.source
+    return int(getattr(source, "value", source))
 
 
 class Admin:
@@ -85,6 +126,87 @@ class Admin:
         except KafkaException:
             return None
         return tuple(ends[p] for p in range(partitions))
+
+    # An operator's changes
+
+    def elect_preferred(self, topic: str, partitions: Sequence[int]) -> None:
+        """Ask for a preferred election; whether it happened shows in ZooKeeper alone.
+
+        A refusal (no controller yet, the preferred leader not in the ISR) is passed over.
+        """
+        wanted = [TopicPartition(topic, number) for number in partitions]
+        # Without time limits of its own: confluent-kafka 2.16 raises SystemError over both of them.
+        asked = self._client.elect_leaders(ElectionType.PREFERRED, wanted)
+        with suppress(KafkaException, TimeoutError):
+            asked.result(timeout=CREATE_LIMIT_S)
+
+    def settings(self, resource: Resource) -> dict[str, Setting]:
+        """Every setting of a topic or a broker. Raises ClusterError."""
+        wanted = resource.asked()
+
+        def ask() -> dict[str, Setting]:
+            future = self._client.describe_configs([wanted], request_timeout=CREATE_LIMIT_S)
+            found = future[wanted].result()
+            return {name: Setting(value=entry.value,
+                                  own=entry.value if _source(entry) in _OWN else None)
+                    for name, entry in found.items()}  # fmt: skip
+
+        return self._insist(ask, f"the settings of {resource.kind} {resource.name}")
+
+    def change(self, resource: Resource, settings: Mapping[str, str | None]) -> None:
+        """Set keys of a topic or a broker; None removes what was set. Raises ClusterError."""
+        entries = [
+            ConfigEntry(
+                name=name,
+                value=value,
+                incremental_operation=AlterConfigOpType.DELETE if value is None
+                else AlterConfigOpType.SET,
+            )
+            for name, value in settings.items()
+        ]  # fmt: skip
+        wanted = resource.asked(entries)
+
+        def alter() -> bool:
+            self._client.incremental_alter_configs([wanted], request_timeout=CREATE_LIMIT_S)[
+                wanted
+            ].result()
+            return True
+
+        self._insist(alter, f"{', '.join(settings)} of {resource.kind} {resource.name} to be set")
+
+    def add_partitions(self, topic: str, total: int) -> None:
+        """Let a topic have `total` partitions. Raises ClusterError."""
+
+        def add() -> bool:
+            new = NewPartitions(topic, total)
+            try:
+                self._client.create_partitions([new], request_timeout=CREATE_LIMIT_S)[
+                    topic
+                ].result()
+            except KafkaException:
+                # An earlier try may have done it, its answer late.
+                if len(self._client.list_topics(topic, timeout=1).topics[topic].partitions) < total:
+                    raise
+            return True
+
+        self._insist(add, f"topic {topic} to have {total} partitions")
+
+    def _insist(self, ask: Callable[[], T], what: str) -> T:
+        """Ask again while brokers cannot tell; ClusterError when they refuse or time is over."""
+
+        def asked() -> T | None:
+            try:
+                return ask()
+            except KafkaException as error:
+                problem = error.args[0]
+                if problem.code() < 0 or problem.retriable() or problem.name() == "NOT_CONTROLLER":
+                    return None
+                raise ClusterError(f"{what}: refused: {problem.str()}") from None
+
+        try:
+            return cast(T, wait_until(asked, timeout_s=CHANGE_LIMIT_S, what=what, every_s=0.1))
+        except WaitTimeout as error:
+            raise ClusterError(str(error)) from None
 
 
 def replica_assignment(

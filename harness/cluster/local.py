@@ -146,7 +146,7 @@ class LocalCluster(Cluster):
         process = self._process(node)
         if process is None:
             return NodeState(pid=None, stopped=False)
-        return NodeState(pid=process.pid, stopped=_kernel_state(process.pid) in ("T", "t"))
+        return NodeState(pid=process.pid, stopped=kernel_state(process.pid) in ("T", "t"))
 
     def exited_early(self, node: Node) -> str | None:
         """The last log lines of a node whose process is gone; None while it runs."""
@@ -163,6 +163,13 @@ class LocalCluster(Cluster):
         """Refuse what this host cannot do, before a node starts."""
         if "netem" in ways:
             _try_netem()
+
+    # Disks
+
+    def wipe(self, node: Node) -> None:
+        """Back to what the node had when it was started first."""
+        shutil.rmtree(self._data(node))
+        self._write_config(node)
 
     # Links
 
@@ -286,7 +293,7 @@ def _run(argv: Sequence[str], text: str | None = None) -> str:
     return done.stdout
 
 
-def _kernel_state(pid: int) -> str:
+def kernel_state(pid: int) -> str:
     """One letter: R running, S sleeping, T stopped by a signal… (proc(5), /proc/PID/stat)."""
     stat = Path(f"/proc/{pid}/stat").read_text()
     return stat[stat.rindex(")") + 2]

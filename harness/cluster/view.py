@@ -4,7 +4,8 @@ Client metadata can be stale for a minute and more, so nothing here asks a broke
 every change, and the stretches in which ZooKeeper could not be asked ("blind"), in the history.
 
 Znodes (Kafka 3.9): /brokers/topics/T/partitions/P/state = {"leader", "isr", "leader_epoch", ...},
-/controller = {"brokerid", ...}, /brokers/ids/N. A leader of -1 means that there is none.
+/brokers/topics/T = {"partitions": {P: [replicas, the preferred leader first]}}, /controller =
+{"brokerid", ...}, /brokers/ids/N. A leader of -1 means that there is none.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
 from harness.cluster import Node, brokers, zookeepers
+from harness.cluster.coordinators import TOPICS, Coordinated, partition_of
 
 BLIND = (KazooException, KazooTimeoutError)
 logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # its connection losses are our data
@@ -44,6 +47,17 @@ class View:
     partitions: tuple[PartitionState, ...]
     controller: str | None
     known: bool = True  # False: ZooKeeper could not be asked; this is the last known view
+    assignment: tuple[
+        tuple[str, ...], ...
+    ] = ()  # each partition's replicas, preferred leader first
+
+    @property
+    def whole(self) -> bool:
+        """Whether every partition has a leader and all its assigned replicas in the ISR."""
+        return len(self.partitions) == len(self.assignment) and all(
+            state.leader and set(state.isr) == set(replicas)
+            for state, replicas in zip(self.partitions, self.assignment, strict=True)
+        )
 
     def as_record(self) -> dict[str, Any]:
         """The view as the nemesis writes it beside each fault."""
@@ -60,7 +74,7 @@ class ZooKeeperView:
 
     def __init__(self, nodes: Sequence[Node], topic: str, partitions: int) -> None:
         self._names = {node.id: node.name for node in brokers(nodes)}
-        self._topic = topic
+        self.topic = topic
         self._partitions = partitions
         self._client = KazooClient(
             hosts=",".join(node.endpoint for node in zookeepers(nodes)),
@@ -69,6 +83,7 @@ class ZooKeeperView:
             command_retry=KazooRetry(max_tries=0),
         )
         self._last: View | None = None
+        self._coordinators: dict[tuple[Coordinated, str], str | None] = {}
 
     def connect(self, timeout_s: float) -> None:
         """Begin the session; raises KazooTimeoutError when no member answers."""
@@ -87,15 +102,56 @@ class ZooKeeperView:
             return ()
         return tuple(sorted(self._names[int(i)] for i in ids))
 
+    def registration(self, broker: Node) -> int | None:
+        """Which registration of the broker this is (its znode's czxid); None when there is none.
+
+        One whose process is gone stays until its session ends. Raises one of BLIND.
+        """
+        try:
+            _, stat = self._client.get_async(f"/brokers/ids/{broker.id}").get(timeout=1.0)
+        except NoNodeError:
+            return None
+        return int(stat.czxid)
+
     def controller(self) -> str | None:
         """The controller's name; None while there is none."""
-        found = self._json("/controller")
+        found = self.znode("/controller")
         return self._names.get(found["brokerid"]) if found else None
+
+    def coordinator(self, kind: Coordinated, name: str) -> str | None:
+        """The coordinator of a group.id or transactional.id; the last known one while blind."""
+        with suppress(*BLIND):
+            self._coordinators[kind, name] = self._coordinator(TOPICS[kind], name)
+        return self._coordinators.get((kind, name))
+
+    def _coordinator(self, topic: str, name: str) -> str | None:
+        assignment = self.assignment_of(topic)
+        if not assignment:
+            return None
+        number = partition_of(name, len(assignment))
+        return self._partition(topic, number).leader
+
+    def topics(self) -> tuple[str, ...]:
+        """Every topic there is, internal ones too; raises one of BLIND."""
+        return tuple(sorted(self._client.get_children_async("/brokers/topics").get(timeout=1.0)))
+
+    def assignment_of(self, topic: str) -> tuple[tuple[str, ...], ...]:
+        """Each partition's assigned replicas, preferred leader first; empty without such a topic.
+
+        Raises one of BLIND.
+        """
+        found = self.znode(f"/brokers/topics/{topic}")
+        replicas = found["partitions"] if found else {}
+        return tuple(
+            tuple(self._names[i] for i in replicas[number]) for number in sorted(replicas, key=int)
+        )
 
     def look(self) -> View:
         """The view now; raises one of BLIND when ZooKeeper cannot be asked."""
-        states = tuple(self._partition(number) for number in range(self._partitions))
-        self._last = View(partitions=states, controller=self.controller())
+        count = self._partitions
+        states = tuple(self._partition(self.topic, number) for number in range(count))
+        assignment = self.assignment_of(self.topic)[:count]
+        self._last = View(partitions=states, controller=self.controller(), assignment=assignment)
         return self._last
 
     def look_or_last(self) -> View:
@@ -104,7 +160,7 @@ class ZooKeeperView:
             return self.look()
         except BLIND:
             last = self._last or View(partitions=(), controller=None)
-            return View(partitions=last.partitions, controller=last.controller, known=False)
+            return replace(last, known=False)
 
     def recovered(self, replicas: int) -> str | None:
         """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
@@ -117,8 +173,8 @@ class ZooKeeperView:
             return None
         return f"every broker is registered, every ISR has {replicas} members"
 
-    def _partition(self, number: int) -> PartitionState:
-        found = self._json(f"/brokers/topics/{self._topic}/partitions/{number}/state")
+    def _partition(self, topic: str, number: int) -> PartitionState:
+        found = self.znode(f"/brokers/topics/{topic}/partitions/{number}/state")
         if not found:
             return PartitionState(leader=None, isr=(), leader_epoch=None)
         return PartitionState(
@@ -127,7 +183,16 @@ class ZooKeeperView:
             leader_epoch=found["leader_epoch"],
         )
 
-    def _json(self, path: str) -> dict[str, Any] | None:
+    def create(self, path: str, text: str) -> bool:
+        """Make a znode; False when it is there already. Raises one of BLIND."""
+        try:
+            self._client.create_async(path, text.encode()).get(timeout=1.0)
+        except NodeExistsError:
+            return False
+        return True
+
+    def znode(self, path: str) -> dict[str, Any] | None:
+        """A znode's JSON; None when there is no such znode. Raises one of BLIND."""
         # Asynchronous with a deadline of our own: a synchronous get waits for the reconnection.
         try:
             data, _ = self._client.get_async(path).get(timeout=1.0)

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from random import Random
 from typing import Protocol
 
-from harness.cluster import Cluster, ClusterError, Node
+from harness.cluster import Clients, Cluster, ClusterError, Node
+from harness.cluster.coordinators import Coordinated
 from harness.cluster.view import BLIND, View, ZooKeeperView, ensemble_leader
 from harness.nemesis.faults import VERBS, Injection
 from harness.nemesis.plan import UNTIL, WHEN, Step
@@ -71,6 +72,8 @@ class Conductor:
     failure: Exception | None = None
     in_force: dict[int, str] = field(default_factory=dict)
     undo: Undo | None = None
+    clients: Clients | None = None  # the workers, where faults may hit them
+    coordinated: Mapping[Coordinated, str] = field(default_factory=dict)  # group.id and the like
 
     def __post_init__(self) -> None:
         self._held: dict[tuple[str, str], int] = {}  # (what, node) -> the step that holds it
@@ -113,7 +116,7 @@ class Conductor:
                 self._hold(step.series, _limit(steps, number + 2))
         except Interrupted:
             pass
-        except (ClusterError, WaitTimeout) as error:
+        except Exception as error:  # a mistake of ours too: the run must end and say so
             self.failure = self.failure or error
             self._stop.set()
         finally:
@@ -124,6 +127,7 @@ class Conductor:
         base = {"seconds": float(self._begin_ns), "acks": 0.0, "rounds": 0.0}
         if step.when is not None:
             try:
+                self._await(partial(self._earlier_are_over, step), None, WHEN[step.when])
                 self._await(partial(self._triggered, step), TRIGGER_LIMIT_S, WHEN[step.when])
             except WaitTimeout as error:
                 self._did_not_happen(step, error)
@@ -136,8 +140,12 @@ class Conductor:
     def _triggered(self, step: Step) -> bool:
         if step.when == "isr-alone":
             return self._isr_alone()
+        return self._recovered() is not None
+
+    def _earlier_are_over(self, step: Step) -> bool:
+        """Of "healed": whether the entry before has come to its end, however long it may take."""
         before = {s.step for s in self.steps if s.series == step.series - 1}
-        return not before & self._unhealed and self._recovered() is not None
+        return step.when != "healed" or not before & self._unhealed
 
     def _due(self, step: Step, base: float) -> bool:
         if step.unit == "seconds":
@@ -155,12 +163,12 @@ class Conductor:
         groups = [nodes] if verb.together else [(node,) for node in nodes]
         injections = [
             Injection(fault=step.step, nodes=group, roles=roles, cluster=self.cluster,
-                      view=self.view, options=step.options, seed=step.seed)
+                      view=self.view, options=step.options, seed=step.seed, clients=self.clients)
             for group in groups
         ]  # fmt: skip
         with self._healing(step, injections):
             self._inject(step, injections)
-            self._hold_in_force(step, nodes)
+            self._hold_in_force(step, nodes, injections)
 
     def _did_not_happen(self, step: Step, why: Exception) -> None:
         self._record("inject", "info", step, nodes=[], error=str(why))
@@ -173,12 +181,7 @@ class Conductor:
         def chosen() -> tuple[tuple[Node, ...], Roles]:
             if self._stop.is_set():
                 raise Interrupted(f"stopped while waiting for a {step.target}")
-            roles = Roles(
-                nodes=self.cluster.nodes,
-                view=self.view.look_or_last(),
-                ensemble_leader=lambda: ensemble_leader(self.cluster.nodes),
-                random=Random(step.seed),  # noqa: S311
-            )
+            roles = self._roles(step)
             nodes = resolve(step.target, roles)
             self._take(step, nodes)
             return nodes, roles
@@ -187,16 +190,31 @@ class Conductor:
             chosen, timeout_s=TARGET_LIMIT_S, what=f"a {step.target}", ignoring=(NoTarget,)
         )
 
+    def _roles(self, step: Step) -> Roles:
+        """Who is who now."""
+
+        def coordinator(kind: Coordinated) -> str | None:
+            name = self.coordinated.get(kind)
+            return self.view.coordinator(kind, name) if name else None
+
+        return Roles(
+            nodes=self.cluster.nodes,
+            view=self.view.look_or_last(),
+            ensemble_leader=cache(lambda: ensemble_leader(self.cluster.nodes)),
+            random=Random(step.seed),  # noqa: S311
+            clients=self.clients.living() if self.clients else (),
+            coordinator=coordinator,
+        )
+
     def _take(self, step: Step, nodes: Sequence[Node]) -> None:
         """Let the step hold at its nodes what its verb needs for itself. Raises NoTarget."""
-        what = VERBS[step.verb].holds
-        if what is None:
-            return
+        verb = VERBS[step.verb]
+        wanted = {(verb.holds, node.name) for node in nodes if verb.holds}
+        wanted |= {("assignment", "the topic")} if verb.alone else set()
         with self._lock:
-            for node in nodes:
-                if (what, node.name) in self._held:
-                    raise NoTarget(f"another fault holds the {what} of {node.name}")
-            self._held |= {(what, node.name): step.step for node in nodes}
+            for what, whose in wanted & self._held.keys():
+                raise NoTarget(f"another fault holds the {what} of {whose}")
+            self._held |= dict.fromkeys(wanted, step.step)
 
     def _give_back(self, step: Step) -> None:
         with self._lock:
@@ -214,18 +232,29 @@ class Conductor:
             verb.inject(injection)
         try:
             evidence = [
-                self._await(partial(verb.bit, i), BITE_LIMIT_S, f"{verb.name} to bite")
+                self._await(partial(verb.bit, i), BITE_LIMIT_S * verb.patience,
+                            f"{verb.name} to bite")
                 for i in injections
-            ]
+            ]  # fmt: skip
         except WaitTimeout as error:
             # The fault is in place but left no trace: recorded as unproved, healed, never green.
             self._record("inject", "info", step, nodes=names, error=str(error))
             return
         self._record("inject", "ok", step, nodes=names, evidence="; ".join(evidence))
 
-    def _hold_in_force(self, step: Step, nodes: Sequence[Node]) -> None:
+    def _hold_in_force(
+        self, step: Step, nodes: Sequence[Node], injections: Sequence[Injection]
+    ) -> None:
         end_ns = time.monotonic_ns() + int(step.for_s * 1e9)
-        self._await(lambda: time.monotonic_ns() >= end_ns, None, "the fault's time")
+        during = VERBS[step.verb].during
+
+        def over() -> bool:
+            if during is not None:
+                for injection in injections:
+                    during(injection)
+            return time.monotonic_ns() >= end_ns
+
+        self._await(over, None, "the fault's time")
         if step.until is not None:
             conditions: dict[str, Callable[[], bool]] = {
                 "leader-moved": partial(self._moved_from, nodes),
@@ -273,9 +302,10 @@ class Conductor:
                 verb.heal(injection)
             self.in_force.pop(step.step, None)
             evidence = [
-                self._await(partial(verb.healed, i), HEAL_LIMIT_S, f"{i.node.name} to be back")
+                self._await(partial(verb.healed, i), HEAL_LIMIT_S * verb.patience,
+                            f"{i.node.name} to be back")
                 for i in injections
-            ]
+            ]  # fmt: skip
             if self.undo is not None:
                 self.undo.undone(step.step)
             evidence.append(self._await(self._recovered, HEAL_LIMIT_S, "every ISR to be full"))

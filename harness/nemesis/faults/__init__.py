@@ -7,7 +7,17 @@ conducts the plan waits for them and writes them down.
 
 from __future__ import annotations
 
-from harness.nemesis.faults import answers, links, netem, process, slow
+from harness.nemesis.faults import (
+    answers,
+    decommission,
+    links,
+    moves,
+    netem,
+    process,
+    restarts,
+    settings,
+    slow,
+)
 from harness.nemesis.faults.verb import Injection, Verb
 
 VERBS: dict[str, Verb] = {
@@ -21,6 +31,15 @@ VERBS: dict[str, Verb] = {
     "reorder": netem.REORDER,
     "duplicate": netem.DUPLICATE,
     "corrupt": netem.CORRUPT,
+    "roll": restarts.ROLL,
+    "crash-loop": restarts.CRASH_LOOP,
+    "elect": moves.ELECT,
+    "move-leader": moves.MOVE_LEADER,
+    "reassign": moves.REASSIGN,
+    "raise-replication": moves.RAISE_REPLICATION,
+    "decommission": decommission.DECOMMISSION,
+    "set-config": settings.SET_CONFIG,
+    "add-partitions": settings.ADD_PARTITIONS,
     "cut-answers": answers.CUT_ANSWERS,
 }
 

@@ -7,106 +7,150 @@
 kill and stop are undone by `start`, pause by `resume`. A broker that starts inside its old
 ZooKeeper session exits with NodeExists (its ephemeral znode still lives): it is started again
 until it stays.
+
+A worker can be hit as well. Told to stop it awaits what is outstanding, then ends. The one that is
+started in its place is a new process with a name of its own; healed is when that one acks or reads.
 """
 
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
 from typing import cast
 
-from harness.cluster import ClusterError, Processes
+from harness.cluster import ClusterError, Node, Processes
 from harness.cluster.view import BLIND, four_letter_word
-from harness.nemesis.faults.verb import Injection, Verb
+from harness.nemesis.faults.verb import PROCESSES, Injection, Verb
+from harness.waiting import wait_until
 
 STILL_REGISTERED = "NodeExists"
 
 
-def _signal(injection: Injection, number: signal.Signals) -> None:
-    processes = _processes(injection)
-    injection.memo["pid"] = processes.state(injection.node).pid
-    processes.signal(injection.node, number)
+def end(injection: Injection, node: Node, number: signal.Signals) -> int | None:
+    """Send a signal that ends the node's process; returns that process's pid.
+
+    A broker's registration outlives its process until the session ends, so it is remembered: the
+    one that is started next is up when it has another.
+    """
+    if node.role == "broker":
+        olds = injection.memo.setdefault("registrations", {}).setdefault(node.name, set())
+        with suppress(*BLIND):
+            olds.add(injection.view.registration(node))
+    hands = processes(injection)
+    pid = hands.state(node).pid
+    hands.signal(node, number)
+    return pid
 
 
 def _kill(injection: Injection) -> None:
-    _signal(injection, signal.SIGKILL)
+    injection.memo["pid"] = end(injection, injection.node, signal.SIGKILL)
 
 
 def _stop(injection: Injection) -> None:
-    _signal(injection, signal.SIGTERM)
+    injection.memo["pid"] = end(injection, injection.node, signal.SIGTERM)
 
 
 def _pause(injection: Injection) -> None:
-    _signal(injection, signal.SIGSTOP)
+    processes(injection).signal(injection.node, signal.SIGSTOP)
 
 
 def _resume(injection: Injection) -> None:
-    _processes(injection).signal(injection.node, signal.SIGCONT)
+    processes(injection).signal(injection.node, signal.SIGCONT)
+    if injection.clients and injection.node.role == "client":
+        injection.memo["did"] = injection.clients.progress(injection.node)
 
 
 def _start(injection: Injection) -> None:
-    _processes(injection).start_node(injection.node)
+    start(injection, injection.node, injection.memo.get("pid"))
+
+
+def start(injection: Injection, node: Node, ended: int | None) -> None:
+    """Start a node that is down; `ended` is the pid of the process that was told to end, which may
+    not have come to it yet."""
+    hands = processes(injection)
+    if ended is not None and hands.state(node).pid == ended:
+        hands.signal(node, signal.SIGKILL)
+        wait_until(lambda: hands.state(node).pid is None, timeout_s=10, what=f"{node.name} to end")
+    if hands.state(node).pid is None:
+        hands.start_node(node)
 
 
 def _gone(injection: Injection) -> str | None:
     pid = injection.memo["pid"]
-    now = _processes(injection).state(injection.node).pid
+    now = processes(injection).state(injection.node).pid
     return None if now == pid else f"process {pid} of {injection.node.name} is gone"
 
 
 def _stands_still(injection: Injection) -> str | None:
-    state = _processes(injection).state(injection.node)
+    state = processes(injection).state(injection.node)
     if state.pid is None:
         raise ClusterError(f"{injection.node.name} died while it was paused")
     return f"process {state.pid} of {injection.node.name} is stopped" if state.stopped else None
 
 
-def _back(injection: Injection) -> str | None:
-    """Up again: a broker is registered in ZooKeeper, a ZooKeeper member serves."""
-    processes, node = _processes(injection), injection.node
-    last = processes.exited_early(node)
+def back(injection: Injection, node: Node) -> str | None:
+    """Up again: a broker is registered in ZooKeeper, a ZooKeeper member serves, a worker works."""
+    hands = processes(injection)
+    last = hands.exited_early(node)
     if last is not None:
         if STILL_REGISTERED not in last:
             raise ClusterError(f"{node.name} did not come back; its last log lines:\n{last}")
         injection.memo["restarts"] = injection.memo.get("restarts", 0) + 1
-        processes.start_node(node)
+        hands.start_node(node)
         return None
-    pid = processes.state(node).pid
-    return f"process {pid} of {node.name} serves" if _serves(injection) else None
+    if injection.clients and node.role == "client":
+        return injection.clients.works(node, since=0)
+    pid = hands.state(node).pid
+    return f"process {pid} of {node.name} serves" if _serves(injection, node) else None
+
+
+def _back(injection: Injection) -> str | None:
+    return back(injection, injection.node)
 
 
 def _runs_on(injection: Injection) -> str | None:
     """Not stopped, and still (or again) a member of the cluster."""
-    state = _processes(injection).state(injection.node)
+    node = injection.node
+    state = processes(injection).state(node)
     if state.pid is None:
         return _back(injection)  # it ended itself on waking, as after a lost session
-    if state.stopped or not _serves(injection):
+    if state.stopped:
         return None
-    return f"process {state.pid} of {injection.node.name} runs and serves"
+    if injection.clients and node.role == "client":
+        return injection.clients.works(node, since=injection.memo["did"])
+    return (
+        f"process {state.pid} of {node.name} runs and serves" if _serves(injection, node) else None
+    )
 
 
-def _serves(injection: Injection) -> bool:
-    node = injection.node
+def _serves(injection: Injection, node: Node) -> bool:
     if node.role == "zookeeper":
         return "Mode:" in four_letter_word(node, "srvr")
+    olds = injection.memo.get("registrations", {}).get(node.name, set())
     try:
-        return node.name in injection.view.live_brokers()
+        return injection.view.registration(node) not in {None, *olds}
     except BLIND:
         return False
 
 
-def _processes(injection: Injection) -> Processes:
+def processes(injection: Injection) -> Processes:
+    """Who can signal and start the nodes that are hit."""
+    if injection.node.role == "client":
+        if injection.clients is None:
+            raise ClusterError(f"{injection.node.name} is a worker, and no worker can be hit here")
+        return injection.clients
     return cast(Processes, injection.cluster)
 
 
 KILL = Verb(
-    name="kill", undo="start", needs=(Processes,), holds="process",
+    name="kill", undo="start", needs=(Processes,), holds="process", hits=PROCESSES,
     inject=_kill, bit=_gone, heal=_start, healed=_back,
 )  # fmt: skip
 STOP = Verb(
-    name="stop", undo="start", needs=(Processes,), holds="process",
+    name="stop", undo="start", needs=(Processes,), holds="process", hits=PROCESSES,
     inject=_stop, bit=_gone, heal=_start, healed=_back,
 )  # fmt: skip
 PAUSE = Verb(
-    name="pause", undo="resume", needs=(Processes,), holds="process",
+    name="pause", undo="resume", needs=(Processes,), holds="process", hits=PROCESSES,
     inject=_pause, bit=_stands_still, heal=_resume, healed=_runs_on,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a verb is: four functions, the capabilities that it needs, what it holds in force."""
+"""What a verb is: four functions, the capabilities that it needs, whom it can hit."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.cluster import Cluster, Node
+from harness.cluster import Clients, Cluster, Node, Role
 from harness.cluster.view import ZooKeeperView
-from harness.nemesis.targets import Roles
+from harness.nemesis.targets import Roles, Setting
 
 Options = Mapping[str, str | int | float | bool]
 
@@ -28,6 +28,7 @@ class Injection:
     view: ZooKeeperView
     options: Options
     seed: int  # of the verb's own choices
+    clients: Clients | None = None  # the workers, where faults may hit them
     memo: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -41,13 +42,25 @@ def no_options(options: Options) -> list[str]:
     return [f"{name!r} is unknown: this verb takes none" for name in options]
 
 
+def always_possible(_: Setting, __: Options) -> str | None:
+    """Of a verb that asks nothing of the scenario."""
+    return None
+
+
+NODES: frozenset[Role] = frozenset({"broker", "zookeeper"})
+BROKERS: frozenset[Role] = frozenset({"broker"})
+PROCESSES: frozenset[Role] = NODES | {"client"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verb:
     """A fault's verb and its undo.
 
     `holds` names what a fault has for itself at each node while it is in force: two faults that
     hold the same thing ("process", "disk", "clock") wait for each other. None: any number at once,
-    such as rules in chains of their own.
+    such as rules in chains of their own. `hits` says what kinds of nodes it can be done to, and
+    `targets`, where it is given, by which names only. `impossible` tells why it cannot be done in a
+    scenario at all, with the remedy. `during` is called again and again while it is in force.
     """
 
     name: str
@@ -61,3 +74,9 @@ class Verb:
     holds: str | None = None
     together: bool = False  # one injection for all nodes of the target, not one each
     prepares: str | None = None  # how nodes must be started for it: harness.cluster.Preparable
+    alone: bool = False  # one at a time in the cluster, of all verbs that say so: reassignments
+    hits: frozenset[Role] = NODES
+    targets: tuple[str, ...] = ()  # empty: any that means a kind of node in `hits`
+    impossible: Callable[[Setting, Options], str | None] = always_possible
+    during: Callable[[Injection], object] | None = None
+    patience: float = 1.0  # how many times as long as usual it may take to bite and to heal

@@ -1,0 +1,76 @@
+"""Where replicas are to be: assignments as plain data, and what ZooKeeper is told to change them.
+
+    {("harness", 0): ("kafka1", "kafka2")}     a partition's replicas, the preferred leader first
+
+All are pure functions of an assignment and the brokers there are; brokers stand in a ring.
+The controller takes a reassignment from /admin/reassign_partitions and removes the znode when every
+replica is where it shall be. Source: KIP-455; Kafka 3.9, ReassignPartitionsZNode.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+PATH = "/admin/reassign_partitions"
+Partition = tuple[str, int]
+Assignment = Mapping[Partition, tuple[str, ...]]
+
+
+def of_topic(topic: str, replicas: Sequence[tuple[str, ...]]) -> dict[Partition, tuple[str, ...]]:
+    """The assignment of a topic whose partition i has `replicas[i]`."""
+    return {(topic, number): each for number, each in enumerate(replicas)}
+
+
+def shifted(now: Assignment, brokers: Sequence[str]) -> Assignment:
+    """Every replica goes to the next broker: with a broker to spare, data move and the set of
+    replicas changes."""
+    return {
+        partition: tuple(brokers[(brokers.index(name) + 1) % len(brokers)] for name in replicas)
+        for partition, replicas in now.items()
+    }
+
+
+def raised(now: Assignment, brokers: Sequence[str]) -> Assignment:
+    """Every partition gets one more replica, on the next broker that has none of it."""
+    return {
+        partition: (*replicas, *_spare(replicas, replicas[-1], brokers)[:1])
+        for partition, replicas in now.items()
+    }
+
+
+def without(now: Assignment, gone: str, brokers: Sequence[str]) -> Assignment:
+    """What `gone` has goes to the next broker that has none of it; where none is left, it stays.
+
+    Partitions of which `gone` has no replica are left out.
+    """
+    moved = {}
+    for partition, replicas in now.items():
+        heirs = _spare(replicas, gone, brokers)
+        if gone in replicas and heirs:
+            moved[partition] = tuple(heirs[0] if name == gone else name for name in replicas)
+    return moved
+
+
+def led_by(now: Assignment, leaders: Mapping[Partition, str]) -> Assignment:
+    """The same replicas, `leaders` first: whom a preferred election would choose."""
+    return {
+        partition: (leaders[partition], *(n for n in replicas if n != leaders[partition]))
+        for partition, replicas in now.items()
+        if partition in leaders
+    }
+
+
+def document(wanted: Assignment, ids: Mapping[str, int]) -> str:
+    """The text of the znode that asks the controller for an assignment."""
+    partitions = [
+        {"topic": topic, "partition": number, "replicas": [ids[name] for name in replicas]}
+        for (topic, number), replicas in sorted(wanted.items())
+    ]
+    return json.dumps({"version": 1, "partitions": partitions})
+
+
+def _spare(replicas: Sequence[str], after: str, brokers: Sequence[str]) -> list[str]:
+    """The brokers that have no replica, in the ring's order beginning after `after`."""
+    at = brokers.index(after) + 1
+    return [name for name in (*brokers[at:], *brokers[:at]) if name not in replicas]
