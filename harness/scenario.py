@@ -261,16 +261,16 @@ def _fault_problems(scenario: Scenario) -> list[str]:
             problems.append(f"{where}.verb: {fault.verb!r} is unknown{nearest(fault.verb, VERBS)}")
             continue
         problems += [f"{where}.options: {p}" for p in VERBS[fault.verb].problems(fault.options)]
-        problems += [f"{where}.{p}" for p in _target_problems(fault, _setting(scenario))]
+        problems += [f"{where}.{p}" for p in target_problems(fault, scenario)]
         if where.startswith("faults"):
             problems += _timing_problems(where, fault)
             problems += _too_late(where, fault, scenario.workload)
     return [*problems, *_mixed_problems(scenario)]
 
 
-def _target_problems(fault: FaultPart, setting: Setting) -> list[str]:
+def target_problems(fault: FaultPart, scenario: Scenario) -> list[str]:
     """Why the verb cannot hit that target, here or anywhere: at most one reason."""
-    verb, target = VERBS[fault.verb], fault.target
+    verb, target, setting = VERBS[fault.verb], fault.target, _setting(scenario)
     if not is_known(target, setting):
         return [f"target: {target!r} is unknown{nearest(target, TARGETS)}"]
     if why := impossible(target, setting):

@@ -5,15 +5,19 @@ producer sends again. Options: `how = "drop"` (answers vanish; default) or `how 
 answer becomes a connection reset). Undone by `mend`.
 
 Done by rules in a chain of our own in the broker's network namespace; only that chain is removed.
-The chain's packet counters prove that the cut bit.
+The chain's packet counters prove that the cut bit. Of a node that has no answer to give for a while
+(a follower, a ZooKeeper) one is asked for: a connection from the clients' place, which must not come
+about.
 Source: iptables-extensions(8), REJECT and statistic.
 """
 
 from __future__ import annotations
 
+import sys
+import time
 from typing import cast
 
-from harness.cluster import Links
+from harness.cluster import Links, clients_of
 from harness.nemesis import chains
 from harness.nemesis.faults.verb import Injection, Options, Verb
 
@@ -25,6 +29,13 @@ HOW = {
         "-j", "REJECT", "--reject-with", "tcp-reset",
     ],
 }  # fmt: skip
+PATIENCE_NS = 2_000_000_000
+_CALLS = """
+import socket, sys
+with socket.socket() as caller:
+    caller.settimeout(0.5)
+    caller.connect_ex((sys.argv[1], int(sys.argv[2])))
+"""
 
 
 def _cut(injection: Injection) -> None:
@@ -38,8 +49,19 @@ def _bit(injection: Injection) -> str | None:
     chain = chains.name_of(injection.fault)
     packets = chains.packets(_links(injection), injection.node, chain).total()
     if not packets:
+        asked_ns = injection.memo.setdefault("asked_ns", time.monotonic_ns())
+        if time.monotonic_ns() > asked_ns + PATIENCE_NS:
+            injection.memo["asked_ns"] = time.monotonic_ns()
+            ask(injection)
         return None
     return f"{packets} answers of {injection.node.name} to clients were cut"
+
+
+def ask(injection: Injection) -> None:
+    """Have a client call the node, so that it has something to answer."""
+    node = injection.node
+    argv = [sys.executable, "-S", "-c", _CALLS, node.address, str(node.port)]
+    _links(injection).in_network_of(clients_of(injection.cluster), argv)
 
 
 def _mend(injection: Injection) -> None:

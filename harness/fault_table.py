@@ -1,0 +1,213 @@
+"""Every verb at every target, on real clusters: `make nemesis-table`.
+
+For each verb a run, with a fault for each target that it can be done to, one after the other, and a
+second one for the targets that must be brought about. What each fault proved goes to
+docs/data/faults.jsonl, a line a fault, and from there to the table in docs/faults.md. Pairs that
+were proved are not run again, so the command can be interrupted anywhere and goes on where it was.
+`--render` only writes the table.
+
+    {"verb": "kill", "target": "leader", "nodes": ["kafka1"], "bit": "process 47 of kafka1 is gone",
+     "healed": "…", "error": null, "seed": 1, "kafka": "3.9.2", "utc": "…"}
+
+A pair that cannot be has no line but a reason, the one that refuses such a scenario.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from harness import scenario, sessions
+from harness.history import Lines
+from harness.nemesis.faults import VERBS
+from harness.nemesis.faults.verb import Options
+from harness.nemesis.targets import TARGETS
+from harness.prepare import Request
+from harness.scenario_parts import FaultPart
+from harness.side_files import faults, read
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+DATA, PAGE = DOCS / "data/faults.jsonl", DOCS / "faults.md"
+BEGIN, END = "<!-- the table: python -m harness.fault_table -->", "<!-- end of the table -->"
+
+# Verbs that ask for options get these.
+OPTIONS: dict[str, Options] = {
+    "lose": {"percent": 30},
+    "delay": {"ms": 50},
+    "throttle": {"kbit": 2000},
+    "set-config": {"retention.ms": 86400000},
+}
+BASE = """
+title = "{verb} at every target, one after the other"
+[cluster.zoo]
+tickTime = 500
+[cluster.server]
+"zookeeper.session.timeout.ms" = 2000
+"controller.socket.timeout.ms" = 3000
+"replica.socket.timeout.ms" = 3000
+[topic]
+replication_factor = {replicas}
+leader = "{leader}"
+[workload]
+kind = "stream"
+rate = 200
+duration_s = 3
+[workload.producer]
+acks = "all"
+"""
+# With a single replica, placed on the controller, these are there from the start.
+BROUGHT_ABOUT = ("leader-and-controller", "last-isr")
+Line = Mapping[str, Any]
+
+
+def main() -> int:
+    """Make the runs that are missing, then write the table. The worst exit code of the runs."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--verbs", help="these only, with commas between them")
+    parser.add_argument("--runs", type=int, default=1, help="how often each pair is wanted")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="where runs are kept")
+    parser.add_argument("--render", action="store_true", help="write the table, run nothing")
+    asked = parser.parse_args()
+    verbs = asked.verbs.split(",") if asked.verbs else list(VERBS)
+    codes: list[int] = []
+    if not asked.render:
+        for verb in verbs:
+            for number in range(asked.runs):
+                codes += _run_missing(verb, number, asked.results)
+                if codes and codes[-1] in sessions.INTERRUPTED:
+                    return codes[-1]
+    page = PAGE.read_text()
+    PAGE.write_text(with_table(page, render(known())))
+    return sessions.worst(codes) if codes else 0
+
+
+def known() -> list[Line]:
+    """The lines measured so far."""
+    text = DATA.read_text() if DATA.is_file() else ""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+# Which pairs there are
+
+
+def chosen_for(verb: str) -> scenario.Scenario:
+    """The scenario that a verb's pairs are tried in, without faults."""
+    made = scenario.Scenario.model_validate(_tables(verb, replicas=3))
+    if reason(verb, "leader", made) or reason(verb, "all", made):
+        spare = scenario.Scenario.model_validate(_tables(verb, replicas=2))
+        if any(not reason(verb, target, spare) for target in TARGETS):
+            return spare  # some commands of an operator need a broker without a replica
+    return made
+
+
+def reason(verb: str, target: str, chosen: scenario.Scenario) -> str | None:
+    """Why the pair cannot be; None when it can."""
+    fault = FaultPart(verb=verb, target=target, options=dict(OPTIONS.get(verb, {})))
+    problems = scenario.target_problems(fault, chosen)
+    return problems[0].split(": ", 1)[1] if problems else None
+
+
+def _tables(verb: str, replicas: int) -> dict[str, Any]:
+    return tomllib.loads(BASE.format(verb=verb, replicas=replicas, leader="any"))
+
+
+# Runs
+
+
+def _run_missing(verb: str, number: int, results: Path) -> list[int]:
+    """Runs with a fault for each pair that has fewer than `number + 1` proofs."""
+    chosen = chosen_for(verb)
+    done = [(line["verb"], line["target"]) for line in known() if line["bit"] and line["healed"]]
+    targets = [
+        target for target in TARGETS
+        if not reason(verb, target, chosen) and done.count((verb, target)) <= number
+    ]  # fmt: skip
+    # Leader and controller are two at the start, and may be one after a few faults.
+    usual = [target for target in targets if target not in BROUGHT_ABOUT]
+    usual.sort(key=lambda target: target != "leader-not-controller")
+    others = [target for target in BROUGHT_ABOUT if target in targets]
+    replicas = chosen.topic.replication_factor
+    texts = [text_of(verb, usual, replicas, "not-controller")] if usual else []
+    texts += [text_of(verb, others, 1, "controller")] if others else []
+    return [_run(verb, text, number + 1, results) for text in texts]
+
+
+def _run(verb: str, text: str, seed: int, results: Path) -> int:
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / f"every-{verb}.toml"
+        file.write_text(text)
+        prepared = sessions.prepared(Request(scenario=str(file), seed=seed))
+        code, folder = sessions.run(prepared, results, check=False, console=Console())
+    _keep(folder.path, folder.read(), verb)
+    return code
+
+
+def text_of(verb: str, targets: Sequence[str], replicas: int, leader: str) -> str:
+    """The scenario of one run."""
+    text = BASE.format(verb=verb, replicas=replicas, leader=leader)
+    options = ", ".join(
+        f'"{key}" = {json.dumps(value)}' for key, value in OPTIONS.get(verb, {}).items()
+    )
+    for number, target in enumerate(targets):
+        when = 'when = "healed"' if number else "at_s = 1"
+        text += f'[[faults]]\nverb = "{verb}"\ntarget = "{target}"\n{when}\nfor_s = 1\n'
+        text += f"options = {{ {options} }}\n" if options else ""
+    return text
+
+
+def _keep(folder: Path, record: Line, verb: str) -> None:
+    DATA.parent.mkdir(exist_ok=True)
+    lines = Lines(DATA)
+    for fault in faults(read(folder / "history/nemesis.jsonl"), record["run_id"]):
+        whole = {
+            "target": fault["target"], "nodes": fault["nodes"], "bit": fault["evidence"],
+            "healed": fault["heal_evidence"], "error": fault["error"], "seed": record["seed"],
+            "kafka": record["versions"].get("kafka"), "utc": datetime.now(UTC).isoformat(),
+        }  # fmt: skip
+        lines.write("fault", verb=verb, **whole)
+    lines.close()
+
+
+# The table
+
+
+def render(lines: Iterable[Line]) -> str:
+    """The table: for each verb its targets with proofs and tries, and the pairs that cannot be."""
+    told = list(lines)
+    rows = [
+        "| verb | proved to bite and to heal, of tries | cannot be |",
+        "|---|---|---|",
+    ]
+    for verb in VERBS:
+        chosen = chosen_for(verb)
+        cells, reasons = [], dict[str, list[str]]()
+        for target in TARGETS:
+            if why := reason(verb, target, chosen):
+                reasons.setdefault(why.replace(target, "…"), []).append(target)
+                continue
+            tries = [line for line in told if (line["verb"], line["target"]) == (verb, target)]
+            proved = sum(bool(line["bit"] and line["healed"]) for line in tries)
+            cells.append(f"{target} {proved}/{len(tries)}" if tries else f"{target} –")
+        never = "; ".join(f"{', '.join(them)}: {why}" for why, them in reasons.items())
+        rows.append(f"| `{verb}` | {', '.join(cells)} | {never} |")
+    return "\n".join(rows)
+
+
+def with_table(page: str, table: str) -> str:
+    """The page with the table between its marks."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
