@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from analysis.availability import windows
 from analysis.duplicates import contested, duplicate, moved
 from analysis.evidence import evidence, rows
+from analysis.groups import handled, reprocessed, skipped
 from analysis.load import History
 from analysis.loss import lost, unseen, vanished
 from analysis.ops import fates, places
@@ -37,6 +38,9 @@ def queries(history: History) -> Queries:
     of_values = [lost(), vanished(), unseen(), duplicate(), moved(), phantom(), stale_read()]
     of_places = [contested(), unparsable()]
     found = rows(values, of_values).unionByName(rows(places(history.operations), of_places))
+    if history.groups:
+        of_groups = handled(history.operations, values)
+        found = found.unionByName(rows(of_groups, [skipped(), reprocessed()]))
     return Queries(
         evidence=evidence(found, history),
         counts=counts(history),
