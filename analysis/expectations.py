@@ -22,6 +22,7 @@ ANOMALIES = (
     "stale-read",
     "skipped",
     "reprocessed",
+    "unacknowledged-lost",
 )
 OF_GROUPS = frozenset({"skipped", "reprocessed"})  # judged only where a consumer group is at work
 _FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*")

@@ -235,16 +235,27 @@ TABLE: tuple[Promise, ...] = (
          "At most once: nothing is processed before it is committed, and what is committed is "
          "given to nobody again.",
          SEMANTICS),
+    _row("unacknowledged-lost", "permitted", "always", _always,
+         "With acks=0 the client does not wait for any answer: what does not arrive is not sent "
+         "again, and nobody is told.",
+         ACKS),
 )  # fmt: skip
 
 
 def promises(facts: Facts) -> dict[str, Promise]:
-    """The row that decides for each anomaly; without a group there are none of a group's."""
+    """The row that decides for each anomaly that such a run can have."""
     return {
         anomaly: next(row for row in TABLE if row.anomaly == anomaly and row.holds(facts))
         for anomaly in ANOMALIES
-        if facts.commit is not None or anomaly not in OF_GROUPS
+        if _is_judged(anomaly, facts)
     }
+
+
+def _is_judged(anomaly: str, facts: Facts) -> bool:
+    """Whether such a run can have the anomaly at all: others do not speak of it."""
+    if anomaly in OF_GROUPS:
+        return facts.commit is not None
+    return anomaly != "unacknowledged-lost" or facts.acks == "0"
 
 
 def facts_of(
@@ -302,7 +313,8 @@ def render() -> str:
         "A fault that can move leadership is one of "
         f"{', '.join(sorted(DEPOSING))}, with more than one replica;"
         f" one that takes what a node had written is one of {', '.join(sorted(DESTROYING))}.",
-        f"{' and '.join(sorted(OF_GROUPS))} are judged only where a consumer group is at work.",
+        f"{' and '.join(sorted(OF_GROUPS))} are judged only where a consumer group is at work,"
+        " unacknowledged-lost only under acks=0.",
         "",
         "This page is generated from `analysis/promises.py` by `python -m analysis.promises`.",
         "",

@@ -67,8 +67,14 @@ def report(run: Run, found: Found) -> dict[str, Any]:
     seen = {name: found.findings[name].count for name in ANOMALIES}
     unsure = doubts(run, found.counts, seen["unseen"])
     judgements = judge(seen, promises(facts), demands, unsure)
+    if unjudged := sorted((demands.keys() & set(ANOMALIES)) - judgements.keys()):
+        raise CheckError(
+            f"{run.path / 'run.json'}: scenario.expect.{unjudged[0]}: no such run can have it"
+        )
     verdict = decide(judgements, unsure)
-    windows = [outages.window(row, run) for row in found.windows]
+    # Without acks nothing tells whether writes stood still.
+    told = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
+    windows = [outages.window(row, run) for row in told]
     return {
         "schema": SCHEMA,
         "run_id": run.run_id,

@@ -245,6 +245,9 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
 def _client_problems(scenario: Scenario) -> list[str]:
     producer = scenario.workload.producer
     acks = str(producer.get("acks", producer.get("request.required.acks", "all")))
+    if "unacknowledged-lost" in scenario.expect and acks != "0":
+        return [f"expect.unacknowledged-lost: set workload.producer.acks=0; with acks={acks} what "
+                "is gone is lost, or was never acknowledged"]  # fmt: skip
     idempotent = producer.get("enable.idempotence") is True
     if idempotent and acks not in ("all", "-1"):
         return [

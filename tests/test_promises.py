@@ -34,8 +34,10 @@ def with_(**changes: Any) -> Facts:
 
 def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
     """All but what no configuration forbids; of a group there is nothing to judge."""
-    assert forbidden(SAFE) == set(ANOMALIES) - {"unseen", "stale-read", "skipped", "reprocessed"}
-    assert OF_GROUPS.isdisjoint(promises.promises(SAFE))
+    assert forbidden(SAFE) == set(ANOMALIES) - {
+        "unseen", "stale-read", "skipped", "reprocessed", "unacknowledged-lost",
+    }  # fmt: skip
+    assert {*OF_GROUPS, "unacknowledged-lost"}.isdisjoint(promises.promises(SAFE))
     assert OF_GROUPS <= promises.promises(with_(commit="auto")).keys()
 
 
@@ -105,6 +107,7 @@ CASES: list[tuple[str, bool, str, Facts]] = [
     ("reprocessed", False, "offsets committed by the client itself", with_(commit="auto")),
     ("reprocessed", False, "offsets committed after processing", with_(commit="after")),
     ("reprocessed", True, "otherwise", with_(commit="before", members_died=True)),
+    ("unacknowledged-lost", False, "always", with_(acks="0", idempotent=False)),
 ]  # fmt: skip
 
 

@@ -99,6 +99,10 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
             "workload.dies_after: 1 deaths after 20,000 records each",
         ),
         (MINIMAL + "[expect]\nskipped = '0'", "expect.skipped: set workload.group_consumers"),
+        (
+            MINIMAL + "[expect]\nunacknowledged-lost = '0'",
+            "expect.unacknowledged-lost: set workload.producer.acks=0",
+        ),
         (MINIMAL + 'commit = "never"', "workload.commit: Input should be 'auto', 'before' or"),
         (
             'title = "t"\n[workload]\nkind = "write-read"\ngroup_consumers = 1',
