@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame
 from analysis.availability import windows
 from analysis.duplicates import contested, duplicate, moved
 from analysis.evidence import evidence, rows
+from analysis.groups import handled, reprocessed, skipped
 from analysis.load import History
-from analysis.loss import lost, unseen, vanished
+from analysis.loss import lost, unacknowledged_lost, unseen, vanished
 from analysis.ops import fates, places
 from analysis.phantoms import phantom, unparsable
 from analysis.staleness import stale_read
@@ -34,9 +35,21 @@ class Queries:
 def queries(history: History) -> Queries:
     """The four queries and what they share."""
     values = fates(history.operations, history.runs).persist()
-    of_values = [lost(), vanished(), unseen(), duplicate(), moved(), phantom(), stale_read()]
+    of_values = [
+        lost(),
+        vanished(),
+        unseen(),
+        duplicate(),
+        moved(),
+        phantom(),
+        stale_read(),
+        unacknowledged_lost(),
+    ]
     of_places = [contested(), unparsable()]
     found = rows(values, of_values).unionByName(rows(places(history.operations), of_places))
+    if history.groups:
+        of_groups = handled(history.operations, values)
+        found = found.unionByName(rows(of_groups, [skipped(), reprocessed()]))
     return Queries(
         evidence=evidence(found, history),
         counts=counts(history),

@@ -20,7 +20,11 @@ ANOMALIES = (
     "phantom",
     "inconsistent-offset",
     "stale-read",
+    "skipped",
+    "reprocessed",
+    "unacknowledged-lost",
 )
+OF_GROUPS = frozenset({"skipped", "reprocessed"})  # judged only where a consumer group is at work
 _FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*")
 
 

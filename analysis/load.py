@@ -81,6 +81,17 @@ class Run:
         return settings
 
     @property
+    def grouped(self) -> bool:
+        """Whether a consumer group was at work beside the consumers that follow the log."""
+        return int(self.scenario["workload"].get("group_consumers", 0)) > 0
+
+    @property
+    def members_died(self) -> bool:
+        """Whether a member of the group ended otherwise than in order, planned or not."""
+        workers = self.record.get("workers") or []
+        return any(w.get("role") == "group-consumer" and w.get("exit") != 0 for w in workers)
+
+    @property
     def threshold_ms(self) -> float:
         """From which length on a stretch without success is a window."""
         return float(self.scenario["check"]["unavailability_threshold_ms"])
@@ -101,6 +112,7 @@ class History:
 
     operations: DataFrame  # schema.OPERATIONS
     runs: DataFrame  # schema.RUNS
+    groups: bool = False  # whether any of them has a consumer group
 
 
 def open_run(path: Path) -> Run:
@@ -132,6 +144,7 @@ def frames(spark: SparkSession, runs: Sequence[Run]) -> History:
     return History(
         operations=spark.read.schema(schema.OPERATIONS).parquet(*folders),
         runs=facts_frame(spark, [facts(run) for run in runs]),
+        groups=any(run.grouped for run in runs),
     )
 
 

@@ -13,6 +13,11 @@ final read does not contain it, whether the send was acked or not.
 
     send a -> info       read: a at 0         final read, complete: nothing    =>  a has vanished
 
+**unacknowledged-lost**: the send asked for no ack (acks=0), and a complete final read of a log that
+was never cut at its start does not contain its value. Nothing was promised; it is counted apart.
+
+    send a -> written, no ack    final read, complete: nothing    =>  a is unacknowledged-lost
+
 **unseen**: acked and not found, but the final read of the partition is missing or not complete.
 Whether the record is lost cannot be told, so it is never called lost.
 
@@ -20,7 +25,7 @@ Whether the record is lost cannot be told, so it is never called lost.
 
 Cannot see: records below the log's start (deleted by retention; never called lost or vanished; an
 ack without offset counts as unseen when the log does not start at 0); the loss of sends that ended
-info; sends without ack (acks=0), which are counted as unacknowledged_lost instead. A value found in
+info. A value found in
 another partition than it was sent to is no loss but an inconsistent offset.
 """
 
@@ -71,6 +76,16 @@ def vanished() -> Rule:
 def is_readable() -> Column:
     """Whether a value can be there to be read, as far as the final read tells."""
     return ~(_is_absent() & F.col("complete"))
+
+
+def unacknowledged_lost() -> Rule:
+    """Records that were sent for no ack, and are provably nowhere."""
+    return Rule(
+        anomaly="unacknowledged-lost",
+        holds=is_unacknowledged_lost(),
+        place=F.lit(None).cast("bigint"),
+        time_ns=F.col("sent_ns"),
+    )
 
 
 def is_unacknowledged_lost() -> Column:

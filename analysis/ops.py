@@ -36,7 +36,7 @@ def is_ack() -> Column:
 
 def is_delivery() -> Column:
     """Whether an operation handed a record to a consumer during the load."""
-    return F.col("f").isin("read", "lookup") & (F.col("type") == "ok")
+    return F.col("f").isin("read", "lookup", "poll") & (F.col("type") == "ok")
 
 
 def is_final() -> Column:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.expectations import ANOMALIES
+from analysis.expectations import ANOMALIES, OF_GROUPS
 
 # Verbs after which another broker may lead: its node is gone, silent, or told to hand over, or a
 # ZooKeeper session ends, as it may on any bad link. What a link is cut from does not count: a cut
@@ -42,6 +42,8 @@ class Facts:
     unclean: bool  # unclean.leader.election.enable
     epochs: bool  # followers truncate by leader epoch (KIP-101)
     verbs: frozenset[str]
+    commit: str | None = None  # of the consumer group: "auto" | "before" | "after"; None: no group
+    members_died: bool = False  # a member of the group was killed, or ended itself
 
     @property
     def deposed(self) -> bool:
@@ -57,6 +59,11 @@ class Facts:
     def alone(self) -> bool:
         """Whether an acknowledged record may have been on one broker only."""
         return self.acks == "1" or self.replicas == 1 or self.min_insync == 1
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether a group's member may have stopped, or lost its coordinator, at any moment."""
+        return self.members_died or self.deposed
 
     @property
     def log_may_shrink(self) -> bool:
@@ -80,6 +87,7 @@ REPLICATION = "Kafka documentation, Design: Replication"
 ACKS = "Kafka documentation, Producer Configs: acks"
 UNCLEAN = "Kafka documentation, Topic Configs: unclean.leader.election.enable"
 SEMANTICS = "Kafka documentation, Design: Message Delivery Semantics"
+AUTO_COMMIT = "librdkafka, CONFIGURATION.md: enable.auto.commit, enable.auto.offset.store"
 
 
 def _always(_: Facts) -> bool:
@@ -182,21 +190,85 @@ TABLE: tuple[Promise, ...] = (
          "Kafka documentation, Implementation: Log; KIP-101"),
     _row("stale-read", "permitted", "always", _always,
          "Kafka does not promise that a consumer sees a record within any time.", REPLICATION),
+    _row("skipped", "permitted", *_SHRINKS,
+         "A group goes on at what it committed; where the log was cut below that, the records that "
+         "come in place of the old ones are passed over.",
+         f"{UNCLEAN}; KIP-101"),
+    _row("skipped", "permitted", *_DESTROYED,
+         "The log, or the group's committed offsets, may be older than what the group did.",
+         "KIP-966"),
+    _row("skipped", "permitted",
+         "offsets committed by the client itself, and a member that died or a fault that can move "
+         "leadership",
+         lambda facts: facts.commit == "auto" and facts.cut_short,
+         "The client commits what it has handed over, processed or not; a member that dies in "
+         "between has processed nothing of it, and nobody is given it again.",
+         AUTO_COMMIT),
+    _row("skipped", "permitted",
+         "offsets committed before processing, and a member that died or a fault that can move "
+         "leadership",
+         lambda facts: facts.commit == "before" and facts.cut_short,
+         "At most once: what was committed and not processed when the member stopped, or when the "
+         "commit's answer was lost, is given to nobody again.",
+         SEMANTICS),
+    _row("skipped", "forbidden", "offsets committed after processing",
+         lambda facts: facts.commit == "after",
+         "At least once: only what was processed is committed.", SEMANTICS),
+    _row("skipped", "forbidden", "otherwise", _always,
+         "A member that goes on living processes all that it was given.", SEMANTICS),
+    _row("reprocessed", "permitted", *_SHRINKS,
+         "A group whose committed offset is no longer in the log begins again where "
+         "auto.offset.reset says.",
+         f"{UNCLEAN}; KIP-101"),
+    _row("reprocessed", "permitted", *_DESTROYED,
+         "The group's committed offsets may be older than what it did.", "KIP-966"),
+    _row("reprocessed", "permitted", "offsets committed by the client itself",
+         lambda facts: facts.commit == "auto",
+         "What was processed since the last commit is given again to whoever takes over.",
+         AUTO_COMMIT),
+    _row("reprocessed", "permitted", "offsets committed after processing",
+         lambda facts: facts.commit == "after",
+         "At least once: what was processed and not yet committed is given again to whoever takes "
+         "over.",
+         SEMANTICS),
+    _row("reprocessed", "forbidden", "otherwise", _always,
+         "At most once: nothing is processed before it is committed, and what is committed is "
+         "given to nobody again.",
+         SEMANTICS),
+    _row("unacknowledged-lost", "permitted", "always", _always,
+         "With acks=0 the client does not wait for any answer: what does not arrive is not sent "
+         "again, and nobody is told.",
+         ACKS),
 )  # fmt: skip
 
 
 def promises(facts: Facts) -> dict[str, Promise]:
-    """The row that decides for each anomaly."""
+    """The row that decides for each anomaly that such a run can have."""
     return {
         anomaly: next(row for row in TABLE if row.anomaly == anomaly and row.holds(facts))
         for anomaly in ANOMALIES
+        if _is_judged(anomaly, facts)
     }
 
 
-def facts_of(scenario: Mapping[str, Any], server: Mapping[str, Any], verbs: Iterable[str]) -> Facts:
-    """The facts in a resolved scenario, its brokers' settings, and the verbs of the faults that hit
-    somebody."""
-    producer, topic = scenario["workload"]["producer"], scenario["topic"]
+def _is_judged(anomaly: str, facts: Facts) -> bool:
+    """Whether such a run can have the anomaly at all: others do not speak of it."""
+    if anomaly in OF_GROUPS:
+        return facts.commit is not None
+    return anomaly != "unacknowledged-lost" or facts.acks == "0"
+
+
+def facts_of(
+    scenario: Mapping[str, Any],
+    server: Mapping[str, Any],
+    verbs: Iterable[str],
+    *,
+    members_died: bool = False,
+) -> Facts:
+    """The facts in a resolved scenario, its brokers' settings, the verbs of the faults that hit
+    somebody, and whether a member of the consumer group died."""
+    work, topic = scenario["workload"], scenario["topic"]
+    producer = work["producer"]
 
     def broker_or_topic(key: str, default: str) -> str:
         return str(topic["config"].get(key, server.get(key, default)))
@@ -212,6 +284,8 @@ def facts_of(scenario: Mapping[str, Any], server: Mapping[str, Any], verbs: Iter
         unclean=_true(broker_or_topic("unclean.leader.election.enable", "false")),
         epochs=_version(str(server.get("inter.broker.protocol.version", "3.9"))),
         verbs=frozenset(verbs),
+        commit=str(work["commit"]) if work.get("group_consumers") else None,
+        members_died=members_died,
     )
 
 
@@ -239,6 +313,8 @@ def render() -> str:
         "A fault that can move leadership is one of "
         f"{', '.join(sorted(DEPOSING))}, with more than one replica;"
         f" one that takes what a node had written is one of {', '.join(sorted(DESTROYING))}.",
+        f"{' and '.join(sorted(OF_GROUPS))} are judged only where a consumer group is at work,"
+        " unacknowledged-lost only under acks=0.",
         "",
         "This page is generated from `analysis/promises.py` by `python -m analysis.promises`.",
         "",

@@ -22,13 +22,15 @@ EXAMPLES = 10
 COUNTED = (
     "sends", "acked", "acked_without_offset", "failed", "indeterminate", "indeterminate_landed",
     "indeterminate_not_landed", "unacknowledged_lost", "reads", "lookups", "lookups_not_found",
-    "final_read_records",
+    "final_read_records", "processed", "commits",
 )  # fmt: skip
 _HAS_SPLIT = {
     "lost": ("delivered_before", "never_delivered"),
     "phantom": ("never_sent", "send_failed", "unparsable"),
     "inconsistent-offset": ("two_values", "acked_elsewhere"),
     "stale-read": ("appeared", "late", "never"),
+    "skipped": ("polled", "never_polled"),
+    "reprocessed": ("by_another", "by_the_same"),
 }
 
 
@@ -59,12 +61,20 @@ def report(run: Run, found: Found) -> dict[str, Any]:
     except ExpectationError as error:
         raise CheckError(f"{run.path / 'run.json'}: scenario.{error}") from None
     verbs = (fault["verb"] for fault in run.faults if fault["nodes"])
-    facts = facts_of(run.scenario, run.node_settings["server"], verbs)
+    facts = facts_of(
+        run.scenario, run.node_settings["server"], verbs, members_died=run.members_died
+    )
     seen = {name: found.findings[name].count for name in ANOMALIES}
     unsure = doubts(run, found.counts, seen["unseen"])
     judgements = judge(seen, promises(facts), demands, unsure)
+    if unjudged := sorted((demands.keys() & set(ANOMALIES)) - judgements.keys()):
+        raise CheckError(
+            f"{run.path / 'run.json'}: scenario.expect.{unjudged[0]}: no such run can have it"
+        )
     verdict = decide(judgements, unsure)
-    windows = [outages.window(row, run) for row in found.windows]
+    # Without acks nothing tells whether writes stood still.
+    told = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
+    windows = [outages.window(row, run) for row in told]
     return {
         "schema": SCHEMA,
         "run_id": run.run_id,
@@ -80,7 +90,8 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         "rates": _rates(run, found.counts),
         "latency_ms": {"ack": _quantiles(found.ack_ms), "delivery": _quantiles(found.delivery_ms)},
         "anomalies": {
-            name: _anomaly(judgements[name], found.findings[name]) for name in ANOMALIES
+            name: _anomaly(judgement, found.findings[name])
+            for name, judgement in judgements.items()
         },
         "windows": windows,
         "longest_window_s": outages.longest(windows),

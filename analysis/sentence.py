@@ -106,11 +106,14 @@ def _others(judgements: Mapping[str, Judgement]) -> list[str]:
         "duplicate": ("{n} {is} in the log more than once", True),
         "phantom": ("{n} {was} read that {was} never written", True),
         "inconsistent-offset": ("{n} {is} not at the offset that was reported", True),
+        "unacknowledged-lost": ("{n} that {was} sent without asking for an ack {is} gone", True),
+        "skipped": ("{n} {was} committed by the consumer group and never processed", True),
+        "reprocessed": ("{n} {was} processed more than once by the consumer group", True),
     }
     parts = []
     for name, (text, of_interest) in words.items():
-        judgement = judgements[name]
-        if not judgement.count or not (of_interest or judgement.convicts):
+        judgement = judgements.get(name)
+        if judgement is None or not judgement.count or not (of_interest or judgement.convicts):
             continue
         one = judgement.count == 1
         said = text.format(n=_plural(judgement.count, "record"), **_verbs(one))

@@ -37,6 +37,8 @@ def counts(history: History) -> DataFrame:
         "lookups": lookup,
         "lookups_not_found": lookup & (kind != "ok") & ended,
         "final_read_records": is_final(),
+        "processed": (F.col("f") == "process") & (kind == "ok"),
+        "commits": (F.col("f") == "commit") & (kind == "ok"),
     }
     since_ns = F.coalesce("end_ns", "start_ns") - F.col("load_start_ns")
     ack_ms = F.when(is_ack(), _ms(F.col("end_ns") - F.col("intended_ns")))

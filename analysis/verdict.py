@@ -13,6 +13,7 @@ a run is unknown as well: it might have been met by what nobody saw.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -115,7 +116,11 @@ def _load_doubts(run: Run, counts: Mapping[str, int]) -> list[str]:
     if str(run.scenario["workload"]["producer"].get("acks", "all")) == "0":
         # No ack can come; what the final read found is the proof that sends arrived at all.
         return [] if counts["indeterminate_landed"] else ["no send arrived"]
-    return [] if counts["acked"] else ["no send was acknowledged"]
+    if not counts["acked"]:
+        return ["no send was acknowledged"]
+    if run.grouped and not counts["processed"]:
+        return ["the consumer group processed nothing"]
+    return []
 
 
 def _fault_doubts(run: Run) -> list[str]:
@@ -136,11 +141,15 @@ def _fault_doubts(run: Run) -> list[str]:
 
 def _worker_doubts(run: Run) -> list[str]:
     meant = {name for fault in run.faults for name in fault["nodes"]}
+    meant |= {w["process"] for w in run.record.get("workers") or [] if w.get("dies")}
     reasons = []
     for worker in run.record.get("workers") or []:
         name = worker["process"]
         if name not in run.processes:
             reasons.append(f"worker {name} left no history")
+        elif worker.get("dies"):
+            if worker.get("exit") != -signal.SIGKILL:
+                reasons.append(f"worker {name} was to die {worker['dies']} and did not")
         elif worker.get("exit") and name not in meant:
             reasons.append(f"worker {name} ended with exit code {worker['exit']}")
     for finding in run.findings:

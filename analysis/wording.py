@@ -25,6 +25,9 @@ MEANINGS = {
     "phantom": "read, though its send failed or never was",
     "inconsistent-offset": "two values at one offset, or read at another offset than acknowledged",
     "stale-read": "a read begun after an ack that did not find the record; a later one did",
+    "unacknowledged-lost": "sent with acks=0, and absent from the complete final read",
+    "skipped": "committed by the consumer group, and processed by nobody of it",
+    "reprocessed": "processed more than once by the consumer group",
 }
 ACKS = {
     "all": "acks=all (every in-sync replica has the record)",

@@ -137,15 +137,18 @@ class Experiment:
             specs = [
                 ("producer", "producer", self._spec(f"producer-{i}", work.producer, index=i))
                 for i in range(work.producers)
-            ] + [
+            ]
+            specs += [
                 ("consumer", "consumer", self._spec(f"consumer-{i}", work.consumer))
                 for i in range(work.consumers)
             ]
-        started: list[Worker] = []
-        self.workers = Workers(started)
+            specs += [
+                ("group_consumer", "group-consumer", self._member_spec(f"group-consumer-{i}", i))
+                for i in range(work.group_consumers)
+            ]
+        self.workers = Workers([])
         for module, role, spec in specs:
-            started.append(self._spawn(module, role, spec))
-        self.workers = Workers(started)
+            self.workers.add(self._spawn(module, role, spec))
         self._parts.callback(lambda: self.workers.end(self.workers.all, END_MARGIN_S))
         self.workers.await_ready()
 
@@ -157,7 +160,7 @@ class Experiment:
         return worker
 
     def _succeed(self, worker: Worker, changes: Mapping[str, Any]) -> Worker:
-        """Start a worker in the place of one that a fault has ended."""
+        """Start a worker in the place of one that has ended."""
         spec = {**worker.spec, "limit_s": self.deadline.within(), **changes}
         return self._spawn(worker.module, worker.role, spec)
 
@@ -173,9 +176,19 @@ class Experiment:
             "config": {**config, "bootstrap.servers": bootstrap},
             "flush_s": self._flush_s(),
             "limit_s": self.deadline.within(),
-            **work.model_dump(exclude={"kind", "producer", "consumer"}),
+            **work.model_dump(exclude={"kind", "producer", "consumer", "dies"}),
             **more,
         }
+
+    @property
+    def _group(self) -> str:
+        return f"{self.folder.run_id}/group"
+
+    def _member_spec(self, name: str, index: int) -> dict[str, Any]:
+        """A member of the run's one group; the first of them dies first."""
+        work = self.scenario.workload
+        dies = work.dies[0] if work.dies and index == 0 else ""
+        return self._spec(name, work.consumer, group=self._group, dies=dies)
 
     def _write_read_spec(self) -> dict[str, Any]:
         """The study's worker: its consumer knows one broker only, which is not the leader."""
@@ -209,7 +222,9 @@ class Experiment:
             raise ClusterError(f"worker {', '.join(died)} died")
         sent = all(w.progress.acked + w.progress.failed + w.progress.info > 0
                    for w in self.workers.producers)  # fmt: skip
-        return sent and all(w.progress.reads > 0 for w in self.workers.readers)
+        members = self.workers.members
+        joined = not members or any(w.progress.reads > 0 for w in members)
+        return sent and joined and all(w.progress.reads > 0 for w in self.workers.readers)
 
     def load_line(self) -> str:
         """What the load is, in a line for the user."""
@@ -247,7 +262,9 @@ class Experiment:
     def _coordinated(self) -> dict[Coordinated, str]:
         """The names by which the workload's coordinators are found."""
         work, names = self.scenario.workload, dict[Coordinated, str]()
-        if self.workers.readers:
+        if self.workers.members:
+            names["group"] = self._group
+        elif self.workers.readers:
             own = f"{self.folder.run_id}/{self.workers.readers[0].name}"
             names["group"] = str(work.consumer.get("group.id", own))
         if "transactional.id" in work.producer:
@@ -256,6 +273,7 @@ class Experiment:
 
     def _load_over(self, begin_ns: int) -> bool:
         self._show(begin_ns)
+        self._succeed_the_dead()
         if died := self.workers.died():
             raise ClusterError(f"worker {', '.join(died)} died")
         if self.conductor.failure:
@@ -267,6 +285,18 @@ class Experiment:
         return producers_ended or (
             lasted_s >= self.scenario.workload.duration_s and self.conductor.done()
         )
+
+    def _succeed_the_dead(self) -> None:
+        """Start a successor of a member that has ended itself as planned, with the next death."""
+        deaths = self.scenario.workload.dies
+        for dead in filter(Worker.died_as_planned, self.workers.members):
+            died = sum(worker.died_as_planned() for worker in self.workers.ever)
+            dies = deaths[died] if died < len(deaths) else ""
+            successor = self._succeed(dead, {**self.workers.heir_of(dead), "dies": dies})
+            self.workers.add(successor)
+            successor.go()
+            self.screen.say(f"{dead.name} ended itself {dead.dies}; {successor.name} "
+                            "takes its place", style="yellow")  # fmt: skip
 
     def _end_of_load(self) -> None:
         """Producers first, then the plan's last healing, then consumers that have caught up."""

@@ -36,9 +36,12 @@ from pathlib import Path
 from typing import Any, Final
 
 EMPTY, OPEN, OK, FAIL, INFO = range(5)  # the type byte
-SEND, READ, LOOKUP, FINAL_READ = range(1, 5)  # the f byte
+SEND, READ, LOOKUP, FINAL_READ, POLL, PROCESS, COMMIT, COMMITTED = range(1, 9)  # the f byte
 TYPE_NAMES: Final = {OPEN: "info", OK: "ok", FAIL: "fail", INFO: "info"}
-F_NAMES: Final = {SEND: "send", READ: "read", LOOKUP: "lookup", FINAL_READ: "final-read"}
+F_NAMES: Final = {
+    SEND: "send", READ: "read", LOOKUP: "lookup", FINAL_READ: "final-read",
+    POLL: "poll", PROCESS: "process", COMMIT: "commit", COMMITTED: "committed",  # of a group
+}  # fmt: skip
 
 MAGIC: Final = b"KHIST\0\0\1"
 RECORD_SIZE: Final = 56
@@ -213,7 +216,7 @@ class Operation:
     """One operation as its record tells it; None where nothing is known."""
 
     id: int
-    f: str  # send, read, lookup, final-read
+    f: str  # one of F_NAMES
     type: str  # ok, fail, info
     partition: int
     value: int | None

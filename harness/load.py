@@ -10,6 +10,7 @@ A worker that a fault ended may get a successor in its *place*: producer-0, then
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -27,7 +28,7 @@ READY_LIMIT_S = 60.0
 
 @dataclass(kw_only=True)
 class Worker:
-    """One worker process; `role` is producer, consumer, write-read or final-read."""
+    """One worker process; `role` is producer, consumer, group-consumer, write-read, final-read."""
 
     name: str
     role: str
@@ -71,10 +72,21 @@ class Worker:
             self.process.kill()
             self.process.wait()
 
+    @property
+    def dies(self) -> str:
+        """Where the scenario lets it end itself; empty: nowhere."""
+        return str(self.spec.get("dies") or "")
+
+    def died_as_planned(self) -> bool:
+        """Whether it has ended itself where it was to."""
+        killed = self.process.poll() == -signal.SIGKILL
+        return bool(self.dies) and killed and not self.meant
+
     def as_record(self) -> dict[str, Any]:
         """The worker as run.json holds it."""
-        return {"process": self.name, "role": self.role, "exit": self.process.poll(),
-                "config": dict(self.spec["config"])}  # fmt: skip
+        record = {"process": self.name, "role": self.role, "exit": self.process.poll(),
+                  "config": dict(self.spec["config"])}  # fmt: skip
+        return {**record, "dies": self.dies} if self.dies else record
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
@@ -100,17 +112,30 @@ class Workers:
     @property
     def producers(self) -> tuple[Worker, ...]:
         """Those that send."""
-        return tuple(w for w in self.all if w.role in ("producer", "write-read"))
+        return self._of("producer", "write-read")
 
     @property
     def readers(self) -> tuple[Worker, ...]:
-        """Those that read."""
-        return tuple(w for w in self.all if w.role in ("consumer", "write-read"))
+        """Those that follow the log, each on its own."""
+        return self._of("consumer", "write-read")
+
+    @property
+    def members(self) -> tuple[Worker, ...]:
+        """Those that share the log as a group."""
+        return self._of("group-consumer")
 
     @property
     def consumers(self) -> tuple[Worker, ...]:
-        """Those that do nothing but read."""
-        return tuple(w for w in self.all if w.role == "consumer")
+        """Those that do nothing but read: they end when they have caught up."""
+        return self._of("consumer", "group-consumer")
+
+    def _of(self, *roles: str) -> tuple[Worker, ...]:
+        return tuple(worker for worker in self.all if worker.role in roles)
+
+    def heir_of(self, worker: Worker) -> dict[str, Any]:
+        """What the SPEC of a worker's successor has of its own: the next name in its place."""
+        number = sum(other.place == worker.place for other in self.ever) + 1
+        return {"process": f"{worker.place}-{number}", "place": worker.place}
 
     def add(self, successor: Worker) -> None:
         """Put a worker in the place of one that has ended."""
@@ -169,9 +194,10 @@ class Workers:
         return all(worker.ended() and not worker.meant for worker in self.producers)
 
     def died(self) -> list[str]:
-        """Names and exit codes of workers that ended with an error, and by no fault of ours."""
+        """Names and exit codes of workers that ended with an error, and were not to."""
         return [f"{w.name} (exit {w.process.returncode})" for w in self.ever
-                if w.ended() and w.process.returncode != 0 and not w.meant]  # fmt: skip
+                if w.ended() and w.process.returncode != 0
+                and not w.meant and not w.died_as_planned()]  # fmt: skip
 
     def end(self, workers: Sequence[Worker], timeout_s: float) -> None:
         """Ask workers to finish, and kill those that do not within `timeout_s`."""

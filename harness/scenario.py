@@ -60,7 +60,12 @@ class Scenario(Part):
 
     @model_validator(mode="after")
     def _possible(self) -> Scenario:
-        for problem in (*_cluster_problems(self), *_client_problems(self), *_fault_problems(self)):
+        for problem in (
+            *_cluster_problems(self),
+            *_client_problems(self),
+            *_group_problems(self),
+            *_fault_problems(self),
+        ):
             raise ValueError(problem)
         return self
 
@@ -240,6 +245,9 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
 def _client_problems(scenario: Scenario) -> list[str]:
     producer = scenario.workload.producer
     acks = str(producer.get("acks", producer.get("request.required.acks", "all")))
+    if "unacknowledged-lost" in scenario.expect and acks != "0":
+        return [f"expect.unacknowledged-lost: set workload.producer.acks=0; with acks={acks} what "
+                "is gone is lost, or was never acknowledged"]  # fmt: skip
     idempotent = producer.get("enable.idempotence") is True
     if idempotent and acks not in ("all", "-1"):
         return [
@@ -248,6 +256,21 @@ def _client_problems(scenario: Scenario) -> list[str]:
         ]
     if idempotent and int(producer.get("retries", 1)) == 0:
         return ["workload.producer: enable.idempotence=true needs retries > 0"]
+    return []
+
+
+def _group_problems(scenario: Scenario) -> list[str]:
+    work = scenario.workload
+    if work.group_consumers and work.kind != "stream":
+        return ['workload.group_consumers: only kind = "stream" has a group']
+    if work.dies and not work.group_consumers:
+        return ["workload.dies: set workload.group_consumers, or nobody is there to die"]
+    if work.dies and work.dies_after * len(work.dies) >= work.stream_sends:
+        return [f"workload.dies_after: {len(work.dies)} deaths after {work.dies_after:,} records "
+                f"each, but the workload sends only {work.stream_sends:,.0f}"]  # fmt: skip
+    asked = sorted({"skipped", "reprocessed"} & scenario.expect.keys())
+    if asked and not work.group_consumers:
+        return [f"expect.{asked[0]}: set workload.group_consumers, or there is no group to judge"]
     return []
 
 
@@ -295,6 +318,7 @@ def _setting(scenario: Scenario) -> Setting:
         replicas=topic.replication_factor,
         producers=work.producers if streams else 0,
         consumers=work.consumers if streams else 0,
+        members=work.group_consumers,
         transactions="transactional.id" in work.producer,
     )
 

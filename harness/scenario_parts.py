@@ -11,6 +11,7 @@ from harness.nemesis.plan import Unit, Until, When
 Value = str | int | float | bool
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(ge=0)]
+DeathPoint = Literal["before-process", "before-commit"]
 
 
 class Part(BaseModel):
@@ -51,6 +52,15 @@ class WorkloadPart(Part):
     duration_s: Annotated[float, Field(gt=0)] = 20.0
     value_bytes: Annotated[int, Field(ge=20, le=1_000_000)] = 100
     longest_outage_s: Annotated[float, Field(gt=0)] = 30.0
+    # Members of one group beside the consumers that follow the log (workloads/group_consumer.py).
+    group_consumers: Annotated[int, Field(ge=0)] = 0
+    commit: Literal["auto", "before", "after"] = "after"  # as the client does, or by processing
+    batch: Count = 50  # records that a member takes at a time
+    process_ms: Annotated[float, Field(ge=0)] = 0.0  # what processing one record takes
+    # Where the first member ends itself by SIGKILL, then its successor, …; each once it has polled
+    # `dies_after` records.
+    dies: Annotated[tuple[DeathPoint, ...], Field(strict=False)] = ()
+    dies_after: Count = 1000
     producer: dict[str, Value] = {}
     consumer: dict[str, Value] = {}
 

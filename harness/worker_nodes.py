@@ -54,8 +54,7 @@ class WorkerNodes:
         if not worker.ended():
             raise ClusterError(f"{worker.name} is still running")
         ever = self.workers.ever
-        number = sum(other.place == worker.place for other in ever) + 1
-        changes: dict[str, Any] = {"process": f"{worker.place}-{number}", "place": worker.place}
+        changes = self.workers.heir_of(worker)
         if "index" in worker.spec:
             changes["index"] = 1 + max(other.spec.get("index", -1) for other in ever)
         self.workers.add(self.succeed(worker, changes))

@@ -93,6 +93,34 @@ def looked_up(
     return Part(table="operations", rows=({**row, "type": kind},), ms=ms)
 
 
+def polled(
+    value: int, at: int, *, ms: float | None = None, partition: int = 0,
+    process: str = "group-consumer-0",
+) -> Part:  # fmt: skip
+    """A record given to a member of the group."""
+    row = _operation("poll", value, at, 0, partition, process)
+    return Part(table="operations", rows=(row,), ms=ms)
+
+
+def processed(
+    value: int, at: int | None, *, ms: float | None = None, partition: int = 0,
+    process: str = "group-consumer-0",
+) -> Part:  # fmt: skip
+    """A record processed by a member of the group; at=None: begun and never ended."""
+    row = _operation("process", value, at, None if at is None else 0, partition, process)
+    kind = "info" if at is None else "ok"
+    return Part(table="operations", rows=({**row, "type": kind},), ms=ms)
+
+
+def committed(
+    at: int, *, ms: float | None = None, partition: int = 0, process: str = "group-consumer-0",
+    ended: str = "ok", found: bool = False,
+) -> Part:  # fmt: skip
+    """The group's commit, or (found) what the coordinator told a member on joining."""
+    row = _operation("committed" if found else "commit", None, at, 0, partition, process)
+    return Part(table="operations", rows=({**row, "type": ended},), ms=ms)
+
+
 def final_read(
     *values: int | Mapping[int, int | None] | None, partition: int = 0, complete: bool = True,
     log_start: int = 0, process: str = "final-read-0",
@@ -157,8 +185,8 @@ def client_error(name: str = "_ALL_BROKERS_DOWN") -> Part:
 
 def story(*parts: Part, **record: Any) -> Story:
     """A run of these parts. Keywords set the producer's acks, retries, idempotent, and: partitions,
-    replicas, topic (config), server (config), kind, consumers, expect, plan, workers, state,
-    failure, threshold_ms, phases."""
+    replicas, topic (config), server (config), kind, consumers, commit (of a group), expect,
+    plan, workers, state, failure, threshold_ms, phases."""
     return Story(parts=parts, record=record)
 
 
@@ -208,6 +236,8 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
             },
             "workload": {
                 "kind": kind, "consumers": said.get("consumers", 0),
+                "group_consumers": 1 if "commit" in said else 0,
+                "commit": said.get("commit", "after"),
                 "producer": {
                     "acks": said.get("acks", "all"), "retries": said.get("retries", 0),
                     "enable.idempotence": said.get("idempotent", False),

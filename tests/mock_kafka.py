@@ -14,7 +14,7 @@ from typing import Any
 
 import confluent_kafka  # noqa: F401  loads the library
 
-PRODUCE, FETCH, LIST_OFFSETS = 0, 1, 2
+PRODUCE, FETCH, LIST_OFFSETS, OFFSET_COMMIT = 0, 1, 2, 8
 TOPIC = "harness"
 _POINTER, _INT, _TEXT = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
 
@@ -35,6 +35,7 @@ def _library() -> Any:
         ("rd_kafka_mock_broker_set_down", _INT, [_POINTER, ctypes.c_int32]),
         ("rd_kafka_mock_broker_set_up", _INT, [_POINTER, ctypes.c_int32]),
         ("rd_kafka_mock_broker_set_rtt", _INT, [_POINTER, ctypes.c_int32, _INT]),
+        ("rd_kafka_mock_group_initial_rebalance_delay_ms", None, [_POINTER, ctypes.c_int32]),
         ("rd_kafka_mock_push_request_errors_array", None,
          [_POINTER, ctypes.c_int16, ctypes.c_size_t, ctypes.POINTER(_INT)]),
     ):  # fmt: skip
@@ -55,6 +56,7 @@ class MockKafka:
         self._client = self._library.rd_kafka_new(0, config, text, 256)
         self._cluster = self._library.rd_kafka_mock_cluster_new(self._client, brokers)
         self._library.rd_kafka_mock_topic_create(self._cluster, TOPIC.encode(), partitions, brokers)
+        self._library.rd_kafka_mock_group_initial_rebalance_delay_ms(self._cluster, 100)
         self.bootstrap: str = self._library.rd_kafka_mock_cluster_bootstraps(self._cluster).decode()
 
     def answer(self, request: int, *errors: int) -> None:

@@ -94,6 +94,8 @@ def _counts() -> dict[str, int]:
         "lookups": 10000,
         "lookups_not_found": 3,
         "final_read_records": 9997,
+        "processed": 0,
+        "commits": 0,
         "torn_records": 0,
         "worker_errors": 23,
     }

@@ -95,8 +95,26 @@ def test_a_send_in_doubt_that_is_in_the_log_has_landed(report: Report) -> None:
 def test_without_acks_losses_are_counted_apart(report: Report) -> None:
     """acks=0: nothing is acknowledged, so nothing is lost by definition, and 2 is gone."""
     assert found(report, "lost") == []
+    assert found(report, "unacknowledged-lost") == [2]
     assert report["counts"]["unacknowledged_lost"] == 1
     assert report["verdict"] == "valid"
+    assert (
+        "1 record that was sent without asking for an ack is gone, which this configuration "
+        "allows." in report["sentence"]
+    )
+
+
+@told(unasked(1, ms=1000, took=0), unasked(2, ms=9000, took=0), final_read(1, 2), acks="0")
+def test_without_acks_no_outage_of_writes_is_told(report: Report) -> None:
+    """Nothing tells when writes stood still."""
+    assert report["windows"] == []
+    assert found(report, "unacknowledged-lost") == []
+
+
+@told(sent(1, at=0), doubtful(2), final_read(1))
+def test_with_acks_there_is_no_unacknowledged_loss(report: Report) -> None:
+    """2 was never acknowledged, and nobody speaks of it."""
+    assert "unacknowledged-lost" not in report["anomalies"]
 
 
 @told(sent(1, at=0), sent(2, at=0, partition=1), final_read(1), final_read(2, partition=1),

@@ -110,6 +110,8 @@ class Life:
             yield "lost"
         if self.acks and not self.final and (not self.complete or (not kept and not acked)):
             yield "unseen"
+        if self.sent == "no-ack" and gone and self.log_start == 0:
+            yield "unacknowledged-lost"
         delivered = max((_place(d) for d in self.deliveries), default=None)
         if delivered and gone and delivered[1] >= self.log_start:
             yield "vanished"

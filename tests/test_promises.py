@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from analysis import promises
-from analysis.expectations import ANOMALIES
+from analysis.expectations import ANOMALIES, OF_GROUPS
 from analysis.promises import TABLE, Facts, facts_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "promises.md"
@@ -33,8 +33,12 @@ def with_(**changes: Any) -> Facts:
 
 
 def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
-    """All but what no configuration forbids."""
-    assert forbidden(SAFE) == set(ANOMALIES) - {"unseen", "stale-read"}
+    """All but what no configuration forbids; of a group there is nothing to judge."""
+    assert forbidden(SAFE) == set(ANOMALIES) - {
+        "unseen", "stale-read", "skipped", "reprocessed", "unacknowledged-lost",
+    }  # fmt: skip
+    assert {*OF_GROUPS, "unacknowledged-lost"}.isdisjoint(promises.promises(SAFE))
+    assert OF_GROUPS <= promises.promises(with_(commit="auto")).keys()
 
 
 CASES: list[tuple[str, bool, str, Facts]] = [
@@ -76,6 +80,34 @@ CASES: list[tuple[str, bool, str, Facts]] = [
      with_(acks="1", idempotent=False)),
     ("inconsistent-offset", True, "otherwise", with_(acks="1", idempotent=False, retries=0)),
     ("stale-read", False, "always", SAFE),
+    ("skipped", False,
+     "unclean election allowed, or no leader epochs, and a fault that can move leadership",
+     with_(commit="after", unclean=True)),
+    ("skipped", False,
+     "a fault that takes what a node had written, and a record may be on one broker only",
+     with_(commit="after", min_insync=1, verbs=LOSE_DISK)),
+    ("skipped", False,
+     "offsets committed by the client itself, and a member that died or a fault that can move "
+     "leadership",
+     with_(commit="auto", members_died=True, verbs=frozenset())),
+    ("skipped", False,
+     "offsets committed before processing, and a member that died or a fault that can move "
+     "leadership",
+     with_(commit="before")),
+    ("skipped", True, "offsets committed after processing",
+     with_(commit="after", members_died=True)),
+    ("skipped", True, "otherwise", with_(commit="before", verbs=frozenset())),
+    ("skipped", True, "otherwise", with_(commit="auto", verbs=CUT_ANSWERS)),
+    ("reprocessed", False,
+     "unclean election allowed, or no leader epochs, and a fault that can move leadership",
+     with_(commit="before", epochs=False)),
+    ("reprocessed", False,
+     "a fault that takes what a node had written, and a record may be on one broker only",
+     with_(commit="before", min_insync=1, verbs=LOSE_DISK)),
+    ("reprocessed", False, "offsets committed by the client itself", with_(commit="auto")),
+    ("reprocessed", False, "offsets committed after processing", with_(commit="after")),
+    ("reprocessed", True, "otherwise", with_(commit="before", members_died=True)),
+    ("unacknowledged-lost", False, "always", with_(acks="0", idempotent=False)),
 ]  # fmt: skip
 
 

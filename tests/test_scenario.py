@@ -93,6 +93,21 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
             "needs retries > 0",
         ),
         (MINIMAL + '[cluster.server]\n"log.dirs" = "x"', "is set by the harness: remove it"),
+        (MINIMAL + 'dies = ["before-commit"]', "workload.dies: set workload.group_consumers"),
+        (
+            MINIMAL + 'group_consumers = 1\ndies = ["before-commit"]\ndies_after = 20000',
+            "workload.dies_after: 1 deaths after 20,000 records each",
+        ),
+        (MINIMAL + "[expect]\nskipped = '0'", "expect.skipped: set workload.group_consumers"),
+        (
+            MINIMAL + "[expect]\nunacknowledged-lost = '0'",
+            "expect.unacknowledged-lost: set workload.producer.acks=0",
+        ),
+        (MINIMAL + 'commit = "never"', "workload.commit: Input should be 'auto', 'before' or"),
+        (
+            'title = "t"\n[workload]\nkind = "write-read"\ngroup_consumers = 1',
+            'workload.group_consumers: only kind = "stream" has a group',
+        ),
         (
             MINIMAL + '[[faults]]\nverb = "kil"\ntarget = "leader"\nat_s = 1',
             "faults.0.verb: 'kil' is unknown (did you mean 'kill'?)",
@@ -183,3 +198,13 @@ def test_settings_reach_dotted_keys_of_kafka_and_entries_of_lists():
 def test_settings_that_lead_nowhere_are_refused(text):
     with pytest.raises(ScenarioError):
         scenario.load("study-1", dict([scenario.parse_override(text)]))
+
+
+def test_what_a_group_commits_when_is_all_that_its_scenarios_differ_in():
+    one = scenario.load("manual-commit").model_dump()
+    for twin in ("manual-commit-before", "auto-commit"):
+        found = differences(one, scenario.load(twin).model_dump())
+
+        assert found - {"/name", "/title"} <= {
+            "/workload/commit", "/expect/skipped", "/expect/reprocessed",
+        }  # fmt: skip

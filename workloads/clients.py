@@ -1,7 +1,8 @@
 """The clients as the workers make them, from explicit configurations.
 
 What the SPEC sets is never overruled, but for what the recording itself needs: delivery reports one
-by one, statistics (they alone say which broker serves a partition), no commits, no group.
+by one, statistics (they alone say which broker serves a partition), and no commits and no group but
+where the group is what is tried (`make_member`).
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 OnError = Callable[[KafkaError], None]
 OnStatistics = Callable[[str], None]
+OnCommit = Callable[[KafkaError | None, list[TopicPartition]], None]
 
 # Room beyond rate x longest outage: a fault's healing takes time as well.
 QUEUE_MARGIN = 1.5
@@ -69,6 +71,32 @@ def make_consumer(
         "statistics.interval.ms": STATISTICS_EVERY_MS,
         "error_cb": on_error,
         "stats_cb": on_statistics,
+    }
+    return Consumer({**defaults, **_plain(config), **own})
+
+
+def make_member(
+    config: Mapping[str, Any],
+    *,
+    group: str,
+    auto_commit: bool,
+    on_error: OnError,
+    on_commit: OnCommit,
+) -> Consumer:
+    """A consumer that lives in a group: it subscribes, and offsets are committed.
+
+    With `auto_commit` the client does so by itself every auto.commit.interval.ms, up to what it has
+    handed over (enable.auto.offset.store), whether that was processed or not; `on_commit` is told
+    in the next poll. Otherwise nothing is committed unasked. A group that has committed nothing yet
+    begins at the log's start, unless auto.offset.reset says otherwise.
+    """
+    defaults = {"auto.offset.reset": "earliest"}
+    own = {
+        "group.id": group,
+        "enable.auto.commit": auto_commit,
+        "enable.auto.offset.store": auto_commit,
+        "on_commit": on_commit,
+        "error_cb": on_error,
     }
     return Consumer({**defaults, **_plain(config), **own})
 

@@ -68,6 +68,12 @@ class Spec:
     value_bytes: int = 100
     rate: float = 1000.0  # sends/s
     longest_outage_s: float = 30.0
+    group: str = ""  # group-consumer only, as all below
+    commit: str = "after"  # auto, before or after processing
+    batch: int = 50  # records taken at a time
+    process_ms: float = 0.0
+    dies: str = ""  # where it ends itself: before-process, before-commit, or nowhere
+    dies_after: int = 0  # records polled
 
     @classmethod
     def read(cls, path: Path) -> Spec:

@@ -162,8 +162,10 @@ TARGETS: dict[str, Callable[[Roles], Chosen]] = {
     "producers": _workers("producer"),
     "consumer": _one(_workers("consumer")),
     "consumers": _workers("consumer"),
+    "group-consumer": _one(_workers("group-consumer")),
+    "group-consumers": _workers("group-consumer"),
 }
-_WORKER = re.compile(r"(producer|consumer)-(0|[1-9]\d*)")
+_WORKER = re.compile(r"(producer|consumer|group-consumer)-(0|[1-9]\d*)")
 
 # Roles that one node plays at a time: what the history says of who was hit.
 _TOLD: dict[Role, tuple[str, ...]] = {
@@ -205,7 +207,8 @@ def role_of(target: str) -> Role:
     """What kind of node a target, or a node's name, means."""
     if target.startswith("zk"):
         return "zookeeper"
-    return "client" if target.startswith(("producer", "consumer", "client")) else "broker"
+    workers = ("producer", "consumer", "group-consumer", "client")
+    return "client" if target.startswith(workers) else "broker"
 
 
 # What can never be
@@ -221,6 +224,7 @@ class Setting:
     replicas: int
     producers: int  # workers of a stream; none of another kind of workload can be hit alone
     consumers: int
+    members: int  # of the consumer group
     transactions: bool  # whether some worker has a transactional.id
 
 
@@ -247,14 +251,17 @@ _IMPOSSIBLE: dict[str, tuple[Callable[[Setting], bool], str]] = {
     **dict.fromkeys(("producer", "producers"), (lambda s: s.producers < 1, _NO_WORKER)),
     **dict.fromkeys(("consumer", "consumers"), (
         lambda s: s.consumers < 1, f"{_NO_WORKER}, and workload.consumers must be at least 1")),
+    **dict.fromkeys(("group-consumer", "group-consumers"), (
+        lambda s: s.members < 1, "set workload.group_consumers, or there is no group")),
 }  # fmt: skip
 
 
 def is_known(target: str, setting: Setting) -> bool:
     """Whether it is the name of a target, of a node or of a worker that starts with the load."""
     if worker := _WORKER.fullmatch(target):
-        count = setting.producers if worker[1] == "producer" else setting.consumers
-        return int(worker[2]) < count
+        counts = {"producer": setting.producers, "consumer": setting.consumers,
+                  "group-consumer": setting.members}  # fmt: skip
+        return int(worker[2]) < counts[worker[1]]
     return target in TARGETS or is_node_name(target, setting.brokers, setting.zookeepers)
 
 

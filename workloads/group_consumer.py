@@ -1,0 +1,263 @@
+"""A member of a consumer group: polls, processes, commits, and records each of the three.
+
+It takes up to `batch` records, and then by `commit`:
+
+    after     process them, commit: at least once        a member that dies in between: reprocessed
+    before    commit, process them: at most once         a member that dies in between: skipped
+    auto      process them; the client commits by itself, every auto.commit.interval.ms, what it has
+              handed over, processed or not: neither     both
+
+Processing a record means to record that (and to take `process_ms` for it): an effect that outlives
+SIGKILL, done when its `process` is ok, in doubt while it is open. A batch is dropped unprocessed
+when its commit before processing is refused, or when its partitions are taken away before it is
+whole: nothing of it was committed, so whoever has the partition then is given it again. With `auto`
+nothing is dropped, since the client commits it as handed over.
+
+`dies` ends the member by SIGKILL at a stated point, once `dies_after` records were polled; with
+`auto` only when the coordinator says that the batch is committed (`before-process`) or is not
+(`before-commit`), so that what must follow is certain. The event `dies` is written before.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from harness.history import COMMIT, COMMITTED, INFO, NOTHING, OK, POLL, PROCESS
+from workloads import payload
+from workloads.clients import make_member
+from workloads.worker import Session, leave, main
+
+ASK_LIMIT_S = 5.0
+# The member is not what it was when it took the batch: committing it again would not help.
+OUTDATED = frozenset({
+    KafkaError.UNKNOWN_MEMBER_ID, KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS,
+    KafkaError.FENCED_INSTANCE_ID, KafkaError._ASSIGNMENT_LOST, KafkaError._STATE,
+    KafkaError._NO_OFFSET,
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A record in hand."""
+
+    partition: int
+    offset: int
+    value: int  # NOTHING: none of ours
+
+
+def group_consumer(session: Session) -> None:
+    """Live in the group until told to stop."""
+    Member(session).run()
+
+
+class Member:
+    """One consumer of the group and what it has in hand."""
+
+    def __init__(self, session: Session) -> None:
+        self._session, self._spec, self._recorder = session, session.spec, session.recorder
+        self._auto = session.spec.commit == "auto"
+        self._batch: list[Taken] = []
+        self._consumer: Consumer = make_member(
+            session.spec.config, group=session.spec.group, auto_commit=self._auto,
+            on_error=session.client_error, on_commit=self._was_committed,
+        )  # fmt: skip
+
+    def run(self) -> None:
+        """Join when the load begins, go round, leave in order."""
+        session, consumer = self._session, self._consumer
+        session.connect(consumer)
+        if not session.await_go(lambda: consumer.poll(0)):
+            return
+        consumer.subscribe(
+            [self._spec.topic], on_assign=self._assigned, on_revoke=self._revoked,
+            on_lost=self._revoked,
+        )  # fmt: skip
+        while not session.over():
+            self._round()
+            session.publish(time.monotonic_ns())
+        if self._auto:
+            self._commit_handed_over()
+        consumer.close()
+
+    def _round(self) -> None:
+        self._take()
+        if not self._batch:
+            return
+        batch = tuple(self._batch)
+        if self._spec.commit == "before" and not self._commit_surely(batch):
+            return
+        self._maybe_die("before-process", batch)
+        for record in batch:
+            self._process(record)
+        self._maybe_die("before-commit", batch)
+        if self._spec.commit == "after":
+            self._commit(batch)
+
+    # Polling
+
+    def _take(self) -> None:
+        """What is there, up to a batch; waits a little for the first."""
+        self._batch.clear()
+        start_ns = time.monotonic_ns()
+        message = self._consumer.poll(0.05)
+        while message is not None:
+            self._polled(message, start_ns)
+            if len(self._batch) >= self._spec.batch:
+                break
+            start_ns = time.monotonic_ns()
+            message = self._consumer.poll(0)
+        self._session.publish(time.monotonic_ns())
+
+    def _polled(self, message: Message, start_ns: int) -> None:
+        if (error := message.error()) is not None:
+            self._session.client_error(error)
+            return
+        partition, offset = message.partition(), message.offset()
+        assert partition is not None
+        assert offset is not None
+        value = payload.parse(message.value())
+        known = NOTHING if value is None else value
+        now = time.monotonic_ns()
+        self._recorder.record(POLL, partition, known, start_ns, offset, now, NOTHING)
+        self._session.counts.reads += 1
+        self._batch.append(Taken(partition=partition, offset=offset, value=known))
+
+    # Processing
+
+    def _process(self, record: Taken) -> None:
+        now = time.monotonic_ns()
+        operation = self._recorder.invoke(PROCESS, record.partition, record.value, now, now)
+        if self._spec.process_ms:
+            select.select([], [], [], self._spec.process_ms / 1000)  # the work that it stands for
+        self._recorder.complete(operation, OK, record.offset, time.monotonic_ns(), NOTHING, 0)
+
+    # Committing
+
+    def _commit_surely(self, batch: Sequence[Taken]) -> bool:
+        """Commit what is not yet processed; False: whoever has the partition gets it again."""
+        while not self._session.over():
+            error = self._commit(batch)
+            if error is None:
+                return True
+            if error.code() in OUTDATED:
+                return False
+            self._session.publish(time.monotonic_ns())
+        return False
+
+    def _commit(self, batch: Sequence[Taken]) -> KafkaError | None:
+        """Commit a batch; the error, if there is one.
+
+        An error is doubt: an attempt before the last may have arrived.
+        """
+        ends, now = self._ends(batch), time.monotonic_ns()
+        begun = {
+            end.partition: self._recorder.invoke(COMMIT, end.partition, NOTHING, now, now)
+            for end in ends
+        }
+        try:
+            told = self._consumer.commit(offsets=ends, asynchronous=False)
+        except KafkaException as raised:
+            error: KafkaError = raised.args[0]
+            for end in ends:
+                self._complete(begun[end.partition], end, error)
+            return error
+        for end in told:
+            self._complete(begun[end.partition], end, end.error)
+        return next((end.error for end in told if end.error is not None), None)
+
+    def _commit_handed_over(self) -> None:
+        """Commit what the client would at its next turn; nothing, when that is done already."""
+        try:
+            self._was_committed(None, self._consumer.commit(asynchronous=False))
+        except KafkaException as raised:
+            if raised.args[0].code() != KafkaError._NO_OFFSET:
+                self._session.client_error(raised.args[0])
+
+    def _complete(self, operation: int, end: TopicPartition, error: KafkaError | None) -> None:
+        code = 0 if error is None else error.code()
+        if error is not None:
+            self._recorder.name_error(code, error.name())
+        type_ = OK if error is None else INFO
+        at = max(end.offset, NOTHING)
+        self._recorder.complete(operation, type_, at, time.monotonic_ns(), NOTHING, code)
+
+    def _ends(self, batch: Sequence[Taken]) -> list[TopicPartition]:
+        """Where the group goes on after a batch."""
+        ends = {record.partition: record.offset + 1 for record in batch}
+        return [TopicPartition(self._spec.topic, p, offset) for p, offset in ends.items()]
+
+    def _was_committed(
+        self, error: KafkaError | None, partitions: Sequence[TopicPartition]
+    ) -> None:
+        """The client has committed by itself, some time ago."""
+        if not self._auto:
+            return
+        now = time.monotonic_ns()
+        for end in partitions:
+            if end.offset >= 0:
+                operation = self._recorder.invoke(COMMIT, end.partition, NOTHING, now, now)
+                self._complete(operation, end, error or end.error)
+
+    # The group's life
+
+    def _assigned(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        """Note where the group stands: what it was that the member before had really committed."""
+        self._recorder.event("assigned", text=_numbers(partitions))
+        for end in self._committed(partitions):
+            if end.offset >= 0:
+                now = time.monotonic_ns()
+                self._recorder.record(
+                    COMMITTED, end.partition, NOTHING, now, end.offset, now, NOTHING
+                )
+
+    def _revoked(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        self._recorder.event("revoked", text=_numbers(partitions))
+        if not self._auto:
+            self._batch.clear()
+
+    def _committed(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+        """What the coordinator says is committed; nothing when it does not answer."""
+        asked = [TopicPartition(self._spec.topic, each.partition) for each in partitions]
+        try:
+            return list(self._consumer.committed(asked, timeout=ASK_LIMIT_S))
+        except KafkaException as error:
+            self._session.client_error(error.args[0])
+            return []
+
+    # Its death
+
+    def _maybe_die(self, point: str, batch: Sequence[Taken]) -> None:
+        if self._spec.dies != point or self._session.counts.reads < self._spec.dies_after:
+            return
+        if self._auto and not self._stands(point, batch):
+            return
+        ends = ", ".join(f"{end.partition}@{end.offset}" for end in self._ends(batch))
+        self._recorder.event("dies", name=point, text=f"{len(batch)} in hand, up to {ends}")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def _stands(self, point: str, batch: Sequence[Taken]) -> bool:
+        """Whether the client has committed the batch, waited for, or certainly has not yet."""
+        ends = self._ends(batch)
+        while not self._session.over():
+            known = {end.partition: end.offset for end in self._committed(ends)}
+            covered = [known.get(end.partition, 0) >= end.offset for end in ends]
+            if point == "before-commit":
+                return len(known) == len(ends) and not all(covered)
+            if all(covered):
+                return True
+        return False
+
+
+def _numbers(partitions: Sequence[TopicPartition]) -> str:
+    return ", ".join(str(each.partition) for each in partitions)
+
+
+if __name__ == "__main__":
+    leave(main("group-consumer", group_consumer))
