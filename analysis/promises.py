@@ -9,22 +9,26 @@ anomalies forbidden; a scenario's [expect] can demand more, never excuse (analys
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from analysis.expectations import ANOMALIES, OF_GROUPS
 
-# Verbs after which another broker may lead: its node is gone, silent, or told to hand over, or a
-# ZooKeeper session ends, as it may on any bad link. What a link is cut from does not count: a cut
-# from clients alone deposes nobody, and promises less here than it could. Cutting answers to
-# clients is not among them: the leader stays.
+# Verbs after which another broker may lead: its node is gone, silent, or told to hand over, a
+# ZooKeeper session ends, as it may on any bad link, or an operator wants it so. What a link is cut
+# from does not count: a cut from clients alone deposes nobody, and promises less here than it
+# could. Cutting answers to clients is not among them: the leader stays.
 DEPOSING = frozenset({
     "kill", "stop", "pause", "cut", "lose", "delay", "throttle", "reorder", "duplicate", "corrupt",
-    "slow", "elect", "reassign",
+    "slow", "roll", "crash-loop", "elect", "move-leader", "reassign", "decommission",
 })  # fmt: skip
+# Those that do so only where they hit a broker that leads. At a follower, a ZooKeeper member or a
+# worker they leave the leader where it is, unless it was seen to move all the same.
+AT_THE_LEADER = frozenset({"kill", "stop", "pause", "roll", "crash-loop"})
 # Verbs after which a node may lack what it had already written.
 DESTROYING = frozenset({"lose-disk", "lose-power"})
 FIRST_WITH_EPOCHS = (0, 11)  # inter.broker.protocol.version that brought leader epochs
@@ -32,7 +36,8 @@ FIRST_WITH_EPOCHS = (0, 11)  # inter.broker.protocol.version that brought leader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What decides the promises: the configuration in force and the verbs that were injected."""
+    """What decides the promises: the configuration in force, and the verbs that were injected where
+    they can matter."""
 
     acks: str  # "0" | "1" | "all"
     retries: int
@@ -258,20 +263,29 @@ def _is_judged(anomaly: str, facts: Facts) -> bool:
     return anomaly != "unacknowledged-lost" or facts.acks == "0"
 
 
-def facts_of(
+def facts_of(  # noqa: PLR0913  each is a part of the run's record
     scenario: Mapping[str, Any],
     server: Mapping[str, Any],
-    verbs: Iterable[str],
+    faults: Sequence[Mapping[str, Any]] = (),
+    views: Iterable[Mapping[str, Any]] = (),
+    options: Mapping[int, Mapping[str, Any]] | None = None,
     *,
     members_died: bool = False,
 ) -> Facts:
-    """The facts in a resolved scenario, its brokers' settings, the verbs of the faults that hit
-    somebody, and whether a member of the consumer group died."""
+    """The facts in a resolved scenario, its brokers' settings, and what happened: the faults and
+    views of the run, by step the options of the plan, and whether a member of the consumer group
+    died."""
     work, topic = scenario["workload"], scenario["topic"]
     producer = work["producer"]
+    changed = [
+        (options or {}).get(fault["step"], {})
+        for fault in faults if fault["nodes"] and fault["verb"] == "set-config"
+    ]  # fmt: skip
 
-    def broker_or_topic(key: str, default: str) -> str:
-        return str(topic["config"].get(key, server.get(key, default)))
+    def ever(key: str, default: str) -> list[str]:
+        """The values in force at one time or another: the topic's goes before the broker's."""
+        first = topic["config"].get(key, server.get(key, default))
+        return [str(first), *(str(each[key]) for each in changed if key in each)]
 
     acks = str(producer.get("acks", producer.get("request.required.acks", "all")))
     retries = producer.get("retries", producer.get("message.send.max.retries", 2147483647))
@@ -280,13 +294,44 @@ def facts_of(
         retries=int(retries),
         idempotent=_true(producer.get("enable.idempotence", False)),
         replicas=int(topic["replication_factor"]),
-        min_insync=int(broker_or_topic("min.insync.replicas", "1")),
-        unclean=_true(broker_or_topic("unclean.leader.election.enable", "false")),
+        min_insync=min(int(value) for value in ever("min.insync.replicas", "1")),
+        unclean=any(_true(value) for value in ever("unclean.leader.election.enable", "false")),
         epochs=_version(str(server.get("inter.broker.protocol.version", "3.9"))),
-        verbs=frozenset(verbs),
+        verbs=verbs_that_matter(faults, views),
         commit=str(work["commit"]) if work.get("group_consumers") else None,
         members_died=members_died,
     )
+
+
+def verbs_that_matter(
+    faults: Iterable[Mapping[str, Any]], views: Iterable[Mapping[str, Any]] = ()
+) -> frozenset[str]:
+    """The verbs of the faults that hit somebody whom it takes for the verb to matter."""
+    moved = _leadership_moved(views)
+    return frozenset(
+        fault["verb"]
+        for fault in faults
+        if fault["nodes"]
+        and (fault["verb"] not in AT_THE_LEADER or _may_depose(fault, moved=moved))
+    )
+
+
+def _may_depose(fault: Mapping[str, Any], *, moved: bool) -> bool:
+    if all(name.startswith(("producer", "consumer")) for name in fault["nodes"]):
+        return False
+    before = json.loads(fault.get("before") or "{}")
+    leaders = (before.get("leader") or {}).values()
+    sure = bool(leaders) and before.get("known", True)
+    return moved or not sure or any(name in leaders for name in fault["nodes"])
+
+
+def _leadership_moved(views: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether some partition was seen to have more than one leader in its time."""
+    leaders: dict[int, set[str]] = {}
+    for view in views:
+        if view["leader"] is not None:
+            leaders.setdefault(view["partition"], set()).add(view["leader"])
+    return any(len(each) > 1 for each in leaders.values())
 
 
 def _true(value: object) -> bool:
@@ -315,6 +360,11 @@ def render() -> str:
         f" one that takes what a node had written is one of {', '.join(sorted(DESTROYING))}.",
         f"{' and '.join(sorted(OF_GROUPS))} are judged only where a consumer group is at work,"
         " unacknowledged-lost only under acks=0.",
+        f"Of these, {', '.join(sorted(AT_THE_LEADER))} count only where a leader was hit, or where"
+        " leadership was seen to move: a ZooKeeper member, a follower or a worker that is killed"
+        " deposes nobody.",
+        "A setting that was changed at run time (`set-config`) counts as the least safe value that"
+        " it had.",
         "",
         "This page is generated from `analysis/promises.py` by `python -m analysis.promises`.",
         "",

@@ -60,10 +60,11 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         demands = parse(run.scenario.get("expect") or {})
     except ExpectationError as error:
         raise CheckError(f"{run.path / 'run.json'}: scenario.{error}") from None
-    verbs = (fault["verb"] for fault in run.faults if fault["nodes"])
+    options = {step["step"]: step.get("options") or {} for step in run.record.get("plan") or []}
     facts = facts_of(
-        run.scenario, run.node_settings["server"], verbs, members_died=run.members_died
-    )
+        run.scenario, run.node_settings["server"], run.faults, run.views, options,
+        members_died=run.members_died,
+    )  # fmt: skip
     seen = {name: found.findings[name].count for name in ANOMALIES}
     unsure = doubts(run, found.counts, seen["unseen"])
     judgements = judge(seen, promises(facts), demands, unsure)

@@ -23,21 +23,45 @@ _DONE = {
     "cut-answers": "kept from answering its clients",
     "cut": "cut off",
     "slow": "slowed down",
-    "elect": "replaced by an election",
-    "reassign": "reassigned",
+    "roll": "restarted one by one",
+    "crash-loop": "killed again and again",
+    "elect": "elected again",
+    "move-leader": "replaced by another",
+    "reassign": "given other replicas",
+    "raise-replication": "given one more replica",
+    "set-config": "set otherwise",
+    "add-partitions": "given more partitions",
+    "decommission": "taken out and replaced",
 }
 _WHO = {
     "leader": "the leader",
     "follower": "a follower",
     "controller": "the controller",
+    "leader-and-controller": "the leader, also the controller,",
+    "leader-not-controller": "the leader, not the controller,",
+    "preferred-leader": "the preferred leader",
+    "last-isr": "the last in-sync replica",
+    "group-coordinator": "the group's coordinator",
+    "transaction-coordinator": "the transactions' coordinator",
+    "one": "a random broker",
     "random": "a random broker",
     "zk-leader": "the ZooKeeper leader",
+    "zk-follower": "a ZooKeeper follower",
+    "zk-followers": "the ZooKeeper followers",
+    "zk-one": "a random ZooKeeper member",
+    "zk-minority": "a minority of the ZooKeepers",
+    "zk-majority": "a majority of the ZooKeepers",
+    "zk-all": "every ZooKeeper member",
+    "producer": "a producer",
+    "producers": "all producers",
+    "consumer": "a consumer",
+    "consumers": "all consumers",
     "followers": "all followers",
     "minority": "a minority of the brokers",
     "majority": "a majority of the brokers",
     "all": "every broker",
 }
-_MANY = frozenset({"followers"})  # takes "were"
+_MANY = frozenset({"followers", "zk-followers", "producers", "consumers"})  # takes "were"
 
 
 def sentence(  # noqa: PLR0913  everything that the verdict was made of

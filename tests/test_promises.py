@@ -23,6 +23,8 @@ KILL, CUT_ANSWERS, LOSE_DISK = frozenset({"kill"}), frozenset({"cut-answers"}), 
     {"lose-disk"}
 )  # fmt: skip
 
+LEADER_1 = '{"leader": {"0": "kafka1"}, "known": true}'
+
 
 def forbidden(facts: Facts) -> set[str]:
     return {name for name, promise in promises.promises(facts).items() if promise.forbidden}
@@ -160,7 +162,7 @@ def test_a_bad_link_may_depose_the_leader(verb: str) -> None:
     ],
 )
 def test_facts_of_the_producer(producer: dict[str, Any], expected: tuple[str, int, bool]) -> None:
-    facts = facts_of(_scenario(producer=producer), {}, [])
+    facts = facts_of(_scenario(producer=producer), {})
 
     assert (facts.acks, facts.retries, facts.idempotent) == expected
 
@@ -177,7 +179,7 @@ def test_facts_of_the_producer(producer: dict[str, Any], expected: tuple[str, in
 def test_the_topics_setting_goes_before_the_brokers(
     topic: dict[str, Any], server: dict[str, Any], expected: tuple[int, bool]
 ) -> None:
-    facts = facts_of(_scenario(topic=topic), server, [])
+    facts = facts_of(_scenario(topic=topic), server)
 
     assert (facts.min_insync, facts.unclean) == expected
 
@@ -190,7 +192,53 @@ def test_the_topics_setting_goes_before_the_brokers(
 def test_leader_epochs_came_with_0_11(version: str, epochs: bool) -> None:
     server = {"inter.broker.protocol.version": version}
 
-    assert facts_of(_scenario(), server, []).epochs is epochs
+    assert facts_of(_scenario(), server).epochs is epochs
+
+
+def fault(verb: str, *nodes: str, before: str | None = LEADER_1, step: int = 0) -> dict[str, Any]:
+    return {"verb": verb, "nodes": list(nodes), "before": before, "step": step}
+
+
+@pytest.mark.parametrize(
+    ("happened", "counts"),
+    [
+        (fault("kill", "kafka1"), True),
+        (fault("kill", "kafka2"), False),  # a follower, or the controller
+        (fault("kill", "kafka2", "kafka1"), True),
+        (fault("kill", "zk1", "zk2"), False),
+        (fault("pause", "producer-0"), False),
+        (fault("roll", "kafka2"), False),
+        (fault("crash-loop", "kafka1"), True),
+        (fault("kill", "kafka2", before=LEADER_1.replace("true", "false")), True),  # who knows
+        (fault("kill", "kafka2", before=None), True),
+        (fault("cut", "kafka2"), True),  # whom it keeps from ZooKeeper is not told
+        (fault("reassign", "kafka2"), True),
+        (fault("kill"), False),  # nobody was there
+    ],
+)
+def test_a_process_that_is_hit_matters_where_it_leads(
+    happened: dict[str, Any], counts: bool
+) -> None:
+    assert counts is bool(promises.verbs_that_matter([happened]))
+
+
+def test_a_leader_that_was_seen_to_move_was_deposed_by_whatever_hit_a_node() -> None:
+    views = [{"partition": 0, "leader": name} for name in ("kafka1", None, "kafka3")]
+
+    assert promises.verbs_that_matter([fault("pause", "zk1", "zk2")], views) == {"pause"}
+    assert not promises.verbs_that_matter([fault("kill", "consumer-0")], views)
+    assert not promises.verbs_that_matter([fault("pause", "zk1")], views[:2])
+
+
+def test_a_setting_changed_at_run_time_counts_as_its_least_safe_value() -> None:
+    changes = {0: {"min.insync.replicas": 1, "unclean.leader.election.enable": True}}
+    scenario = _scenario(topic={"min.insync.replicas": 2})
+
+    safe = facts_of(scenario, {}, [fault("set-config")], (), changes)
+    changed = facts_of(scenario, {}, [fault("set-config", "kafka1")], (), changes)
+
+    assert (safe.min_insync, safe.unclean) == (2, False)  # it did not happen
+    assert (changed.min_insync, changed.unclean) == (1, True)
 
 
 def test_the_page_is_generated() -> None:
