@@ -1,4 +1,4 @@
-"""What a scenario demands: `lost = ">= 1"`, `duplicate = "0"`, `unseen = "<= 10"`.
+"""What a scenario demands: `lost = ">= 1"`, `duplicate = "0"`, `lost = "> 50 %"` of the acked.
 
 A demand is on top of the promises: it can convict a run, never excuse one. A bare number means
 exactly that many. In a run of which not everything is known, counts can only grow with more
@@ -21,7 +21,7 @@ ANOMALIES = (
     "inconsistent-offset",
     "stale-read",
 )
-_FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*")
+_FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
 
 
 class ExpectationError(ValueError):
@@ -46,12 +46,12 @@ class Demand:
         return True if count >= self.least and self.most is None else None
 
 
-def parse(expect: Mapping[str, str]) -> dict[str, Demand]:
-    """Anomaly -> demand. Raises ExpectationError."""
-    return {name: _demand(name, text) for name, text in expect.items()}
+def parse(expect: Mapping[str, str], acked: int = 0) -> dict[str, Demand]:
+    """Anomaly -> demand; percentages are of the `acked` records. Raises ExpectationError."""
+    return {name: _demand(name, text, acked) for name, text in expect.items()}
 
 
-def _demand(name: str, text: str) -> Demand:
+def _demand(name: str, text: str, acked: int) -> Demand:
     if name not in ANOMALIES:
         near = get_close_matches(name, ANOMALIES, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(ANOMALIES)}"
@@ -60,6 +60,8 @@ def _demand(name: str, text: str) -> Demand:
     if match is None:
         raise ExpectationError(f'expect.{name}: {text!r} is no demand; write ">= 1" or "0"')
     sign, number = match[1] or "=", int(match[2])
+    if match[3]:
+        return _share(name, text, sign, number * acked)
     least, most = {
         ">=": (number, None),
         ">": (number + 1, None),
@@ -67,3 +69,15 @@ def _demand(name: str, text: str) -> Demand:
         "<": (0, number - 1),
     }.get(sign, (number, number))
     return Demand(text=str(text), least=least, most=most)
+
+
+def _share(name: str, text: str, sign: str, hundredfold: int) -> Demand:
+    """A demand on a share: counts are whole, so the nearest one that meets it is the limit."""
+    below, above = hundredfold // 100, -(-hundredfold // 100)
+    limits = {
+        ">=": (above, None), ">": (below + 1, None), "<=": (0, below), "<": (0, above - 1),
+    }  # fmt: skip
+    if sign not in limits:
+        raise ExpectationError(f'expect.{name}: {text!r} can hardly be met; write "> 50 %"')
+    least, most = limits[sign]
+    return Demand(text=text, least=least, most=most)

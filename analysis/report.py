@@ -55,7 +55,7 @@ class Found:
 def report(run: Run, found: Found) -> dict[str, Any]:
     """The whole report.json of a run. Raises CheckError when the scenario demands nonsense."""
     try:
-        demands = parse(run.scenario.get("expect") or {})
+        demands = parse(run.scenario.get("expect") or {}, found.counts["acked"])
     except ExpectationError as error:
         raise CheckError(f"{run.path / 'run.json'}: scenario.{error}") from None
     verbs = (fault["verb"] for fault in run.faults if fault["nodes"])

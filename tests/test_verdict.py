@@ -355,5 +355,22 @@ def test_a_demand_that_makes_no_sense_is_named(expect: dict[str, str], words: st
         parse(expect)
 
 
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [("> 50 %", 6, None), (">= 50%", 6, None), ("< 50 %", 0, 5), ("<= 50 %", 0, 5),
+     ("> 0 %", 1, None), (">= 100 %", 11, None)],
+)  # fmt: skip
+def test_a_demand_may_be_a_share_of_the_acknowledged(
+    text: str, least: int, most: int | None
+) -> None:
+    """Of eleven records."""
+    assert parse({"lost": text}, 11)["lost"] == Demand(text=text, least=least, most=most)
+
+
+def test_an_exact_share_is_no_demand() -> None:
+    with pytest.raises(ExpectationError, match="can hardly be met"):
+        parse({"lost": "50 %"}, 11)
+
+
 def test_the_same_demand_is_parsed_once() -> None:
     assert parse({"lost": ">= 1"}) == {"lost": Demand(text=">= 1", least=1, most=None)}
