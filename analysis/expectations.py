@@ -1,5 +1,8 @@
 """What a scenario demands: `lost = ">= 1"`, `duplicate = "0"`, `lost = "> 50 %"` of the acked.
 
+How long writes or reads stood still can be demanded as well, in seconds, of the longest window
+(analysis.availability): `produce-gap-s = ">= 8"`, `consume-gap-s = "<= 2"`.
+
 A demand is on top of the promises: it can convict a run, never excuse one. A bare number means
 exactly that many. In a run of which not everything is known, counts can only grow with more
 knowledge, so a demand is met or broken only if no further anomaly could change that.
@@ -21,6 +24,7 @@ ANOMALIES = (
     "inconsistent-offset",
     "stale-read",
 )
+GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume"}  # demand -> kind of window
 _FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
 
 
@@ -30,13 +34,14 @@ class ExpectationError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """How many of an anomaly a scenario wants to see, from `least` to `most` (None: no limit)."""
+    """How many of an anomaly, or how long a gap, a scenario wants to see: from `least` to `most`
+    (None: no limit)."""
 
     text: str
     least: int
     most: int | None
 
-    def met(self, count: int, *, known: bool) -> bool | None:
+    def met(self, count: float, *, known: bool) -> bool | None:
         """Whether `count` meets it; None while it could still turn either way. `known`: nothing
         is left to find."""
         if self.most is not None and count > self.most:
@@ -52,14 +57,16 @@ def parse(expect: Mapping[str, str], acked: int = 0) -> dict[str, Demand]:
 
 
 def _demand(name: str, text: str, acked: int) -> Demand:
-    if name not in ANOMALIES:
-        near = get_close_matches(name, ANOMALIES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(ANOMALIES)}"
+    if name not in (*ANOMALIES, *GAPS):
+        near = get_close_matches(name, (*ANOMALIES, *GAPS), n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join((*ANOMALIES, *GAPS))}"
         raise ExpectationError(f"expect.{name}: no such anomaly; {hint}")
     match = _FORM.fullmatch(str(text))
     if match is None:
         raise ExpectationError(f'expect.{name}: {text!r} is no demand; write ">= 1" or "0"')
     sign, number = match[1] or "=", int(match[2])
+    if name in GAPS and (sign not in (">=", "<=") or match[3]):
+        raise ExpectationError(f'expect.{name}: {text!r} can hardly be met; write ">= 8" or "<= 2"')
     if match[3]:
         return _share(name, text, sign, number * acked)
     least, most = {

@@ -15,7 +15,7 @@ from analysis.load import CheckError, Run, final_ends
 from analysis.promises import facts_of, promises
 from analysis.sentence import sentence
 from analysis.tally import QUANTILES
-from analysis.verdict import Judgement, decide, doubts, judge
+from analysis.verdict import Judgement, decide, doubts, judge, judge_gaps
 
 SCHEMA = 1
 EXAMPLES = 10
@@ -63,8 +63,9 @@ def report(run: Run, found: Found) -> dict[str, Any]:
     seen = {name: found.findings[name].count for name in ANOMALIES}
     unsure = doubts(run, found.counts, seen["unseen"])
     judgements = judge(seen, promises(facts), demands, unsure)
-    verdict = decide(judgements, unsure)
     windows = [outages.window(row, run) for row in found.windows]
+    gaps = judge_gaps(outages.longest(windows), demands, unsure)
+    verdict = decide(judgements, unsure, gaps)
     return {
         "schema": SCHEMA,
         "run_id": run.run_id,
@@ -73,6 +74,7 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         "sentence": sentence(
             verdict=verdict, judgements=judgements, doubts=unsure, acked=found.counts["acked"],
             facts=facts, faults=run.faults, windows=windows, threshold_ms=run.threshold_ms,
+            gaps=gaps,
         ),
         "reasons": list(verdict.reasons),
         "run": _run(run),
@@ -84,6 +86,10 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         },
         "windows": windows,
         "longest_window_s": outages.longest(windows),
+        "gap_demands": {
+            name: {"longest_s": gap.longest_s, "demanded": gap.demand.text, "demand_met": gap.met}
+            for name, gap in gaps.items()
+        },
         "faults": [outages.fault(row, run) for row in run.faults],
         "planned_faults": len(run.record.get("plan") or []),
         "final_read": _final_read(run),
