@@ -1,4 +1,7 @@
-"""What a scenario demands: `lost = ">= 1"`, `duplicate = "0"`, `unseen = "<= 10"`.
+"""What a scenario demands: `lost = ">= 1"`, `duplicate = "0"`, `lost = "> 50 %"` of the acked.
+
+How long writes or reads stood still can be demanded as well, in seconds, of the longest window
+(analysis.availability): `produce-gap-s = ">= 8"`, `consume-gap-s = "<= 2"`.
 
 A demand is on top of the promises: it can convict a run, never excuse one. A bare number means
 exactly that many. In a run of which not everything is known, counts can only grow with more
@@ -25,7 +28,8 @@ ANOMALIES = (
     "unacknowledged-lost",
 )
 OF_GROUPS = frozenset({"skipped", "reprocessed"})  # judged only where a consumer group is at work
-_FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*")
+GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume"}  # demand -> kind of window
+_FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
 
 
 class ExpectationError(ValueError):
@@ -34,13 +38,14 @@ class ExpectationError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """How many of an anomaly a scenario wants to see, from `least` to `most` (None: no limit)."""
+    """How many of an anomaly, or how long a gap, a scenario wants to see: from `least` to `most`
+    (None: no limit)."""
 
     text: str
     least: int
     most: int | None
 
-    def met(self, count: int, *, known: bool) -> bool | None:
+    def met(self, count: float, *, known: bool) -> bool | None:
         """Whether `count` meets it; None while it could still turn either way. `known`: nothing
         is left to find."""
         if self.most is not None and count > self.most:
@@ -50,20 +55,24 @@ class Demand:
         return True if count >= self.least and self.most is None else None
 
 
-def parse(expect: Mapping[str, str]) -> dict[str, Demand]:
-    """Anomaly -> demand. Raises ExpectationError."""
-    return {name: _demand(name, text) for name, text in expect.items()}
+def parse(expect: Mapping[str, str], acked: int = 0) -> dict[str, Demand]:
+    """Anomaly -> demand; percentages are of the `acked` records. Raises ExpectationError."""
+    return {name: _demand(name, text, acked) for name, text in expect.items()}
 
 
-def _demand(name: str, text: str) -> Demand:
-    if name not in ANOMALIES:
-        near = get_close_matches(name, ANOMALIES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(ANOMALIES)}"
+def _demand(name: str, text: str, acked: int) -> Demand:
+    if name not in (*ANOMALIES, *GAPS):
+        near = get_close_matches(name, (*ANOMALIES, *GAPS), n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join((*ANOMALIES, *GAPS))}"
         raise ExpectationError(f"expect.{name}: no such anomaly; {hint}")
     match = _FORM.fullmatch(str(text))
     if match is None:
         raise ExpectationError(f'expect.{name}: {text!r} is no demand; write ">= 1" or "0"')
     sign, number = match[1] or "=", int(match[2])
+    if name in GAPS and (sign not in (">=", "<=") or match[3]):
+        raise ExpectationError(f'expect.{name}: {text!r} can hardly be met; write ">= 8" or "<= 2"')
+    if match[3]:
+        return _share(name, text, sign, number * acked)
     least, most = {
         ">=": (number, None),
         ">": (number + 1, None),
@@ -71,3 +80,15 @@ def _demand(name: str, text: str) -> Demand:
         "<": (0, number - 1),
     }.get(sign, (number, number))
     return Demand(text=str(text), least=least, most=most)
+
+
+def _share(name: str, text: str, sign: str, hundredfold: int) -> Demand:
+    """A demand on a share: counts are whole, so the nearest one that meets it is the limit."""
+    below, above = hundredfold // 100, -(-hundredfold // 100)
+    limits = {
+        ">=": (above, None), ">": (below + 1, None), "<=": (0, below), "<": (0, above - 1),
+    }  # fmt: skip
+    if sign not in limits:
+        raise ExpectationError(f'expect.{name}: {text!r} can hardly be met; write "> 50 %"')
+    least, most = limits[sign]
+    return Demand(text=text, least=least, most=most)

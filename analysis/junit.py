@@ -115,6 +115,13 @@ def _expectations(report: Row) -> Iterator[Case]:
                 message=words if unmet else _unproved(report),
                 text=_evidence(name, finding),
             )
+    for name, gap in report.get("gap_demands", {}).items():
+        words = f"{name} {gap['demanded']} demanded, the longest lasted {gap['longest_s']:.1f} s"
+        yield Case(
+            name=f"expectation: {name} {gap['demanded']}",
+            end={True: None, False: FAILURE, None: SKIPPED}[gap["demand_met"]],
+            message=words if gap["demand_met"] is False else _unproved(report),
+        )
 
 
 def _promise_end(report: Row, finding: Row) -> End:

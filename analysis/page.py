@@ -77,9 +77,10 @@ def _meaning(report: Row) -> str:
     """What the verdict's word means in this run."""
     if report["verdict"] != "invalid":
         return MEANINGS[report["verdict"]]
-    findings = report["anomalies"].values()
+    findings = [*report["anomalies"].values()]
+    gaps = report.get("gap_demands", {}).values()
     broken = any(finding["convicts"] for finding in findings)
-    unmet = any(finding["demand_met"] is False for finding in findings)
+    unmet = any(demand["demand_met"] is False for demand in (*findings, *gaps))
     words = ["a promise was broken"] * broken + ["a demand of the scenario was not met"] * unmet
     return f"{' and '.join(words).capitalize()}."
 

@@ -15,7 +15,7 @@ from analysis.load import CheckError, Run, final_ends
 from analysis.promises import facts_of, promises
 from analysis.sentence import sentence
 from analysis.tally import QUANTILES
-from analysis.verdict import Judgement, decide, doubts, judge
+from analysis.verdict import Judgement, decide, doubts, judge, judge_gaps
 
 SCHEMA = 1
 EXAMPLES = 10
@@ -57,7 +57,7 @@ class Found:
 def report(run: Run, found: Found) -> dict[str, Any]:
     """The whole report.json of a run. Raises CheckError when the scenario demands nonsense."""
     try:
-        demands = parse(run.scenario.get("expect") or {})
+        demands = parse(run.scenario.get("expect") or {}, found.counts["acked"])
     except ExpectationError as error:
         raise CheckError(f"{run.path / 'run.json'}: scenario.{error}") from None
     options = {step["step"]: step.get("options") or {} for step in run.record.get("plan") or []}
@@ -72,10 +72,11 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         raise CheckError(
             f"{run.path / 'run.json'}: scenario.expect.{unjudged[0]}: no such run can have it"
         )
-    verdict = decide(judgements, unsure)
     # Without acks nothing tells whether writes stood still.
     told = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
     windows = [outages.window(row, run) for row in told]
+    gaps = judge_gaps(outages.longest(windows), demands, unsure)
+    verdict = decide(judgements, unsure, gaps)
     return {
         "schema": SCHEMA,
         "run_id": run.run_id,
@@ -84,6 +85,7 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         "sentence": sentence(
             verdict=verdict, judgements=judgements, doubts=unsure, acked=found.counts["acked"],
             facts=facts, faults=run.faults, windows=windows, threshold_ms=run.threshold_ms,
+            gaps=gaps,
         ),
         "reasons": list(verdict.reasons),
         "run": _run(run),
@@ -96,6 +98,10 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         },
         "windows": windows,
         "longest_window_s": outages.longest(windows),
+        "gap_demands": {
+            name: {"longest_s": gap.longest_s, "demanded": gap.demand.text, "demand_met": gap.met}
+            for name, gap in gaps.items()
+        },
         "faults": [outages.fault(row, run) for row in run.faults],
         "planned_faults": len(run.record.get("plan") or []),
         "final_read": _final_read(run),

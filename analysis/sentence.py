@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.promises import Facts
-from analysis.verdict import Judgement, Verdict
+from analysis.verdict import Gap, Judgement, Verdict
 
 _DONE = {
     "kill": "killed",
@@ -22,6 +22,12 @@ _DONE = {
     "pause": "paused",
     "cut-answers": "kept from answering its clients",
     "cut": "cut off",
+    "lose": "connected by links that lose packets",
+    "delay": "moved to the end of a long line",
+    "throttle": "throttled",
+    "reorder": "sending packets out of order",
+    "duplicate": "sending packets twice",
+    "corrupt": "sending spoiled packets",
     "slow": "slowed down",
     "roll": "restarted one by one",
     "crash-loop": "killed again and again",
@@ -74,6 +80,7 @@ def sentence(  # noqa: PLR0913  everything that the verdict was made of
     faults: Sequence[Mapping[str, Any]],
     windows: Sequence[Mapping[str, Any]],
     threshold_ms: float,
+    gaps: Mapping[str, Gap] | None = None,
 ) -> str:
     """The whole text: two to five short sentences."""
     after = faults_words(faults)
@@ -81,6 +88,7 @@ def sentence(  # noqa: PLR0913  everything that the verdict was made of
         _data(judgements["lost"], doubts, acked, after, facts),
         *_others(judgements),
         *_demands(judgements),
+        *_gap_demands(gaps or {}),
         _stopped("produce", "Writes", windows, threshold_ms) if acked else "",
         _stopped("consume", "Reads", windows, None),
     ]
@@ -158,6 +166,16 @@ def _demands(judgements: Mapping[str, Judgement]) -> list[str]:
         f"{'was' if judgement.count == 1 else 'were'} seen."
         for name, judgement in judgements.items()
         if judgement.demand and judgement.demand_met is False
+    ]
+
+
+def _gap_demands(gaps: Mapping[str, Gap]) -> list[str]:
+    what = {"produce-gap-s": "writes", "consume-gap-s": "reads"}
+    return [
+        f"The scenario demands that {what[name]} stop for {gap.demand.text} s, but the longest "
+        f"stop was {gap.longest_s:.1f} s."
+        for name, gap in gaps.items()
+        if gap.met is False
     ]
 
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.expectations import Demand
+from analysis.expectations import GAPS, Demand
 from analysis.load import Run, final_ends
 from analysis.promises import Promise
 
@@ -38,6 +38,15 @@ class Judgement:
     def convicts(self) -> bool:
         """Whether it breaks a promise."""
         return self.promise.forbidden and self.count > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """The longest window of a kind against what was demanded of it."""
+
+    longest_s: float
+    demand: Demand
+    met: bool | None  # None: it cannot be told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +81,27 @@ def judge(
     return judgements
 
 
-def decide(judgements: Mapping[str, Judgement], doubts: tuple[str, ...]) -> Verdict:
-    """The verdict over all anomalies and doubts."""
+def judge_gaps(
+    longest_s: Mapping[str, float], demands: Mapping[str, Demand], doubts: tuple[str, ...]
+) -> dict[str, Gap]:
+    """The demanded gaps, by their demand's name."""
+    return {
+        name: Gap(
+            longest_s=longest_s[kind],
+            demand=demands[name],
+            met=demands[name].met(longest_s[kind], known=not doubts),
+        )
+        for name, kind in GAPS.items()
+        if name in demands
+    }
+
+
+def decide(
+    judgements: Mapping[str, Judgement],
+    doubts: tuple[str, ...],
+    gaps: Mapping[str, Gap] | None = None,
+) -> Verdict:
+    """The verdict over all anomalies, demanded gaps and doubts."""
     guilty = [
         f"{name}: {judgement.count:,} seen, and this configuration forbids any"
         for name, judgement in judgements.items()
@@ -83,6 +111,11 @@ def decide(judgements: Mapping[str, Judgement], doubts: tuple[str, ...]) -> Verd
         f'demanded {name} "{judgement.demand.text}", seen {judgement.count:,}'
         for name, judgement in judgements.items()
         if judgement.demand and judgement.demand_met is False
+    ]
+    broken += [
+        f'demanded {name} "{gap.demand.text}", the longest lasted {gap.longest_s:.1f} s'
+        for name, gap in (gaps or {}).items()
+        if gap.met is False
     ]
     if guilty or broken:
         return Verdict(name="invalid", reasons=(*guilty, *broken))

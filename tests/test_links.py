@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -121,6 +121,17 @@ def test_rules_stand_at_the_receiver_and_name_the_sender(target, options, expect
     VERBS["cut"].inject(injection(network, target, **options))
 
     assert expected == dropped(network)
+
+
+def test_followers_that_left_the_isr_are_followers_still():
+    network, isr = Network(), PartitionState(leader="kafka2", isr=("kafka2",), leader_epoch=3)
+    made = injection(network, "kafka2", **{"from": "followers", "direction": "in"})
+    replicas = (("kafka2", "kafka3"),)
+    made.roles = replace(made.roles, view=View(partitions=(isr,), controller=None,
+                                               assignment=replicas))  # fmt: skip
+    VERBS["cut"].inject(made)
+
+    assert dropped(network) == {"kafka2": {"kafka3"}}
 
 
 @pytest.mark.parametrize("shape", ["halves", "bridge", "ring"])

@@ -52,6 +52,7 @@ class SlowNetwork(Network):
     said: str = "ready\n"
     tc: list[tuple[str, ...]] = field(default_factory=list)
     shown: str = ""
+    mute_senders: tuple[str, ...] = ()
     programs: list[Program] = field(default_factory=list)
 
     def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
@@ -59,6 +60,8 @@ class SlowNetwork(Network):
             self.tc.append(tuple(argv[1:]))
             return self.shown
         if argv[1] == "-S":
+            if node.name in self.mute_senders:
+                return ""
             rules = [rule for place in self.rules.values() for rule in place]
             return "25.5" if any("NFQUEUE" in rule for rule in rules) else "0.5"
         return super().in_network_of(node, argv)
@@ -81,12 +84,28 @@ def test_a_delay_is_proved_by_packets_and_by_a_slow_connection():
 
     assert network.argv[-3:] == ["1", "25.0", "0.0"]
     assert VERBS["delay"].bit(made) == (
-        "42 packets to kafka1 were held back; a connection to it takes 25.5 ms, 0.5 before"
+        "42 packets to kafka1 were held back; a connection to it takes 25.5 ms, "
+        "and took 0.5 ms before"
     )
 
 
 def test_a_connection_that_is_as_fast_as_before_is_no_proof():
     assert VERBS["delay"].bit(begun(SlowNetwork(), "delay", ms=26)) is None
+
+
+def test_where_another_fault_cut_the_link_somebody_else_is_asked():
+    network = SlowNetwork(mute_senders=("zk1", "zk2"))
+
+    assert "takes 25.5 ms" in str(VERBS["delay"].bit(begun(network, "delay", ms=25)))
+
+
+def test_where_nobody_gets_through_nothing_is_proved_yet():
+    network = SlowNetwork(mute_senders=("kafka2",))
+    made = begun(network, "delay", **{"ms": 25, "from": "kafka2"})
+
+    assert VERBS["delay"].bit(made) is None
+    network.mute_senders = ()
+    assert "and had no answer before" in str(VERBS["delay"].bit(made))
 
 
 def test_only_those_named_wait_and_nothing_is_lost_when_the_program_dies():

@@ -20,6 +20,7 @@ from histories import (
 
 from analysis.expectations import Demand, ExpectationError, parse
 from analysis.sentence import faults_words
+from analysis.verdict import decide, judge_gaps
 
 Report = dict[str, Any]
 
@@ -353,6 +354,58 @@ def test_where_more_may_be_found_a_demand_may_stay_open(
 def test_a_demand_that_makes_no_sense_is_named(expect: dict[str, str], words: str) -> None:
     with pytest.raises(ExpectationError, match=words.replace("?", r"\?")):
         parse(expect)
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [("> 50 %", 6, None), (">= 50%", 6, None), ("< 50 %", 0, 5), ("<= 50 %", 0, 5),
+     ("> 0 %", 1, None), (">= 100 %", 11, None)],
+)  # fmt: skip
+def test_a_demand_may_be_a_share_of_the_acknowledged(
+    text: str, least: int, most: int | None
+) -> None:
+    """Of eleven records."""
+    assert parse({"lost": text}, 11)["lost"] == Demand(text=text, least=least, most=most)
+
+
+def test_an_exact_share_is_no_demand() -> None:
+    with pytest.raises(ExpectationError, match="can hardly be met"):
+        parse({"lost": "50 %"}, 11)
+
+
+@pytest.mark.parametrize(("text", "met"), [(">= 8", (False, True)), ("<= 8", (True, False))])
+def test_how_long_writes_stood_still_can_be_demanded(text: str, met: tuple[bool, bool]) -> None:
+    demands = parse({"produce-gap-s": text})
+    found = [
+        judge_gaps({"produce": longest, "consume": 99.0}, demands, ())["produce-gap-s"]
+        for longest in (7.9, 8.1)
+    ]
+
+    assert tuple(gap.met for gap in found) == met
+    assert [decide({}, (), {"produce-gap-s": gap}).name for gap in found] == [
+        "valid" if each else "invalid" for each in met
+    ]
+
+
+def test_a_gap_that_is_not_met_says_so_in_the_reasons() -> None:
+    gaps = judge_gaps({"produce": 1.74}, parse({"produce-gap-s": ">= 8"}), ())
+
+    assert decide({}, (), gaps).reasons == (
+        'demanded produce-gap-s ">= 8", the longest lasted 1.7 s',
+    )
+
+
+def test_a_gap_that_more_knowledge_might_lengthen_stays_open() -> None:
+    gaps = judge_gaps({"consume": 1.0}, parse({"consume-gap-s": "<= 2"}), ("a doubt",))
+
+    assert gaps["consume-gap-s"].met is None
+    assert decide({}, ("a doubt",), gaps).name == "unknown"
+
+
+@pytest.mark.parametrize("text", ["> 8", "8", "< 2", ">= 50 %"])
+def test_a_gap_is_demanded_from_or_up_to_whole_seconds(text: str) -> None:
+    with pytest.raises(ExpectationError, match="can hardly be met; write"):
+        parse({"produce-gap-s": text})
 
 
 def test_the_same_demand_is_parsed_once() -> None:

@@ -17,6 +17,7 @@ from typing import Literal
 
 from harness.cluster import Links, Node
 
+TAKING = ("DROP", "REJECT", "NFQUEUE")  # targets after which a packet is gone, or waits
 Hook = Literal["INPUT", "OUTPUT"]
 Rule = Sequence[str]
 
@@ -53,10 +54,7 @@ def stands(links: Links, node: Node, chain: str) -> bool:
 
 
 def packets(links: Links, node: Node, chain: str) -> Counter[str]:
-    """How many packets the chain's targets took, by source address ("0.0.0.0/0": any).
-
-    What a RETURN let through does not count.
-    """
+    """How many packets the chain took, by source address; what it let pass does not count."""
     listing = links.in_network_of(node, ["iptables", "-w", "-L", chain, "-v", "-n", "-x"])
     return count(listing)
 
@@ -66,7 +64,7 @@ def count(listing: str) -> Counter[str]:
     taken: Counter[str] = Counter()
     for line in listing.splitlines()[2:]:
         number, _, target, _, _, _, _, source = line.split()[:8]
-        if target != "RETURN":
+        if target in TAKING:
             taken[source] += int(number)
     return taken
 

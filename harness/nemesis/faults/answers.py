@@ -5,7 +5,7 @@ producer sends again. Options: `how = "drop"` (answers vanish; default) or `how 
 answer becomes a connection reset). Undone by `mend`.
 
 Done by rules in a chain of our own in the broker's network namespace; only that chain is removed.
-The chain's packet counters prove that the cut bit. Of a node that has no answer to give for a while
+The chain's packet counters prove that the cut bit. Of a node that gives no answer for a while
 (a follower, a ZooKeeper) one is asked for: a connection from the clients, which must not succeed.
 Source: iptables-extensions(8), REJECT and statistic.
 """

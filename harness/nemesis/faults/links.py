@@ -6,7 +6,7 @@
 Both are undone by `mend`. Who no longer hears whom:
 
     from        the target's nodes from these, several separated by commas: followers (the other
-                members of the ISR), brokers, zookeepers, clients, others (every other node),
+                replicas of the partition), brokers, zookeepers, clients, others (every other node),
                 everyone (and the clients), or a node's name. Default: others.
     direction   "both" (default), "in" (the target does not hear them), "out" (nor they the target)
     shape       instead of `from`, among the target's nodes themselves: scattered, halves, bridge,
@@ -38,9 +38,12 @@ from harness.nemesis.grudges import Direction, Grudge
 
 
 def _followers(injection: Injection) -> list[Node]:
-    state = injection.roles.view.partitions[injection.roles.partition]
-    names = {name for name in state.isr if name != state.leader}
-    return [node for node in injection.cluster.nodes if node.name in names]
+    """The other replicas, in the ISR or not; if only the ISR is known, its other members."""
+    roles, state = injection.roles, injection.roles.state
+    known = roles.view.assignment[roles.partition : roles.partition + 1]
+    names = set(known[0] if known else state.isr if state else ())
+    leader = state.leader if state else None
+    return [n for n in injection.cluster.nodes if n.name in names and n.name != leader]
 
 
 PEERS: dict[str, Callable[[Injection], Sequence[Node]]] = {

@@ -27,14 +27,17 @@ from harness.nemesis.faults.verb import Injection, Options, Verb
 
 LONGEST_MS = 60_000
 END_LIMIT_S = 10.0
-# Prints the milliseconds that a connection took, or how long it took to be refused.
+PATIENCE_S = 2.0  # beyond the delay: without an answer by then another fault has cut the link
+# Prints the milliseconds that a connection took, or how long it took to be refused; or nothing.
 CONNECT = """
 import socket, sys, time
 begin = time.monotonic()
 try:
-    socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=90).close()
+    socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=float(sys.argv[3])).close()
 except ConnectionRefusedError:
     pass
+except OSError:
+    sys.exit()
 print((time.monotonic() - begin) * 1000)
 """
 
@@ -64,10 +67,12 @@ def _delayed(injection: Injection) -> str | None:
     chain, node = chains.name_of(injection.fault), injection.node
     took_ms, (asked_ms, _) = _round_trip_ms(injection), _asked(injection.options)
     packets = chains.packets(links_of(injection), node, chain).total()
-    if not packets or took_ms < asked_ms:
+    if not packets or took_ms is None or took_ms < asked_ms:
         return None
+    before = injection.memo["before_ms"]
+    earlier = "had no answer" if before is None else f"took {before:.1f} ms"
     return (f"{packets} packets to {node.name} were held back; a connection to it takes "
-            f"{took_ms:.1f} ms, {injection.memo['before_ms']:.1f} before")  # fmt: skip
+            f"{took_ms:.1f} ms, and {earlier} before")  # fmt: skip
 
 
 def _let_go(injection: Injection) -> None:
@@ -93,16 +98,20 @@ def _fast_again(injection: Injection) -> str | None:
     if chains.stands(links_of(injection), node, chain):
         return None
     took_ms = _round_trip_ms(injection)
-    if took_ms >= _asked(injection.options)[0]:
+    if took_ms is None or took_ms >= _asked(injection.options)[0]:
         return None
     return f"chain {chain} is gone from {node.name}; a connection to it takes {took_ms:.1f} ms"
 
 
-def _round_trip_ms(injection: Injection) -> float:
-    """How long a connection to the node takes for the first of those whose packets wait."""
-    target, sender = injection.node, _senders(injection)[0]
-    argv = [sys.executable, "-S", "-c", CONNECT, target.address, str(target.port)]
-    return float(links_of(injection).in_network_of(sender, argv))
+def _round_trip_ms(injection: Injection) -> float | None:
+    """How long a connection to the node takes for the first of those whose packets wait; the next
+    one is asked if it gets no answer, as behind a cut."""
+    target, patience_s = injection.node, sum(_asked(injection.options)) / 1000 + PATIENCE_S
+    argv = [sys.executable, "-S", "-c", CONNECT, target.address, str(target.port), str(patience_s)]
+    for sender in _senders(injection):
+        if said := links_of(injection).in_network_of(sender, argv).strip():
+            return float(said)
+    return None
 
 
 def _senders(injection: Injection) -> list[Node]:
