@@ -18,7 +18,7 @@ TWINS = [
     ("partition-controller-follower", "partition-controller-follower-pre-2.7",
      "/cluster/server/inter.broker.protocol.version"),
     ("leader-cut-from-zookeeper", "leader-cut-from-zookeeper-acks-all", ACKS),
-    ("min-isr-1-degrades", "min-isr-2-holds", MIN_ISR),
+    ("min-isr-1-degrades", "min-isr-2-refuses", MIN_ISR),
 ]  # fmt: skip
 
 
