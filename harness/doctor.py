@@ -206,7 +206,8 @@ _PROBES: dict[str, tuple[str, str, Status, str]] = {
         "unavailable", 'lose, cut-answers with how = "reset"',
     ),
     "iptables NFQUEUE": (
-        "delay without netem", _RULE.format("-j NFQUEUE --queue-num 1 --queue-bypass"),
+        "delay without netem",
+        "iptables -w -t mangle -A INPUT -s 10.77.0.1 -j NFQUEUE --queue-num 1 --queue-bypass",
         "unavailable", "delay",
     ),
     "iptables conntrack": (

@@ -8,7 +8,7 @@
     [[faults]]                     # verb, target, at_s | after_acks | after_rounds, times, for_s…
     [mixed]                        # faults drawn at random, anew each period
     [check]                        # unavailability_threshold_ms
-    [expect]                       # lost = ">= 1" or "> 50 %": demanded beyond the promises
+    [expect]                       # lost = ">= 1" or "> 50 %", produce-gap-s = ">= 8": demands
 
 Everything unknown is refused with the nearest right name; Kafka's own keys pass through, except
 those that the harness itself owns. `ScenarioError` names file, key and remedy in one sentence.

@@ -40,16 +40,17 @@ class Network:
     mute: bool = False
 
     def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
-        rules = self.rules.setdefault(node.name, ["-P INPUT ACCEPT", "-N OTHERS"])
+        key = f"{node.name} mangle" if "mangle" in argv or "mangle" in argv[2] else node.name
+        rules = self.rules.setdefault(key, ["-P INPUT ACCEPT", "-N OTHERS"])
         if argv[1] == "-S":
             self.sent += [(node.name, address) for address in argv[4:]]
             return ""
         if "-S" in argv:
             return "\n".join(rules)
         if "-L" in argv:
-            return self.listing(node, argv[argv.index("-L") + 1])
+            return self.listing(node, rules, argv[argv.index("-L") + 1])
         for command in argv[2].split(" && "):
-            self.do(node, rules, shlex.split(command)[2:])
+            self.do(node, rules, shlex.split(command)[4:])
         return ""
 
     def do(self, node: Node, rules: list[str], words: list[str]) -> None:
@@ -63,9 +64,9 @@ class Network:
         else:
             rules.remove(line.replace("-D ", "-A ", 1).replace("-X ", "-N ", 1))
 
-    def listing(self, node: Node, chain: str) -> str:
+    def listing(self, node: Node, rules: list[str], chain: str) -> str:
         lines = ["Chain", "pkts"]
-        for rule in self.rules[node.name]:
+        for rule in rules:
             if rule.startswith(f"-A {chain} "):
                 source, target = rule.split()[3], rule.split()[rule.split().index("-j") + 1]
                 lines.append(f"{self.counter(node, source)} 0 {target} 0 -- * * {source} any")

@@ -111,7 +111,7 @@ def test_where_nobody_gets_through_nothing_is_proved_yet():
 def test_only_those_named_wait_and_nothing_is_lost_when_the_program_dies():
     network = SlowNetwork()
     begun(network, "delay", **{"ms": 25, "from": "followers"})
-    rules = [rule for rule in network.rules["kafka1"] if rule.startswith("-A HARNESS-1 ")]
+    rules = [rule for rule in network.rules["kafka1 mangle"] if rule.startswith("-A HARNESS-1 ")]
 
     assert [rule.split()[3] for rule in rules] == ["10.77.0.22", "10.77.0.23"]
     assert all(rule.endswith("NFQUEUE --queue-num 1 --queue-bypass") for rule in rules)
@@ -135,7 +135,7 @@ def test_a_program_that_died_during_the_fault_is_said_once_the_rules_are_gone():
     with pytest.raises(ClusterError, match="died during the fault: OSError: no such queue"):
         VERBS["delay"].heal(made)
 
-    assert not any("HARNESS" in rule for rule in network.rules["kafka1"])
+    assert not any("HARNESS" in rule for rule in network.rules["kafka1 mangle"])
 
 
 def test_a_program_that_cannot_begin_ends_the_run_with_its_last_line():

@@ -1,10 +1,12 @@
 """Chains of our own: iptables rules in a node's network namespace that are ours to take back.
 
 A chain is named by the number of its fault and hangs before everything else in INPUT (or OUTPUT),
-so established connections are hit too, and no other fault's chain is in its way for long. It is
-filled before it is hung up: a cut is complete at once or not there. Removing goes by the name,
-never by position, and leaves alone what is not ours; it may be called after half an injection, and
-twice.
+so established connections are hit too. It is filled before it is hung up: a cut is complete at once
+or not there. Removing goes by the name, never by position, and leaves alone what is not ours; it
+may be called after half an injection, and twice.
+
+Rules that hold packets back stand in the table `mangle`: a packet that was let go is not looked at
+by the rest of its table again, and must still meet the cuts of other faults, which are in `filter`.
 Source: iptables(8).
 """
 
@@ -13,50 +15,59 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from harness.cluster import Links, Node
 
 TAKING = ("DROP", "REJECT", "NFQUEUE")  # targets after which a packet is gone, or waits
-Hook = Literal["INPUT", "OUTPUT"]
 Rule = Sequence[str]
 
 
-def name_of(fault: int) -> str:
-    """The chain of a fault."""
-    return f"HARNESS-{fault}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """One fault's chain, the same in every node that has it."""
+
+    fault: int
+    hook: Literal["INPUT", "OUTPUT"] = "INPUT"
+    table: Literal["filter", "mangle"] = "filter"
+
+    @property
+    def name(self) -> str:
+        """What iptables calls it."""
+        return f"HARNESS-{self.fault}"
 
 
-def fill(links: Links, node: Node, chain: str, rules: Iterable[Rule]) -> None:
+def fill(links: Links, node: Node, chain: Chain, rules: Iterable[Rule]) -> None:
     """Make the chain with its rules; nothing passes through it yet."""
-    _iptables(links, node, ["-N", chain], *(["-A", chain, *rule] for rule in rules))
+    _iptables(links, node, chain, ["-N", chain.name], *(["-A", chain.name, *r] for r in rules))
 
 
-def hang(links: Links, node: Node, chain: str, hook: Hook) -> None:
-    """Put the chain in force, before all other rules of the hook."""
-    _iptables(links, node, ["-I", hook, "-j", chain])
+def hang(links: Links, node: Node, chain: Chain) -> None:
+    """Put the chain in force, before all other rules of its hook and table."""
+    _iptables(links, node, chain, ["-I", chain.hook, "-j", chain.name])
 
 
-def remove(links: Links, node: Node, chain: str) -> None:
+def remove(links: Links, node: Node, chain: Chain) -> None:
     """Take the chain down and away, as much of it as there is."""
-    rules = _rules(links, node)
-    hung = [hook for hook in ("INPUT", "OUTPUT") if f"-A {hook} -j {chain}" in rules]
-    commands = [["-D", hook, "-j", chain] for hook in hung]
-    if f"-N {chain}" in rules:
-        commands += [["-F", chain], ["-X", chain]]
+    rules, commands = _rules(links, node, chain), []
+    if f"-A {chain.hook} -j {chain.name}" in rules:
+        commands.append(["-D", chain.hook, "-j", chain.name])
+    if f"-N {chain.name}" in rules:
+        commands += [["-F", chain.name], ["-X", chain.name]]
     if commands:
-        _iptables(links, node, *commands)
+        _iptables(links, node, chain, *commands)
 
 
-def stands(links: Links, node: Node, chain: str) -> bool:
+def stands(links: Links, node: Node, chain: Chain) -> bool:
     """Whether anything of the chain is left."""
-    return any(chain in rule.split() for rule in _rules(links, node))
+    return any(chain.name in rule.split() for rule in _rules(links, node, chain))
 
 
-def packets(links: Links, node: Node, chain: str) -> Counter[str]:
+def packets(links: Links, node: Node, chain: Chain) -> Counter[str]:
     """How many packets the chain took, by source address; what it let pass does not count."""
-    listing = links.in_network_of(node, ["iptables", "-w", "-L", chain, "-v", "-n", "-x"])
-    return count(listing)
+    show = ["iptables", "-w", "-t", chain.table, "-L", chain.name, "-v", "-n", "-x"]
+    return count(links.in_network_of(node, show))
 
 
 def count(listing: str) -> Counter[str]:
@@ -69,11 +80,12 @@ def count(listing: str) -> Counter[str]:
     return taken
 
 
-def _rules(links: Links, node: Node) -> list[str]:
-    return links.in_network_of(node, ["iptables", "-w", "-S"]).splitlines()
+def _rules(links: Links, node: Node, chain: Chain) -> list[str]:
+    return links.in_network_of(node, ["iptables", "-w", "-t", chain.table, "-S"]).splitlines()
 
 
-def _iptables(links: Links, node: Node, *commands: Sequence[str]) -> None:
+def _iptables(links: Links, node: Node, chain: Chain, *commands: Sequence[str]) -> None:
     """Several commands by one shell: entering a namespace costs more than a rule."""
-    script = " && ".join(shlex.join(["iptables", "-w", *command]) for command in commands)
+    program = ["iptables", "-w", "-t", chain.table]
+    script = " && ".join(shlex.join([*program, *command]) for command in commands)
     links.in_network_of(node, ["sh", "-c", script])

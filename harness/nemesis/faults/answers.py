@@ -18,6 +18,7 @@ from typing import cast
 
 from harness.cluster import Links, clients_of
 from harness.nemesis import chains
+from harness.nemesis.chains import Chain
 from harness.nemesis.faults.verb import Injection, Options, Verb
 
 HOW = {
@@ -38,14 +39,14 @@ with socket.socket() as caller:
 
 
 def _cut(injection: Injection) -> None:
-    links, chain, node = _links(injection), chains.name_of(injection.fault), injection.node
+    links, chain, node = _links(injection), _chain(injection), injection.node
     answers = ["-p", "tcp", "--sport", str(node.port), "-d", injection.cluster.client_address]
     chains.fill(links, node, chain, [[*answers, *HOW[str(injection.options.get("how", "drop"))]]])
-    chains.hang(links, node, chain, "OUTPUT")
+    chains.hang(links, node, chain)
 
 
 def _bit(injection: Injection) -> str | None:
-    chain = chains.name_of(injection.fault)
+    chain = _chain(injection)
     packets = chains.packets(_links(injection), injection.node, chain).total()
     if not packets:
         asked_ns = injection.memo.setdefault("asked_ns", time.monotonic_ns())
@@ -64,11 +65,11 @@ def ask(injection: Injection) -> None:
 
 
 def _mend(injection: Injection) -> None:
-    chains.remove(_links(injection), injection.node, chains.name_of(injection.fault))
+    chains.remove(_links(injection), injection.node, _chain(injection))
 
 
 def _mended(injection: Injection) -> str | None:
-    chain = chains.name_of(injection.fault)
+    chain = _chain(injection)
     if chains.stands(_links(injection), injection.node, chain):
         return None
     return f"no rule left in {injection.node.name}"
@@ -79,6 +80,10 @@ def _problems(options: Options) -> list[str]:
     if options.get("how", "drop") not in HOW:
         found.append(f"how is {options['how']!r}, must be one of {', '.join(HOW)}")
     return found
+
+
+def _chain(injection: Injection) -> Chain:
+    return Chain(fault=injection.fault, hook="OUTPUT")
 
 
 def _links(injection: Injection) -> Links:

@@ -32,7 +32,7 @@ from typing import cast
 
 from harness.cluster import ClusterError, Links, Node, brokers, clients_of, zookeepers
 from harness.nemesis import chains, grudges
-from harness.nemesis.chains import Rule
+from harness.nemesis.chains import Chain, Rule
 from harness.nemesis.faults.verb import Injection, Options, Verb
 from harness.nemesis.grudges import Direction, Grudge
 
@@ -138,12 +138,12 @@ def _lose(injection: Injection) -> None:
 
 def _set_up(injection: Injection, *, how: str, percent: float) -> None:
     grudge = injection.memo["grudge"] = grudge_of(injection)
-    links, chain, by_name = links_of(injection), chains.name_of(injection.fault), places(injection)
+    links, chain, by_name = links_of(injection), _chain(injection), places(injection)
     for receiver, senders in grudge.items():
         nodes = [by_name[name] for name in sorted(senders)]
         chains.fill(links, by_name[receiver], chain, rules(nodes, how, percent))
     for receiver in grudge:  # all chains first, so that the cut is nearly at once everywhere
-        chains.hang(links, by_name[receiver], chain, "INPUT")
+        chains.hang(links, by_name[receiver], chain)
 
 
 # Proof
@@ -164,7 +164,7 @@ def _lose_bit(injection: Injection) -> str | None:
 
 def _counted(injection: Injection) -> dict[tuple[str, str], int]:
     """(receiver, sender) -> packets that did not arrive."""
-    links, chain, by_name = links_of(injection), chains.name_of(injection.fault), places(injection)
+    links, chain, by_name = links_of(injection), _chain(injection), places(injection)
     grudge: Grudge = injection.memo["grudge"]
     counted: dict[tuple[str, str], int] = {}
     for receiver, senders in grudge.items():
@@ -196,16 +196,15 @@ def _provoke(injection: Injection, pairs: Sequence[tuple[str, str]]) -> None:
 
 def _mend(injection: Injection) -> None:
     for receiver in injection.memo.get("grudge", ()):
-        chains.remove(links_of(injection), places(injection)[receiver],
-                      chains.name_of(injection.fault))  # fmt: skip
+        chains.remove(links_of(injection), places(injection)[receiver], _chain(injection))
 
 
 def _mended(injection: Injection) -> str | None:
     receivers = list(injection.memo.get("grudge", ()))
-    by_name, chain = places(injection), chains.name_of(injection.fault)
+    by_name, chain = places(injection), _chain(injection)
     if any(chains.stands(links_of(injection), by_name[name], chain) for name in receivers):
         return None
-    return f"chain {chain} is gone from {', '.join(receivers) or 'everywhere'}"
+    return f"chain {chain.name} is gone from {', '.join(receivers) or 'everywhere'}"
 
 
 # Options
@@ -254,6 +253,10 @@ def _lose_problems(options: Options) -> list[str]:
     if not isinstance(percent, int | float) or not 0 < percent < 100:
         found.append("give percent, the share of packets to lose, between 0 and 100")
     return found
+
+
+def _chain(injection: Injection) -> Chain:
+    return Chain(fault=injection.fault)
 
 
 def links_of(injection: Injection) -> Links:

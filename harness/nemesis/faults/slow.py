@@ -22,6 +22,7 @@ from typing import cast
 
 from harness.cluster import ClusterError, Companions, Links, Node
 from harness.nemesis import chains
+from harness.nemesis.chains import Chain
 from harness.nemesis.faults.links import from_problems, links_of, peers, places, unknown
 from harness.nemesis.faults.verb import Injection, Options, Verb
 
@@ -46,7 +47,7 @@ print((time.monotonic() - begin) * 1000)
 
 
 def _delay(injection: Injection) -> None:
-    links, chain, node = links_of(injection), chains.name_of(injection.fault), injection.node
+    links, chain, node = links_of(injection), _chain(injection), injection.node
     injection.memo["before_ms"] = _round_trip_ms(injection)
     ms, jitter_ms = _asked(injection.options)
     program = injection.memo["program"] = cast(Companions, injection.cluster).start_beside(
@@ -60,11 +61,11 @@ def _delay(injection: Injection) -> None:
     hold = ["-j", "NFQUEUE", "--queue-num", str(injection.fault), "--queue-bypass"]
     senders = _senders(injection)
     chains.fill(links, node, chain, [["-s", sender.address, *hold] for sender in senders])
-    chains.hang(links, node, chain, "INPUT")
+    chains.hang(links, node, chain)
 
 
 def _delayed(injection: Injection) -> str | None:
-    chain, node = chains.name_of(injection.fault), injection.node
+    chain, node = _chain(injection), injection.node
     took_ms, (asked_ms, _) = _round_trip_ms(injection), _asked(injection.options)
     packets = chains.packets(links_of(injection), node, chain).total()
     if not packets or took_ms is None or took_ms < asked_ms:
@@ -77,7 +78,7 @@ def _delayed(injection: Injection) -> str | None:
 
 def _let_go(injection: Injection) -> None:
     """Rules first: no packet is handed over any more when the program ends."""
-    chains.remove(links_of(injection), injection.node, chains.name_of(injection.fault))
+    chains.remove(links_of(injection), injection.node, _chain(injection))
     program = injection.memo.pop("program", None)
     if program is None:
         return
@@ -94,13 +95,18 @@ def _let_go(injection: Injection) -> None:
 
 
 def _fast_again(injection: Injection) -> str | None:
-    chain, node = chains.name_of(injection.fault), injection.node
+    chain, node = _chain(injection), injection.node
     if chains.stands(links_of(injection), node, chain):
         return None
     took_ms = _round_trip_ms(injection)
     if took_ms is None or took_ms >= _asked(injection.options)[0]:
         return None
-    return f"chain {chain} is gone from {node.name}; a connection to it takes {took_ms:.1f} ms"
+    return f"chain {chain.name} is gone from {node.name}; a connection to it takes {took_ms:.1f} ms"
+
+
+def _chain(injection: Injection) -> Chain:
+    """In `mangle`: what is let go must still pass the rules of other faults in `filter`."""
+    return Chain(fault=injection.fault, table="mangle")
 
 
 def _round_trip_ms(injection: Injection) -> float | None:
@@ -209,7 +215,7 @@ def _throttle_problems(options: Options) -> list[str]:
 
 
 DELAY = Verb(
-    name="delay", undo="restore", needs=(Links, Companions),
+    name="delay", undo="restore", needs=(Links, Companions), holds="ingress",
     inject=_delay, bit=_delayed, heal=_let_go, healed=_fast_again, problems=_delay_problems,
 )  # fmt: skip
 THROTTLE = Verb(
