@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import select
 import signal
 import socket
@@ -118,19 +119,25 @@ def _await_acknowledgement(kernel: socket.socket) -> None:
 def hold_back(kernel: socket.socket, queue: int, line: Line, ended: Callable[[], bool]) -> None:
     """Let packets pass when their time has come, until `ended`; then all that are held."""
     clock = time.monotonic
-    newest = None
     while not ended():
         wait_s = line.next_s(clock())
         select.select([kernel], [], [], 0.1 if wait_s is None else min(wait_s, 0.1))
-        with contextlib.suppress(BlockingIOError):
-            for _ in range(256):
-                newest = PACKET_ID.unpack_from(kernel.recv(4096), PACKET_ID_AT)[0]
-                line.arrive(newest, clock())
-        packet = line.due(clock())
-        if packet is not None:
-            kernel.send(pass_up_to(queue, packet))
-    if newest is not None:
-        kernel.send(pass_up_to(queue, newest))
+        _take_in(kernel, line, 256)
+        _let_pass(kernel, queue, line.due(clock()))
+    _take_in(kernel, line, QUEUE_LENGTH)  # what is not answered is dropped when we are gone
+    _let_pass(kernel, queue, line.due(math.inf))
+
+
+def _take_in(kernel: socket.socket, line: Line, most: int) -> None:
+    with contextlib.suppress(BlockingIOError):
+        for _ in range(most):
+            packet = PACKET_ID.unpack_from(kernel.recv(4096), PACKET_ID_AT)[0]
+            line.arrive(packet, time.monotonic())
+
+
+def _let_pass(kernel: socket.socket, queue: int, packet: int | None) -> None:
+    if packet is not None:
+        kernel.send(pass_up_to(queue, packet))
 
 
 def main(argv: Sequence[str]) -> None:
