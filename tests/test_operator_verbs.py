@@ -238,6 +238,20 @@ def test_a_node_is_not_back_as_long_as_its_old_registration_is_what_is_seen(smal
     assert "serves" in str(verb.healed(made))
 
 
+def test_a_broker_that_ends_itself_for_a_reason_that_passes_is_started_again(small):
+    verb, made = VERBS["kill"], injection(small, KAFKA2)
+    verb.inject(made)
+    verb.heal(made)
+    small.pids["kafka2"], small.said = None, "KeeperErrorCode = Session expired for /brokers/ids\n"
+    small.said += "org.apache.zookeeper.KeeperException$SessionExpiredException"
+    assert verb.healed(made) is None
+    assert "serves" in str(verb.healed(made))
+    small.pids["kafka2"], small.said = None, "java.io.IOException: No space left on device"
+
+    with pytest.raises(ClusterError, match="No space left"):
+        verb.healed(made)
+
+
 @pytest.mark.parametrize(
     ("verb", "options", "told"),
     [
