@@ -23,8 +23,8 @@ from harness.cluster.view import BLIND, four_letter_word
 from harness.nemesis.faults.verb import PROCESSES, Injection, Verb
 from harness.waiting import wait_until
 
-# Why a broker may end itself while it starts, though nothing is wrong with it: its old session still
-# lives, its new one expired on a starved host, or ZooKeeper itself was away for too long.
+# Why a broker may end itself while it starts, though nothing is wrong with it: its old session
+# still lives, its new one expired on a starved host, or ZooKeeper was away for too long.
 PASSING = ("NodeExists", "SessionExpired", "ZooKeeperClientTimeout")
 
 
