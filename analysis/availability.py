@@ -30,6 +30,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from analysis.load import History
 from analysis.loss import is_readable
 from analysis.ops import ACKED, is_ack, is_delivery
+from harness.history import SEQUENCE_BITS
 
 _FIRST_SLICE, _LAST_SLICE = -1, 2**62
 
@@ -44,7 +45,7 @@ def windows(history: History, fates: DataFrame) -> DataFrame:
     paused_ns = F.col("start_ns") - F.max("end_ns").over(before)
     begins = F.when(paused_ns >= F.col("threshold_ns"), 1).otherwise(0)
     return (
-        attempts(fates, gaps(history))
+        attempts(fates, gaps(history), history.runs)
         .withColumn("begins", begins)
         .withColumn("stretch", F.sum("begins").over(so_far))
         .groupBy(*gap, "stretch")
@@ -84,13 +85,22 @@ def gaps(history: History) -> DataFrame:
     )
 
 
-def attempts(fates: DataFrame, gaps: DataFrame) -> DataFrame:
-    """What was attempted in each gap, one row an attempt, cut to the gap: start_ns, end_ns."""
+def attempts(fates: DataFrame, gaps: DataFrame, runs: DataFrame) -> DataFrame:
+    """What was attempted in each gap, one row an attempt, cut to the gap: start_ns, end_ns.
+
+    A send that was open when its producer died was attempted until then.
+    """
+    deaths = F.broadcast(runs.select("run_id", "deaths"))
+    index = F.shiftright(F.col("value"), SEQUENCE_BITS)
+    its_own = F.filter(F.col("deaths"), lambda death: death["producer"] == index)
+    died_ns = F.get(its_own, F.lit(0))["died_ns"]
     produce = F.col("kind") == "produce"
     start_ns = F.when(produce, F.col("sent_ns")).when(_waits(), F.col("acked_ns"))
-    end_ns = F.when(produce, F.col("ended_ns")).otherwise(F.col("delivered_ns"))
+    ended_ns = F.coalesce(F.col("ended_ns"), died_ns)
+    end_ns = F.when(produce, ended_ns).otherwise(F.col("delivered_ns"))
     return (
         fates.withColumnRenamed("home", "partition")
+        .join(deaths, on="run_id", how="inner")
         .join(F.broadcast(gaps), on=["run_id", "partition"], how="inner")
         .where(start_ns < F.col("to_ns"))
         .where(F.coalesce(end_ns, F.col("to_ns")) > F.col("from_ns"))

@@ -10,7 +10,7 @@ the same path by its executors.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from pyspark.sql.types import ArrayType
 
 from analysis import schema
 from harness import tables
+from harness.history import SEQUENCE_BITS
 
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
 # What run.json must hold to be checked; all else may be missing in a run that was killed.
@@ -59,6 +60,7 @@ class Run:
     blind: tuple[dict[str, Any], ...]
     worker_errors: int
     processes: frozenset[str]  # those that left operations
+    deaths: tuple[dict[str, int], ...]  # of producers without an end: producer (its index), died_ns
     operations: int
     load_start_ns: int
     load_end_ns: int
@@ -122,16 +124,19 @@ def open_run(path: Path) -> Run:
     files = sorted((path / "history/operations").glob("*.parquet"))
     footers = [_footer(file, str(record["run_id"])) for file in files]
     start_ns, end_ns = _load_bounds(record, footers)
+    findings = _table(path / "history/findings.parquet", tables.FINDING_COLUMNS)
+    by_process = {file.stem: footer for file, footer in zip(files, footers, strict=True)}
     return Run(
         path=path,
         record=record,
         faults=_table(path / "history/faults.parquet", tables.FAULT_COLUMNS),
         ends=tuple(row for row in events if row["event"] == "ends"),
-        findings=_table(path / "history/findings.parquet", tables.FINDING_COLUMNS),
+        findings=findings,
         views=_table(path / "history/views.parquet", tables.VIEW_COLUMNS),
         blind=_table(path / "history/blind.parquet", tables.BLIND_COLUMNS),
         worker_errors=sum(row["event"] == "client-error" for row in events),
-        processes=frozenset(file.stem for file in files),
+        processes=frozenset(by_process),
+        deaths=tuple(_deaths(findings, by_process)),
         operations=sum(footer.num_rows for footer in footers),
         load_start_ns=start_ns,
         load_end_ns=end_ns,
@@ -195,6 +200,7 @@ def facts(run: Run) -> dict[str, Any]:
         "ends": [
             {"complete": end["complete"], "log_start": end["log_start"]} for end in final_ends(run)
         ],
+        "deaths": list(run.deaths),
         "faults": _in_force(run),
         "leaders": _leaders(run),
     }
@@ -298,6 +304,20 @@ def _statistics(footer: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:
         if statistics is not None and statistics.has_min_max:
             found.append((statistics.min, statistics.max))
     return found
+
+
+def _deaths(
+    findings: Sequence[Mapping[str, Any]], footers: Mapping[str, pq.FileMetaData]
+) -> Iterator[dict[str, int]]:
+    """When each producer that left no end did something last: from then on it tried nothing."""
+    ended_badly = {finding["process"] for finding in findings if finding["kind"] == "no-end"}
+    for footer in (footer for name, footer in footers.items() if name in ended_badly):
+        if set(_statistics(footer, "f")) != {("send", "send")}:
+            continue
+        times = [high for column in ("start_ns", "end_ns")
+                 for _, high in _statistics(footer, column)]  # fmt: skip
+        for first, _ in _statistics(footer, "value")[:1]:
+            yield {"producer": int(first) >> SEQUENCE_BITS, "died_ns": int(max(times))}
 
 
 def _load_bounds(record: dict[str, Any], footers: Sequence[pq.FileMetaData]) -> tuple[int, int]:

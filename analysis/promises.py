@@ -317,8 +317,8 @@ def verbs_that_matter(
 
 
 def _may_depose(fault: Mapping[str, Any], *, moved: bool) -> bool:
-    if all(name.startswith(("producer", "consumer")) for name in fault["nodes"]):
-        return False
+    if not any(name.startswith(("kafka", "zk")) for name in fault["nodes"]):
+        return False  # workers
     before = json.loads(fault.get("before") or "{}")
     leaders = (before.get("leader") or {}).values()
     sure = bool(leaders) and before.get("known", True)

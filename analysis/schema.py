@@ -63,6 +63,7 @@ LEADER = _struct(
     from_ns=_LONG,
     to_ns=_LONG,  # null: still
 )
+DEATH = _struct(producer=_INT, died_ns=_LONG)
 RUNS = _struct(
     run_id=_STRING,
     load_start_ns=_LONG,
@@ -71,6 +72,7 @@ RUNS = _struct(
     bucket_ns=_LONG,  # of the timeline
     tailing=_BOOL,  # whether a consumer follows the log during the load
     ends=ArrayType(END),  # what the final read reached, by partition
+    deaths=ArrayType(DEATH),  # of producers that left no end
     faults=ArrayType(FAULT),  # those that hit somebody, in order of injection
     leaders=ArrayType(LEADER),
 )

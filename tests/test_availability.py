@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from histories import (
+    damage,
     doubtful,
     fault,
     final_read,
@@ -136,6 +137,20 @@ def test_a_window_that_lasts_beyond_healing_counts_from_it(report: Report) -> No
 def test_a_window_without_a_fault_in_force_names_the_one_before(report: Report) -> None:
     """Both were healed long before; the last one is the nearest."""
     assert report["windows"][0]["faults"] == [1]
+
+
+@told(sent(1, at=0, ms=0), sent(2, at=1, ms=1000, took=0), doubtful(3, ms=1000, took=None),
+      final_read(1, 2))  # fmt: skip
+def test_an_open_send_is_an_attempt_as_long_as_its_producer_lives(report: Report) -> None:
+    """It never ended, and nothing else did."""
+    assert windows(report) == [(1.0, None)]
+
+
+@told(sent(1, at=0, ms=0), sent(2, at=1, ms=1000, took=0), doubtful(3, ms=1000, took=None),
+      damage("no-end"), final_read(1, 2))  # fmt: skip
+def test_a_dead_producer_tries_nothing(report: Report) -> None:
+    """The twin: the producer was killed, and with it its open send."""
+    assert windows(report) == []
 
 
 # --- consume

@@ -289,3 +289,52 @@ def test_a_fault_that_cannot_be_healed_stays_on_the_undo_record(world, tmp_path)
     finish(conductor(world, step(), undo=Undo(tmp_path)))
 
     assert [line["fault"] for line in outstanding(tmp_path)] == [0]
+
+
+def test_reassignments_wait_for_each_other(world, monkeypatch):
+    """Whatever they hit: there is one assignment."""
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], alone=True))
+    world.sent = 100
+    made = conductor(
+        world, step(0, target="kafka1", for_s=1000.0), step(1, series=1, target="kafka2")
+    )
+    wait_until(lambda: world.told("inject", "info"), timeout_s=10, what="the second to give up")
+    made.stop()
+
+    assert "holds the assignment" in world.told("inject", "info")[0]["error"]
+
+
+def test_a_verb_acts_again_and_again_while_it_is_in_force(world, monkeypatch):
+    acted: list[str] = []
+    verb = replace(VERBS["fell"], during=lambda injection: acted.append(injection.node.name))
+    monkeypatch.setitem(VERBS, "fell", verb)
+    world.sent = 11
+    finish(conductor(world, step(for_s=0.1)))
+
+    assert len(acted) > 2
+
+
+def test_a_mistake_of_ours_ends_the_run_and_heals(world, monkeypatch):
+    def bit(_: Any) -> str:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], bit=bit))
+    world.sent = 11
+    made = conductor(world, step())
+    finish(made)
+
+    assert "oops" in str(made.failure)
+    assert not world.down
+
+
+def test_a_chain_of_faults_may_take_longer_than_a_trigger_may(world, monkeypatch):
+    """What waits for "healed" counts its patience from when those before are over."""
+    monkeypatch.setattr(conduct, "TRIGGER_LIMIT_S", 0.2)
+    world.sent = 11
+    finish(
+        conductor(
+            world, step(0, for_s=0.5), step(1, series=1, when="healed", unit="seconds", at=0.0)
+        )
+    )
+
+    assert len(world.told("inject", "ok")) == 2

@@ -127,6 +127,29 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
             "with one replica there is no follower",
         ),
         (
+            MINIMAL + '[topic]\nreplication_factor = 3\n'
+            '[[faults]]\nverb = "reassign"\ntarget = "all"\nat_s = 1',
+            "faults.0.verb: reassign: every broker has a replica already",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "zk-leader"\nat_s = 1',
+            "faults.0.target: elect cannot be done to zk-leader, only to a broker",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "producer-1"\nat_s = 1',
+            "faults.0.target: 'producer-1' is unknown",
+        ),
+        (
+            'title = "t"\n[workload]\nkind = "write-read"\n'
+            '[[faults]]\nverb = "kill"\ntarget = "producer"\nat_s = 1',
+            "faults.0.target: producer: only a workload of kind",
+        ),
+        (
+            MINIMAL + '[cluster]\nzookeepers = 1\n'
+            '[[faults]]\nverb = "kill"\ntarget = "zk-follower"\nat_s = 1',
+            "one ZooKeeper neither leads nor follows",
+        ),
+        (
             MINIMAL + '[[faults]]\nverb = "cut-answers"\ntarget = "leader"\nat_s = 1\n'
             'options = { how = "nicely" }',
             "how is 'nicely', must be one of drop, reset",

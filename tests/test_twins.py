@@ -19,6 +19,7 @@ TWINS = [
      "/cluster/server/inter.broker.protocol.version"),
     ("leader-cut-from-zookeeper", "leader-cut-from-zookeeper-acks-all", ACKS),
     ("min-isr-1-degrades", "min-isr-2-refuses", MIN_ISR),
+    *((f"replication-{n}", f"replication-{n}-acks-1", ACKS) for n in (1, 2, 3)),
 ]  # fmt: skip
 
 
@@ -29,3 +30,11 @@ def test_twins_differ_in_the_key_they_name_and_share_the_plan(base, twin, key):
 
     assert {key} == {path for path in found if path.split("/")[1] not in TOLD}
     assert plan.make(one.faults, 7) == plan.make(other.faults, 7)
+
+
+def test_clean_and_hard_rolls_differ_in_the_signal_alone():
+    one, other = scenario.load("rolling-restart"), scenario.load("rolling-restart-hard")
+    found = differences(one.model_dump(), other.model_dump())
+
+    assert {path for path in found if path.split("/")[1] not in TOLD} == {"/faults"}
+    assert differences(one.faults[0].model_dump(), other.faults[0].model_dump()) == {"/options/how"}

@@ -118,10 +118,12 @@ class ZooKeeperView:
         found = self.znode("/controller")
         return self._names.get(found["brokerid"]) if found else None
 
-    def coordinator(self, kind: Coordinated, name: str) -> str | None:
-        """The coordinator of a group.id or transactional.id; the last known one while blind."""
-        with suppress(*BLIND):
-            self._coordinators[kind, name] = self._coordinator(TOPICS[kind], name)
+    def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
+        """The coordinator of a group.id or transactional.id; the last known one while blind, or
+        when nobody is to be asked."""
+        if ask:
+            with suppress(*BLIND):
+                self._coordinators[kind, name] = self._coordinator(TOPICS[kind], name)
         return self._coordinators.get((kind, name))
 
     def _coordinator(self, topic: str, name: str) -> str | None:

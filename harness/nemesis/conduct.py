@@ -193,13 +193,17 @@ class Conductor:
     def _roles(self, step: Step) -> Roles:
         """Who is who now."""
 
+        view = self.view.look_or_last()
+
+        @cache
         def coordinator(kind: Coordinated) -> str | None:
             name = self.coordinated.get(kind)
-            return self.view.coordinator(kind, name) if name else None
+            # A blind ZooKeeper has just been waited for: not again.
+            return self.view.coordinator(kind, name, ask=view.known) if name else None
 
         return Roles(
             nodes=self.cluster.nodes,
-            view=self.view.look_or_last(),
+            view=view,
             ensemble_leader=cache(lambda: ensemble_leader(self.cluster.nodes)),
             random=Random(step.seed),  # noqa: S311
             clients=self.clients.living() if self.clients else (),

@@ -167,23 +167,23 @@ TARGETS: dict[str, Callable[[Roles], Chosen]] = {
 }
 _WORKER = re.compile(r"(producer|consumer|group-consumer)-(0|[1-9]\d*)")
 
-# Roles that one node plays at a time: what the history says of who was hit.
-_TOLD: dict[Role, tuple[str, ...]] = {
-    "broker": ("leader", "last-isr", "controller", "preferred-leader", "group-coordinator",
-               "transaction-coordinator"),
-    "zookeeper": ("zk-leader",),
-    "client": (),
+# What the history says of who was hit: the role, and the target that names those who play it.
+_TOLD: dict[Role, dict[str, str]] = {
+    "broker": {
+        "leader": "leader", "follower": "followers", "last-isr": "last-isr",
+        "controller": "controller", "preferred-leader": "preferred-leader",
+        "group-coordinator": "group-coordinator",
+        "transaction-coordinator": "transaction-coordinator",
+    },
+    "zookeeper": {"zk-leader": "zk-leader", "zk-follower": "zk-followers"},
+    "client": {},
 }  # fmt: skip
 
 
 def roles_of(name: str, roles: Roles) -> list[str]:
     """Which roles a node plays now, as the history says it of who was hit."""
-    kind = role_of(name)
-    played = [role for role in _TOLD[kind] if name in TARGETS[role](roles)]
-    others: dict[Role, str] = {"broker": "followers", "zookeeper": "zk-followers"}
-    if kind in others and name in TARGETS[others[kind]](roles):
-        played.append(others[kind].removesuffix("s"))
-    return played
+    told = _TOLD[role_of(name)]
+    return [role for role, target in told.items() if name in TARGETS[target](roles)]
 
 
 def resolve(target: str, roles: Roles) -> tuple[Node, ...]:

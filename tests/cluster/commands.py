@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pyarrow.parquet as pq
 
 COMMAND = [sys.executable, "-m", "harness.cli"]
 MARK = "KAFKA_HARNESS_TEST"  # in the environment of all that a test starts
@@ -31,6 +34,23 @@ class Ran:
     def report(self) -> dict[str, Any]:
         """What the check found."""
         return self.record("report.json")
+
+
+def carried_out(scenario: str, folder: Path) -> Ran:
+    """One run of a scenario file beside the tests, for all tests of a module."""
+    file = Path(__file__).with_name(scenario)
+    done = subprocess.run(
+        [*COMMAND, "run", str(file), "--seed", "7", "--results", str(folder)],
+        capture_output=True, text=True, timeout=600, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(folder))
+
+
+def faults_of(run: Ran) -> list[dict[str, Any]]:
+    """The faults of a run, in the order of its plan."""
+    assert run.folder is not None, run.out + run.err
+    rows = pq.read_table(run.folder / "history" / "faults.parquet").to_pylist()
+    return sorted(rows, key=lambda row: row["step"])
 
 
 def results(arguments: tuple[str, ...], tmp_path: Path) -> list[str]:

@@ -6,7 +6,7 @@
 
 kill and stop are undone by `start`, pause by `resume`. A broker that starts inside its old
 ZooKeeper session exits with NodeExists (its ephemeral znode still lives): it is started again
-until it stays.
+until it stays, as after the other reasons that pass (PASSING).
 
 A worker can be hit as well. Told to stop it awaits what is outstanding, then ends. The one that is
 started in its place is a new process with a name of its own; healed is when that one acks or reads.
@@ -23,7 +23,9 @@ from harness.cluster.view import BLIND, four_letter_word
 from harness.nemesis.faults.verb import PROCESSES, Injection, Verb
 from harness.waiting import wait_until
 
-STILL_REGISTERED = "NodeExists"
+# Why a broker may end itself while it starts, though nothing is wrong with it: its old session
+# still lives, its new one expired on a starved host, or ZooKeeper was away for too long.
+PASSING = ("NodeExists", "SessionExpired", "ZooKeeperClientTimeout")
 
 
 def end(injection: Injection, node: Node, number: signal.Signals) -> int | None:
@@ -93,7 +95,7 @@ def back(injection: Injection, node: Node) -> str | None:
     hands = processes(injection)
     last = hands.exited_early(node)
     if last is not None:
-        if STILL_REGISTERED not in last:
+        if not any(reason in last for reason in PASSING):
             raise ClusterError(f"{node.name} did not come back; its last log lines:\n{last}")
         injection.memo["restarts"] = injection.memo.get("restarts", 0) + 1
         hands.start_node(node)

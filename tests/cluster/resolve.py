@@ -1,0 +1,89 @@
+"""Run beside a cluster by `kafka-harness up`: resolves every target, prints what it means as JSON.
+
+Prints also what the brokers themselves say of coordinators: which one answers for the group, and
+in which partition's log a transactional id has left its first record. Then every ZooKeeper member
+is killed, and targets are resolved once more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from random import Random
+
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
+
+from harness.cluster import brokers
+from harness.cluster.admin import Admin
+from harness.cluster.local import local_nodes
+from harness.cluster.view import BLIND, ZooKeeperView, ensemble_leader
+from harness.nemesis.targets import TARGETS, NoTarget, Roles, resolve
+from harness.waiting import wait_until
+
+NODES = local_nodes(3, 3)
+NAMES = {"group": "the/group", "transaction": "the-transactions"}
+SERVERS = {"bootstrap.servers": ",".join(node.endpoint for node in brokers(NODES))}
+
+
+def coordinators_by_themselves() -> dict[str, object]:
+    """Join a group and begin a transaction; who coordinates them, told by the brokers."""
+    member = Consumer({**SERVERS, "group.id": NAMES["group"], "session.timeout.ms": 6000})
+    member.subscribe(["t"])
+    wait_until(lambda: member.poll(0.1) or member.assignment(), timeout_s=60, what="the group")
+    asked = AdminClient(SERVERS).describe_consumer_groups([NAMES["group"]])
+    coordinator = asked[NAMES["group"]].result().coordinator.id
+    writer = Producer({**SERVERS, "transactional.id": NAMES["transaction"]})
+    writer.init_transactions(60)
+    logs = Path("/run/kafka-harness").glob("kafka*/__transaction_state-*/*.log")
+    written = {int(log.parent.name.rpartition("-")[2]) for log in logs if log.stat().st_size}
+    return {"group": f"kafka{coordinator}", "transaction-partitions": sorted(written)}
+
+
+def roles(view: ZooKeeperView) -> Roles:
+    return Roles(
+        nodes=NODES, view=view.look_or_last(), random=Random(1),
+        ensemble_leader=partial(ensemble_leader, NODES),
+        coordinator=lambda kind: view.coordinator(kind, NAMES[kind]),
+    )  # fmt: skip
+
+
+def meant(view: ZooKeeperView) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for target in TARGETS:
+        try:
+            found[target] = [node.name for node in resolve(target, roles(view))]
+        except NoTarget:
+            found[target] = None
+    return found
+
+
+def main() -> None:
+    Admin(NODES).create_topic("t", [[2, 3, 1]], {})
+    view = ZooKeeperView(NODES, "t", 1)
+    view.connect(30)
+    wait_until(lambda: view.recovered(3), timeout_s=60, what="the ISR", ignoring=BLIND)
+    told: dict[str, object] = {"themselves": coordinators_by_themselves()}
+    told["targets"], told["view"] = meant(view), view.look().as_record()
+    assignment = view.assignment_of("__transaction_state")
+    told["transaction-leaders"] = {
+        n: view._partition("__transaction_state", n).leader for n in range(len(assignment))
+    }
+    java = subprocess.run(["pgrep", "-f", "QuorumPeerMain"], capture_output=True, text=True,
+                          check=True)  # fmt: skip
+    for pid in java.stdout.split():  # in this cluster's own pid namespace
+        os.kill(int(pid), signal.SIGKILL)
+    wait_until(lambda: not view.look_or_last().known, timeout_s=30, what="blindness")
+    told["blind"], told["known"] = meant(view), view.look_or_last().known
+    sys.stdout.write(f"TOLD {json.dumps(told)}\n")
+    sys.stdout.flush()
+    os._exit(0)  # clients of a cluster that is going away would wait
+
+
+if __name__ == "__main__":
+    main()
