@@ -119,7 +119,9 @@ class Experiment:
                               ignoring=BLIND))  # fmt: skip
         kafkas = {node.name: node for node in brokers(self.cluster.nodes)}
         wanted = self.scenario.topic.leader
-        others = [node for node in kafkas.values() if node.name != name]
+        # Round the brokers from the controller on: the replica that is elected last is then its.
+        around = [*kafkas.values()] * 2
+        others = around[list(kafkas).index(name) + 1 :][: len(kafkas) - 1]
         if wanted == "controller" or not others:
             return kafkas[name]
         if wanted == "not-controller":

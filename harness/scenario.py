@@ -343,8 +343,8 @@ def _timing_problems(where: str, fault: FaultPart) -> list[str]:
     given = [key for key, value in first.items() if value is not None]
     if len(given) > 1 or not (given or fault.when):
         return [f"{where}: give exactly one of {', '.join(first)}"]
-    if fault.when == "healed" and where == "faults.0":
-        return [f'{where}.when: "healed" waits for the entry before, and there is none']
+    if fault.when in ("healed", "in-force") and where == "faults.0":
+        return [f'{where}.when: "{fault.when}" waits for the entry before, and there is none']
     if fault.when:
         return []
     if fault.times > 1 and getattr(fault, every[given[0]]) is None:
