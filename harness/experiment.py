@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from harness import load
 from harness.cluster import Cluster, ClusterError, Node, Preparable, brokers
-from harness.cluster.admin import Admin, replica_assignment
+from harness.cluster.admin import Admin, others_from, replica_assignment
 from harness.cluster.build import build
 from harness.cluster.coordinators import Coordinated
 from harness.cluster.view import BLIND, Watcher, ZooKeeperView
@@ -119,9 +119,8 @@ class Experiment:
                               ignoring=BLIND))  # fmt: skip
         kafkas = {node.name: node for node in brokers(self.cluster.nodes)}
         wanted = self.scenario.topic.leader
-        # Round the brokers from the controller on: the replica that is elected last is then its.
-        around = [*kafkas.values()] * 2
-        others = around[list(kafkas).index(name) + 1 :][: len(kafkas) - 1]
+        # From the controller on: leaders go round the same way, so its replica is elected last.
+        others = others_from(list(kafkas.values()), kafkas[name])
         if wanted == "controller" or not others:
             return kafkas[name]
         if wanted == "not-controller":
