@@ -23,6 +23,7 @@ ANOMALIES = (
     "skipped",
     "reprocessed",
     "unacknowledged-lost",
+    "diverged",
 )
 OF_GROUPS = frozenset({"skipped", "reprocessed"})  # judged only where a consumer group is at work
 _FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*")

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, cast
 
-from harness import load
-from harness.cluster import Cluster, ClusterError, Node, Preparable, brokers
+from harness import load, replicas
+from harness.cluster import Cluster, ClusterError, Dumps, Node, Preparable, brokers
 from harness.cluster.admin import Admin, others_from, replica_assignment
 from harness.cluster.build import build
 from harness.cluster.coordinators import Coordinated
@@ -368,6 +368,10 @@ class Experiment:
         self.folder.update(workers=[*self.workers.as_record(), reader.as_record()])
         if reader.process.returncode != 0:
             raise ClusterError(f"the final read died (exit {reader.process.returncode})")
+        if self.scenario.check.replicas:
+            topic = self.scenario.topic
+            replicas.record(cast(Dumps, self.cluster), brokers(self.cluster.nodes), topic.name,
+                            topic.partitions, self.folder.history)  # fmt: skip
 
     def _await_full_isr(self, limit_s: float) -> None:
         self._await(self._recovered, "every ISR to be full", limit_s)

@@ -268,6 +268,8 @@ def _group_problems(scenario: Scenario) -> list[str]:
     if work.dies and work.dies_after * len(work.dies) >= work.stream_sends:
         return [f"workload.dies_after: {len(work.dies)} deaths after {work.dies_after:,} records "
                 f"each, but the workload sends only {work.stream_sends:,.0f}"]  # fmt: skip
+    if "diverged" in scenario.expect and not scenario.check.replicas:
+        return ["expect.diverged: set check.replicas=true, or nobody compares them"]
     asked = sorted({"skipped", "reprocessed"} & scenario.expect.keys())
     if asked and not work.group_consumers:
         return [f"expect.{asked[0]}: set workload.group_consumers, or there is no group to judge"]
