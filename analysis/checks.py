@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from analysis.availability import windows
+from analysis.divergence import diverged, held
 from analysis.duplicates import contested, duplicate, moved
 from analysis.evidence import evidence, rows
 from analysis.groups import handled, reprocessed, skipped
@@ -50,6 +51,8 @@ def queries(history: History) -> Queries:
     if history.groups:
         of_groups = handled(history.operations, values)
         found = found.unionByName(rows(of_groups, [skipped(), reprocessed()]))
+    if history.replicas:
+        found = found.unionByName(rows(held(history.operations), [diverged()]))
     return Queries(
         evidence=evidence(found, history),
         counts=counts(history),

@@ -26,6 +26,7 @@ ANOMALIES = (
     "skipped",
     "reprocessed",
     "unacknowledged-lost",
+    "diverged",
 )
 OF_GROUPS = frozenset({"skipped", "reprocessed"})  # judged only where a consumer group is at work
 GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume"}  # demand -> kind of window

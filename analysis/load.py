@@ -88,6 +88,11 @@ class Run:
         return int(self.scenario["workload"].get("group_consumers", 0)) > 0
 
     @property
+    def compared(self) -> bool:
+        """Whether the replicas' logs were compared at the end."""
+        return bool(self.scenario["check"].get("replicas", False))
+
+    @property
     def members_died(self) -> bool:
         """Whether a member of the group ended otherwise than in order, planned or not."""
         workers = self.record.get("workers") or []
@@ -115,6 +120,7 @@ class History:
     operations: DataFrame  # schema.OPERATIONS
     runs: DataFrame  # schema.RUNS
     groups: bool = False  # whether any of them has a consumer group
+    replicas: bool = False  # whether the replicas of any were compared
 
 
 def open_run(path: Path) -> Run:
@@ -150,6 +156,7 @@ def frames(spark: SparkSession, runs: Sequence[Run]) -> History:
         operations=spark.read.schema(schema.OPERATIONS).parquet(*folders),
         runs=facts_frame(spark, [facts(run) for run in runs]),
         groups=any(run.grouped for run in runs),
+        replicas=any(run.compared for run in runs),
     )
 
 

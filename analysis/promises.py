@@ -48,6 +48,7 @@ class Facts:
     epochs: bool  # followers truncate by leader epoch (KIP-101)
     verbs: frozenset[str]
     commit: str | None = None  # of the consumer group: "auto" | "before" | "after"; None: no group
+    compared: bool = False  # what the replicas hold was compared at the end
     members_died: bool = False  # a member of the group was killed, or ended itself
 
     @property
@@ -244,6 +245,19 @@ TABLE: tuple[Promise, ...] = (
          "With acks=0 the client does not wait for any answer: what does not arrive is not sent "
          "again, and nobody is told.",
          ACKS),
+    _row("diverged", "permitted",
+         "inter.broker.protocol.version below 0.11, and a fault that can move leadership",
+         lambda facts: facts.deposed and not facts.epochs,
+         "Without leader epochs a follower keeps what lies below its own high watermark, whatever "
+         "the leader has there.",
+         "KIP-101"),
+    _row("diverged", "permitted", *_DESTROYED,
+         "A replica that lost what it had may be given other records at the same offsets.",
+         "KIP-966"),
+    _row("diverged", "forbidden", "otherwise", _always,
+         "A follower truncates its log to where it agrees with the leader's, by leader epochs, "
+         "and copies what follows.",
+         "KIP-101, KIP-279"),
 )  # fmt: skip
 
 
@@ -260,6 +274,8 @@ def _is_judged(anomaly: str, facts: Facts) -> bool:
     """Whether such a run can have the anomaly at all: others do not speak of it."""
     if anomaly in OF_GROUPS:
         return facts.commit is not None
+    if anomaly == "diverged":
+        return facts.compared
     return anomaly != "unacknowledged-lost" or facts.acks == "0"
 
 
@@ -299,6 +315,7 @@ def facts_of(  # noqa: PLR0913  each is a part of the run's record
         epochs=_version(str(server.get("inter.broker.protocol.version", "3.9"))),
         verbs=verbs_that_matter(faults, views),
         commit=str(work["commit"]) if work.get("group_consumers") else None,
+        compared=_true(scenario.get("check", {}).get("replicas", False)),
         members_died=members_died,
     )
 
@@ -359,7 +376,7 @@ def render() -> str:
         f"{', '.join(sorted(DEPOSING))}, with more than one replica;"
         f" one that takes what a node had written is one of {', '.join(sorted(DESTROYING))}.",
         f"{' and '.join(sorted(OF_GROUPS))} are judged only where a consumer group is at work,"
-        " unacknowledged-lost only under acks=0.",
+        " unacknowledged-lost only under acks=0, diverged only where `check.replicas` is set.",
         f"Of these, {', '.join(sorted(AT_THE_LEADER))} count only where a leader was hit, or where"
         " leadership was seen to move: a ZooKeeper member, a follower or a worker that is killed"
         " deposes nobody.",

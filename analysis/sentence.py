@@ -139,6 +139,7 @@ def _others(judgements: Mapping[str, Judgement]) -> list[str]:
         "phantom": ("{n} {was} read that {was} never written", True),
         "inconsistent-offset": ("{n} {is} not at the offset that was reported", True),
         "unacknowledged-lost": ("{n} that {was} sent without asking for an ack {is} gone", True),
+        "diverged": ("{n} {is} not the same on every replica", True),
         "skipped": ("{n} {was} committed by the consumer group and never processed", True),
         "reprocessed": ("{n} {was} processed more than once by the consumer group", True),
     }

@@ -151,6 +151,8 @@ def _load_doubts(run: Run, counts: Mapping[str, int]) -> list[str]:
         return [] if counts["indeterminate_landed"] else ["no send arrived"]
     if not counts["acked"]:
         return ["no send was acknowledged"]
+    if run.compared and "replicas-0" not in run.processes:
+        return ["the replicas' logs were not compared"]
     if run.grouped and not counts["processed"]:
         return ["the consumer group processed nothing"]
     return []

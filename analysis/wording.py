@@ -26,6 +26,7 @@ MEANINGS = {
     "inconsistent-offset": "two values at one offset, or read at another offset than acknowledged",
     "stale-read": "a read begun after an ack that did not find the record; a later one did",
     "unacknowledged-lost": "sent with acks=0, and absent from the complete final read",
+    "diverged": "two replicas hold different values at one offset",
     "skipped": "committed by the consumer group, and processed by nobody of it",
     "reprocessed": "processed more than once by the consumer group",
 }

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, cast
 
-from harness import load
-from harness.cluster import Cluster, ClusterError, Node, Preparable, brokers
-from harness.cluster.admin import Admin, replica_assignment
+from harness import load, replicas
+from harness.cluster import Cluster, ClusterError, Dumps, Node, Preparable, brokers
+from harness.cluster.admin import Admin, others_from, replica_assignment
 from harness.cluster.build import build
 from harness.cluster.coordinators import Coordinated
 from harness.cluster.view import BLIND, Watcher, ZooKeeperView
@@ -119,7 +119,8 @@ class Experiment:
                               ignoring=BLIND))  # fmt: skip
         kafkas = {node.name: node for node in brokers(self.cluster.nodes)}
         wanted = self.scenario.topic.leader
-        others = [node for node in kafkas.values() if node.name != name]
+        # From the controller on: leaders go round the same way, so its replica is elected last.
+        others = others_from(list(kafkas.values()), kafkas[name])
         if wanted == "controller" or not others:
             return kafkas[name]
         if wanted == "not-controller":
@@ -367,6 +368,10 @@ class Experiment:
         self.folder.update(workers=[*self.workers.as_record(), reader.as_record()])
         if reader.process.returncode != 0:
             raise ClusterError(f"the final read died (exit {reader.process.returncode})")
+        if self.scenario.check.replicas:
+            topic = self.scenario.topic
+            replicas.record(cast(Dumps, self.cluster), brokers(self.cluster.nodes), topic.name,
+                            topic.partitions, self.folder.history)  # fmt: skip
 
     def _await_full_isr(self, limit_s: float) -> None:
         self._await(self._recovered, "every ISR to be full", limit_s)

@@ -28,7 +28,7 @@ from harness.seal import seal
 
 Line = dict[str, Any]
 BATCH = 10_000
-_INSTANT = ("read", "final-read", "poll")
+_INSTANT = ("read", "final-read", "poll", "replica")
 
 
 def export(run_dir: Path) -> Iterator[Line]:

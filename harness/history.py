@@ -36,11 +36,12 @@ from pathlib import Path
 from typing import Any, Final
 
 EMPTY, OPEN, OK, FAIL, INFO = range(5)  # the type byte
-SEND, READ, LOOKUP, FINAL_READ, POLL, PROCESS, COMMIT, COMMITTED = range(1, 9)  # the f byte
+SEND, READ, LOOKUP, FINAL_READ, POLL, PROCESS, COMMIT, COMMITTED, REPLICA = range(1, 10)  # f
 TYPE_NAMES: Final = {OPEN: "info", OK: "ok", FAIL: "fail", INFO: "info"}
 F_NAMES: Final = {
     SEND: "send", READ: "read", LOOKUP: "lookup", FINAL_READ: "final-read",
     POLL: "poll", PROCESS: "process", COMMIT: "commit", COMMITTED: "committed",  # of a group
+    REPLICA: "replica",
 }  # fmt: skip
 
 MAGIC: Final = b"KHIST\0\0\1"

@@ -268,6 +268,8 @@ def _group_problems(scenario: Scenario) -> list[str]:
     if work.dies and work.dies_after * len(work.dies) >= work.stream_sends:
         return [f"workload.dies_after: {len(work.dies)} deaths after {work.dies_after:,} records "
                 f"each, but the workload sends only {work.stream_sends:,.0f}"]  # fmt: skip
+    if "diverged" in scenario.expect and not scenario.check.replicas:
+        return ["expect.diverged: set check.replicas=true, or nobody compares them"]
     asked = sorted({"skipped", "reprocessed"} & scenario.expect.keys())
     if asked and not work.group_consumers:
         return [f"expect.{asked[0]}: set workload.group_consumers, or there is no group to judge"]
@@ -343,8 +345,8 @@ def _timing_problems(where: str, fault: FaultPart) -> list[str]:
     given = [key for key, value in first.items() if value is not None]
     if len(given) > 1 or not (given or fault.when):
         return [f"{where}: give exactly one of {', '.join(first)}"]
-    if fault.when == "healed" and where == "faults.0":
-        return [f'{where}.when: "healed" waits for the entry before, and there is none']
+    if fault.when in ("healed", "in-force") and where == "faults.0":
+        return [f'{where}.when: "{fault.when}" waits for the entry before, and there is none']
     if fault.when:
         return []
     if fault.times > 1 and getattr(fault, every[given[0]]) is None:

@@ -126,3 +126,4 @@ class CheckPart(Part):
     """What the checkers need to be told."""
 
     unavailability_threshold_ms: Count = 500
+    replicas: bool = False  # compare at the end what every replica's log holds

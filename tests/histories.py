@@ -112,6 +112,15 @@ def processed(
     return Part(table="operations", rows=({**row, "type": kind},), ms=ms)
 
 
+def replica(broker: int, *values: int, partition: int = 0) -> Part:
+    """What a broker's log holds at the end, from offset 0 on."""
+    rows = [
+        {**_operation("replica", value, at, 0, partition, "replicas-0"), "broker": broker}
+        for at, value in enumerate(values)
+    ]
+    return Part(table="operations", rows=tuple(rows), ms=LOAD_MS + 2000)
+
+
 def committed(
     at: int, *, ms: float | None = None, partition: int = 0, process: str = "group-consumer-0",
     ended: str = "ok", found: bool = False,
@@ -186,7 +195,7 @@ def client_error(name: str = "_ALL_BROKERS_DOWN") -> Part:
 def story(*parts: Part, **record: Any) -> Story:
     """A run of these parts. Keywords set the producer's acks, retries, idempotent, and: partitions,
     replicas, topic (config), server (config), kind, consumers, commit (of a group), expect,
-    plan, workers, state, failure, threshold_ms, phases."""
+    plan, workers, state, failure, threshold_ms, compared, phases."""
     return Story(parts=parts, record=record)
 
 
@@ -245,7 +254,10 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
                 "consumer": {},
             },
             "faults": [],
-            "check": {"unavailability_threshold_ms": said.get("threshold_ms", 500)},
+            "check": {
+                "unavailability_threshold_ms": said.get("threshold_ms", 500),
+                "replicas": said.get("compared", False),
+            },
             "expect": said.get("expect", {}),
         },
     }  # fmt: skip

@@ -338,3 +338,27 @@ def test_a_chain_of_faults_may_take_longer_than_a_trigger_may(world, monkeypatch
     )
 
     assert len(world.told("inject", "ok")) == 2
+
+
+def test_a_fault_may_wait_until_the_one_before_is_in_force(world, monkeypatch):
+    """Not until it is healed: the two overlap."""
+    monkeypatch.setattr(conduct, "HEAL_LIMIT_S", 5.0)
+    world.sent = 11
+    second = step(1, series=1, when="in-force", unit="seconds", at=0.0, target="kafka3")
+    made = conductor(world, step(for_s=0.5), second)
+    finish(made)
+
+    told = [(line["event"], line["fault"]) for line in world.lines if line["type"] == "ok"]
+    assert told.index(("inject", 1)) < told.index(("heal", 0))
+    assert told.index(("inject", 0)) < told.index(("inject", 1))
+
+
+def test_what_never_was_in_force_keeps_nobody_waiting(world):
+    """It did not bite; the next one comes once it is over."""
+    world.sent, world.bites = 11, False
+    second = step(1, series=1, when="in-force", unit="seconds", at=0.0, target="kafka3")
+    made = conductor(world, step(), second)
+    finish(made)
+
+    assert [line["fault"] for line in world.told("inject", "info")] == [0, 1]
+    assert made.failure is None

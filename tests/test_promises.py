@@ -37,9 +37,9 @@ def with_(**changes: Any) -> Facts:
 def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
     """All but what no configuration forbids; of a group there is nothing to judge."""
     assert forbidden(SAFE) == set(ANOMALIES) - {
-        "unseen", "stale-read", "skipped", "reprocessed", "unacknowledged-lost",
+        "unseen", "stale-read", "skipped", "reprocessed", "unacknowledged-lost", "diverged",
     }  # fmt: skip
-    assert {*OF_GROUPS, "unacknowledged-lost"}.isdisjoint(promises.promises(SAFE))
+    assert {*OF_GROUPS, "unacknowledged-lost", "diverged"}.isdisjoint(promises.promises(SAFE))
     assert OF_GROUPS <= promises.promises(with_(commit="auto")).keys()
 
 
@@ -109,6 +109,13 @@ CASES: list[tuple[str, bool, str, Facts]] = [
     ("reprocessed", False, "offsets committed by the client itself", with_(commit="auto")),
     ("reprocessed", False, "offsets committed after processing", with_(commit="after")),
     ("reprocessed", True, "otherwise", with_(commit="before", members_died=True)),
+    ("diverged", False,
+     "inter.broker.protocol.version below 0.11, and a fault that can move leadership",
+     with_(compared=True, epochs=False)),
+    ("diverged", False,
+     "a fault that takes what a node had written, and a record may be on one broker only",
+     with_(compared=True, min_insync=1, verbs=LOSE_DISK)),
+    ("diverged", True, "otherwise", with_(compared=True)),
     ("unacknowledged-lost", False, "always", with_(acks="0", idempotent=False)),
 ]  # fmt: skip
 

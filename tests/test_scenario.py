@@ -103,6 +103,7 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
             MINIMAL + "[expect]\nunacknowledged-lost = '0'",
             "expect.unacknowledged-lost: set workload.producer.acks=0",
         ),
+        (MINIMAL + "[expect]\ndiverged = '0'", "expect.diverged: set check.replicas=true"),
         (MINIMAL + 'commit = "never"', "workload.commit: Input should be 'auto', 'before' or"),
         (
             'title = "t"\n[workload]\nkind = "write-read"\ngroup_consumers = 1',
@@ -221,6 +222,18 @@ def test_settings_reach_dotted_keys_of_kafka_and_entries_of_lists():
 def test_settings_that_lead_nowhere_are_refused(text):
     with pytest.raises(ScenarioError):
         scenario.load("study-1", dict([scenario.parse_override(text)]))
+
+
+@pytest.mark.parametrize(("kind", "demanded"), [("loss", "lost"), ("divergence", "diverged")])
+def test_with_and_without_epochs_differ_only_in_protocol_and_message_format(kind, demanded):
+    one = scenario.load(f"epoch-{kind}-without").model_dump()
+    found = differences(one, scenario.load(f"epoch-{kind}-with").model_dump())
+
+    assert found - {"/name", "/title"} - {"/expect/lost"} == {
+        "/cluster/server/inter.broker.protocol.version",
+        "/cluster/server/log.message.format.version",
+        *({f"/expect/{demanded}"} - {"/expect/lost"}),
+    }
 
 
 def test_what_a_group_commits_when_is_all_that_its_scenarios_differ_in():

@@ -128,6 +128,23 @@ class Companions(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dump:
+    """A dump of a log that is being made: its process, and the file that gets its output."""
+
+    process: subprocess.Popen[bytes]
+    file: Path
+
+
+@runtime_checkable
+class Dumps(Protocol):
+    """A backend that can have Kafka's own DumpLogSegments read what a broker has on its disk."""
+
+    def start_dump(self, node: Node, log: str, name: str) -> Dump:
+        """Begin to dump all segments of a log (topic-partition) to the file `name` of the run's
+        logs; the broker may go on writing."""
+
+
 @runtime_checkable
 class Preparable(Protocol):
     """A backend whose nodes can be started in a way that some faults need (`Verb.prepares`)."""

@@ -209,6 +209,12 @@ class Admin:
             raise ClusterError(str(error)) from None
 
 
+def others_from(nodes: Sequence[Node], one: Node) -> list[Node]:
+    """All nodes but `one`, in their order round, beginning with the one after it."""
+    at = nodes.index(one)
+    return [*nodes[at + 1 :], *nodes[:at]]
+
+
 def replica_assignment(
     broker_ids: Sequence[int], first_leader: int, partitions: int, replication_factor: int
 ) -> list[list[int]]:

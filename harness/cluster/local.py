@@ -22,7 +22,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import IO, Literal
 
-from harness.cluster import Cluster, ClusterError, Node, NodeState, brokers, zookeepers
+from harness.cluster import Cluster, ClusterError, Dump, Node, NodeState, brokers, zookeepers
 from harness.cluster import config as node_config
 from harness.cluster.view import four_letter_word
 from harness.kafka_home import Java, KafkaHome, java_options
@@ -188,6 +188,22 @@ class LocalCluster(Cluster):
             stderr=subprocess.STDOUT,
             text=True,
         )
+
+    # Dumps
+
+    def start_dump(self, node: Node, log: str, name: str) -> Dump:
+        """Begin to dump what the broker has of a log, record by record."""
+        segments = sorted((self._data(node) / log).glob("*.log"))
+        argv = [
+            str(self.java.path), "-XX:TieredStopAtLevel=1", "-cp", self.home.class_path,
+            "kafka.tools.DumpLogSegments", "--print-data-log",
+            "--files", ",".join(map(str, segments)),
+        ]  # fmt: skip
+        with (self.logs / name).open("wb") as output:
+            process = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            )
+        return Dump(process=process, file=self.logs / name)
 
     # Parts
 

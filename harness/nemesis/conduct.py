@@ -78,6 +78,7 @@ class Conductor:
     def __post_init__(self) -> None:
         self._held: dict[tuple[str, str], int] = {}  # (what, node) -> the step that holds it
         self._unhealed = {step.step for step in self.steps}
+        self._to_come = set(self._unhealed)  # neither in force yet nor given up
         self._stop = threading.Event()
         self._limits: dict[int, int] = {}
         self._lock = threading.Lock()
@@ -113,6 +114,7 @@ class Conductor:
                 if self._comes(step):
                     self._carry_out(step)
                 self._unhealed.discard(step.step)
+                self._to_come.discard(step.step)
                 self._hold(step.series, _limit(steps, number + 2))
         except Interrupted:
             pass
@@ -140,12 +142,14 @@ class Conductor:
     def _triggered(self, step: Step) -> bool:
         if step.when == "isr-alone":
             return self._isr_alone()
-        return self._recovered() is not None
+        return step.when == "in-force" or self._recovered() is not None
 
     def _earlier_are_over(self, step: Step) -> bool:
-        """Of "healed": whether the entry before has come to its end, however long it may take."""
+        """Of "healed" and "in-force": whether the entry before has come so far, however long it
+        may take."""
         before = {s.step for s in self.steps if s.series == step.series - 1}
-        return step.when != "healed" or not before & self._unhealed
+        waits = {"healed": self._unhealed, "in-force": self._to_come}
+        return not before & waits.get(step.when or "", set())
 
     def _due(self, step: Step, base: float) -> bool:
         if step.unit == "seconds":
@@ -245,6 +249,7 @@ class Conductor:
             self._record("inject", "info", step, nodes=names, error=str(error))
             return
         self._record("inject", "ok", step, nodes=names, evidence="; ".join(evidence))
+        self._to_come.discard(step.step)
 
     def _hold_in_force(
         self, step: Step, nodes: Sequence[Node], injections: Sequence[Injection]

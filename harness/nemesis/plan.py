@@ -18,8 +18,9 @@ from typing import Any, Literal, Protocol
 
 Unit = Literal["seconds", "acks", "rounds"]
 # What is awaited before a step's own time begins to count: the ISR of the first partition is its
-# leader alone; every step of the entry before this one is healed and the cluster has recovered.
-When = Literal["isr-alone", "healed"]
+# leader alone; every step of the entry before this one is healed and the cluster has recovered, or
+# is in force and proved to be.
+When = Literal["isr-alone", "healed", "in-force"]
 # What is awaited, beside its time, before a fault is healed.
 Until = Literal["leader-moved", "isr-alone", "no-leader"]
 
@@ -96,6 +97,7 @@ class Step:
 WHEN: dict[When, str] = {
     "isr-alone": "from when the leader is alone in its ISR",
     "healed": "from when the faults before are healed",
+    "in-force": "from when the faults before are in force",
 }
 UNTIL: dict[Until, str] = {
     "leader-moved": "leadership moved",

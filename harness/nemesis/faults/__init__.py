@@ -17,6 +17,7 @@ from harness.nemesis.faults import (
     restarts,
     settings,
     slow,
+    witness,
 )
 from harness.nemesis.faults.verb import Injection, Verb
 
@@ -41,6 +42,7 @@ VERBS: dict[str, Verb] = {
     "set-config": settings.SET_CONFIG,
     "add-partitions": settings.ADD_PARTITIONS,
     "cut-answers": answers.CUT_ANSWERS,
+    "dump-log": witness.DUMP_LOG,
 }
 
 __all__ = ["VERBS", "Injection", "Verb"]
