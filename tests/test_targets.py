@@ -25,7 +25,7 @@ from harness.nemesis.targets import (
 )
 
 NODES = local_nodes(3, 3)
-WORKERS = ("producer-0", "producer-1-2", "consumer-0")
+WORKERS = ("producer-0", "producer-1-2", "consumer-0", "group-consumer-0")
 COORDINATORS = {"group": "kafka3", "transaction": "kafka1"}
 
 
@@ -72,6 +72,7 @@ def names(target: str, **view: Any) -> list[str]:
         ("producers", {}, ["producer-0", "producer-1-2"]),
         ("consumers", {}, ["consumer-0"]),
         ("consumer", {}, ["consumer-0"]),
+        ("group-consumers", {}, ["group-consumer-0"]),
         ("kafka3", {}, ["kafka3"]),
         ("zk1", {}, ["zk1"]),
         ("producer-0", {}, ["producer-0"]),
@@ -163,7 +164,7 @@ def test_the_history_says_every_role_of_who_was_hit():
 def setting(**changes: Any) -> Setting:
     given: dict[str, Any] = {
         "brokers": 3, "zookeepers": 3, "partitions": 1, "replicas": 3, "producers": 2,
-        "consumers": 1, "transactions": False,
+        "consumers": 1, "members": 1, "transactions": False,
     }  # fmt: skip
     return Setting(**{**given, **changes})
 
@@ -172,6 +173,7 @@ def setting(**changes: Any) -> Setting:
     ("target", "changes", "remedy"),
     [
         ("follower", {"replicas": 1}, "topic.replication_factor"),
+        ("group-consumer", {"members": 0}, "workload.group_consumers"),
         ("followers", {"replicas": 1}, "topic.replication_factor"),
         ("leader-not-controller", {"brokers": 1}, "cluster.brokers"),
         ("minority", {"brokers": 2}, "cluster.brokers"),
