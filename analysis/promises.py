@@ -9,72 +9,13 @@ anomalies forbidden; a scenario's [expect] can demand more, never excuse (analys
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from analysis.expectations import ANOMALIES, OF_GROUPS
-
-# Verbs after which another broker may lead: its node is gone, silent, or told to hand over, a
-# ZooKeeper session ends, as it may on any bad link, or an operator wants it so. What a link is cut
-# from does not count: a cut from clients alone deposes nobody, and promises less here than it
-# could. Cutting answers to clients is not among them: the leader stays.
-DEPOSING = frozenset({
-    "kill", "stop", "pause", "cut", "lose", "delay", "throttle", "reorder", "duplicate", "corrupt",
-    "slow", "roll", "crash-loop", "elect", "move-leader", "reassign", "decommission",
-})  # fmt: skip
-# Those that do so only where they hit a broker that leads. At a follower, a ZooKeeper member or a
-# worker they leave the leader where it is, unless it was seen to move all the same.
-AT_THE_LEADER = frozenset({"kill", "stop", "pause", "roll", "crash-loop"})
-# Verbs after which a node may lack what it had already written.
-DESTROYING = frozenset({"lose-disk", "lose-power"})
-FIRST_WITH_EPOCHS = (0, 11)  # inter.broker.protocol.version that brought leader epochs
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What decides the promises: the configuration in force, and the verbs that were injected where
-    they can matter."""
-
-    acks: str  # "0" | "1" | "all"
-    retries: int
-    idempotent: bool
-    replicas: int
-    min_insync: int
-    unclean: bool  # unclean.leader.election.enable
-    epochs: bool  # followers truncate by leader epoch (KIP-101)
-    verbs: frozenset[str]
-    commit: str | None = None  # of the consumer group: "auto" | "before" | "after"; None: no group
-    compared: bool = False  # what the replicas hold was compared at the end
-    members_died: bool = False  # a member of the group was killed, or ended itself
-
-    @property
-    def deposed(self) -> bool:
-        """Whether leadership may have moved because of a fault."""
-        return self.replicas > 1 and bool(self.verbs & (DEPOSING | DESTROYING))
-
-    @property
-    def destroyed(self) -> bool:
-        """Whether a node may have lost what it had written."""
-        return bool(self.verbs & DESTROYING)
-
-    @property
-    def alone(self) -> bool:
-        """Whether an acknowledged record may have been on one broker only."""
-        return self.acks == "1" or self.replicas == 1 or self.min_insync == 1
-
-    @property
-    def cut_short(self) -> bool:
-        """Whether a group's member may have stopped, or lost its coordinator, at any moment."""
-        return self.members_died or self.deposed
-
-    @property
-    def log_may_shrink(self) -> bool:
-        """Whether replicas may drop records that consumers were already given."""
-        return self.deposed and (self.unclean or not self.epochs)
+from analysis.facts import AT_THE_LEADER, DEPOSING, DESTROYING, Facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +33,7 @@ class Promise:
 REPLICATION = "Kafka documentation, Design: Replication"
 ACKS = "Kafka documentation, Producer Configs: acks"
 UNCLEAN = "Kafka documentation, Topic Configs: unclean.leader.election.enable"
+FLUSH = "KIP-966; Kafka documentation, Topic Configs: flush.messages"
 SEMANTICS = "Kafka documentation, Design: Message Delivery Semantics"
 AUTO_COMMIT = "librdkafka, CONFIGURATION.md: enable.auto.commit, enable.auto.offset.store"
 
@@ -114,8 +56,14 @@ _SHRINKS = (
     lambda facts: facts.log_may_shrink,
 )
 _DESTROYED = (
-    "a fault that takes what a node had written, and a record may be on one broker only",
-    lambda facts: facts.destroyed and facts.alone,
+    "a fault that takes what a node had written, and it hit the whole ISR, or acks=1",
+    lambda facts: facts.no_copy,
+)
+
+# Committed offsets are records of another topic, whose ISR and settings are not looked at.
+_OFFSETS_DESTROYED = (
+    "a fault that takes what a node had written",
+    lambda facts: bool(facts.verbs & DESTROYING),
 )
 
 TABLE: tuple[Promise, ...] = (
@@ -136,8 +84,8 @@ TABLE: tuple[Promise, ...] = (
          "the followers have copied it, the record is lost.",
          ACKS),
     _row("lost", "permitted", *_DESTROYED,
-         "An acknowledged record may be on one broker only, and that broker lost what it had.",
-         "KIP-966"),
+         "Records are acknowledged from memory, and no broker that had them all kept what it had.",
+         FLUSH),
     _row("lost", "forbidden", "acks=1 otherwise",
          lambda facts: facts.acks == "1",
          "With acks=1 nothing is lost as long as the leader stays.", ACKS),
@@ -152,8 +100,8 @@ TABLE: tuple[Promise, ...] = (
          "A new leader that lacks records may make the others drop what consumers already had.",
          f"{UNCLEAN}; KIP-101"),
     _row("vanished", "permitted", *_DESTROYED,
-         "A delivered record may be on one broker only, and that broker lost what it had.",
-         "KIP-966"),
+         "Records are delivered from memory, and no broker that had them all kept what it had.",
+         FLUSH),
     _row("vanished", "forbidden", "otherwise", _always,
          "Consumers are given committed records only, and with clean elections these stay.",
          f"{REPLICATION}; {SEMANTICS}"),
@@ -183,7 +131,7 @@ TABLE: tuple[Promise, ...] = (
     _row("inconsistent-offset", "permitted", *_SHRINKS,
          "Offsets that a new leader lacks are given to other records.", f"{UNCLEAN}; KIP-101"),
     _row("inconsistent-offset", "permitted", *_DESTROYED,
-         "Offsets that were lost with the only copy are given to other records.", "KIP-966"),
+         "Offsets that were lost with the last copy are given to other records.", FLUSH),
     _row("inconsistent-offset", "permitted",
          "acks=1, retries without idempotence, and a fault that can move leadership",
          lambda facts: (
@@ -200,7 +148,7 @@ TABLE: tuple[Promise, ...] = (
          "A group goes on at what it committed; where the log was cut below that, the records that "
          "come in place of the old ones are passed over.",
          f"{UNCLEAN}; KIP-101"),
-    _row("skipped", "permitted", *_DESTROYED,
+    _row("skipped", "permitted", *_OFFSETS_DESTROYED,
          "The log, or the group's committed offsets, may be older than what the group did.",
          "KIP-966"),
     _row("skipped", "permitted",
@@ -226,7 +174,7 @@ TABLE: tuple[Promise, ...] = (
          "A group whose committed offset is no longer in the log begins again where "
          "auto.offset.reset says.",
          f"{UNCLEAN}; KIP-101"),
-    _row("reprocessed", "permitted", *_DESTROYED,
+    _row("reprocessed", "permitted", *_OFFSETS_DESTROYED,
          "The group's committed offsets may be older than what it did.", "KIP-966"),
     _row("reprocessed", "permitted", "offsets committed by the client itself",
          lambda facts: facts.commit == "auto",
@@ -277,88 +225,6 @@ def _is_judged(anomaly: str, facts: Facts) -> bool:
     if anomaly == "diverged":
         return facts.compared
     return anomaly != "unacknowledged-lost" or facts.acks == "0"
-
-
-def facts_of(  # noqa: PLR0913  each is a part of the run's record
-    scenario: Mapping[str, Any],
-    server: Mapping[str, Any],
-    faults: Sequence[Mapping[str, Any]] = (),
-    views: Iterable[Mapping[str, Any]] = (),
-    options: Mapping[int, Mapping[str, Any]] | None = None,
-    *,
-    members_died: bool = False,
-) -> Facts:
-    """The facts in a resolved scenario, its brokers' settings, and what happened: the faults and
-    views of the run, by step the options of the plan, and whether a member of the consumer group
-    died."""
-    work, topic = scenario["workload"], scenario["topic"]
-    producer = work["producer"]
-    changed = [
-        (options or {}).get(fault["step"], {})
-        for fault in faults if fault["nodes"] and fault["verb"] == "set-config"
-    ]  # fmt: skip
-
-    def ever(key: str, default: str) -> list[str]:
-        """The values in force at one time or another: the topic's goes before the broker's."""
-        first = topic["config"].get(key, server.get(key, default))
-        return [str(first), *(str(each[key]) for each in changed if key in each)]
-
-    acks = str(producer.get("acks", producer.get("request.required.acks", "all")))
-    retries = producer.get("retries", producer.get("message.send.max.retries", 2147483647))
-    return Facts(
-        acks="all" if acks == "-1" else acks,
-        retries=int(retries),
-        idempotent=_true(producer.get("enable.idempotence", False)),
-        replicas=int(topic["replication_factor"]),
-        min_insync=min(int(value) for value in ever("min.insync.replicas", "1")),
-        unclean=any(_true(value) for value in ever("unclean.leader.election.enable", "false")),
-        epochs=_version(str(server.get("inter.broker.protocol.version", "3.9"))),
-        verbs=verbs_that_matter(faults, views),
-        commit=str(work["commit"]) if work.get("group_consumers") else None,
-        compared=_true(scenario.get("check", {}).get("replicas", False)),
-        members_died=members_died,
-    )
-
-
-def verbs_that_matter(
-    faults: Iterable[Mapping[str, Any]], views: Iterable[Mapping[str, Any]] = ()
-) -> frozenset[str]:
-    """The verbs of the faults that hit somebody whom it takes for the verb to matter."""
-    moved = _leadership_moved(views)
-    return frozenset(
-        fault["verb"]
-        for fault in faults
-        if fault["nodes"]
-        and (fault["verb"] not in AT_THE_LEADER or _may_depose(fault, moved=moved))
-    )
-
-
-def _may_depose(fault: Mapping[str, Any], *, moved: bool) -> bool:
-    if not any(name.startswith(("kafka", "zk")) for name in fault["nodes"]):
-        return False  # workers
-    before = json.loads(fault.get("before") or "{}")
-    leaders = (before.get("leader") or {}).values()
-    sure = bool(leaders) and before.get("known", True)
-    return moved or not sure or any(name in leaders for name in fault["nodes"])
-
-
-def _leadership_moved(views: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether some partition was seen to have more than one leader in its time."""
-    leaders: dict[int, set[str]] = {}
-    for view in views:
-        if view["leader"] is not None:
-            leaders.setdefault(view["partition"], set()).add(view["leader"])
-    return any(len(each) > 1 for each in leaders.values())
-
-
-def _true(value: object) -> bool:
-    return str(value).lower() == "true"
-
-
-def _version(text: str) -> bool:
-    """Whether an inter.broker.protocol.version has leader epochs: "0.10.2-IV0", "3.9"."""
-    numbers = tuple(int(part) for part in text.split("-", 1)[0].split(".")[:2])
-    return numbers >= FIRST_WITH_EPOCHS
 
 
 # The page

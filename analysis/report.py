@@ -11,8 +11,9 @@ from typing import Any
 
 from analysis import outages
 from analysis.expectations import ANOMALIES, ExpectationError, parse
+from analysis.facts import facts_of
 from analysis.load import CheckError, Run, final_ends
-from analysis.promises import facts_of, promises
+from analysis.promises import promises
 from analysis.sentence import sentence
 from analysis.tally import QUANTILES
 from analysis.verdict import Judgement, decide, doubts, judge, judge_gaps

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.promises import Facts
+from analysis.facts import Facts
 from analysis.verdict import Gap, Judgement, Verdict
 
 _DONE = {

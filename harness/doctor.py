@@ -222,13 +222,24 @@ _PROBES: dict[str, tuple[str, str, Status, str]] = {
         "bandwidth", "tc qdisc add dev lo root tbf rate 1mbit burst 32kbit latency 400ms",
         "unavailable", "throttle",
     ),
-    "strace": ("slow and failing disks", "strace -f -qq -o /dev/null true", "unavailable", LATER),
+    "strace": (
+        "system calls watched, delayed, failed",
+        "strace -f --seccomp-bpf -qq -o /dev/null -e trace=fsync true", "unavailable",
+        "lose-power, slow-disk, fail-disk",
+    ),
     "libfaketime": (
-        "clock faults",
-        'for f in /usr/lib/*/faketime/libfaketimeMT.so.1 /usr/lib*/faketime/libfaketimeMT.so.1; do '
+        "a clock of each node's own",
+        'for f in /usr/lib/*/faketime/libfaketimeMT.so.1 /usr/lib*/faketime/libfaketimeMT.so.1 '
+        '/usr/lib*/libfaketimeMT.so.1; do '
         'test -e "$f" && test "$(LD_PRELOAD=$f FAKETIME="@2001-01-01 00:00:00" date +%Y)" = 2001 '
         "&& exit 0; done; echo libfaketime is not installed; exit 1",
-        "unavailable", LATER,
+        "unavailable", "skew-clock",
+    ),
+    "mounts in a node's namespace": (
+        "a disk of each node's own, read-only or full",
+        "mount -t tmpfs -o size=1m tmpfs /mnt && mount --bind /mnt /mnt "
+        "&& mount -o remount,bind,ro /mnt && ! touch /mnt/x 2>/dev/null",
+        "unavailable", "freeze-disk, fill-disk",
     ),
 }  # fmt: skip
 _REMEDIES = {"strace": "strace", "libfaketime": "libfaketime"}

@@ -1,7 +1,8 @@
 """What must be installed on the system, and this platform's command for it.
 
-A run needs a Java, iptables, iproute2 and util-linux; the tests need a browser too. Set-up asks
-this module before there is a virtual environment, so it uses the standard library only.
+A run needs a Java, iptables, iproute2 and util-linux; some faults need strace or libfaketime, and
+the tests need these and a browser too. Set-up asks this module before there is a virtual
+environment, so it uses the standard library only.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ PROGRAMS = {
     "nsenter": "util-linux",
     "setpriv": "util-linux",
 }
+# What only some faults need: a run without them needs it not.
+FAULT_PROGRAMS = {"strace": "strace"}
+FAKETIME = ("lib/*/faketime", "lib*/faketime", "lib*")  # folders below /usr, by distribution
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER_DRIVERS = ("chromedriver", "chromium-driver", "chromium.chromedriver")
 
@@ -86,6 +90,14 @@ def program(name: str) -> Path | None:
     return Path(found) if found else None
 
 
+def libfaketime() -> Path | None:
+    """The library that shifts a program's clock, in its form for threads; None if it is missing."""
+    for folder in FAKETIME:
+        for found in sorted(Path("/usr").glob(f"{folder}/libfaketimeMT.so.1")):
+            return found
+    return None
+
+
 def missing(*, tests: bool = False) -> list[str]:
     """The needs that this system does not meet yet, each once."""
     needs = [need for name, need in PROGRAMS.items() if program(name) is None]
@@ -97,6 +109,9 @@ def missing(*, tests: bool = False) -> list[str]:
         needs.append("browser")
     if tests and not any(map(program, BROWSER_DRIVERS)):
         needs.append("browser-driver")
+    if tests:
+        needs += [need for name, need in FAULT_PROGRAMS.items() if program(name) is None]
+        needs += [] if libfaketime() else ["libfaketime"]
     return list(dict.fromkeys(needs))
 
 

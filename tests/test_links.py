@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from harness.cluster import ClusterError, Node
-from harness.cluster.local import CLIENT_ADDRESS, local_nodes
+from harness.cluster.local import local_nodes
+from harness.cluster.network import CLIENT_ADDRESS
 from harness.cluster.view import PartitionState, View
 from harness.nemesis import chains
 from harness.nemesis.faults import VERBS, Injection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,21 @@ import pytest
 
 from analysis import promises
 from analysis.expectations import ANOMALIES, OF_GROUPS
-from analysis.promises import TABLE, Facts, facts_of
+from analysis.facts import Facts, facts_of, verbs_that_matter
+from analysis.promises import TABLE
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "promises.md"
 
 # acks=all with an idempotent producer, clean elections, and a leader that was killed.
 SAFE = Facts(
-    acks="all", retries=2147483647, idempotent=True, replicas=3, min_insync=2, unclean=False,
-    epochs=True, verbs=frozenset({"kill"}),
+    acks="all", retries=2147483647, idempotent=True, replicas=3, unclean=False,
+    epochs=True, flushed=False, whole_isr=False, verbs=frozenset({"kill"}),
 )  # fmt: skip
 KILL, CUT_ANSWERS, LOSE_DISK = frozenset({"kill"}), frozenset({"cut-answers"}), frozenset(
     {"lose-disk"}
 )  # fmt: skip
+LOSE_POWER = frozenset({"lose-power"})
+NO_COPY = "a fault that takes what a node had written, and it hit the whole ISR, or acks=1"
 
 LEADER_1 = '{"leader": {"0": "kafka1"}, "known": true}'
 
@@ -51,8 +55,7 @@ CASES: list[tuple[str, bool, str, Facts]] = [
      with_(epochs=False)),
     ("lost", False, "acks=1, and a fault that can move leadership", with_(acks="1")),
     ("lost", False,
-     "a fault that takes what a node had written, and a record may be on one broker only",
-     with_(min_insync=1, verbs=LOSE_DISK)),
+     NO_COPY, with_(whole_isr=True, verbs=LOSE_POWER)),
     ("lost", True, "acks=1 otherwise", with_(acks="1", verbs=frozenset())),
     ("lost", True, "acks=0: nothing is acknowledged", with_(acks="0")),
     ("lost", True, "otherwise", SAFE),
@@ -60,8 +63,7 @@ CASES: list[tuple[str, bool, str, Facts]] = [
      "unclean election allowed, or no leader epochs, and a fault that can move leadership",
      with_(unclean=True)),
     ("vanished", False,
-     "a fault that takes what a node had written, and a record may be on one broker only",
-     with_(replicas=1, min_insync=1, verbs=LOSE_DISK)),
+     NO_COPY, with_(replicas=1, verbs=LOSE_DISK)),
     ("vanished", True, "otherwise", with_(acks="1")),
     ("unseen", False, "always", SAFE),
     ("duplicate", False, "retries, and no idempotent producer", with_(idempotent=False, retries=1)),
@@ -75,8 +77,7 @@ CASES: list[tuple[str, bool, str, Facts]] = [
      "unclean election allowed, or no leader epochs, and a fault that can move leadership",
      with_(epochs=False)),
     ("inconsistent-offset", False,
-     "a fault that takes what a node had written, and a record may be on one broker only",
-     with_(min_insync=1, verbs=LOSE_DISK)),
+     NO_COPY, with_(whole_isr=True, verbs=LOSE_DISK)),
     ("inconsistent-offset", False,
      "acks=1, retries without idempotence, and a fault that can move leadership",
      with_(acks="1", idempotent=False)),
@@ -86,8 +87,7 @@ CASES: list[tuple[str, bool, str, Facts]] = [
      "unclean election allowed, or no leader epochs, and a fault that can move leadership",
      with_(commit="after", unclean=True)),
     ("skipped", False,
-     "a fault that takes what a node had written, and a record may be on one broker only",
-     with_(commit="after", min_insync=1, verbs=LOSE_DISK)),
+     "a fault that takes what a node had written", with_(commit="after", verbs=LOSE_DISK)),
     ("skipped", False,
      "offsets committed by the client itself, and a member that died or a fault that can move "
      "leadership",
@@ -104,8 +104,7 @@ CASES: list[tuple[str, bool, str, Facts]] = [
      "unclean election allowed, or no leader epochs, and a fault that can move leadership",
      with_(commit="before", epochs=False)),
     ("reprocessed", False,
-     "a fault that takes what a node had written, and a record may be on one broker only",
-     with_(commit="before", min_insync=1, verbs=LOSE_DISK)),
+     "a fault that takes what a node had written", with_(commit="before", verbs=LOSE_DISK)),
     ("reprocessed", False, "offsets committed by the client itself", with_(commit="auto")),
     ("reprocessed", False, "offsets committed after processing", with_(commit="after")),
     ("reprocessed", True, "otherwise", with_(commit="before", members_died=True)),
@@ -113,8 +112,8 @@ CASES: list[tuple[str, bool, str, Facts]] = [
      "inter.broker.protocol.version below 0.11, and a fault that can move leadership",
      with_(compared=True, epochs=False)),
     ("diverged", False,
-     "a fault that takes what a node had written, and a record may be on one broker only",
-     with_(compared=True, min_insync=1, verbs=LOSE_DISK)),
+     NO_COPY,
+     with_(compared=True, whole_isr=True, verbs=LOSE_DISK)),
     ("diverged", True, "otherwise", with_(compared=True)),
     ("unacknowledged-lost", False, "always", with_(acks="0", idempotent=False)),
 ]  # fmt: skip
@@ -142,8 +141,9 @@ def test_every_row_has_its_case_and_names_its_source() -> None:
         with_(acks="1", verbs=CUT_ANSWERS),  # nor did this
         with_(acks="1", replicas=1),  # there is nobody to move to
         with_(unclean=True, verbs=frozenset()),
-        with_(min_insync=1),  # a killed process keeps what it had written
         with_(verbs=LOSE_DISK),  # two had every record
+        with_(verbs=LOSE_POWER),
+        with_(whole_isr=True, flushed=True, verbs=LOSE_POWER),  # all was synced
         with_(acks="1", verbs=frozenset({"a-verb-of-tomorrow"})),  # not listed
     ],
 )
@@ -177,18 +177,21 @@ def test_facts_of_the_producer(producer: dict[str, Any], expected: tuple[str, in
 @pytest.mark.parametrize(
     ("topic", "server", "expected"),
     [
-        ({}, {}, (1, False)),
-        ({}, {"min.insync.replicas": 2, "unclean.leader.election.enable": True}, (2, True)),
-        ({"min.insync.replicas": "3", "unclean.leader.election.enable": "false"},
-         {"min.insync.replicas": 2, "unclean.leader.election.enable": "true"}, (3, False)),
+        ({}, {}, (False, False)),
+        ({}, {"log.flush.interval.messages": 1, "unclean.leader.election.enable": True},
+         (True, True)),
+        ({"flush.messages": "1", "unclean.leader.election.enable": "false"},
+         {"log.flush.interval.messages": 9, "unclean.leader.election.enable": "true"},
+         (True, False)),
+        ({"flush.messages": 2}, {"log.flush.interval.messages": 1}, (False, False)),
     ],
 )  # fmt: skip
 def test_the_topics_setting_goes_before_the_brokers(
-    topic: dict[str, Any], server: dict[str, Any], expected: tuple[int, bool]
+    topic: dict[str, Any], server: dict[str, Any], expected: tuple[bool, bool]
 ) -> None:
     facts = facts_of(_scenario(topic=topic), server)
 
-    assert (facts.min_insync, facts.unclean) == expected
+    assert (facts.flushed, facts.unclean) == expected
 
 
 @pytest.mark.parametrize(
@@ -226,26 +229,60 @@ def fault(verb: str, *nodes: str, before: str | None = LEADER_1, step: int = 0) 
 def test_a_process_that_is_hit_matters_where_it_leads(
     happened: dict[str, Any], counts: bool
 ) -> None:
-    assert counts is bool(promises.verbs_that_matter([happened]))
+    assert counts is bool(verbs_that_matter([happened]))
 
 
 def test_a_leader_that_was_seen_to_move_was_deposed_by_whatever_hit_a_node() -> None:
     views = [{"partition": 0, "leader": name} for name in ("kafka1", None, "kafka3")]
 
-    assert promises.verbs_that_matter([fault("pause", "zk1", "zk2")], views) == {"pause"}
-    assert not promises.verbs_that_matter([fault("kill", "consumer-0")], views)
-    assert not promises.verbs_that_matter([fault("pause", "zk1")], views[:2])
+    assert verbs_that_matter([fault("pause", "zk1", "zk2")], views) == {"pause"}
+    assert not verbs_that_matter([fault("kill", "consumer-0")], views)
+    assert not verbs_that_matter([fault("pause", "zk1")], views[:2])
 
 
 def test_a_setting_changed_at_run_time_counts_as_its_least_safe_value() -> None:
-    changes = {0: {"min.insync.replicas": 1, "unclean.leader.election.enable": True}}
-    scenario = _scenario(topic={"min.insync.replicas": 2})
+    changes = {0: {"flush.messages": 500, "unclean.leader.election.enable": True}}
+    scenario = _scenario(topic={"flush.messages": 1})
 
     safe = facts_of(scenario, {}, [fault("set-config")], (), changes)
     changed = facts_of(scenario, {}, [fault("set-config", "kafka1")], (), changes)
 
-    assert (safe.min_insync, safe.unclean) == (2, False)  # it did not happen
-    assert (changed.min_insync, changed.unclean) == (1, True)
+    assert (safe.flushed, safe.unclean) == (True, False)  # it did not happen
+    assert (changed.flushed, changed.unclean) == (False, True)
+
+
+def destroying(
+    *nodes: str, isr: str = "123", verb: str = "lose-power", **more: Any
+) -> dict[str, Any]:
+    view = {"isr": {"0": [f"kafka{i}" for i in isr]}, "known": more.pop("known", True)}
+    return {"verb": verb, "nodes": list(nodes), "step": 0, "invoke_ns": 10, "heal_ok_ns": 20,
+            "before": json.dumps(view), **more}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("whole", "faults"),
+    [
+        (False, [destroying("kafka1")]),
+        (True, [destroying("kafka1", isr="1")]),
+        (True, [destroying("kafka1", "kafka2", "kafka3")]),
+        (True, [destroying("kafka1", "kafka2", isr="12")]),
+        (True, [destroying("kafka1", isr="12"), destroying("kafka2", isr="12", invoke_ns=15)]),
+        (False, [destroying("kafka1", isr="12"),
+                 destroying("kafka2", isr="12", invoke_ns=30, heal_ok_ns=40)]),
+        (True, [destroying("kafka1", isr="12", heal_ok_ns=None),
+                destroying("kafka2", isr="12", invoke_ns=30, heal_ok_ns=40)]),
+        (False, [destroying("kafka1", isr="1", verb="kill")]),  # which keeps what it had written
+        (True, [destroying("kafka1", known=False)]),
+    ],
+)  # fmt: skip
+def test_the_whole_isr_is_hit_when_none_of_it_is_left_out(
+    whole: bool, faults: list[dict[str, Any]]
+) -> None:
+    assert facts_of(_scenario(), {}, faults).whole_isr is whole
+
+
+def test_a_fault_that_hit_nobody_is_none() -> None:
+    assert facts_of(_scenario(), {}, [destroying()]).verbs == frozenset()
 
 
 def test_the_page_is_generated() -> None:

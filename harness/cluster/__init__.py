@@ -102,14 +102,6 @@ class Clients(Processes, Protocol):
 
 
 @runtime_checkable
-class Disks(Protocol):
-    """A backend that can reach a node's disk."""
-
-    def wipe(self, node: Node) -> None:
-        """Remove all that a node without a process has written."""
-
-
-@runtime_checkable
 class Links(Protocol):
     """A backend that can run a command inside the network namespace of a node or of the clients."""
 
@@ -143,6 +135,57 @@ class Dumps(Protocol):
     def start_dump(self, node: Node, log: str, name: str) -> Dump:
         """Begin to dump all segments of a log (topic-partition) to the file `name` of the run's
         logs; the broker may go on writing."""
+
+
+@runtime_checkable
+class Disks(Protocol):
+    """A backend that can reach what a node has on disk, and the mounts as the node sees them."""
+
+    def wipe(self, node: Node) -> None:
+        """Remove all that a node without a process has written."""
+
+    def data_folder(self, node: Node) -> Path:
+        """The node's data directory, as the harness sees it; it stays when the node is down."""
+
+    def in_mounts_of(self, node: Node, argv: Sequence[str]) -> str:
+        """Run `argv` among the mounts of the node's process and return what it printed.
+
+        ClusterError when the node has no process or the command fails.
+        """
+
+    def said(self, node: Node, pattern: str) -> str | None:
+        """The last line that the node logged since it was started last and that has `pattern`."""
+
+    def sync_trace(self, node: Node) -> Path:
+        """The trace of the node's file calls (way "sync-trace"; harness.nemesis.synced reads it).
+
+        While the node has no process the file may be rewritten; the next one appends to it.
+        """
+
+
+@runtime_checkable
+class Syscalls(Protocol):
+    """A backend that can lay hands on the system calls of a node's running process."""
+
+    def tamper(self, node: Node, options: Sequence[str]) -> None:
+        """Have strace attached to all threads of the node's process, with these options."""
+
+    def tampered(self, node: Node) -> str:
+        """What that strace has printed so far."""
+
+    def leave_alone(self, node: Node) -> None:
+        """Detach it, and return once it is gone; safe when there is none."""
+
+    def is_tampered(self, node: Node) -> bool:
+        """Whether the node's process has a tracer now."""
+
+
+@runtime_checkable
+class Clocks(Protocol):
+    """A backend that can shift a node's wall clock (way "fake-time")."""
+
+    def set_clock(self, node: Node, offset_s: float) -> None:
+        """How far the node's wall clock is ahead of the host's from now on; it sees it in 1 s."""
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ route out.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -24,12 +25,12 @@ from typing import IO, Literal
 
 from harness.cluster import Cluster, ClusterError, Dump, Node, NodeState, brokers, zookeepers
 from harness.cluster import config as node_config
+from harness.cluster import ways as local_ways
+from harness.cluster.network import CLIENT_ADDRESS, CLIENTS, make_network, run, try_netem
 from harness.cluster.view import four_letter_word
 from harness.kafka_home import Java, KafkaHome, java_options
 from harness.waiting import WaitTimeout, wait_until
 
-CLIENT_ADDRESS = "10.77.0.101"
-CLIENTS = "clients"  # the network namespace of the workers
 MAIN_CLASS = {
     "zookeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain",
     "broker": "kafka.Kafka",
@@ -80,14 +81,30 @@ class LocalCluster(Cluster):
 
     def __post_init__(self) -> None:
         self._started: dict[str, _Started] = {}
+        self._ways: frozenset[str] = frozenset()
+        self._tampering: dict[str, subprocess.Popen[bytes]] = {}
+
+    # Preparable
+
+    def prepare(self, ways: frozenset[str]) -> None:
+        """How nodes are to be started. Refuses what this host cannot do."""
+        local_ways.check(ways)
+        self._ways = ways
+        if "netem" in ways:
+            try_netem()
+        if local_ways.FAKE_TIME in ways:
+            # libfaketime keeps a semaphore and a page there for each process, killed ones too.
+            run(["mount", "-t", "tmpfs", "tmpfs", "/dev/shm"])  # noqa: S108
 
     # Cluster
 
     def start(self) -> None:
         """Make the network, start all nodes at once, wait until every broker is registered."""
-        _make_network(self.nodes)
+        make_network(self.nodes)
         for node in self.nodes:
+            self._make_disk(node)
             self._write_config(node)
+            self.set_clock(node, 0)
             self.start_node(node)
         for member in zookeepers(self.nodes):
             self._await(member, partial(_serves, member))
@@ -138,6 +155,7 @@ class LocalCluster(Cluster):
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                env={**os.environ, **local_ways.environment(self._ways, self._clock(node))},
             )
         self._started[node.name] = _Started(process=process, log=log, log_start=start)
 
@@ -157,25 +175,11 @@ class LocalCluster(Cluster):
             log.seek(started.log_start)
             return _last_lines(log)
 
-    # Preparable
-
-    def prepare(self, ways: frozenset[str]) -> None:
-        """Refuse what this host cannot do, before a node starts."""
-        if "netem" in ways:
-            _try_netem()
-
-    # Disks
-
-    def wipe(self, node: Node) -> None:
-        """Back to what the node had when it was started first."""
-        shutil.rmtree(self._data(node))
-        self._write_config(node)
-
     # Links
 
     def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
         """Run a command in the node's network namespace."""
-        return _run(["ip", "netns", "exec", node.name, *argv])
+        return run(["ip", "netns", "exec", node.name, *argv])
 
     # Companions
 
@@ -193,7 +197,7 @@ class LocalCluster(Cluster):
 
     def start_dump(self, node: Node, log: str, name: str) -> Dump:
         """Begin to dump what the broker has of a log, record by record."""
-        segments = sorted((self._data(node) / log).glob("*.log"))
+        segments = sorted((self.data_folder(node) / log).glob("*.log"))
         argv = [
             str(self.java.path), "-XX:TieredStopAtLevel=1", "-cp", self.home.class_path,
             "kafka.tools.DumpLogSegments", "--print-data-log",
@@ -205,21 +209,107 @@ class LocalCluster(Cluster):
             )
         return Dump(process=process, file=self.logs / name)
 
+    # Disks
+
+    def data_folder(self, node: Node) -> Path:
+        """The node's folder on the run's tmpfs, or on a tmpfs of its own."""
+        return self.scratch / node.name
+
+    def wipe(self, node: Node) -> None:
+        """Back to what the node had when it was started first; a disk of its own stays mounted."""
+        for entry in self.data_folder(node).iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+        self.sync_trace(node).unlink(missing_ok=True)  # nothing of what it tells is there any more
+        self._write_config(node)
+
+    def in_mounts_of(self, node: Node, argv: Sequence[str]) -> str:
+        """Run a command in the mount namespace that `ip netns exec` made for the node's process."""
+        process = self._process(node)
+        if process is None:
+            raise ClusterError(f"{node.name} has no process whose mounts could be reached")
+        return run(["nsenter", "-t", str(process.pid), "-m", *argv])
+
+    def said(self, node: Node, pattern: str) -> str | None:
+        """From the node's log."""
+        started = self._started[node.name]
+        with started.log.open("rb") as log:
+            log.seek(started.log_start)
+            lines = log.read().decode(errors="replace").splitlines()
+        return next((line for line in reversed(lines) if re.search(pattern, line)), None)
+
+    def sync_trace(self, node: Node) -> Path:
+        """One file for the whole run, beside the node's data."""
+        return self.scratch / f"{node.name}.trace"
+
+    # Syscalls
+
+    def tamper(self, node: Node, options: Sequence[str]) -> None:
+        """Attach strace; its output goes to a file of its own, anew each time."""
+        state = self.state(node)
+        if state.pid is None:
+            raise ClusterError(f"{node.name} has no process whose system calls could be reached")
+        output = self._tampered(node)
+        output.unlink(missing_ok=True)
+        self._tampering[node.name] = subprocess.Popen(
+            ["strace", "-f", "-qq", "-y", "-s", "0", "-o", str(output), *options,
+             "-p", str(state.pid)],
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def tampered(self, node: Node) -> str:
+        """The lines of the strace that was attached last."""
+        output = self._tampered(node)
+        return output.read_text(errors="replace") if output.exists() else ""
+
+    def leave_alone(self, node: Node) -> None:
+        """TERM makes strace detach from every thread before it ends."""
+        process = self._tampering.pop(node.name, None)
+        if process is not None:
+            process.terminate()
+            process.wait()
+
+    def is_tampered(self, node: Node) -> bool:
+        """As the kernel says it of the process (proc(5), TracerPid)."""
+        process = self._process(node)
+        status = Path(f"/proc/{process.pid}/status").read_text() if process else ""
+        return re.search(r"^TracerPid:\t[1-9]", status, re.MULTILINE) is not None
+
+    # Clocks
+
+    def set_clock(self, node: Node, offset_s: float) -> None:
+        """Written aside and moved into place: a node never reads half a number."""
+        clock = self._clock(node)
+        new = clock.with_suffix(".new")
+        new.write_text(f"{offset_s:+g}\n")
+        new.replace(clock)
+
     # Parts
+
+    def _tampered(self, node: Node) -> Path:
+        return self.scratch / f"{node.name}.tampered"
+
+    def _clock(self, node: Node) -> Path:
+        return self.scratch / f"{node.name}.clock"
 
     def _process(self, node: Node) -> subprocess.Popen[bytes] | None:
         started = self._started.get(node.name)
         return started.process if started and started.process.poll() is None else None
 
-    def _data(self, node: Node) -> Path:
-        return self.scratch / node.name
-
     def _config_file(self, node: Node) -> Path:
         return self.scratch / f"{node.name}.properties"
 
-    def _write_config(self, node: Node) -> None:
-        data = self._data(node)
+    def _make_disk(self, node: Node) -> None:
+        data = self.data_folder(node)
         data.mkdir()
+        if local_ways.OWN_DISK in self._ways and node.role == "broker":
+            size = f"size={local_ways.DISK_BYTES}"
+            run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(data)])
+
+    def _write_config(self, node: Node) -> None:
+        data = self.data_folder(node)
         if node.role == "zookeeper":
             (data / "myid").write_text(f"{node.id}\n")
             properties = node_config.zoo_cfg(node, self.nodes, str(data), self.zoo)
@@ -230,8 +320,10 @@ class LocalCluster(Cluster):
 
     def _command(self, node: Node) -> list[str]:
         role: Literal["kafka", "zookeeper"] = "kafka" if node.role == "broker" else "zookeeper"
+        traced = local_ways.SYNC_TRACE in self._ways and node.role == "broker"
         return [
-            "ip", "netns", "exec", node.name, str(self.java.path),
+            "ip", "netns", "exec", node.name,
+            *(local_ways.traced(self.sync_trace(node)) if traced else ()), str(self.java.path),
             *java_options(role, self.home, self.java),
             f"-Dlog4j.configuration=file:{self.scratch / 'log4j.properties'}",
             "-cp", self.home.class_path, MAIN_CLASS[node.role], str(self._config_file(node)),
@@ -262,51 +354,11 @@ def _serves(member: Node) -> bool:
 @cache
 def private_tmpfs() -> Path:
     """Hide /run behind a tmpfs of our own and return a folder on it, with room for netns names."""
-    _run(["mount", "-t", "tmpfs", "-o", "mode=0755,size=50%", "tmpfs", "/run"])
+    run(["mount", "-t", "tmpfs", "-o", "mode=0755,size=50%", "tmpfs", "/run"])
     Path("/run/netns").mkdir()
     scratch = Path("/run/kafka-harness")
     scratch.mkdir()
     return scratch
-
-
-def _try_netem() -> None:
-    """Raises ClusterError on a kernel without netem."""
-    netem = ["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
-    try:
-        _run(netem)
-    except ClusterError:
-        raise ClusterError(
-            "this host's kernel has no netem (module sch_netem), which reorder, duplicate and "
-            "corrupt need: load it, or use another host or fault"
-        ) from None
-    _run(["tc", "qdisc", "del", "dev", "lo", "root"])
-
-
-def _make_network(nodes: Sequence[Node]) -> None:
-    hosts = [(node.name, node.address) for node in nodes] + [(CLIENTS, CLIENT_ADDRESS)]
-    for name, _ in hosts:
-        _run(["ip", "netns", "add", name])
-    lines = ["link set lo up", "link add br0 type bridge", "link set br0 up"]
-    lines += ["address add 10.77.0.1/24 dev br0"]
-    for name, _ in hosts:
-        lines += [f"link add v-{name} type veth peer name eth0 netns {name}"]
-        lines += [f"link set v-{name} master br0 up"]
-    _ip_batch(lines)
-    for name, address in hosts:
-        setup = ["link set lo up", f"address add {address}/24 dev eth0", "link set eth0 up"]
-        _ip_batch(setup, name)
-
-
-def _ip_batch(lines: Sequence[str], namespace: str | None = None) -> None:
-    where = ["-n", namespace] if namespace else []
-    _run(["ip", *where, "-batch", "-"], "\n".join(lines))
-
-
-def _run(argv: Sequence[str], text: str | None = None) -> str:
-    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise ClusterError(f"{' '.join(argv)} failed: {done.stderr.strip() or done.stdout.strip()}")
-    return done.stdout
 
 
 def kernel_state(pid: int) -> str:

@@ -9,15 +9,20 @@ from __future__ import annotations
 
 from harness.nemesis.faults import (
     answers,
+    clock,
     decommission,
+    flip,
     links,
     moves,
     netem,
+    power,
     process,
     restarts,
     settings,
     slow,
+    storage,
     witness,
+    writes,
 )
 from harness.nemesis.faults.verb import Injection, Verb
 
@@ -43,6 +48,14 @@ VERBS: dict[str, Verb] = {
     "add-partitions": settings.ADD_PARTITIONS,
     "cut-answers": answers.CUT_ANSWERS,
     "dump-log": witness.DUMP_LOG,
+    "freeze-disk": storage.FREEZE_DISK,
+    "fill-disk": storage.FILL_DISK,
+    "slow-disk": writes.SLOW_DISK,
+    "fail-disk": writes.FAIL_DISK,
+    "lose-power": power.LOSE_POWER,
+    "lose-disk": power.LOSE_DISK,
+    "flip-bit": flip.FLIP_BIT,
+    "skew-clock": clock.SKEW_CLOCK,
 }
 
 __all__ = ["VERBS", "Injection", "Verb"]

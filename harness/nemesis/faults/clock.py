@@ -1,0 +1,91 @@
+"""skew-clock: one node's wall clock jumps by `offset_s` seconds and stays that far off.
+
+Undone by `set-clock`, which is a jump too: the other way. Only the wall clock moves; the monotonic
+one, from which a JVM's waits and Kafka's timers follow, is left alone, as when NTP or an operator
+steps a clock. Every node of a scenario with this verb is started under libfaketime, with an offset
+of zero, and reads its offset anew each second.
+
+Evidence is what the node itself takes for the time: a JVM that is sent SIGQUIT writes a thread dump
+headed by its wall clock (to the second, so `offset_s` is at least 5 either way).
+
+Source: libfaketime's README; java(1) on SIGQUIT.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from contextlib import suppress
+from datetime import datetime
+from typing import cast
+
+from harness.cluster import Clocks, ClusterError, Disks, Processes
+from harness.nemesis.faults.revive import disks, processes
+from harness.nemesis.faults.verb import Injection, Options, Verb
+
+LEAST_S = 5
+ASK_EVERY_S = 1.0
+DUMP_HEAD = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$"
+
+
+def _skew(injection: Injection) -> None:
+    _clocks(injection).set_clock(injection.node, _offset_s(injection))
+
+
+def _unskew(injection: Injection) -> None:
+    _clocks(injection).set_clock(injection.node, 0)
+
+
+def _skewed(injection: Injection) -> str | None:
+    ahead_s, offset_s = _ahead_s(injection), _offset_s(injection)
+    if ahead_s is None or abs(ahead_s - offset_s) > abs(offset_s) / 2:
+        return None
+    return f"the clock of {injection.node.name} is {ahead_s:+.0f} s ahead by its own thread dump"
+
+
+def _right(injection: Injection) -> str | None:
+    ahead_s = _ahead_s(injection)
+    if ahead_s is None or abs(ahead_s) > abs(_offset_s(injection)) / 2:
+        return None
+    return f"the clock of {injection.node.name} is right again by its own thread dump"
+
+
+def _ahead_s(injection: Injection) -> float | None:
+    """How far the node's clock was ahead when it was asked last; asks it once a second."""
+    memo, now = injection.memo, time.monotonic()
+    if now - memo.get("asked_s", 0.0) >= ASK_EVERY_S:
+        memo["asked_s"], memo["asked_at"] = now, datetime.now()  # noqa: DTZ005  as the JVM tells it
+        with suppress(ClusterError):  # it is down for another fault's sake
+            processes(injection).signal(injection.node, signal.SIGQUIT)
+        return None
+    line = disks(injection).said(injection.node, DUMP_HEAD)
+    if line is None:
+        return None
+    ahead: float = (datetime.fromisoformat(line) - memo["asked_at"]).total_seconds()
+    return ahead
+
+
+def _offset_s(injection: Injection) -> float:
+    return float(injection.options["offset_s"])
+
+
+def _problems(options: Options) -> list[str]:
+    found = [f"{name!r} is unknown: skew-clock takes offset_s" for name in options
+             if name != "offset_s"]  # fmt: skip
+    offset = options.get("offset_s")
+    if offset is None:
+        found.append("offset_s is missing: say by how many seconds, as in offset_s = -60")
+    elif isinstance(offset, bool | str) or abs(offset) < LEAST_S:
+        found.append(f"offset_s is {offset!r}, must be a number of at least {LEAST_S} either way")
+    return found
+
+
+def _clocks(injection: Injection) -> Clocks:
+    return cast(Clocks, injection.cluster)
+
+
+SKEW_CLOCK = Verb(
+    name="skew-clock", undo="set-clock", needs=(Processes, Disks, Clocks), holds="clock",
+    prepares="fake-time", problems=_problems,
+    inject=_skew, bit=_skewed, heal=_unskew, healed=_right,
+)  # fmt: skip

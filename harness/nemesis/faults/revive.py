@@ -1,0 +1,68 @@
+"""A broker that a fault of its disk has ended, or will: started again once the disk is whole.
+
+Kafka takes a log directory offline at the first error, and a broker without any halts. So healing
+is: undo what was done to the disk, then start the broker, again and again where it ended itself
+once more for a reason that passes: those of any start (process.PASSING), or the failure that it had
+already met when the disk was healed.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from harness.cluster import ClusterError, Disks, Node, Processes
+from harness.nemesis.faults import process
+from harness.nemesis.faults.verb import Injection
+
+STARTED = r"\[KafkaServer id=\d+\] started"  # said once it is registered in ZooKeeper
+PASSING = (*process.PASSING, "log dirs in")
+
+
+def processes(injection: Injection) -> Processes:
+    """The cluster as who signals and starts nodes."""
+    return cast(Processes, injection.cluster)
+
+
+def disks(injection: Injection) -> Disks:
+    """The cluster as who reaches what nodes have on disk."""
+    return cast(Disks, injection.cluster)
+
+
+def note_pids(injection: Injection) -> None:
+    """Remember which processes the fault meets."""
+    hands = processes(injection)
+    injection.memo["pids"] = {node.name: hands.state(node).pid for node in injection.nodes}
+
+
+def gone(injection: Injection, node: Node) -> str | None:
+    """The sentence that says so once the process that the fault met is gone."""
+    pid = injection.memo["pids"][node.name]
+    now = processes(injection).state(node).pid
+    return None if pid is None or now == pid else f"process {pid} of {node.name} is gone"
+
+
+def revive(injection: Injection) -> None:
+    """Start those of the nodes that have no process."""
+    hands = processes(injection)
+    for node in injection.nodes:
+        if hands.state(node).pid is None:
+            hands.start_node(node)
+
+
+def revived(injection: Injection) -> str | None:
+    """Every node runs and has said that it is a member of the cluster again."""
+    said = [_revived(injection, node) for node in injection.nodes]
+    return "; ".join(filter(None, said)) if all(said) else None
+
+
+def _revived(injection: Injection, node: Node) -> str | None:
+    hands = processes(injection)
+    last = hands.exited_early(node)
+    if last is not None:
+        if not any(words in last for words in PASSING):
+            raise ClusterError(f"{node.name} did not come back; its last log lines:\n{last}")
+        hands.start_node(node)
+        return None
+    if disks(injection).said(node, STARTED) is None:
+        return None
+    return f"process {hands.state(node).pid} of {node.name} serves"
