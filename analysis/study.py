@@ -21,6 +21,9 @@ from typing import Any
 import jinja2
 
 Line = Mapping[str, Any]
+# Anomalies that have no column of their own.
+OTHERS = ("vanished", "inconsistent-offset", "skipped", "reprocessed", "diverged",
+          "unacknowledged-lost")  # fmt: skip
 TEMPLATES = Path(__file__).parent / "templates"
 Z_95 = 1.959964
 
@@ -35,7 +38,7 @@ def wilson(hits: int, runs: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def share(values: Sequence[float]) -> str:
+def share(values: Sequence[float | bool]) -> str:
     """How many of the runs had any: `9 of 10 (60–98 %)`."""
     hits = sum(1 for value in values if value)
     low, high = wilson(hits, len(values))
@@ -57,10 +60,18 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
     duplicates = [line["anomalies"]["duplicate"] for line in checked]
     gaps = [max(line["produce_gaps_s"], default=0.0) for line in checked]
     verdicts = [line.get("verdict", "not checked") for line in lines]
+    others = {
+        name: spread([line["anomalies"].get(name, 0) for line in checked])
+        for name in OTHERS
+        if any(line["anomalies"].get(name) for line in checked)
+    }
     return {
         "cell": cell.get("name", cell["scenario"]),
         "scenario": cell["scenario"],
         "claim": cell.get("claim", ""),
+        "part": cell.get("part", ""),
+        "met": share([verdict == "valid" for verdict in verdicts]) if lines else "—",
+        "others": ", ".join(f"{name} {three}" for name, three in others.items()) or "—",
         "runs": f"{len(lines)} of {cell['repeats']}",
         "verdicts": ", ".join(f"{verdicts.count(v)} {v}" for v in sorted(set(verdicts))) or "—",
         "lossy": share(lost) if lost else "—",
@@ -85,8 +96,15 @@ def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
     ]
     versions = sorted({line["kafka"] for line in lines if "kafka" in line})
     return environment.get_template("study.md.j2").render(
-        rows=rows, by_cell={r["cell"]: r for r in rows}, versions=", ".join(versions)
+        rows=[r for r in rows if not r["part"]],
+        parts={part: [r for r in rows if r["part"] == part] for part in _parts(rows)},
+        versions=", ".join(versions),
     )
+
+
+def _parts(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """The parts of the page in their order, without the first, which has no name."""
+    return list(dict.fromkeys(row["part"] for row in rows if row["part"]))
 
 
 def page(file: Path) -> str:

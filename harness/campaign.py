@@ -7,6 +7,7 @@
     name = "study-1"                 # unique; by default the scenario's name
     scenario = "study-1"
     repeats = 10
+    part = "…"                       # the part of the page that it belongs to
     claim = "…"                      # what the run is measured against, for the reader
     [cells.set]                      # as --set
     "workload.rounds" = 10000
@@ -42,6 +43,7 @@ class Cell(BaseModel):
     scenario: str
     repeats: Annotated[int, Field(ge=1)]
     claim: str = ""
+    part: str = ""  # of the page that shows it
     set: dict[str, Value] = {}
 
     @property
