@@ -4,10 +4,10 @@ SETUP := @scripts/setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench study
+.PHONY: help setup demo test check nemesis-table bench study
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-7s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: ## only install what is missing
 	$(SETUP)
@@ -26,6 +26,10 @@ check: ## what every change must pass: ruff, mypy --strict, the tests that need 
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -m "not cluster"
+
+nemesis-table: ## try every verb at every target (an hour), then write the table in docs/faults.md
+	$(SETUP) --tests
+	@$(BIN)/python -m harness.fault_table
 
 bench: ## what recording costs: a recorded producer beside an unrecorded one
 	$(SETUP)

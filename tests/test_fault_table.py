@@ -1,0 +1,50 @@
+"""The table of verbs and targets: what is tried, what cannot be, and nothing written by hand."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from harness import fault_table, scenario
+from harness.nemesis.faults import VERBS
+from harness.nemesis.targets import TARGETS
+
+
+def line(
+    verb: str = "kill", target: str = "leader", *, bit: str | None = "gone"
+) -> dict[str, object]:
+    return {"verb": verb, "target": target, "bit": bit, "healed": "back", "error": None}
+
+
+def test_the_table_in_the_repository_is_the_one_that_its_data_give() -> None:
+    page = fault_table.PAGE.read_text()
+
+    assert page == fault_table.with_table(page, fault_table.render(fault_table.known()))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_is_tried_at_every_target_that_can_be(verb: str) -> None:
+    chosen = fault_table.chosen_for(verb)
+    possible = [target for target in TARGETS if not fault_table.reason(verb, target, chosen)]
+    text = fault_table.text_of(verb, possible, chosen.topic.replication_factor, "any")
+
+    made = scenario.Scenario.model_validate(scenario._lists_to_tuples(tomllib.loads(text)))
+
+    assert possible == [fault.target for fault in made.faults]
+    assert possible
+
+
+def test_proofs_and_tries_are_counted() -> None:
+    table = fault_table.render([line(), line(bit=None), line(target="all")])
+    row = next(row for row in table.splitlines() if row.startswith("| `kill`"))
+
+    assert "leader 1/2, all 1/1 |" in row
+    assert ", controller," in row.split("|")[3]
+
+
+def test_a_pair_that_cannot_be_has_its_reason() -> None:
+    table = fault_table.render([])
+    row = next(row for row in table.splitlines() if row.startswith("| `kill`"))
+
+    assert "transaction-coordinator: nobody uses transactions" in row
