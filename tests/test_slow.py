@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from test_links import NODES, Network, injection
 
-from harness.cluster import ClusterError, Node, local
+from harness.cluster import ClusterError, Node, network
 from harness.cluster.local import LocalCluster
 from harness.nemesis.faults import VERBS
 from harness.nemesis.faults.netem import sent, setting
@@ -188,7 +188,7 @@ def test_a_kernel_without_netem_is_refused_before_a_node_starts(monkeypatch, tmp
     def refused(argv: Sequence[str], text: str | None = None) -> str:
         raise ClusterError("Specified qdisc kind is unknown.")
 
-    monkeypatch.setattr(local, "_run", refused)
+    monkeypatch.setattr(network, "run", refused)
     nothing: Any = SimpleNamespace()
     cluster = LocalCluster(nodes=NODES, home=nothing, java=nothing, scratch=tmp_path, logs=tmp_path)
 
