@@ -149,3 +149,18 @@ def test_a_write_in_progress_may_have_made_the_segment_longer() -> None:
     known = files([wrote(100), fsync(), f'8 write(9<{LOG}>, ""..., 50 <unfinished ...>'])
 
     assert cuts(known, {LOG: 150}).cut == {LOG: 100}
+
+
+@pytest.mark.parametrize(
+    "killed",
+    [
+        [f'8 write(9<{LOG}>, ""..., 50) = ?'],
+        [f'8 write(9<{LOG}>, ""..., 50 <unfinished ...>', "8 <... write resumed>) = ?"],
+        [f'8 write(9<{LOG}>, ""..., 50 <unfinished ...>) = ?'],
+    ],
+)
+def test_a_thread_that_was_killed_in_a_write_may_have_written(killed: list[str]) -> None:
+    known = files([wrote(100), fsync(), *killed])
+
+    assert cuts(known, {LOG: 150}).cut == {LOG: 100}
+    assert cuts(known, {LOG: 100}).cut == {}

@@ -1,4 +1,4 @@
-"""Twins on links: what two scenarios show differently comes from the one key that they name."""
+"""Twins: what two scenarios show differently comes from the one key that they name."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from harness.nemesis import plan
 ACKS = "/workload/producer/acks"
 MIN_ISR = "/topic/config/min.insync.replicas"
 UNCLEAN = "/topic/config/unclean.leader.election.enable"
+FLUSH = "/topic/config/flush.messages"
 TOLD = {"name", "title", "expect"}
 TWINS = [
     ("partition-cp", "partition-ap", UNCLEAN),
@@ -20,6 +21,8 @@ TWINS = [
     ("leader-cut-from-zookeeper", "leader-cut-from-zookeeper-acks-all", ACKS),
     ("min-isr-1-degrades", "min-isr-2-refuses", MIN_ISR),
     *((f"replication-{n}", f"replication-{n}-acks-1", ACKS) for n in (1, 2, 3)),
+    ("power-loss-all", "power-loss-all-flushed", FLUSH),
+    ("power-loss-sole", "power-loss-sole-flushed", FLUSH),
 ]  # fmt: skip
 
 

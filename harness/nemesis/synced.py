@@ -25,8 +25,9 @@ from pathlib import PurePath
 INDEXES = frozenset({".index", ".timeindex", ".txnindex"})
 SEGMENT = ".log"
 
-# pid, call, its arguments, and "= result", or that it was not finished when another thread's came.
-_CALL = re.compile(r"(\d+) +(\w+)\((.*?)(?:\) += (-?\d+)| <unfinished \.\.\.>)", re.ASCII)
+# pid, call, its arguments, and "= result". There is none when another thread's call came between,
+# and it is "?" when the thread was killed in the call: what it did is not known.
+_CALL = re.compile(r"(\d+) +(\w+)\((.*?)(?:\) += (?:(-?\d+)|\?)| <unfinished \.\.\.>)", re.ASCII)
 _RESUMED = re.compile(r"(\d+) +<\.\.\. (\w+) resumed>.*\) += (-?\d+)", re.ASCII)
 _SYNCED = re.compile(r"synced (\d+) (.*)", re.ASCII)
 _FILE = re.compile(r"\d+<([^>]*)>")

@@ -13,6 +13,7 @@ Source: libfaketime's README; java(1) on SIGQUIT.
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from contextlib import suppress
@@ -53,7 +54,7 @@ def _right(injection: Injection) -> str | None:
 def _ahead_s(injection: Injection) -> float | None:
     """How far the node's clock was ahead when it was asked last; asks it once a second."""
     memo, now = injection.memo, time.monotonic()
-    if now - memo.get("asked_s", 0.0) >= ASK_EVERY_S:
+    if now - memo.get("asked_s", -math.inf) >= ASK_EVERY_S:
         memo["asked_s"], memo["asked_at"] = now, datetime.now()  # noqa: DTZ005  as the JVM tells it
         with suppress(ClusterError):  # it is down for another fault's sake
             processes(injection).signal(injection.node, signal.SIGQUIT)

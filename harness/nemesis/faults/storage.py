@@ -72,7 +72,7 @@ def fill(file: Path) -> int:
             except OSError as error:
                 if error.errno != errno.ENOSPC:
                     raise
-                step //= 2  # somebody else took some of it meanwhile
+                step = step // 2 // PAGE * PAGE  # somebody else took some of it meanwhile
     return taken
 
 

@@ -101,7 +101,10 @@ def _undisturbed(injection: Injection) -> str | None:
     pid = processes(injection).state(injection.node).pid
     if _syscalls(injection).is_tampered(injection.node):
         return None
-    return f"nothing changes the system calls of process {pid} of {injection.node.name}"
+    return (
+        f"nothing changes the system calls of process {pid} of {injection.node.name}; "
+        f"{_seen(injection).count('(DELAYED)')} writes took longer in all"
+    )
 
 
 def _slow_problems(options: Options) -> list[str]:
