@@ -1,7 +1,7 @@
 """Run beside a cluster by `kafka-harness up`: resolves every target, prints what it means as JSON.
 
-Prints also what the brokers themselves say of coordinators: which one answers for the group, and
-in which partition's log a transactional id has left its first record. Then every ZooKeeper member
+Prints also where the brokers themselves wrote a group and a transactional id down: which partition
+of the internal topic, by its log's size, and who leads each of them. Then every ZooKeeper member
 is killed, and targets are resolved once more.
 """
 
@@ -17,10 +17,10 @@ from pathlib import Path
 from random import Random
 
 from confluent_kafka import Consumer, Producer
-from confluent_kafka.admin import AdminClient
 
 from harness.cluster import brokers
 from harness.cluster.admin import Admin
+from harness.cluster.coordinators import TOPICS
 from harness.cluster.local import local_nodes
 from harness.cluster.view import BLIND, ZooKeeperView, ensemble_leader
 from harness.nemesis.targets import TARGETS, NoTarget, Roles, resolve
@@ -31,18 +31,19 @@ NAMES = {"group": "the/group", "transaction": "the-transactions"}
 SERVERS = {"bootstrap.servers": ",".join(node.endpoint for node in brokers(NODES))}
 
 
-def coordinators_by_themselves() -> dict[str, object]:
-    """Join a group and begin a transaction; who coordinates them, told by the brokers."""
+def written_to() -> dict[str, list[int]]:
+    """Join a group, begin a transaction; which internal partitions the brokers wrote that to."""
     member = Consumer({**SERVERS, "group.id": NAMES["group"], "session.timeout.ms": 6000})
     member.subscribe(["t"])
     wait_until(lambda: member.poll(0.1) or member.assignment(), timeout_s=60, what="the group")
-    asked = AdminClient(SERVERS).describe_consumer_groups([NAMES["group"]])
-    coordinator = asked[NAMES["group"]].result().coordinator.id
     writer = Producer({**SERVERS, "transactional.id": NAMES["transaction"]})
     writer.init_transactions(60)
-    logs = Path("/run/kafka-harness").glob("kafka*/__transaction_state-*/*.log")
-    written = {int(log.parent.name.rpartition("-")[2]) for log in logs if log.stat().st_size}
-    return {"group": f"kafka{coordinator}", "transaction-partitions": sorted(written)}
+    return {kind: _not_empty(topic) for kind, topic in TOPICS.items()}
+
+
+def _not_empty(topic: str) -> list[int]:
+    logs = Path("/run/kafka-harness").glob(f"kafka*/{topic}-*/*.log")
+    return sorted({int(log.parent.name.rpartition("-")[2]) for log in logs if log.stat().st_size})
 
 
 def roles(view: ZooKeeperView) -> Roles:
@@ -68,11 +69,11 @@ def main() -> None:
     view = ZooKeeperView(NODES, "t", 1)
     view.connect(30)
     wait_until(lambda: view.recovered(3), timeout_s=60, what="the ISR", ignoring=BLIND)
-    told: dict[str, object] = {"themselves": coordinators_by_themselves()}
+    told: dict[str, object] = {"written": written_to()}
     told["targets"], told["view"] = meant(view), view.look().as_record()
-    assignment = view.assignment_of("__transaction_state")
-    told["transaction-leaders"] = {
-        n: view._partition("__transaction_state", n).leader for n in range(len(assignment))
+    told["leaders"] = {
+        kind: [view._partition(topic, n).leader for n in range(len(view.assignment_of(topic)))]
+        for kind, topic in TOPICS.items()
     }
     java = subprocess.run(["pgrep", "-f", "QuorumPeerMain"], capture_output=True, text=True,
                           check=True)  # fmt: skip
