@@ -255,8 +255,7 @@ TABLE: tuple[Promise, ...] = (
          "A replica that lost what it had may be given other records at the same offsets.",
          "KIP-966"),
     _row("diverged", "forbidden", "otherwise", _always,
-         "A follower truncates its log to where it agrees with the leader's, by leader epochs, "
-         "and copies what follows.",
+         "A follower truncates to where it agrees with the leader and copies what follows.",
          "KIP-101, KIP-279"),
 )  # fmt: skip
 
@@ -272,11 +271,8 @@ def promises(facts: Facts) -> dict[str, Promise]:
 
 def _is_judged(anomaly: str, facts: Facts) -> bool:
     """Whether such a run can have the anomaly at all: others do not speak of it."""
-    if anomaly in OF_GROUPS:
-        return facts.commit is not None
-    if anomaly == "diverged":
-        return facts.compared
-    return anomaly != "unacknowledged-lost" or facts.acks == "0"
+    judged = {"unacknowledged-lost": facts.acks == "0", "diverged": facts.compared}
+    return (judged | dict.fromkeys(OF_GROUPS, facts.commit is not None)).get(anomaly, True)
 
 
 def facts_of(  # noqa: PLR0913  each is a part of the run's record
