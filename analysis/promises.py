@@ -50,6 +50,7 @@ class Facts:
     commit: str | None = None  # of the consumer group: "auto" | "before" | "after"; None: no group
     compared: bool = False  # what the replicas hold was compared at the end
     members_died: bool = False  # a member of the group was killed, or ended itself
+    disturbed: bool = False  # some fault hit somebody
 
     @property
     def deposed(self) -> bool:
@@ -69,7 +70,7 @@ class Facts:
     @property
     def cut_short(self) -> bool:
         """Whether a group's member may have stopped, or lost its coordinator, at any moment."""
-        return self.members_died or self.deposed
+        return self.members_died or self.disturbed
 
     @property
     def log_may_shrink(self) -> bool:
@@ -204,15 +205,13 @@ TABLE: tuple[Promise, ...] = (
          "The log, or the group's committed offsets, may be older than what the group did.",
          "KIP-966"),
     _row("skipped", "permitted",
-         "offsets committed by the client itself, and a member that died or a fault that can move "
-         "leadership",
+         "offsets committed by the client itself, and a member that died or any fault",
          lambda facts: facts.commit == "auto" and facts.cut_short,
          "The client commits what it has handed over, processed or not; a member that dies in "
          "between has processed nothing of it, and nobody is given it again.",
          AUTO_COMMIT),
     _row("skipped", "permitted",
-         "offsets committed before processing, and a member that died or a fault that can move "
-         "leadership",
+         "offsets committed before processing, and a member that died or any fault",
          lambda facts: facts.commit == "before" and facts.cut_short,
          "At most once: what was committed and not processed when the member stopped, or when the "
          "commit's answer was lost, is given to nobody again.",
@@ -313,6 +312,7 @@ def facts_of(  # noqa: PLR0913  each is a part of the run's record
         commit=str(work["commit"]) if work.get("group_consumers") else None,
         compared=_true(scenario.get("check", {}).get("replicas", False)),
         members_died=members_died,
+        disturbed=any(fault["nodes"] for fault in faults),
     )
 
 

@@ -72,7 +72,6 @@ def names(target: str, **view: Any) -> list[str]:
         ("producers", {}, ["producer-0", "producer-1-2"]),
         ("consumers", {}, ["consumer-0"]),
         ("consumer", {}, ["consumer-0"]),
-        ("group-consumer-0", {}, ["group-consumer-0-2"]),
         ("group-consumers", {}, ["group-consumer-0"]),
         ("kafka3", {}, ["kafka3"]),
         ("zk1", {}, ["zk1"]),
