@@ -50,6 +50,7 @@ class Facts:
     commit: str | None = None  # of the consumer group: "auto" | "before" | "after"; None: no group
     compared: bool = False  # what the replicas hold was compared at the end
     members_died: bool = False  # a member of the group was killed, or ended itself
+    disturbed: bool = False  # some fault hit somebody
 
     @property
     def deposed(self) -> bool:
@@ -69,7 +70,7 @@ class Facts:
     @property
     def cut_short(self) -> bool:
         """Whether a group's member may have stopped, or lost its coordinator, at any moment."""
-        return self.members_died or self.deposed
+        return self.members_died or self.disturbed
 
     @property
     def log_may_shrink(self) -> bool:
@@ -118,6 +119,7 @@ def facts_of(  # noqa: PLR0913  each is a part of the run's record
         commit=str(work["commit"]) if work.get("group_consumers") else None,
         compared=_true(scenario.get("check", {}).get("replicas", False)),
         members_died=members_died,
+        disturbed=any(fault["nodes"] for fault in faults),
     )
 
 

@@ -152,15 +152,13 @@ TABLE: tuple[Promise, ...] = (
          "The log, or the group's committed offsets, may be older than what the group did.",
          "KIP-966"),
     _row("skipped", "permitted",
-         "offsets committed by the client itself, and a member that died or a fault that can move "
-         "leadership",
+         "offsets committed by the client itself, and a member that died or any fault",
          lambda facts: facts.commit == "auto" and facts.cut_short,
          "The client commits what it has handed over, processed or not; a member that dies in "
          "between has processed nothing of it, and nobody is given it again.",
          AUTO_COMMIT),
     _row("skipped", "permitted",
-         "offsets committed before processing, and a member that died or a fault that can move "
-         "leadership",
+         "offsets committed before processing, and a member that died or any fault",
          lambda facts: facts.commit == "before" and facts.cut_short,
          "At most once: what was committed and not processed when the member stopped, or when the "
          "commit's answer was lost, is given to nobody again.",
@@ -203,8 +201,7 @@ TABLE: tuple[Promise, ...] = (
          "A replica that lost what it had may be given other records at the same offsets.",
          "KIP-966"),
     _row("diverged", "forbidden", "otherwise", _always,
-         "A follower truncates its log to where it agrees with the leader's, by leader epochs, "
-         "and copies what follows.",
+         "A follower truncates to where it agrees with the leader and copies what follows.",
          "KIP-101, KIP-279"),
 )  # fmt: skip
 
@@ -220,11 +217,8 @@ def promises(facts: Facts) -> dict[str, Promise]:
 
 def _is_judged(anomaly: str, facts: Facts) -> bool:
     """Whether such a run can have the anomaly at all: others do not speak of it."""
-    if anomaly in OF_GROUPS:
-        return facts.commit is not None
-    if anomaly == "diverged":
-        return facts.compared
-    return anomaly != "unacknowledged-lost" or facts.acks == "0"
+    judged = {"unacknowledged-lost": facts.acks == "0", "diverged": facts.compared}
+    return (judged | dict.fromkeys(OF_GROUPS, facts.commit is not None)).get(anomaly, True)
 
 
 # The page

@@ -39,6 +39,7 @@ _DONE = {
     "add-partitions": "given more partitions",
     "decommission": "taken out and replaced",
 }
+_HARMLESS = frozenset({"dump-log"})  # breaks nothing, so nothing happened "after" it
 _WHO = {
     "leader": "the leader",
     "follower": "a follower",
@@ -62,12 +63,14 @@ _WHO = {
     "producers": "all producers",
     "consumer": "a consumer",
     "consumers": "all consumers",
+    "group-consumer": "a member of the consumer group",
+    "group-consumers": "all members of the consumer group",
     "followers": "all followers",
     "minority": "a minority of the brokers",
     "majority": "a majority of the brokers",
     "all": "every broker",
 }
-_MANY = frozenset({"followers", "zk-followers", "producers", "consumers"})  # takes "were"
+_MANY = frozenset({"followers", "zk-followers", "producers", "consumers", "group-consumers"})
 
 
 def sentence(  # noqa: PLR0913  everything that the verdict was made of
@@ -99,7 +102,11 @@ def sentence(  # noqa: PLR0913  everything that the verdict was made of
 
 def faults_words(faults: Sequence[Mapping[str, Any]]) -> str:
     """`the leader was killed 10 times and a follower was paused`; empty without faults."""
-    hit = Counter((fault["verb"], fault["target"]) for fault in faults if fault["nodes"])
+    hit = Counter(
+        (fault["verb"], fault["target"])
+        for fault in faults
+        if fault["nodes"] and fault["verb"] not in _HARMLESS
+    )
     words = [_fault(verb, target, times) for (verb, target), times in hit.items()]
     return _and(words)
 

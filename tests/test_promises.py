@@ -89,13 +89,11 @@ CASES: list[tuple[str, bool, str, Facts]] = [
     ("skipped", False,
      "a fault that takes what a node had written", with_(commit="after", verbs=LOSE_DISK)),
     ("skipped", False,
-     "offsets committed by the client itself, and a member that died or a fault that can move "
-     "leadership",
+     "offsets committed by the client itself, and a member that died or any fault",
      with_(commit="auto", members_died=True, verbs=frozenset())),
     ("skipped", False,
-     "offsets committed before processing, and a member that died or a fault that can move "
-     "leadership",
-     with_(commit="before")),
+     "offsets committed before processing, and a member that died or any fault",
+     with_(commit="before", disturbed=True, verbs=frozenset())),
     ("skipped", True, "offsets committed after processing",
      with_(commit="after", members_died=True)),
     ("skipped", True, "otherwise", with_(commit="before", verbs=frozenset())),
