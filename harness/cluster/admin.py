@@ -68,8 +68,11 @@ class Admin:
     """One AdminClient for the whole run."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        bootstrap = ",".join(node.endpoint for node in brokers(nodes))
-        self._client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+        self._bootstrap = ",".join(node.endpoint for node in brokers(nodes))
+        self._client = self._connect()
+
+    def _connect(self) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 0})
 
     def create_topic(
         self, name: str, assignment: Sequence[Sequence[int]], config: Mapping[str, Any]
@@ -114,7 +117,11 @@ class Admin:
             return False
 
     def log_ends(self, topic: str, partitions: int) -> tuple[int, ...] | None:
-        """The high watermark of every partition; None while a broker cannot tell."""
+        """The high watermark of every partition; None while a broker cannot tell.
+
+        The next try is a fresh client's: a broker that has just started tells of no brokers at all,
+        and a client that asked it then knows nobody for good (librdkafka issue 5301).
+        """
         wanted = {TopicPartition(topic, p): OffsetSpec.latest() for p in range(partitions)}  # type: ignore[no-untyped-call]
         futures = self._client.list_offsets(
             wanted,
@@ -124,6 +131,7 @@ class Admin:
         try:
             ends = {tp.partition: future.result().offset for tp, future in futures.items()}
         except KafkaException:
+            self._client = self._connect()
             return None
         return tuple(ends[p] for p in range(partitions))
 
