@@ -29,6 +29,7 @@ AT_THE_LEADER = frozenset({
 # Verbs after which a node may lack what it had already written…
 DESTROYING = frozenset({"lose-disk", "lose-power"})
 POWER = frozenset({"lose-power"})  # …of these the ones that take only what was not synced
+SPOILING = frozenset({"flip-bit"})  # verbs after which records on disk may have changed
 BROKER_KEY = {"flush.messages": "log.flush.interval.messages"}  # where it is not the topic's
 FIRST_WITH_EPOCHS = (0, 11)  # inter.broker.protocol.version that brought leader epochs
 
@@ -46,6 +47,7 @@ class Facts:
     epochs: bool  # followers truncate by leader epoch (KIP-101)
     flushed: bool  # every batch is synced before it is answered: flush.messages=1
     whole_isr: bool  # every member of an ISR was hit, together, by a fault that destroys
+    checks_crcs: bool  # consumers look at what they are given: check.crcs
     verbs: frozenset[str]
     commit: str | None = None  # of the consumer group: "auto" | "before" | "after"; None: no group
     compared: bool = False  # what the replicas hold was compared at the end
@@ -66,6 +68,11 @@ class Facts:
     def no_copy(self) -> bool:
         """Whether no broker may be left that has all acknowledged records and may lead."""
         return self.destroyed and (self.acks == "1" or self.replicas == 1 or self.whole_isr)
+
+    @property
+    def spoiled(self) -> bool:
+        """Whether a consumer may have been given a record that a bad disk had changed."""
+        return bool(self.verbs & SPOILING) and not self.checks_crcs
 
     @property
     def cut_short(self) -> bool:
@@ -115,6 +122,7 @@ def facts_of(  # noqa: PLR0913  each is a part of the run's record
             [fault for fault in faults if fault["nodes"] and fault["verb"] in DESTROYING]
         ),
         epochs=_version(str(server.get("inter.broker.protocol.version", "3.9"))),
+        checks_crcs=_true(work.get("consumer", {}).get("check.crcs", False)),
         verbs=verbs_that_matter(faults, views),
         commit=str(work["commit"]) if work.get("group_consumers") else None,
         compared=_true(scenario.get("check", {}).get("replicas", False)),

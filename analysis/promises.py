@@ -34,6 +34,7 @@ REPLICATION = "Kafka documentation, Design: Replication"
 ACKS = "Kafka documentation, Producer Configs: acks"
 UNCLEAN = "Kafka documentation, Topic Configs: unclean.leader.election.enable"
 FLUSH = "KIP-966; Kafka documentation, Topic Configs: flush.messages"
+CRCS = "librdkafka, CONFIGURATION.md: check.crcs"
 SEMANTICS = "Kafka documentation, Design: Message Delivery Semantics"
 AUTO_COMMIT = "librdkafka, CONFIGURATION.md: enable.auto.commit, enable.auto.offset.store"
 
@@ -60,6 +61,10 @@ _DESTROYED = (
     lambda facts: facts.no_copy,
 )
 
+_SPOILED = (
+    "a bit flipped on disk, and consumers that do not check CRCs",
+    lambda facts: facts.spoiled,
+)
 # Committed offsets are records of another topic, whose ISR and settings are not looked at.
 _OFFSETS_DESTROYED = (
     "a fault that takes what a node had written",
@@ -102,6 +107,9 @@ TABLE: tuple[Promise, ...] = (
     _row("vanished", "permitted", *_DESTROYED,
          "Records are delivered from memory, and no broker that had them all kept what it had.",
          FLUSH),
+    _row("vanished", "permitted", *_SPOILED,
+         "A broker hands out what is on its disk, and librdkafka looks at the CRC only when told.",
+         CRCS),
     _row("vanished", "forbidden", "otherwise", _always,
          "Consumers are given committed records only, and with clean elections these stay.",
          f"{REPLICATION}; {SEMANTICS}"),
@@ -126,7 +134,10 @@ TABLE: tuple[Promise, ...] = (
     _row("duplicate", "forbidden", "otherwise", _always,
          "Without retries every record is sent once.",
          "Kafka documentation, Producer Configs: retries"),
-    _row("phantom", "forbidden", "always", _always,
+    _row("phantom", "permitted", *_SPOILED,
+         "A broker hands out what is on its disk, and librdkafka looks at the CRC only when told.",
+         CRCS),
+    _row("phantom", "forbidden", "otherwise", _always,
          "Nothing is read that was not sent, nor what certainly failed.", SEMANTICS),
     _row("inconsistent-offset", "permitted", *_SHRINKS,
          "Offsets that a new leader lacks are given to other records.", f"{UNCLEAN}; KIP-101"),
@@ -139,6 +150,8 @@ TABLE: tuple[Promise, ...] = (
          ),
          "With acks=1 the acknowledged copy of a repeated send may be lost while another stays.",
          ACKS),
+    _row("inconsistent-offset", "permitted", *_SPOILED,
+         "One reader is given the changed record, another one the record as it was.", CRCS),
     _row("inconsistent-offset", "forbidden", "otherwise", _always,
          "A record keeps its offset, and an offset its record.",
          "Kafka documentation, Implementation: Log; KIP-101"),

@@ -19,11 +19,12 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "promises.md"
 # acks=all with an idempotent producer, clean elections, and a leader that was killed.
 SAFE = Facts(
     acks="all", retries=2147483647, idempotent=True, replicas=3, unclean=False,
-    epochs=True, flushed=False, whole_isr=False, verbs=frozenset({"kill"}),
+    epochs=True, flushed=False, whole_isr=False, checks_crcs=False, verbs=frozenset({"kill"}),
 )  # fmt: skip
 KILL, CUT_ANSWERS, LOSE_DISK = frozenset({"kill"}), frozenset({"cut-answers"}), frozenset(
     {"lose-disk"}
 )  # fmt: skip
+FLIP_BIT = frozenset({"flip-bit"})
 LOSE_POWER = frozenset({"lose-power"})
 NO_COPY = "a fault that takes what a node had written, and it hit the whole ISR, or acks=1"
 
@@ -72,7 +73,10 @@ CASES: list[tuple[str, bool, str, Facts]] = [
      with_(idempotent=False, retries=0)),
     ("duplicate", True, "otherwise", with_(idempotent=False, retries=0, acks="1")),
     ("duplicate", True, "otherwise", with_(idempotent=False, retries=0, verbs=frozenset())),
-    ("phantom", True, "always", with_(acks="0", unclean=True)),
+    *((anomaly, False, "a bit flipped on disk, and consumers that do not check CRCs",
+       with_(verbs=FLIP_BIT)) for anomaly in ("vanished", "phantom", "inconsistent-offset")),
+    ("phantom", True, "otherwise", with_(acks="0", unclean=True)),
+    ("phantom", True, "otherwise", with_(checks_crcs=True, verbs=FLIP_BIT)),
     ("inconsistent-offset", False,
      "unclean election allowed, or no leader epochs, and a fault that can move leadership",
      with_(epochs=False)),
