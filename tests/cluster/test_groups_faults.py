@@ -52,7 +52,7 @@ def test_what_was_committed_and_in_hand_is_skipped(run):
     dead, heir = "group-consumer-0", "group-consumer-0-2"
     polled = {row["offset"] for row in operations(run, dead, "poll")}
     processed = {row["offset"] for row in operations(run, dead, "process")}
-    (goes_on,) = operations(run, heir, "committed")
+    goes_on = operations(run, heir, "committed")[0]
 
     assert goes_on["offset"] == max(polled) + 1
     skipped = run.report["anomalies"]["skipped"]
@@ -62,7 +62,7 @@ def test_what_was_committed_and_in_hand_is_skipped(run):
 
 def test_what_was_processed_and_not_committed_is_processed_again(run):
     dead, heir = "group-consumer-0-2", "group-consumer-0-3"
-    (goes_on,) = operations(run, heir, "committed")
+    goes_on = operations(run, heir, "committed")[0]
     again = [row for row in operations(run, dead, "process") if row["offset"] >= goes_on["offset"]]
 
     assert 0 < len(again) <= run.report["anomalies"]["reprocessed"]["count"]
