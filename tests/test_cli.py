@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from harness import sessions
+from harness.nemesis.undo import Undo
+
+GOLDEN = Path(__file__).parent / "golden"
 
 
 def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -25,7 +28,7 @@ def test_the_help_names_every_command_and_every_exit_code():
     said = call("--help").stdout
 
     for word in ("run", "check", "report", "history", "scenarios", "show", "doctor", "up",
-                 "campaign", "254", "255"):  # fmt: skip
+                 "campaign", "heal", "254", "255"):  # fmt: skip
         assert word in said
 
 
@@ -123,3 +126,15 @@ def test_a_results_place_that_cannot_be_written_is_named_with_the_remedy(tmp_pat
 )  # fmt: skip
 def test_over_several_runs_1_beats_255_beats_2_beats_0(codes, together):
     assert together == sessions.worst(codes)
+
+
+def test_heal_says_what_was_in_force_and_that_nothing_is_left(tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(GOLDEN / "acks-1-leader-killed", run)
+    Undo(run).begun(3, "cut", "mend", ["kafka1"], {})
+
+    done = call("heal", str(run))
+
+    assert done.returncode == 0, done.stderr
+    assert "fault 3: cut kafka1, not known to be undone (mend)" in done.stdout
+    assert "nothing to heal" in done.stdout
