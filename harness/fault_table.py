@@ -26,7 +26,7 @@ from typing import Any
 
 from rich.console import Console
 
-from harness import scenario, sessions
+from harness import campaign, scenario, sessions
 from harness.history import Lines
 from harness.nemesis.faults import VERBS
 from harness.nemesis.faults.verb import Options
@@ -97,10 +97,9 @@ def main() -> int:
     return sessions.worst(codes) if codes else 0
 
 
-def known() -> list[Line]:
+def known() -> Sequence[Line]:
     """The lines measured so far."""
-    text = DATA.read_text() if DATA.is_file() else ""
-    return [json.loads(line) for line in text.splitlines()]
+    return campaign.finished(DATA)
 
 
 # Which pairs there are

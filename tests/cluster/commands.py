@@ -36,12 +36,12 @@ class Ran:
         return self.record("report.json")
 
 
-def carried_out(scenario: str, folder: Path) -> Ran:
+def carried_out(scenario: str, folder: Path, limit_s: float = 600) -> Ran:
     """One run of a scenario file beside the tests, for all tests of a module."""
     file = Path(__file__).with_name(scenario)
     done = subprocess.run(
         [*COMMAND, "run", str(file), "--seed", "7", "--results", str(folder)],
-        capture_output=True, text=True, timeout=600, check=False, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=limit_s, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(folder))
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from commands import COMMAND, Ran, newest
+from commands import Ran, carried_out, faults_of
 
 from harness.nemesis.faults.witness import read
 
@@ -17,13 +15,7 @@ pytestmark = pytest.mark.cluster
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    results = tmp_path_factory.mktemp("results")
-    scenario = Path(__file__).with_name("groups.toml")
-    done = subprocess.run(
-        [*COMMAND, "run", str(scenario), "--seed", "7", "--results", str(results)],
-        capture_output=True, text=True, timeout=400, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(results))
+    return carried_out("groups.toml", tmp_path_factory.mktemp("groups"), 400)
 
 
 def operations(run: Ran, process: str, f: str) -> list[dict]:
@@ -79,8 +71,7 @@ def test_a_member_that_a_fault_kills_is_succeeded_too(run):
 def test_dumped_logs_hold_what_was_acknowledged(run):
     """Whatever was acknowledged before the dump began is in all three."""
     fault = next(f for f in run.report["faults"] if f["verb"] == "dump-log")
-    rows = pq.read_table(run.folder / "history/faults.parquet").to_pylist()
-    begun_ns = next(row["invoke_ns"] for row in rows if row["verb"] == "dump-log")
+    begun_ns = next(row["invoke_ns"] for row in faults_of(run) if row["verb"] == "dump-log")
     acked = {row["offset"]: row["value"] for row in operations(run, "producer-0", "send")
              if row["end_ns"] < begun_ns}  # fmt: skip
 

@@ -5,37 +5,27 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
-from commands import COMMAND, Ran, newest
+from commands import Ran, carried_out, faults_of
 
 from harness.cluster.enclosure import UNSHARE
 
 pytestmark = pytest.mark.cluster
 
-SCENARIO = Path(__file__).with_name("links.toml")
 CUTS = ("followers-in", "everyone", "reject", "zookeepers-out", "ring")
 VERBS = ("lose", "delay", "throttle")
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    folder = tmp_path_factory.mktemp("links")
-    done = subprocess.run(
-        [*COMMAND, "run", str(SCENARIO), "--seed", "7", "--results", str(folder)],
-        capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(folder))
+    return carried_out("links.toml", tmp_path_factory.mktemp("links"), 300)
 
 
 @pytest.fixture(scope="module")
 def faults(run: Ran) -> dict[str, dict[str, Any]]:
-    assert run.folder is not None, run.out + run.err
-    rows = pq.read_table(run.folder / "history" / "faults.parquet").to_pylist()
-    return dict(zip((*CUTS, *VERBS), sorted(rows, key=lambda row: row["step"]), strict=True))
+    return dict(zip((*CUTS, *VERBS), faults_of(run), strict=True))
 
 
 def test_nothing_is_lost_on_bad_links_and_all_of_it_is_proved(run):

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
-from commands import COMMAND, Ran, newest
+from commands import Ran, carried_out, faults_of
 
 pytestmark = pytest.mark.cluster
 
-HERE = Path(__file__).parent
 BITES = {
     "flip-bit": r"byte \d+ of harness-0/\d+\.log of kafka\d was 0x",
     "freeze-disk": "met «Read-only file system».* is gone",
@@ -31,25 +27,14 @@ HEALS = {
 }
 
 
-def once(scenario: str, folder: Path) -> Ran:
-    """The run of one scenario file, shared by the tests that look at it."""
-    done = subprocess.run(
-        [*COMMAND, "run", str(HERE / scenario), "--seed", "7", "--results", str(folder)],
-        capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(folder))
-
-
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> list[Ran]:
     folder = tmp_path_factory.mktemp("storage")
-    return [once("storage.toml", folder), once("writes.toml", folder)]
+    return [carried_out(name, folder, 300) for name in ("storage.toml", "writes.toml")]
 
 
 def faults(run: Ran) -> dict[str, dict[str, Any]]:
-    assert run.folder is not None, run.out + run.err
-    rows = pq.read_table(run.folder / "history" / "faults.parquet").to_pylist()
-    return {row["verb"]: row for row in rows}
+    return {row["verb"]: row for row in faults_of(run)}
 
 
 @pytest.mark.parametrize("verb", BITES)

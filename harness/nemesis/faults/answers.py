@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import cast
 
 from harness.cluster import Links, clients_of
 from harness.nemesis import chains
 from harness.nemesis.chains import Chain
-from harness.nemesis.faults.verb import Injection, Options, Verb
+from harness.nemesis.faults.links import links_of
+from harness.nemesis.faults.verb import Injection, Options, Verb, unknown
 
 HOW = {
     "drop": ["-j", "DROP"],
@@ -39,7 +39,7 @@ with socket.socket() as caller:
 
 
 def _cut(injection: Injection) -> None:
-    links, chain, node = _links(injection), _chain(injection), injection.node
+    links, chain, node = links_of(injection), _chain(injection), injection.node
     answers = ["-p", "tcp", "--sport", str(node.port), "-d", injection.cluster.client_address]
     chains.fill(links, node, chain, [[*answers, *HOW[str(injection.options.get("how", "drop"))]]])
     chains.hang(links, node, chain)
@@ -47,7 +47,7 @@ def _cut(injection: Injection) -> None:
 
 def _bit(injection: Injection) -> str | None:
     chain = _chain(injection)
-    packets = chains.packets(_links(injection), injection.node, chain).total()
+    packets = chains.packets(links_of(injection), injection.node, chain).total()
     if not packets:
         asked_ns = injection.memo.setdefault("asked_ns", time.monotonic_ns())
         if time.monotonic_ns() > asked_ns + PATIENCE_NS:
@@ -61,22 +61,22 @@ def ask(injection: Injection) -> None:
     """Have a client call the node, so that it has something to answer."""
     node = injection.node
     argv = [sys.executable, "-S", "-c", _CALLS, node.address, str(node.port)]
-    _links(injection).in_network_of(clients_of(injection.cluster), argv)
+    links_of(injection).in_network_of(clients_of(injection.cluster), argv)
 
 
 def _mend(injection: Injection) -> None:
-    chains.remove(_links(injection), injection.node, _chain(injection))
+    chains.remove(links_of(injection), injection.node, _chain(injection))
 
 
 def _mended(injection: Injection) -> str | None:
     chain = _chain(injection)
-    if chains.stands(_links(injection), injection.node, chain):
+    if chains.stands(links_of(injection), injection.node, chain):
         return None
     return f"no rule left in {injection.node.name}"
 
 
 def _problems(options: Options) -> list[str]:
-    found = [f"{name!r} is unknown: this verb takes how" for name in options if name != "how"]
+    found = unknown(options, "how")
     if options.get("how", "drop") not in HOW:
         found.append(f"how is {options['how']!r}, must be one of {', '.join(HOW)}")
     return found
@@ -84,10 +84,6 @@ def _problems(options: Options) -> list[str]:
 
 def _chain(injection: Injection) -> Chain:
     return Chain(fault=injection.fault, hook="OUTPUT")
-
-
-def _links(injection: Injection) -> Links:
-    return cast(Links, injection.cluster)
 
 
 CUT_ANSWERS = Verb(

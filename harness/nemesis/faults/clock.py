@@ -21,7 +21,8 @@ from datetime import datetime
 from typing import cast
 
 from harness.cluster import Clocks, ClusterError, Disks, Processes
-from harness.nemesis.faults.revive import disks, processes
+from harness.nemesis.faults.process import processes
+from harness.nemesis.faults.revive import disks
 from harness.nemesis.faults.verb import Injection, Options, Verb
 
 LEAST_S = 5

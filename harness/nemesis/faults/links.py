@@ -33,7 +33,7 @@ from typing import cast
 from harness.cluster import ClusterError, Links, Node, brokers, clients_of, zookeepers
 from harness.nemesis import chains, grudges
 from harness.nemesis.chains import Chain, Rule
-from harness.nemesis.faults.verb import Injection, Options, Verb
+from harness.nemesis.faults.verb import Injection, Options, Verb, unknown
 from harness.nemesis.grudges import Direction, Grudge
 
 
@@ -232,12 +232,6 @@ def from_problems(options: Options, default: str = "others") -> list[str]:
         for word in words(options, default)
         if word not in PEERS and not re.fullmatch(r"(kafka|zk)[1-9]\d*", word)
     ]
-
-
-def unknown(options: Options, *known: str) -> list[str]:
-    """Problems of a verb that takes these options only."""
-    return [f"{name!r} is unknown: this verb takes {', '.join(known)}"
-            for name in options if name not in known]  # fmt: skip
 
 
 def _cut_problems(options: Options) -> list[str]:

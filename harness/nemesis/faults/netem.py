@@ -16,9 +16,9 @@ from __future__ import annotations
 import re
 
 from harness.cluster import Links
-from harness.nemesis.faults.links import links_of, unknown
+from harness.nemesis.faults.links import links_of
 from harness.nemesis.faults.slow import handle_of, restore, restored
-from harness.nemesis.faults.verb import Injection, Options, Verb
+from harness.nemesis.faults.verb import Injection, Options, Verb, unknown
 
 DEFAULT_MS = 10
 

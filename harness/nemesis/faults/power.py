@@ -17,7 +17,8 @@ from pathlib import Path
 
 from harness.cluster import ClusterError, Disks, Node, Processes
 from harness.nemesis import synced
-from harness.nemesis.faults.revive import disks, gone, note_pids, processes, revive, revived
+from harness.nemesis.faults.process import processes
+from harness.nemesis.faults.revive import disks, gone, note_pids, revive, revived
 from harness.nemesis.faults.verb import BROKERS, Injection, Verb
 from harness.waiting import wait_until
 

@@ -20,7 +20,7 @@ from typing import Any
 from harness.cluster import Node, Processes
 from harness.cluster.view import BLIND
 from harness.nemesis.faults.process import back, end, processes, start
-from harness.nemesis.faults.verb import BROKERS, Injection, Options, Verb
+from harness.nemesis.faults.verb import BROKERS, Injection, Options, Verb, unknown
 
 HOW = {"clean": signal.SIGTERM, "hard": signal.SIGKILL}
 EVERY_S = 2.0
@@ -85,7 +85,7 @@ def _all_back(injection: Injection) -> str | None:
 
 
 def _roll_problems(options: Options) -> list[str]:
-    found = [f"{name!r} is unknown: this verb takes how" for name in options if name != "how"]
+    found = unknown(options, "how")
     if options.get("how", "clean") not in HOW:
         found.append(f"how is {options['how']!r}, must be one of {', '.join(HOW)}")
     return found
@@ -134,8 +134,7 @@ def _loop_over(injection: Injection) -> str | None:
 
 
 def _loop_problems(options: Options) -> list[str]:
-    found = [f"{name!r} is unknown: this verb takes every_s" for name in options
-             if name != "every_s"]  # fmt: skip
+    found = unknown(options, "every_s")
     every_s = options.get("every_s", EVERY_S)
     if isinstance(every_s, bool | str) or every_s <= 0:
         found.append(f"every_s is {every_s!r}, must be a number of seconds above 0")

@@ -10,17 +10,13 @@ from __future__ import annotations
 
 from typing import cast
 
-from harness.cluster import ClusterError, Disks, Node, Processes
+from harness.cluster import ClusterError, Disks, Node
 from harness.nemesis.faults import process
+from harness.nemesis.faults.process import processes
 from harness.nemesis.faults.verb import Injection
 
 STARTED = r"\[KafkaServer id=\d+\] started"  # said once it is registered in ZooKeeper
 PASSING = (*process.PASSING, "log dirs in")
-
-
-def processes(injection: Injection) -> Processes:
-    """The cluster as who signals and starts nodes."""
-    return cast(Processes, injection.cluster)
 
 
 def disks(injection: Injection) -> Disks:

@@ -18,7 +18,7 @@ from difflib import get_close_matches
 from harness.cluster import ClusterError
 from harness.cluster.admin import Admin, Resource
 from harness.cluster.view import BLIND
-from harness.nemesis.faults.verb import BROKERS, Injection, Options, Verb
+from harness.nemesis.faults.verb import BROKERS, Injection, Options, Verb, unknown
 
 # What can be changed at run time and leaves the checks their meaning: no compaction.
 DYNAMIC: dict[str, tuple[str, ...]] = {
@@ -156,7 +156,7 @@ def _kept(injection: Injection) -> str | None:
 
 
 def _add_problems(options: Options) -> list[str]:
-    found = [f"{name!r} is unknown: this verb takes count" for name in options if name != "count"]
+    found = unknown(options, "count")
     count = options.get("count", 1)
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 100:
         found.append(f"count is {count!r}, must be a number from 1 to 100")

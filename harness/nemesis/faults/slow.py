@@ -23,8 +23,8 @@ from typing import cast
 from harness.cluster import ClusterError, Companions, Links, Node
 from harness.nemesis import chains
 from harness.nemesis.chains import Chain
-from harness.nemesis.faults.links import from_problems, links_of, peers, places, unknown
-from harness.nemesis.faults.verb import Injection, Options, Verb
+from harness.nemesis.faults.links import from_problems, links_of, peers, places
+from harness.nemesis.faults.verb import Injection, Options, Verb, unknown
 
 LONGEST_MS = 60_000
 END_LIMIT_S = 10.0

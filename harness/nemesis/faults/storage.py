@@ -21,7 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.cluster import ClusterError, Disks, Node, Processes
-from harness.nemesis.faults.revive import disks, gone, note_pids, processes, revive, revived
+from harness.nemesis.faults.process import processes
+from harness.nemesis.faults.revive import disks, gone, note_pids, revive, revived
 from harness.nemesis.faults.verb import BROKERS, Injection, Verb
 
 BALLAST = "kafka-harness.ballast"

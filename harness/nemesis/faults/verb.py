@@ -42,6 +42,12 @@ def no_options(options: Options) -> list[str]:
     return [f"{name!r} is unknown: this verb takes none" for name in options]
 
 
+def unknown(options: Options, *known: str) -> list[str]:
+    """Problems of a verb that takes these options only."""
+    return [f"{name!r} is unknown: this verb takes {', '.join(known)}"
+            for name in options if name not in known]  # fmt: skip
+
+
 def always_possible(_: Setting, __: Options) -> str | None:
     """Of a verb that asks nothing of the scenario."""
     return None

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import cast
 
 from harness.cluster import ClusterError, Disks, Processes, Syscalls
-from harness.nemesis.faults.revive import disks, gone, note_pids, processes, revive, revived
+from harness.nemesis.faults.process import processes
+from harness.nemesis.faults.revive import disks, gone, note_pids, revive, revived
 from harness.nemesis.faults.verb import BROKERS, Injection, Options, Verb
 
 CALLS = "write,pwrite64,fsync,fdatasync"
