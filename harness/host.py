@@ -23,6 +23,12 @@ def facts() -> dict[str, Any]:
     }
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a signal has stopped a process, as the kernel says it (proc(5), /proc/PID/stat)."""
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    return stat[stat.rindex(")") + 2] in ("T", "t")
+
+
 def cpu_counters() -> dict[str, float]:
     """Counters that only grow: ticks in all, ticks stolen, µs under pressure, µs throttled."""
     ticks = [int(n) for n in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from harness import host
 from harness.cluster import ClusterError, Node, NodeState
-from harness.cluster.local import kernel_state
 from harness.history import RUNNING
 from harness.load import Worker, Workers
 
@@ -65,7 +65,7 @@ class WorkerNodes:
         if worker.ended():
             return NodeState(pid=None, stopped=False)
         pid = worker.process.pid
-        return NodeState(pid=pid, stopped=kernel_state(pid) in ("T", "t"))
+        return NodeState(pid=pid, stopped=host.is_stopped(pid))
 
     def exited_early(self, node: Node) -> str | None:
         """The last lines of a worker that has ended; None while it runs."""

@@ -23,6 +23,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import IO, Literal
 
+from harness import host
 from harness.cluster import Cluster, ClusterError, Dump, Node, NodeState, brokers, zookeepers
 from harness.cluster import config as node_config
 from harness.cluster import ways as local_ways
@@ -164,7 +165,7 @@ class LocalCluster(Cluster):
         process = self._process(node)
         if process is None:
             return NodeState(pid=None, stopped=False)
-        return NodeState(pid=process.pid, stopped=kernel_state(process.pid) in ("T", "t"))
+        return NodeState(pid=process.pid, stopped=host.is_stopped(process.pid))
 
     def exited_early(self, node: Node) -> str | None:
         """The last log lines of a node whose process is gone; None while it runs."""
@@ -359,12 +360,6 @@ def private_tmpfs() -> Path:
     scratch = Path("/run/kafka-harness")
     scratch.mkdir()
     return scratch
-
-
-def kernel_state(pid: int) -> str:
-    """One letter: R running, S sleeping, T stopped by a signal… (proc(5), /proc/PID/stat)."""
-    stat = Path(f"/proc/{pid}/stat").read_text()
-    return stat[stat.rindex(")") + 2]
 
 
 def _last_lines(log: IO[bytes], count: int = 12) -> str:
