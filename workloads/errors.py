@@ -24,8 +24,10 @@ from typing import Any, Final
 
 from harness.history import FAIL, INFO
 
-NO_ACK: Final = -10_001  # our own code, out of librdkafka's range
+NO_ACK: Final = -10_001  # our own codes, out of librdkafka's range
 NO_ACK_NAME: Final = "_NO_ACK"
+ABORTED: Final = -10_002  # delivered, and then its transaction was aborted
+ABORTED_NAME: Final = "_ABORTED"
 RETRIES_UNSET: Final = 2_147_483_647  # librdkafka's default
 
 # Refused for what the record or the request is: every attempt before was refused as well.

@@ -7,6 +7,9 @@ n modulo partitions. Whether and how a send ended comes with its delivery report
 A full queue is a failed send. So is a send after a fatal error (an idempotent producer that lost
 its sequence): the producer stays as dead as in an application that does not replace it, the load
 goes on failing, and the end says `fatal`.
+
+With a transactional.id a send ends with its transaction, and a producer that cannot go on is
+replaced (workloads/transactions.py).
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import time
 
 from workloads.sends import Sender
+from workloads.transactions import Transactions, sender_of
 from workloads.worker import Session, leave, main
 
 BURST = 200  # sends between two polls when the loop is late
@@ -22,7 +26,7 @@ POLL_MOST_MS = 50
 
 def stream(session: Session) -> None:
     """Send at the rate until told to stop, then await what is outstanding."""
-    sender = Sender(session)
+    sender = sender_of(session)
     session.connect(sender.producer, sender.ready)
     if not session.await_go(lambda: sender.poll(0)):
         return
@@ -33,7 +37,7 @@ def stream(session: Session) -> None:
 class Schedule:
     """When each send is due."""
 
-    def __init__(self, session: Session, sender: Sender) -> None:
+    def __init__(self, session: Session, sender: Sender | Transactions) -> None:
         self._session, self._sender = session, sender
         self._period_ns = 1e9 / session.spec.rate
         self._begin_ns = time.monotonic_ns()

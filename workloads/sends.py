@@ -18,15 +18,19 @@ from workloads.worker import Session
 QUEUE_FULL = KafkaError(KafkaError._QUEUE_FULL)
 
 Observer = Callable[[int, int, int], None]
+Report = Callable[[int, KafkaError | None, Message], None]
 
 
 class Sender:
     """A producer whose sends are recorded. `poll` must be called often: reports arrive there.
 
-    `observe(type, offset, end_ns)` is told how each send ended.
+    `observe(type, offset, end_ns)` is told how each send ended. With `hold` (transactions) a
+    delivery report is no end: it is handed to `hold`, which says later how the send ended.
     """
 
-    def __init__(self, session: Session, observe: Observer | None = None) -> None:
+    def __init__(
+        self, session: Session, observe: Observer | None = None, hold: Report | None = None
+    ) -> None:
         spec = session.spec
         self._session, self._counts, self._recorder = session, session.counts, session.recorder
         self._rules = SendRules.of(spec.config)
@@ -36,14 +40,21 @@ class Sender:
         self._topic, self._width = spec.topic, spec.value_bytes
         self._offsets = AckedOffsets() if self._rules.idempotent else None
         self._has_id = not self._rules.idempotent
+        self._awaits_id = self._rules.idempotent and hold is None
+        self._on_error = session.client_error if hold is None else session.passing_error
+        self._report = hold or (self.delivered if self._rules.acks_come else self._written)
+        self.connect()
+
+    def connect(self) -> None:
+        """Make the producer, or a new one in the place of one that cannot go on."""
+        spec = self._session.spec
         self.producer = make_producer(
             spec.config,
             queue_limits(spec.rate, spec.longest_outage_s, spec.value_bytes),
-            on_error=session.client_error,
-            on_statistics=self._statistics if self._rules.idempotent else None,
+            on_error=self._on_error,
+            on_statistics=self._statistics if self._awaits_id else None,
         )
         self._produce = self.producer.produce
-        self._report = self._delivered if self._rules.acks_come else self._written
 
     def ready(self) -> bool:
         """Whether a send would go out at once: an idempotent producer needs its id before.
@@ -76,7 +87,7 @@ class Sender:
         except KafkaException as error:
             # The Python client raises a fatal error here instead of calling error_cb. What else was
             # due in this poll comes in the next one.
-            self._session.client_error(error.args[0])
+            self._on_error(error.args[0])
 
     def flush(self) -> None:
         """Await every outstanding report for up to `flush_s`; what is still open stays info."""
@@ -89,7 +100,8 @@ class Sender:
         if not self._has_id:  # parsed only until then
             self._has_id = json.loads(text).get("eos", {}).get("idemp_state") == "Assigned"
 
-    def _delivered(self, operation: int, error: KafkaError | None, message: Message) -> None:
+    def delivered(self, operation: int, error: KafkaError | None, message: Message) -> None:
+        """A send has ended: acknowledged, or as its error says."""
         end_ns = time.monotonic_ns()
         if error is not None:
             self._not_delivered(operation, error, end_ns)
@@ -111,18 +123,20 @@ class Sender:
             self._not_delivered(operation, error, end_ns)
             return
         self._recorder.name_error(NO_ACK, NO_ACK_NAME)
-        self._ended(operation, INFO, end_ns, NO_ACK)
+        self.ended(operation, INFO, end_ns, NO_ACK)
 
     def _not_delivered(self, operation: int, error: KafkaError, end_ns: int) -> None:
         self._recorder.name_error(error.code(), error.name())
-        self._ended(operation, self._rules.outcome(error.code()), end_ns, error.code())
+        self.ended(operation, self._rules.outcome(error.code()), end_ns, error.code())
 
     def _refused(self, operation: int, error: KafkaError) -> None:
         """produce() raised: the record never left the client."""
         self._recorder.name_error(error.code(), error.name())
-        self._ended(operation, FAIL, time.monotonic_ns(), error.code())
+        self.ended(operation, FAIL, time.monotonic_ns(), error.code())
 
-    def _ended(self, operation: int, type_: int, end_ns: int, code: int) -> None:
+    def ended(self, operation: int, type_: int, end_ns: int, code: int) -> None:
+        """A send has ended without an ack: FAIL or INFO, with the code of an error that is named
+        already."""
         self._complete(operation, type_, NOTHING, end_ns, NOTHING, code)
         if type_ == FAIL:
             self._counts.failed += 1

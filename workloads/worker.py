@@ -68,6 +68,8 @@ class Spec:
     value_bytes: int = 100
     rate: float = 1000.0  # sends/s
     longest_outage_s: float = 30.0
+    transaction_sends: int = 100  # with a transactional.id only, as the next
+    transaction_abort_every: int = 0  # transactions; 0: none is aborted on purpose
     group: str = ""  # group-consumer only, as all below
     commit: str = "after"  # auto, before or after processing
     batch: int = 50  # records taken at a time
@@ -213,8 +215,12 @@ class Session:
 
     def client_error(self, error: KafkaError) -> None:
         """Record an error that a client reported by itself: a result, not a failure of ours."""
-        self.counts.errors += 1
         self.fatal = self.fatal or error.fatal()
+        self.passing_error(error)
+
+    def passing_error(self, error: KafkaError) -> None:
+        """Record an error of a client that is replaced when it cannot go on."""
+        self.counts.errors += 1
         self.recorder.event("client-error", code=error.code(), name=error.name(), text=error.str())
 
     def end(self, reason: Reason) -> None:

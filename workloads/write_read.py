@@ -4,6 +4,8 @@ A round sends one record and awaits its delivery report. If it was acknowledged,
 value begins: ok when the tailing consumer is given the record, fail when `read_deadline_ms` passed
 without it. The round is over then; should the record come later, its `read` row says when.
 
+With a transactional.id each round's send is a transaction of its own.
+
 The loop is closed (nothing is sent before the round is over), so a send is due when it begins.
 Who reads, and where from, is the consumer's configuration: it may know one broker only that is not
 the leader, or be served by a follower (client.rack, KIP-392).
@@ -14,8 +16,8 @@ from __future__ import annotations
 import time
 
 from harness.history import FAIL, LOOKUP, NOTHING, OK
-from workloads.sends import Sender
 from workloads.tail import Tail
+from workloads.transactions import sender_of
 from workloads.worker import Session, leave, main
 
 SERVE_EVERY_S = 0.02  # the other client's callbacks, while one client is waited for
@@ -31,7 +33,7 @@ class Rounds:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._sender = Sender(session, self._sent)
+        self._sender = sender_of(session, self._sent, most=1)
         self._reader = Tail(session, session.spec.consumer_config, observe=self._was_read)
         self._ended: tuple[int, int, int] | None = None  # how the open send ended
         self._wanted = NOTHING  # the value of the open send or look-up
