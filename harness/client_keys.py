@@ -57,6 +57,8 @@ KEYS: dict[Role, tuple[Key, ...]] = {
         _key("buffer.memory", "33554432", "1073741824", "queue.buffering.max.kbytes", unit=1024),
         _key("max.request.size", "1048576", "1000000", "message.max.bytes"),
         _key("compression.type", "none", "none"),
+        _key("transactional.id", "", ""),
+        _key("transaction.timeout.ms", "60000", "60000"),
         _key("receive.buffer.bytes", "32768", "0", "socket.receive.buffer.bytes"),
         *_BOTH,
     ),
@@ -134,7 +136,6 @@ IGNORED = {
 _OWN_CLUSTER = "clients talk to the harness's own cluster"
 _PLAINTEXT = "the harness's own cluster speaks plaintext"
 _OWN_SETTING = "the harness needs its own value to record the history"
-_TRANSACTIONS = "the workloads of this version begin no transactions"
 # Keys that cannot be had, each with its reason; one that ends in a dot stands for all such keys.
 REFUSED = {
     "bootstrap.servers": _OWN_CLUSTER,
@@ -142,8 +143,6 @@ REFUSED = {
     "security.": _PLAINTEXT,
     "sasl.": _PLAINTEXT,
     "ssl.": _PLAINTEXT,
-    "transactional.id": _TRANSACTIONS,
-    "transaction.timeout.ms": _TRANSACTIONS,
     "max.block.ms": "librdkafka does not block: a full queue fails the send at once, and that is "
     "counted",
     "interceptor.classes": "Java code cannot run in the harness's client",

@@ -3,6 +3,8 @@
 Three layers, the later one wins: the Java client's defaults (which most teams run), the scenario's
 keys, the user's own file. Keys are librdkafka's. Addresses are the harness's.
 
+With a `transactional.id` each producer gets one of its own: `ID-<number of the producer>`.
+
 As in the Java client, idempotence gives way when nobody asked for it by name and acks, retries or
 in-flight requests rule it out (KIP-679).
 """
@@ -37,6 +39,9 @@ CONSUMER_DEFAULTS: Config = {
     "fetch.error.backoff.ms": 100,
     "check.crcs": True,
 }
+# With a transactional.id. What may not take longer than a transaction: librdkafka refuses that.
+WITHIN_A_TRANSACTION = ("message.timeout.ms", "socket.timeout.ms")
+TRANSACTION_TIMEOUT_MS = 60000
 # One name for each setting: librdkafka knows several by two.
 ALIASES = {
     "request.required.acks": "acks",
@@ -57,19 +62,59 @@ CONNECTION: Config = {
 
 def producer_config(scenario: Mapping[str, Any], user: Mapping[str, Any]) -> Config:
     """The producer's configuration without addresses."""
-    asked = {**_plain(scenario), **_plain(user)}
+    asked = {**by_one_name(scenario), **by_one_name(user)}
     config = {**CONNECTION, **PRODUCER_DEFAULTS, **asked}
     if "enable.idempotence" not in asked and not _may_be_idempotent(config):
         config["enable.idempotence"] = False
+    if "transactional.id" in config:
+        timeout = config.setdefault("transaction.timeout.ms", TRANSACTION_TIMEOUT_MS)
+        for key in WITHIN_A_TRANSACTION:
+            if key not in asked:
+                config[key] = min(config[key], int(timeout))
     return config
+
+
+def transaction_problem(producer: Mapping[str, Any]) -> str | None:
+    """What rules out a producer's transactions, with the remedy; None where there are none, or
+    nothing does (KIP-98)."""
+    config = by_one_name(producer)
+    if "transactional.id" not in config:
+        return None
+    acks = str(config.get("acks", "all"))
+    if not str(config["transactional.id"]):
+        return "transactional.id is empty: give it a name, or remove it"
+    if acks not in ("all", "-1"):
+        return f"transactional.id needs acks=all, but acks is {acks}: change one of them"
+    if int(config.get("retries", 1)) == 0:
+        return "transactional.id needs retries > 0: raise retries, or remove the id"
+    if str(config.get("enable.idempotence", True)).lower() == "false":
+        return (
+            "transactional.id needs enable.idempotence=true, and at most 5 "
+            "max.in.flight.requests.per.connection: change one of them"
+        )
+    return None
+
+
+def transactional_id(config: Mapping[str, Any], number: int) -> str | None:
+    """The transactional.id of the producer of that number; None without transactions."""
+    if "transactional.id" not in config:
+        return None
+    return f"{config['transactional.id']}-{number}"
+
+
+def of_one(config: Mapping[str, Any], number: int) -> Config:
+    """The configuration of the producer of that number."""
+    own = transactional_id(config, number)
+    return {**config, "transactional.id": own} if own else dict(config)
 
 
 def consumer_config(scenario: Mapping[str, Any], user: Mapping[str, Any]) -> Config:
     """The consumer's configuration without addresses."""
-    return {**CONNECTION, **CONSUMER_DEFAULTS, **_plain(scenario), **_plain(user)}
+    return {**CONNECTION, **CONSUMER_DEFAULTS, **by_one_name(scenario), **by_one_name(user)}
 
 
-def _plain(config: Mapping[str, Any]) -> Config:
+def by_one_name(config: Mapping[str, Any]) -> Config:
+    """The configuration with one name for each setting."""
     return {ALIASES.get(key, key): value for key, value in config.items()}
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, cast
 
-from harness import load, replicas
+from harness import clients, load, replicas
 from harness.cluster import Cluster, ClusterError, Dumps, Node, Preparable, brokers
 from harness.cluster.admin import Admin, others_from, replica_assignment
 from harness.cluster.build import build
@@ -136,7 +136,11 @@ class Experiment:
             specs = [("write_read", "write-read", self._write_read_spec())]
         else:
             specs = [
-                ("producer", "producer", self._spec(f"producer-{i}", work.producer, index=i))
+                (
+                    "producer",
+                    "producer",
+                    self._spec(f"producer-{i}", clients.of_one(work.producer, i), index=i),
+                )
                 for i in range(work.producers)
             ]
             specs += [
@@ -200,7 +204,7 @@ class Experiment:
         if work.read_via == "follower":
             consumer["client.rack"] = follower.name
         return self._spec(
-            "write-read-0", work.producer, index=0, consumer_config=consumer,
+            "write-read-0", clients.of_one(work.producer, 0), index=0, consumer_config=consumer,
             read_bootstrap=follower.endpoint,
         )  # fmt: skip
 
@@ -268,8 +272,8 @@ class Experiment:
         elif self.workers.readers:
             own = f"{self.folder.run_id}/{self.workers.readers[0].name}"
             names["group"] = str(work.consumer.get("group.id", own))
-        if "transactional.id" in work.producer:
-            names["transaction"] = str(work.producer["transactional.id"])
+        if first := clients.transactional_id(work.producer, 0):
+            names["transaction"] = first
         return names
 
     def _load_over(self, begin_ns: int) -> bool:
@@ -343,7 +347,7 @@ class Experiment:
     # Afterwards
 
     def await_recovery(self) -> None:
-        """A leader and a full ISR everywhere, and log ends that no longer move.
+        """A leader and a full ISR everywhere, log ends that no longer move, no open transaction.
 
         Earlier the high watermark can lag, and acked records would look lost that are not.
         """
@@ -356,7 +360,9 @@ class Experiment:
             newest = ends[-STABLE_LOOKS:]
             return len(newest) == STABLE_LOOKS and None not in newest and len(set(newest)) == 1
 
-        self._await(stable, "log ends to be stable", RECOVERY_LIMIT_S, every_s=0.1)
+        self._await(
+            stable, "log ends to be stable and no transaction open", RECOVERY_LIMIT_S, every_s=0.1
+        )
 
     def final_read(self) -> None:
         """Read every partition from log start to log end by a fresh consumer."""

@@ -24,6 +24,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
 
+from harness import clients
 from harness.cluster.config import OWNED_BY_HARNESS
 from harness.nemesis.faults import VERBS
 from harness.nemesis.targets import TARGETS, Setting, impossible, is_known, is_node_name, role_of
@@ -244,6 +245,11 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
 
 def _client_problems(scenario: Scenario) -> list[str]:
     producer = scenario.workload.producer
+    if why := clients.transaction_problem(producer):
+        return [f"workload.producer: {why}"]
+    if scenario.workload.transaction_abort_every and "transactional.id" not in producer:
+        return ["workload.transaction_abort_every: set workload.producer.transactional.id, or "
+                "there is no transaction to abort"]  # fmt: skip
     acks = str(producer.get("acks", producer.get("request.required.acks", "all")))
     if "unacknowledged-lost" in scenario.expect and acks != "0":
         return [f"expect.unacknowledged-lost: set workload.producer.acks=0; with acks={acks} what "

@@ -52,6 +52,10 @@ class WorkloadPart(Part):
     duration_s: Annotated[float, Field(gt=0)] = 20.0
     value_bytes: Annotated[int, Field(ge=20, le=1_000_000)] = 100
     longest_outage_s: Annotated[float, Field(gt=0)] = 30.0
+    # With workload.producer.transactional.id (workloads/transactions.py): sends in a transaction,
+    # and how many transactions until one is aborted on purpose (0: none is).
+    transaction_sends: Count = 100
+    transaction_abort_every: Annotated[int, Field(ge=0)] = 0
     # Members of one group beside the consumers that follow the log (workloads/group_consumer.py).
     group_consumers: Annotated[int, Field(ge=0)] = 0
     commit: Literal["auto", "before", "after"] = "after"  # as the client does, or by processing

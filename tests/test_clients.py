@@ -39,6 +39,49 @@ def test_idempotence_gives_way_when_nobody_asked_for_it(asked):
     assert clients.producer_config(asked, {})["enable.idempotence"] is False
 
 
+def test_each_producer_has_a_transactional_id_of_its_own():
+    config = clients.producer_config({"transactional.id": "shop"}, {})
+
+    ids = [clients.of_one(config, number)["transactional.id"] for number in (0, 1)]
+    assert ids == ["shop-0", "shop-1"] == [clients.transactional_id(config, n) for n in (0, 1)]
+    assert clients.of_one({"acks": "all"}, 0) == {"acks": "all"}
+    assert clients.transactional_id({}, 0) is None
+
+
+def test_no_send_may_outlast_its_transaction():
+    """librdkafka refuses longer ones; what somebody asked for stays, and is refused later."""
+    config = clients.producer_config(
+        {"transactional.id": "t", "transaction.timeout.ms": 5000}, {"socket.timeout.ms": 7000}
+    )
+
+    assert (config["message.timeout.ms"], config["socket.timeout.ms"]) == (5000, 7000)
+    assert clients.producer_config({"transactional.id": "t"}, {})["message.timeout.ms"] == 60000
+    assert clients.producer_config({}, {})["message.timeout.ms"] == 120000
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"acks": 1}, "needs acks=all, but acks is 1"),
+        ({"request.required.acks": "0"}, "needs acks=all, but acks is 0"),
+        ({"retries": 0}, "needs retries > 0"),
+        ({"message.send.max.retries": 0}, "needs retries > 0"),
+        ({"enable.idempotence": False}, "needs enable.idempotence=true"),
+        ({"transactional.id": ""}, "is empty"),
+    ],
+)
+def test_what_rules_transactions_out_is_said_with_its_remedy(more, why):
+    problem = clients.transaction_problem({"transactional.id": "t", **more})
+
+    assert problem.startswith("transactional.id ")
+    assert why in problem
+    assert clients.transaction_problem({**more} | {"transactional.id": "t", "acks": -1,
+        "retries": 1, "enable.idempotence": True, "request.required.acks": "all",
+        "message.send.max.retries": 1}) is None  # fmt: skip
+    more.pop("transactional.id", None)
+    assert clients.transaction_problem(more) is None
+
+
 def test_idempotence_that_was_asked_for_stays_and_is_refused_later():
     config = clients.producer_config({"acks": "1", "enable.idempotence": True}, {})
 

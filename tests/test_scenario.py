@@ -92,6 +92,14 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
             MINIMAL + '[workload.producer]\nretries = 0\n"enable.idempotence" = true',
             "needs retries > 0",
         ),
+        (
+            MINIMAL + '[workload.producer]\nacks = 1\n"transactional.id" = "t"',
+            "workload.producer: transactional.id needs acks=all, but acks is 1",
+        ),
+        (
+            MINIMAL + "transaction_abort_every = 3",
+            "workload.transaction_abort_every: set workload.producer.transactional.id",
+        ),
         (MINIMAL + '[cluster.server]\n"log.dirs" = "x"', "is set by the harness: remove it"),
         (MINIMAL + 'dies = ["before-commit"]', "workload.dies: set workload.group_consumers"),
         (

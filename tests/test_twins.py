@@ -16,6 +16,7 @@ TOLD = {"name", "title", "expect"}
 TWINS = [
     ("partition-cp", "partition-ap", UNCLEAN),
     ("partition-cp", "partition-min-isr-2", MIN_ISR),
+    ("transactions", "transactions-uncommitted", "/workload/consumer/isolation.level"),
     ("partition-controller-follower", "partition-controller-follower-pre-2.7",
      "/cluster/server/inter.broker.protocol.version"),
     ("leader-cut-from-zookeeper", "leader-cut-from-zookeeper-acks-all", ACKS),

@@ -117,23 +117,28 @@ class Admin:
             return False
 
     def log_ends(self, topic: str, partitions: int) -> tuple[int, ...] | None:
-        """The high watermark of every partition; None while a broker cannot tell.
+        """The high watermark of every partition; None while a broker cannot tell, or while an open
+        transaction keeps read_committed readers from it (the last stable offset is less).
 
         The next try is a fresh client's: a broker that has just started tells of no brokers at all,
         and a client that asked it then knows nobody for good (librdkafka issue 5301).
         """
         wanted = {TopicPartition(topic, p): OffsetSpec.latest() for p in range(partitions)}  # type: ignore[no-untyped-call]
-        futures = self._client.list_offsets(
-            wanted,
-            isolation_level=IsolationLevel.READ_UNCOMMITTED,
-            request_timeout=REQUEST_LIMIT_S,
-        )
+
+        def ends(isolation: IsolationLevel) -> tuple[int, ...]:
+            futures = self._client.list_offsets(
+                wanted, isolation_level=isolation, request_timeout=REQUEST_LIMIT_S
+            )
+            told = {tp.partition: future.result().offset for tp, future in futures.items()}
+            return tuple(told[p] for p in range(partitions))
+
         try:
-            ends = {tp.partition: future.result().offset for tp, future in futures.items()}
+            committed = ends(IsolationLevel.READ_COMMITTED)
+            uncommitted = ends(IsolationLevel.READ_UNCOMMITTED)
         except KafkaException:
             self._client = self._connect()
             return None
-        return tuple(ends[p] for p in range(partitions))
+        return uncommitted if committed == uncommitted else None
 
     # An operator's changes
 

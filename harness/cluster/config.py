@@ -62,6 +62,7 @@ def server_properties(
     sized: Settings = {
         "offsets.topic.replication.factor": replicas,
         "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": min(2, replicas),
         "broker.rack": node.name,
     }
     own: Settings = {
