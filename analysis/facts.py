@@ -53,6 +53,8 @@ class Facts:
     compared: bool = False  # what the replicas hold was compared at the end
     members_died: bool = False  # a member of the group was killed, or ended itself
     disturbed: bool = False  # some fault hit somebody
+    transactional: bool = False  # producers have a transactional.id
+    uncommitted: bool = False  # consumers ask for what is not committed: isolation.level
 
     @property
     def deposed(self) -> bool:
@@ -73,6 +75,11 @@ class Facts:
     def spoiled(self) -> bool:
         """Whether a consumer may have been given a record that a bad disk had changed."""
         return bool(self.verbs & SPOILING) and not self.checks_crcs
+
+    @property
+    def given_aborted(self) -> bool:
+        """Whether consumers are given the records of aborted transactions."""
+        return self.transactional and self.uncommitted
 
     @property
     def cut_short(self) -> bool:
@@ -128,6 +135,8 @@ def facts_of(  # noqa: PLR0913  each is a part of the run's record
         compared=_true(scenario.get("check", {}).get("replicas", False)),
         members_died=members_died,
         disturbed=any(fault["nodes"] for fault in faults),
+        transactional="transactional.id" in producer,
+        uncommitted=work.get("consumer", {}).get("isolation.level") == "read_uncommitted",
     )
 
 

@@ -137,6 +137,17 @@ TABLE: tuple[Promise, ...] = (
     _row("phantom", "permitted", *_SPOILED,
          "A broker hands out what is on its disk, and librdkafka looks at the CRC only when told.",
          CRCS),
+    _row("phantom", "permitted",
+         "transactions, and consumers with isolation.level=read_uncommitted",
+         lambda facts: facts.given_aborted,
+         "The records of an aborted transaction stay in the log, and only who reads committed "
+         "records is spared them.",
+         "KIP-98"),
+    _row("phantom", "forbidden", "transactions otherwise",
+         lambda facts: facts.transactional,
+         "Nothing is read that was not sent, nor what was written in a transaction that was "
+         "aborted.",
+         f"KIP-98; {SEMANTICS}"),
     _row("phantom", "forbidden", "otherwise", _always,
          "Nothing is read that was not sent, nor what certainly failed.", SEMANTICS),
     _row("inconsistent-offset", "permitted", *_SHRINKS,

@@ -75,6 +75,10 @@ CASES: list[tuple[str, bool, str, Facts]] = [
     ("duplicate", True, "otherwise", with_(idempotent=False, retries=0, verbs=frozenset())),
     *((anomaly, False, "a bit flipped on disk, and consumers that do not check CRCs",
        with_(verbs=FLIP_BIT)) for anomaly in ("vanished", "phantom", "inconsistent-offset")),
+    ("phantom", False, "transactions, and consumers with isolation.level=read_uncommitted",
+     with_(transactional=True, uncommitted=True)),
+    ("phantom", True, "transactions otherwise", with_(transactional=True)),
+    ("phantom", True, "otherwise", with_(uncommitted=True)),
     ("phantom", True, "otherwise", with_(acks="0", unclean=True)),
     ("phantom", True, "otherwise", with_(checks_crcs=True, verbs=FLIP_BIT)),
     ("inconsistent-offset", False,
@@ -281,6 +285,19 @@ def test_the_whole_isr_is_hit_when_none_of_it_is_left_out(
     whole: bool, faults: list[dict[str, Any]]
 ) -> None:
     assert facts_of(_scenario(), {}, faults).whole_isr is whole
+
+
+@pytest.mark.parametrize(
+    ("level", "given"), [("read_uncommitted", True), ("read_committed", False), (None, False)]
+)
+def test_who_reads_uncommitted_is_given_what_was_aborted(level: str | None, given: bool) -> None:
+    scenario = _scenario(producer={"transactional.id": "t"})
+    plain = _scenario()
+    for each in (scenario, plain):
+        each["workload"]["consumer"] = {"isolation.level": level} if level else {}
+
+    assert facts_of(scenario, {}).given_aborted is given
+    assert facts_of(plain, {}).given_aborted is False
 
 
 def test_a_fault_that_hit_nobody_is_none() -> None:
