@@ -70,6 +70,8 @@ duration_s = 3
 group_consumers = 1
 [workload.producer]
 acks = "all"
+"transactional.id" = "every" # somebody must coordinate transactions
+"transaction.timeout.ms" = 10000
 """
 # With a single replica, placed on the controller, these are there from the start.
 BROUGHT_ABOUT = ("leader-and-controller", "last-isr")

@@ -45,6 +45,20 @@ def test_proofs_and_tries_are_counted() -> None:
 
 def test_a_pair_that_cannot_be_has_its_reason() -> None:
     table = fault_table.render([])
-    row = next(row for row in table.splitlines() if row.startswith("| `kill`"))
+    row = next(row for row in table.splitlines() if row.startswith("| `roll`"))
 
-    assert "transaction-coordinator: nobody uses transactions" in row
+    assert "zk-all, producer" in row
+    assert "roll cannot be done there, only to a broker" in row
+
+
+def test_every_verb_that_hits_brokers_can_hit_the_coordinators() -> None:
+    """Somebody must have a group and transactions for that."""
+    verbs = [verb for verb in VERBS if not VERBS[verb].targets]
+    refused = {
+        (verb, target): why
+        for verb in verbs
+        for target in ("group-coordinator", "transaction-coordinator")
+        if (why := fault_table.reason(verb, target, fault_table.chosen_for(verb)))
+    }
+
+    assert not refused
