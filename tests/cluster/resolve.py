@@ -18,6 +18,7 @@ from random import Random
 
 from confluent_kafka import Consumer, Producer
 
+from harness.clients import transactional_id
 from harness.cluster import brokers
 from harness.cluster.admin import Admin
 from harness.cluster.coordinators import TOPICS
@@ -27,7 +28,9 @@ from harness.nemesis.targets import TARGETS, NoTarget, Roles, resolve
 from harness.waiting import wait_until
 
 NODES = local_nodes(3, 3)
-NAMES = {"group": "the/group", "transaction": "the-transactions"}
+# As a scenario's first producer has it.
+ITS_OWN = str(transactional_id({"transactional.id": "the-transactions"}, 0))
+NAMES = {"group": "the/group", "transaction": ITS_OWN}
 SERVERS = {"bootstrap.servers": ",".join(node.endpoint for node in brokers(NODES))}
 
 
