@@ -89,7 +89,7 @@ def sentence(  # noqa: PLR0913  everything that the verdict was made of
     after = faults_words(faults)
     parts = [
         _data(judgements["lost"], doubts, acked, after, facts),
-        *_others(judgements),
+        *_others(judgements, facts),
         *_demands(judgements),
         *_gap_demands(gaps or {}),
         _stopped("produce", "Writes", windows, threshold_ms) if acked else "",
@@ -138,12 +138,13 @@ def _data(lost: Judgement, doubts: Sequence[str], acked: int, after: str, facts:
     return f"No data was lost: {every} read back{happened or ', and no fault was injected'}."
 
 
-def _others(judgements: Mapping[str, Judgement]) -> list[str]:
+def _others(judgements: Mapping[str, Judgement], facts: Facts) -> list[str]:
     lost = judgements["lost"].count
+    never = "committed" if facts.transactional else "written"
     words = {
         "vanished": ("{n} that consumers had already been given {is} gone", lost == 0),
         "duplicate": ("{n} {is} in the log more than once", True),
-        "phantom": ("{n} {was} read that {was} never written", True),
+        "phantom": (f"{{n}} {{was}} read that {{was}} never {never}", True),
         "inconsistent-offset": ("{n} {is} not at the offset that was reported", True),
         "unacknowledged-lost": ("{n} that {was} sent without asking for an ack {is} gone", True),
         "diverged": ("{n} {is} not the same on every replica", True),

@@ -63,6 +63,11 @@ def failed(value: int, **more: Any) -> Part:
     return sent(value, ended="fail", error="_QUEUE_FULL", **more)
 
 
+def aborted(value: int, **more: Any) -> Part:
+    """A send whose transaction was certainly aborted."""
+    return sent(value, ended="fail", error="_ABORTED", **more)
+
+
 def doubtful(value: int, **more: Any) -> Part:
     """A send of which nobody knows how it ended."""
     return sent(value, ended="info", error="_MSG_TIMED_OUT", **more)
@@ -195,7 +200,8 @@ def client_error(name: str = "_ALL_BROKERS_DOWN") -> Part:
 def story(*parts: Part, **record: Any) -> Story:
     """A run of these parts. Keywords set the producer's acks, retries, idempotent, and: partitions,
     replicas, topic (config), server (config), kind, consumers, commit (of a group), expect,
-    plan, workers, state, failure, threshold_ms, compared, phases."""
+    plan, workers, state, failure, threshold_ms, compared, phases, isolation (of the readers of
+    transactions)."""
     return Story(parts=parts, record=record)
 
 
@@ -250,8 +256,11 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
                 "producer": {
                     "acks": said.get("acks", "all"), "retries": said.get("retries", 0),
                     "enable.idempotence": said.get("idempotent", False),
+                    **({"transactional.id": "t-0"} if "isolation" in said else {}),
                 },
-                "consumer": {},
+                "consumer": (
+                    {"isolation.level": said["isolation"]} if "isolation" in said else {}
+                ),
             },
             "faults": [],
             "check": {

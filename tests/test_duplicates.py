@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from histories import doubtful, failed, final_read, found, read, sent, split, told
+from histories import aborted, doubtful, failed, final_read, found, read, sent, split, told
 
 Report = dict[str, Any]
 
@@ -152,6 +152,38 @@ def test_a_failed_send_that_nobody_read_is_nothing(report: Report) -> None:
     """The twin."""
     assert report["anomalies"]["phantom"]["count"] == 0
     assert report["counts"]["failed"] == 1
+
+
+TRANSACTIONS = {"retries": 9, "idempotent": True}
+
+
+@told(sent(1, at=0), aborted(2), final_read({0: 1, 2: 2}), isolation="read_committed",
+      **TRANSACTIONS)  # fmt: skip
+def test_an_aborted_send_that_is_read_as_committed_breaks_a_promise(report: Report) -> None:
+    """Offset 1 is the commit's own."""
+    assert found(report, "phantom") == [2]
+    assert report["verdict"] == "invalid"
+    assert (
+        "1 record was read that was never committed, which Kafka promises cannot happen."
+        in report["sentence"]
+    )
+
+
+@told(sent(1, at=0), aborted(2), final_read({0: 1, 2: 2}), isolation="read_uncommitted",
+      **TRANSACTIONS)  # fmt: skip
+def test_who_asks_for_uncommitted_records_may_be_given_aborted_ones(report: Report) -> None:
+    """The twin: the same log, read by somebody who asked for it."""
+    assert found(report, "phantom") == [2]
+    assert report["verdict"] == "valid"
+    assert "never committed, which this configuration allows." in report["sentence"]
+
+
+@told(sent(1, at=0), aborted(2), sent(3, at=3), final_read({0: 1, 3: 3}),
+      isolation="read_committed", **TRANSACTIONS)  # fmt: skip
+def test_the_offsets_that_commits_take_are_gaps_and_nothing_else(report: Report) -> None:
+    """So are those of aborted records."""
+    assert report["verdict"] == "valid"
+    assert report["anomalies"]["inconsistent-offset"]["count"] == 0
 
 
 @told(sent(1, at=0), read(7, at=1), final_read(1))

@@ -7,6 +7,8 @@
 - **info**: everything else, errors that nobody has thought about included. With acks=0 the client
   reports success once the request is written: that is no ack, and is recorded as `_NO_ACK`.
 
+Sends in a transaction end with that: workloads/transactions.py.
+
 Why the table is so short. The last error of a send says nothing of its earlier attempts, and
 **`retries=0` does not mean one attempt**: librdkafka sends a batch again, without counting, after
 every error that it takes for stale metadata (`rd_kafka_handle_Produce_error`, actions REFRESH:
