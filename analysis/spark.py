@@ -32,6 +32,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 SMALL, BIG = 30_000, 2_000_000  # operations
+MOST_MIB = 3072  # of a check below BIG; a million operations take about 1 GiB
 START_LIMIT_S = 60.0
 END_LIMIT_S = 20.0
 LOOK_S = 0.005
@@ -138,10 +139,13 @@ def _command(operations: int, archive_to: Path | None) -> list[str]:
         sharing = [f"-XX:ArchiveClassesAtExit={archive_to}"]
     else:
         sharing = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**21  # MiB
+    # Limits, not needs. Without one of its own a campaign's JVM grows by each check, up to half of
+    # the memory that the next run's nodes live in.
+    most = half if operations >= BIG else min(half, MOST_MIB)
     return [
         _java(), "-cp", ":".join(map(str, _jars())),
-        f"-Xmx{max(512, memory // 2**21)}m",  # a limit, not a need: half of the memory
+        f"-Xmx{max(512, most)}m",
         *(_SMALL if operations < BIG else _LARGE),
         "-XX:-UsePerfData", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off:stderr",
         "-XX:+IgnoreUnrecognizedVMOptions", "--sun-misc-unsafe-memory-access=allow",
