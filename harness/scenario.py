@@ -311,7 +311,7 @@ def target_problems(fault: FaultPart, scenario: Scenario) -> list[str]:
     if role_of(target) not in verb.hits:
         kinds = ", ".join(f"a {role}" for role in sorted(verb.hits))
         return [f"target: {verb.name} cannot be done to {target}, only to {kinds}"]
-    why = verb.impossible(setting, fault.options)
+    why = verb.impossible(setting, fault.options, target)
     return [f"verb: {verb.name}: {why}"] if why else []
 
 

@@ -154,6 +154,31 @@ def test_a_fault_without_evidence_is_healed_and_never_called_ok(world):
     assert not world.down
 
 
+def busy(name: str) -> Any:
+    """Of a verb that does something to one node only."""
+    return lambda roles, hit: None if name in hit else f"{', '.join(sorted(hit))} has nothing to do"
+
+
+def test_a_node_to_which_the_verb_would_do_nothing_is_no_target(world, monkeypatch):
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], idle=busy("kafka2")))
+    world.sent = 11
+    finish(conductor(world, step(target="leader")))
+
+    assert "kafka1 has nothing to do" in world.told("inject", "info")[0]["error"]
+    assert not world.told("inject", "invoke")
+
+
+@pytest.mark.parametrize("target", ["one", "follower", "minority"])
+def test_lots_are_drawn_among_those_to_whom_the_verb_does_something(world, monkeypatch, target):
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], idle=busy("kafka3")))
+    world.sent = 11
+    for seed in range(5):
+        world.leader, world.down = "kafka1", set()
+        finish(conductor(world, step(target=target, seed=seed)))
+
+    assert world.groups == [["kafka3"]] * 5
+
+
 def test_a_fault_that_nobody_can_take_is_recorded_as_not_happened(world):
     world.sent, world.leader = 11, None  # type: ignore[assignment]
     finish(conductor(world, step()))

@@ -141,6 +141,18 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
             "faults.0.verb: reassign: every broker has a replica already",
         ),
         (
+            MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "follower"\nat_s = 1',
+            "faults.0.verb: move-leader: follower: a follower of the only partition leads nothing",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "all"\nat_s = 1',
+            "faults.0.verb: move-leader: all: nobody is left who could lead",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "leader"\nat_s = 1',
+            "faults.0.verb: elect: leader: who leads the only partition has none to win back",
+        ),
+        (
             MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "zk-leader"\nat_s = 1',
             "faults.0.target: elect cannot be done to zk-leader, only to a broker",
         ),
