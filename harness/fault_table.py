@@ -30,7 +30,7 @@ from harness import campaign, scenario, sessions
 from harness.history import Lines
 from harness.nemesis.faults import VERBS
 from harness.nemesis.faults.verb import Options
-from harness.nemesis.targets import TARGETS
+from harness.nemesis.targets import TARGETS, role_of
 from harness.prepare import Request
 from harness.scenario_parts import FaultPart
 from harness.side_files import faults, read
@@ -50,6 +50,7 @@ OPTIONS: dict[str, Options] = {
     "skew-clock": {"offset_s": 3600},
     "set-config": {"retention.ms": 86400000},
 }
+LITTLE: dict[str, Options] = {"throttle": {"kbit": 8}}  # where a ZooKeeper is hit: it says little
 # Verbs that do something at more targets where each broker leads a partition.
 PARTITIONS = {"move-leader": 3}
 # Where a verb would find something to do by luck only: not tried.
@@ -127,7 +128,7 @@ def chosen_for(verb: str) -> scenario.Scenario:
 
 def reason(verb: str, target: str, chosen: scenario.Scenario) -> str | None:
     """Why the pair cannot be; None when it can."""
-    fault = FaultPart(verb=verb, target=target, options=dict(OPTIONS.get(verb, {})))
+    fault = FaultPart(verb=verb, target=target, options=dict(_options(verb, target)))
     problems = scenario.target_problems(fault, chosen)
     return problems[0].split(": ", 1)[1].removeprefix(f"{verb}: ") if problems else None
 
@@ -178,17 +179,20 @@ def _run(verb: str, text: str, seed: int, results: Path) -> int:
 def text_of(verb: str, targets: Sequence[str], replicas: int, leader: str) -> str:
     """The scenario of one run."""
     text = _base(verb, replicas, leader)
-    options = ", ".join(
-        f'"{key}" = {json.dumps(value)}' for key, value in OPTIONS.get(verb, {}).items()
-    )
     for number, target in enumerate(targets):
         when = 'when = "healed"' if number else "at_s = 1"
         if verb in BEFORE:
             text += f"[[faults]]\n{BEFORE[verb]}{when}\n"
             when = 'when = "healed"'
         text += f'[[faults]]\nverb = "{verb}"\ntarget = "{target}"\n{when}\nfor_s = 1\n'
+        options = ", ".join(f'"{k}" = {json.dumps(v)}' for k, v in _options(verb, target).items())
         text += f"options = {{ {options} }}\n" if options else ""
     return text
+
+
+def _options(verb: str, target: str) -> Options:
+    usual = OPTIONS.get(verb, {})
+    return LITTLE.get(verb, usual) if role_of(target) == "zookeeper" else usual
 
 
 def _keep(folder: Path, record: Line, verb: str) -> None:

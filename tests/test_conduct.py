@@ -13,6 +13,7 @@ from harness.cluster.view import PartitionState, View
 from harness.nemesis import conduct
 from harness.nemesis.conduct import Conductor
 from harness.nemesis.faults import VERBS, Verb
+from harness.nemesis.faults.verb import DoesNothing
 from harness.nemesis.plan import Step
 from harness.nemesis.undo import Undo, outstanding
 from harness.waiting import wait_until
@@ -177,6 +178,21 @@ def test_lots_are_drawn_among_those_to_whom_the_verb_does_something(world, monke
         finish(conductor(world, step(target=target, seed=seed)))
 
     assert world.groups == [["kafka3"]] * 5
+
+
+def test_a_fault_that_is_seen_to_do_nothing_is_not_waited_for(world, monkeypatch):
+    def bit(_: Any) -> str:
+        raise DoesNothing("2000 kbit/s limits nothing")
+
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], bit=bit))
+    monkeypatch.setattr(conduct, "BITE_LIMIT_S", 60.0)
+    world.sent = 11
+    made = conductor(world, step())
+    finish(made)
+
+    assert world.told("inject", "info")[0]["error"] == "2000 kbit/s limits nothing"
+    assert world.told("heal", "ok")
+    assert made.failure is None
 
 
 def test_a_fault_that_nobody_can_take_is_recorded_as_not_happened(world):

@@ -27,6 +27,7 @@ from harness.cluster import Clients, Cluster, ClusterError, Node
 from harness.cluster.coordinators import Coordinated
 from harness.cluster.view import BLIND, View, ZooKeeperView, ensemble_leader
 from harness.nemesis.faults import VERBS, Injection
+from harness.nemesis.faults.verb import DoesNothing
 from harness.nemesis.plan import UNTIL, WHEN, Step
 from harness.nemesis.targets import NoTarget, Roles, resolve, roles_of
 from harness.nemesis.undo import Undo
@@ -257,7 +258,7 @@ class Conductor:
                             f"{verb.name} to bite")
                 for i in injections
             ]  # fmt: skip
-        except WaitTimeout as error:
+        except (WaitTimeout, DoesNothing) as error:
             # The fault is in place but left no trace: recorded as unproved, healed, never green.
             self._record("inject", "info", step, nodes=names, error=str(error))
             return

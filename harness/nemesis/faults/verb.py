@@ -13,6 +13,13 @@ from harness.nemesis.targets import Roles, Setting
 Options = Mapping[str, str | int | float | bool]
 
 
+class DoesNothing(RuntimeError):
+    """The fault is in place and what is seen says that it does nothing; the message is a sentence.
+
+    Raised instead of a proof: nobody need wait for one any longer.
+    """
+
+
 @dataclass(kw_only=True)
 class Injection:
     """One verb at one node, or at a group of them: what the four functions of a verb work on.
