@@ -37,6 +37,7 @@ class Small:
     registered: dict[str, int] = field(default_factory=dict)
     asked: dict[str, Any] | None = None
     signals: list[tuple[str, str]] = field(default_factory=list)
+    starts: int = 0
     said: str | None = None  # by a process that ended itself
 
     # What ZooKeeper says
@@ -84,8 +85,8 @@ class Small:
         self.pids[node.name] = None
 
     def start_node(self, node: Node) -> None:
-        self.pids[node.name] = 100 + len(self.signals)
-        self.registered[node.name] = 100 + len(self.signals)
+        self.starts += 1
+        self.pids[node.name] = self.registered[node.name] = 100 + self.starts
 
     def state(self, node: Node) -> NodeState:
         return NodeState(pid=self.pids[node.name], stopped=False)
