@@ -43,14 +43,14 @@ BEGIN, END = "<!-- the table: python -m harness.fault_table -->", "<!-- end of t
 OPTIONS: dict[str, Options] = {
     "lose": {"percent": 30},
     "delay": {"ms": 50},
-    "throttle": {"kbit": 100},  # less than a follower sends in order to fetch
+    "throttle": {"kbit": 8},  # less than followers send while all of them are throttled
     "reorder": {"percent": 30, "ms": 20},
     "duplicate": {"percent": 30},
     "corrupt": {"percent": 5},
     "skew-clock": {"offset_s": 3600},
     "set-config": {"retention.ms": 86400000},
 }
-LITTLE: dict[str, Options] = {"throttle": {"kbit": 8}}  # where a ZooKeeper is hit: it says little
+LITTLE: dict[str, Options] = {"throttle": {"kbit": 1}}  # where a ZooKeeper is hit: it says little
 # Verbs that do something at more targets where each broker leads a partition.
 PARTITIONS = {"move-leader": 3}
 # Where a verb would find something to do by luck only: not tried.

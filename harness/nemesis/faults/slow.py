@@ -238,8 +238,8 @@ def handle_of(injection: Injection) -> str:
 def _throttle_problems(options: Options) -> list[str]:
     kbit = options.get("kbit")
     found = unknown(options, "kbit")
-    if not isinstance(kbit, int) or isinstance(kbit, bool) or kbit < 8:
-        found.append("give kbit, the most that the node may send in kilobits a second, 8 or more")
+    if not isinstance(kbit, int) or isinstance(kbit, bool) or kbit < 1:
+        found.append("give kbit, the most that the node may send in kilobits a second, 1 or more")
     return found
 
 
