@@ -54,7 +54,7 @@ LITTLE: dict[str, Options] = {"throttle": {"kbit": 1}}  # where a ZooKeeper is h
 # Verbs that do something at more targets where each broker leads a partition.
 PARTITIONS = {"move-leader": 3}
 # Where a verb would find something to do by luck only: not tried.
-BY_LUCK = {"elect": ("controller", "group-coordinator")}
+BY_LUCK = {"elect": ("controller", "group-coordinator", "transaction-coordinator")}
 # What brings about, before each fault, that the verb finds something to do.
 BEFORE = {
     "elect": 'verb = "stop"\ntarget = "preferred-leader"\nuntil = "leader-moved"\n',
