@@ -12,20 +12,23 @@ from dataclasses import dataclass
 from typing import Any
 
 # Verbs after which another broker may lead: its node is gone, silent, or told to hand over, a
-# ZooKeeper session ends, as it may on any bad link, or an operator wants it so. What a link is cut
-# from does not count: a cut from clients alone deposes nobody, and promises less here than it
-# could. Cutting answers to clients is not among them: the leader stays.
+# ZooKeeper session ends, as it may on any bad link, or an operator wants it so. Cutting answers to
+# clients is not among them: the leader stays.
 DEPOSING = frozenset({
     "kill", "stop", "pause", "cut", "lose", "delay", "throttle", "reorder", "duplicate", "corrupt",
     "slow", "roll", "crash-loop", "elect", "move-leader", "reassign", "decommission",
     "freeze-disk", "fill-disk", "slow-disk", "fail-disk", "skew-clock",
 })  # fmt: skip
-# Those that do so only where they hit a broker that leads. At a follower, a ZooKeeper member or a
-# worker they leave the leader where it is, unless it was seen to move all the same.
+# Those that do so only where they hit a broker that leads, or half of the ensemble: without its
+# quorum sessions may end unseen. At a follower, a single ZooKeeper member or a worker they leave
+# the leader where it is, unless it was seen to move all the same.
 AT_THE_LEADER = frozenset({
     "kill", "stop", "pause", "roll", "crash-loop", "freeze-disk", "fill-disk", "slow-disk",
     "fail-disk", "skew-clock",
 })  # fmt: skip
+# Links may be bad between the target and `from` alone. Where that is the clients only, brokers and
+# ensemble hear each other as ever, and the leader stays, unless it was seen to move all the same.
+ON_LINKS = frozenset({"cut", "lose", "delay"})
 # Verbs after which a node may lack what it had already written…
 DESTROYING = frozenset({"lose-disk", "lose-power"})
 POWER = frozenset({"lose-power"})  # …of these the ones that take only what was not synced
@@ -130,7 +133,9 @@ def facts_of(  # noqa: PLR0913  each is a part of the run's record
         ),
         epochs=_version(str(server.get("inter.broker.protocol.version", "3.9"))),
         checks_crcs=_true(work.get("consumer", {}).get("check.crcs", False)),
-        verbs=verbs_that_matter(faults, views),
+        verbs=verbs_that_matter(
+            faults, views, options, ensemble=int(scenario.get("cluster", {}).get("zookeepers", 3))
+        ),
         commit=str(work["commit"]) if work.get("group_consumers") else None,
         compared=_true(scenario.get("check", {}).get("replicas", False)),
         members_died=members_died,
@@ -141,25 +146,56 @@ def facts_of(  # noqa: PLR0913  each is a part of the run's record
 
 
 def verbs_that_matter(
-    faults: Iterable[Mapping[str, Any]], views: Iterable[Mapping[str, Any]] = ()
+    faults: Sequence[Mapping[str, Any]],
+    views: Iterable[Mapping[str, Any]] = (),
+    options: Mapping[int, Mapping[str, Any]] | None = None,
+    *,
+    ensemble: int = 3,
 ) -> frozenset[str]:
-    """The verbs of the faults that hit somebody whom it takes for the verb to matter."""
+    """The verbs of the faults that hit somebody whom it takes for the verb to matter; `ensemble` is
+    how many ZooKeepers there are."""
     moved = _leadership_moved(views)
-    return frozenset(
-        fault["verb"]
-        for fault in faults
-        if fault["nodes"]
-        and (fault["verb"] not in AT_THE_LEADER or _may_depose(fault, moved=moved))
-    )
+    at_nodes = [fault for fault in faults if fault["verb"] in AT_THE_LEADER]
+
+    def matters(fault: Mapping[str, Any]) -> bool:
+        if fault["verb"] in ON_LINKS:
+            return moved or not _from_clients_alone((options or {}).get(fault["step"], {}))
+        if fault["verb"] not in AT_THE_LEADER:
+            return True
+        quorum_lost = 2 * len(_ensemble_of(_struck(fault, at_nodes))) >= ensemble
+        return _may_depose(fault, sure=not moved and not quorum_lost)
+
+    return frozenset(fault["verb"] for fault in faults if fault["nodes"] and matters(fault))
 
 
-def _may_depose(fault: Mapping[str, Any], *, moved: bool) -> bool:
+def _may_depose(fault: Mapping[str, Any], *, sure: bool) -> bool:
+    """`sure`: but for the nodes that it hit nothing tells that leadership may have moved."""
     if not any(name.startswith(("kafka", "zk")) for name in fault["nodes"]):
         return False  # workers
     before = json.loads(fault.get("before") or "{}")
     leaders = (before.get("leader") or {}).values()
-    sure = bool(leaders) and before.get("known", True)
-    return moved or not sure or any(name in leaders for name in fault["nodes"])
+    known = bool(leaders) and before.get("known", True)
+    return not sure or not known or any(name in leaders for name in fault["nodes"])
+
+
+def _from_clients_alone(options: Mapping[str, Any]) -> bool:
+    return {word.strip() for word in str(options.get("from", "")).split(",")} == {"clients"}
+
+
+def _ensemble_of(nodes: Iterable[str]) -> set[str]:
+    return {name for name in nodes if name.startswith("zk")}
+
+
+def _struck(fault: Mapping[str, Any], faults: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Whom the fault hit, and others among `faults` that were not healed yet when it began."""
+    begin_ns = fault["invoke_ns"]
+    return {
+        node
+        for other in faults
+        if other["invoke_ns"] <= begin_ns
+        and (other["heal_ok_ns"] is None or other["heal_ok_ns"] > begin_ns)
+        for node in other["nodes"]
+    }
 
 
 def _leadership_moved(views: Iterable[Mapping[str, Any]]) -> bool:
@@ -175,14 +211,7 @@ def _whole_isr(destroying: Sequence[Mapping[str, Any]]) -> bool:
     """Whether some partition's ISR, as it was when one of the faults began, lay wholly within the
     nodes that this fault hit and those that others had hit and that were not healed yet."""
     for fault in destroying:
-        begin_ns = fault["invoke_ns"]
-        struck = {
-            node
-            for other in destroying
-            if other["invoke_ns"] <= begin_ns
-            and (other["heal_ok_ns"] is None or other["heal_ok_ns"] > begin_ns)
-            for node in other["nodes"]
-        }
+        struck = _struck(fault, destroying)
         before = json.loads(fault["before"] or "{}")
         # ZooKeeper could not be asked: who was in the ISR is not known, so it may have been whole.
         if not before.get("known", False):

@@ -39,14 +39,14 @@ def handled(operations: DataFrame, fates: DataFrame) -> DataFrame:
 
     polled_ns (first; null: never), processed (how often, at the place where it was most often),
     processed_place, processed_ns (the last there), members (1 or 2: two or more, there), begun (how
-    often processing did not end), committed and started (of the partition: where the group would go
-    on, and the lowest offset that it was given).
+    often processing did not end), committed and started (of the partition that has it in the end,
+    if any: where the group would go on, and the lowest offset that it was given).
     """
     partition = partition_of(F.col("first_place")).alias("partition")
     return (
         fates.join(_by_value(operations), on=["run_id", "value"], how="left")
         .withColumn("partition", partition)
-        .join(F.broadcast(_by_partition(operations)), on=["run_id", "partition"], how="inner")
+        .join(F.broadcast(_by_partition(operations)), on=["run_id", "partition"], how="left")
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.expectations import ANOMALIES, OF_GROUPS
-from analysis.facts import AT_THE_LEADER, DEPOSING, DESTROYING, Facts
+from analysis.facts import AT_THE_LEADER, DEPOSING, DESTROYING, ON_LINKS, Facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,9 +261,11 @@ def render() -> str:
         f" one that takes what a node had written is one of {', '.join(sorted(DESTROYING))}.",
         f"{' and '.join(sorted(OF_GROUPS))} are judged only where a consumer group is at work,"
         " unacknowledged-lost only under acks=0, diverged only where `check.replicas` is set.",
-        f"Of these, {', '.join(sorted(AT_THE_LEADER))} count only where a leader was hit, or where"
-        " leadership was seen to move: a ZooKeeper member, a follower or a worker that is killed"
-        " deposes nobody.",
+        f"Of these, {', '.join(sorted(AT_THE_LEADER))} count only where a leader was hit, half of"
+        " the ZooKeepers or more at a time, or where leadership was seen to move: a single"
+        " ZooKeeper, a follower or a worker that is killed deposes nobody.",
+        f"{', '.join(sorted(ON_LINKS))} that are `from` the clients alone count only where"
+        " leadership was seen to move: brokers and ZooKeeper hear each other as ever.",
         "A setting that was changed at run time (`set-config`) counts as the least safe value that"
         " it had.",
         "",

@@ -30,7 +30,7 @@ from harness import campaign, scenario, sessions
 from harness.history import Lines
 from harness.nemesis.faults import VERBS
 from harness.nemesis.faults.verb import Options
-from harness.nemesis.targets import TARGETS
+from harness.nemesis.targets import TARGETS, role_of
 from harness.prepare import Request
 from harness.scenario_parts import FaultPart
 from harness.side_files import faults, read
@@ -43,12 +43,21 @@ BEGIN, END = "<!-- the table: python -m harness.fault_table -->", "<!-- end of t
 OPTIONS: dict[str, Options] = {
     "lose": {"percent": 30},
     "delay": {"ms": 50},
-    "throttle": {"kbit": 100},  # less than a follower sends in order to fetch
+    "throttle": {"kbit": 8},  # less than followers send while all of them are throttled
     "reorder": {"percent": 30, "ms": 20},
     "duplicate": {"percent": 30},
     "corrupt": {"percent": 5},
     "skew-clock": {"offset_s": 3600},
     "set-config": {"retention.ms": 86400000},
+}
+LITTLE: dict[str, Options] = {"throttle": {"kbit": 1}}  # where a ZooKeeper is hit: it says little
+# Verbs that do something at more targets where each broker leads a partition.
+PARTITIONS = {"move-leader": 3}
+# Where a verb would find something to do by luck only: not tried.
+BY_LUCK = {"elect": ("controller", "group-coordinator", "transaction-coordinator")}
+# What brings about, before each fault, that the verb finds something to do.
+BEFORE = {
+    "elect": 'verb = "stop"\ntarget = "preferred-leader"\nuntil = "leader-moved"\n',
 }
 BASE = """
 title = "{verb} at every target, one after the other"
@@ -59,6 +68,7 @@ tickTime = 500
 "controller.socket.timeout.ms" = 3000
 "replica.socket.timeout.ms" = 3000
 [topic]
+partitions = {partitions}
 replication_factor = {replicas}
 leader = "{leader}"
 [topic.config]
@@ -110,22 +120,26 @@ def known() -> Sequence[Line]:
 def chosen_for(verb: str) -> scenario.Scenario:
     """The scenario that a verb's pairs are tried in, without faults."""
     made = scenario.Scenario.model_validate(_tables(verb, replicas=3))
-    if reason(verb, "leader", made) or reason(verb, "all", made):
-        spare = scenario.Scenario.model_validate(_tables(verb, replicas=2))
-        if any(not reason(verb, target, spare) for target in TARGETS):
-            return spare  # some commands of an operator need a broker without a replica
-    return made
+    if any(not reason(verb, target, made) for target in TARGETS):
+        return made
+    # Some commands of an operator need a broker without a replica.
+    return scenario.Scenario.model_validate(_tables(verb, replicas=2))
 
 
 def reason(verb: str, target: str, chosen: scenario.Scenario) -> str | None:
     """Why the pair cannot be; None when it can."""
-    fault = FaultPart(verb=verb, target=target, options=dict(OPTIONS.get(verb, {})))
+    fault = FaultPart(verb=verb, target=target, options=dict(_options(verb, target)))
     problems = scenario.target_problems(fault, chosen)
-    return problems[0].split(": ", 1)[1] if problems else None
+    return problems[0].split(": ", 1)[1].removeprefix(f"{verb}: ") if problems else None
 
 
 def _tables(verb: str, replicas: int) -> dict[str, Any]:
-    return tomllib.loads(BASE.format(verb=verb, replicas=replicas, leader="any"))
+    return tomllib.loads(_base(verb, replicas, "any"))
+
+
+def _base(verb: str, replicas: int, leader: str) -> str:
+    partitions = PARTITIONS.get(verb, 1)
+    return BASE.format(verb=verb, partitions=partitions, replicas=replicas, leader=leader)
 
 
 # Runs
@@ -138,15 +152,17 @@ def _run_missing(verb: str, number: int, results: Path) -> list[int]:
     targets = [
         target for target in TARGETS
         if not reason(verb, target, chosen) and done.count((verb, target)) <= number
+        and target not in BY_LUCK.get(verb, ())
     ]  # fmt: skip
     # Leader and controller are two at the start, and may be one after a few faults.
     usual = [target for target in targets if target not in BROUGHT_ABOUT]
     usual.sort(key=lambda target: target != "leader-not-controller")
     alone = scenario.Scenario.model_validate(_tables(verb, replicas=1))
-    others = [t for t in BROUGHT_ABOUT if t in targets and not reason(verb, t, alone)]
+    others = [target for target in BROUGHT_ABOUT if target in targets]
     replicas = chosen.topic.replication_factor
+    few = 1 if all(not reason(verb, target, alone) for target in others) else replicas
     texts = [text_of(verb, usual, replicas, "not-controller")] if usual else []
-    texts += [text_of(verb, others, 1, "controller")] if others else []
+    texts += [text_of(verb, others, few, "controller")] if others else []
     return [_run(verb, text, number + 1, results) for text in texts]
 
 
@@ -162,21 +178,29 @@ def _run(verb: str, text: str, seed: int, results: Path) -> int:
 
 def text_of(verb: str, targets: Sequence[str], replicas: int, leader: str) -> str:
     """The scenario of one run."""
-    text = BASE.format(verb=verb, replicas=replicas, leader=leader)
-    options = ", ".join(
-        f'"{key}" = {json.dumps(value)}' for key, value in OPTIONS.get(verb, {}).items()
-    )
+    text = _base(verb, replicas, leader)
     for number, target in enumerate(targets):
         when = 'when = "healed"' if number else "at_s = 1"
+        if verb in BEFORE:
+            text += f"[[faults]]\n{BEFORE[verb]}{when}\n"
+            when = 'when = "healed"'
         text += f'[[faults]]\nverb = "{verb}"\ntarget = "{target}"\n{when}\nfor_s = 1\n'
+        options = ", ".join(f'"{k}" = {json.dumps(v)}' for k, v in _options(verb, target).items())
         text += f"options = {{ {options} }}\n" if options else ""
     return text
+
+
+def _options(verb: str, target: str) -> Options:
+    usual = OPTIONS.get(verb, {})
+    return LITTLE.get(verb, usual) if role_of(target) == "zookeeper" else usual
 
 
 def _keep(folder: Path, record: Line, verb: str) -> None:
     DATA.parent.mkdir(exist_ok=True)
     lines = Lines(DATA)
     for fault in faults(read(folder / "history/nemesis.jsonl"), record["run_id"]):
+        if fault["verb"] != verb:
+            continue  # it brought the next one about
         whole = {
             "target": fault["target"], "nodes": fault["nodes"], "bit": fault["evidence"],
             "healed": fault["heal_evidence"], "error": fault["error"], "seed": record["seed"],

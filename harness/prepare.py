@@ -85,8 +85,18 @@ def prepare(request: Request) -> Prepared:
         "keep": request.keep,
         "failure": None,
     }
-    notes = (*producer_file.notes, *consumer_file.notes)
+    notes = (*producer_file.notes, *consumer_file.notes, *_length_notes(resolved, steps))
     return Prepared(scenario=resolved, steps=steps, record=record, notes=notes)
+
+
+def _length_notes(chosen: scenario.Scenario, steps: Sequence[plan.Step]) -> list[str]:
+    """That the load goes on for the plan's sake, where it does."""
+    work = chosen.workload
+    lasts_s = plan.lasts_s(steps, work.rate * work.producers)
+    if work.kind != "stream" or lasts_s <= work.duration_s:
+        return []
+    return [f"the plan goes on until {lasts_s:g} s at least, workload.duration_s is "
+            f"{work.duration_s:g}: the load goes on until the last fault is healed"]  # fmt: skip
 
 
 def _client_file(path: Path | None, role: Role) -> client_config.ClientConfig:

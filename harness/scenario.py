@@ -26,6 +26,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from harness import clients
 from harness.cluster.config import OWNED_BY_HARNESS
+from harness.contradictions import contradictions
 from harness.nemesis.faults import VERBS
 from harness.nemesis.targets import TARGETS, Setting, impossible, is_known, is_node_name, role_of
 from harness.scenario_parts import (
@@ -296,6 +297,8 @@ def _fault_problems(scenario: Scenario) -> list[str]:
         if where.startswith("faults"):
             problems += _timing_problems(where, fault)
             problems += _too_late(where, fault, scenario.workload)
+    if not problems:
+        problems += contradictions(scenario.faults, _setting(scenario))
     return [*problems, *_mixed_problems(scenario)]
 
 
@@ -311,7 +314,7 @@ def target_problems(fault: FaultPart, scenario: Scenario) -> list[str]:
     if role_of(target) not in verb.hits:
         kinds = ", ".join(f"a {role}" for role in sorted(verb.hits))
         return [f"target: {verb.name} cannot be done to {target}, only to {kinds}"]
-    why = verb.impossible(setting, fault.options)
+    why = verb.impossible(setting, fault.options, target)
     return [f"verb: {verb.name}: {why}"] if why else []
 
 

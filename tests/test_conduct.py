@@ -13,6 +13,7 @@ from harness.cluster.view import PartitionState, View
 from harness.nemesis import conduct
 from harness.nemesis.conduct import Conductor
 from harness.nemesis.faults import VERBS, Verb
+from harness.nemesis.faults.verb import DoesNothing
 from harness.nemesis.plan import Step
 from harness.nemesis.undo import Undo, outstanding
 from harness.waiting import wait_until
@@ -152,6 +153,46 @@ def test_a_fault_without_evidence_is_healed_and_never_called_ok(world):
     assert not world.told("inject", "ok")
     assert "waited" in world.told("inject", "info")[0]["error"]
     assert not world.down
+
+
+def busy(name: str) -> Any:
+    """Of a verb that does something to one node only."""
+    return lambda roles, hit: None if name in hit else f"{', '.join(sorted(hit))} has nothing to do"
+
+
+def test_a_node_to_which_the_verb_would_do_nothing_is_no_target(world, monkeypatch):
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], idle=busy("kafka2")))
+    world.sent = 11
+    finish(conductor(world, step(target="leader")))
+
+    assert "kafka1 has nothing to do" in world.told("inject", "info")[0]["error"]
+    assert not world.told("inject", "invoke")
+
+
+@pytest.mark.parametrize("target", ["one", "follower", "minority"])
+def test_lots_are_drawn_among_those_to_whom_the_verb_does_something(world, monkeypatch, target):
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], idle=busy("kafka3")))
+    world.sent = 11
+    for seed in range(5):
+        world.leader, world.down = "kafka1", set()
+        finish(conductor(world, step(target=target, seed=seed)))
+
+    assert world.groups == [["kafka3"]] * 5
+
+
+def test_a_fault_that_is_seen_to_do_nothing_is_not_waited_for(world, monkeypatch):
+    def bit(_: Any) -> str:
+        raise DoesNothing("2000 kbit/s limits nothing")
+
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], bit=bit))
+    monkeypatch.setattr(conduct, "BITE_LIMIT_S", 60.0)
+    world.sent = 11
+    made = conductor(world, step())
+    finish(made)
+
+    assert world.told("inject", "info")[0]["error"] == "2000 kbit/s limits nothing"
+    assert world.told("heal", "ok")
+    assert made.failure is None
 
 
 def test_a_fault_that_nobody_can_take_is_recorded_as_not_happened(world):

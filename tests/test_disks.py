@@ -23,7 +23,6 @@ from harness.nemesis.faults.verb import Injection
 
 KAFKA1, KAFKA2 = local_nodes(1, 2)[1:]
 CALLS = "write,pwrite64,fsync,fdatasync"
-UP = "[2026-01-01] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)"
 
 
 @dataclass
@@ -37,6 +36,10 @@ class Nodes:
     done: list[tuple[str, ...]] = field(default_factory=list)
     offset_s: float = 0
     output: str = ""
+    registered: int | None = 7
+
+    def registration(self, node: Node) -> int | None:
+        return self.registered
 
     def data_folder(self, node: Node) -> Path:
         return self.folder / node.name
@@ -99,7 +102,7 @@ def nodes(tmp_path: Path) -> Nodes:
 
 def at(nodes: Nodes, *hit: Node, **options: Any) -> Injection:
     return Injection(
-        fault=3, nodes=hit or (KAFKA1,), roles=None, cluster=nodes, view=SimpleNamespace(),  # type: ignore[arg-type]
+        fault=3, nodes=hit or (KAFKA1,), roles=None, cluster=nodes, view=nodes,  # type: ignore[arg-type]
         options=options, seed=1,
     )  # fmt: skip
 
@@ -155,7 +158,7 @@ def test_a_lost_disk_is_empty(nodes: Nodes) -> None:
     assert "1 files of 30 bytes were removed" in str(VERBS["lose-disk"].bit(injection))
 
 
-def test_a_broker_that_meets_its_old_session_is_started_again_until_it_says_it_is_up(
+def test_a_broker_that_meets_its_old_session_is_started_again_until_it_has_another(
     nodes: Nodes,
 ) -> None:
     injection, verb = at(nodes), VERBS["lose-disk"]
@@ -165,8 +168,31 @@ def test_a_broker_that_meets_its_old_session_is_started_again_until_it_says_it_i
 
     assert verb.healed(injection) is None
     assert nodes.done.count(("start", "kafka1")) == 2
+    assert verb.healed(injection) is None  # what is registered is the process that was killed
+    nodes.registered = 8
+    assert verb.healed(injection) == "process 99 of kafka1 serves"
+
+
+def test_a_broker_that_the_fault_never_ended_is_back_with_the_registration_it_has(
+    nodes: Nodes,
+) -> None:
+    injection, verb = at(nodes), VERBS["freeze-disk"]
+    verb.inject(injection)
+    verb.heal(injection)
+
+    assert verb.healed(injection) == "process 11 of kafka1 serves"
+
+
+def test_a_broker_that_dies_of_its_disk_after_it_was_healed_is_started_again(nodes: Nodes) -> None:
+    injection, verb = at(nodes), VERBS["freeze-disk"]
+    verb.inject(injection)
+    verb.heal(injection)
+    nodes.pids["kafka1"], nodes.last = None, "Shutdown broker because all log dirs in /x failed"
+
     assert verb.healed(injection) is None
-    nodes.log.append(UP)
+    assert nodes.done[-1] == ("start", "kafka1")
+    assert verb.healed(injection) is None  # its old session still lives
+    nodes.registered = 8
     assert verb.healed(injection) == "process 99 of kafka1 serves"
 
 
@@ -245,10 +271,14 @@ def test_slow_writes_follow_the_segments_and_keep_their_count(nodes: Nodes) -> N
     assert nodes.done[0][-2:] == ("-P", str(log))
     assert verb.bit(injection) is None
 
-    nodes.output = "1 write(9<x>, 5) = 5 (DELAYED)\n"
+    nodes.output = "1 write(9<x>, 5) = 5 (DELAYED) <0.000020>\n"
+    assert verb.bit(injection) is None  # it took no longer than ever
+    nodes.output = "1 write(9<x>, 5) = 5 (DELAYED) <0.020345>\n"
     rolled = log.with_name("05.log")
     rolled.touch()
-    assert "2 writes" in str(verb.bit(injection))  # one before, one since it was attached anew
+    assert verb.bit(injection) == (  # one before, one since it was attached anew
+        "2 writes of kafka1 to its segments waited 20 ms: they took 20 to 20 ms each"
+    )
     assert nodes.done[-2:] == [("leave alone",), nodes.done[-1]]
     assert nodes.done[-1][-1] == str(rolled)
     verb.heal(injection)
@@ -331,7 +361,7 @@ def test_a_skewed_clock_is_seen_in_a_thread_dump_and_so_is_its_return(
         ("skew-clock", {"offset_s": "9"}, "at least 5"),
         ("skew-clock", {"offset_s": 9, "by": 1}, "'by' is unknown"),
         ("slow-disk", {"delay_ms": 0}, "delay_ms is 0"),
-        ("slow-disk", {"delay": 1}, "takes delay_ms"),
+        ("slow-disk", {"delay": 1}, "this verb takes delay_ms"),
         ("fail-disk", {"error": "EPIPE"}, "one of EIO, ENOSPC, EROFS"),
         ("lose-power", {"x": 1}, "takes none"),
     ],

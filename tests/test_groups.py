@@ -132,6 +132,14 @@ def test_a_record_processed_by_two_members_is_reprocessed(report: Report) -> Non
 
 
 @told(*TWO, processed(1, at=0), processed(2, at=1), processed(2, at=1), committed(2),
+      final_read(1), commit="after", acks="1")  # fmt: skip
+def test_a_record_that_was_lost_later_was_reprocessed_all_the_same(report: Report) -> None:
+    """What the group did with it, it did."""
+    assert found(report, "reprocessed") == [2]
+    assert found(report, "lost") == [2]
+
+
+@told(*TWO, processed(1, at=0), processed(2, at=1), processed(2, at=1), committed(2),
       final_read(1, 2), commit="before")  # fmt: skip
 def test_a_record_processed_twice_by_one_member_is_told_apart(report: Report) -> None:
     """And what is committed before it is processed is given to nobody again."""

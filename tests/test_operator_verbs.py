@@ -37,6 +37,7 @@ class Small:
     registered: dict[str, int] = field(default_factory=dict)
     asked: dict[str, Any] | None = None
     signals: list[tuple[str, str]] = field(default_factory=list)
+    starts: int = 0
     said: str | None = None  # by a process that ended itself
 
     # What ZooKeeper says
@@ -84,8 +85,8 @@ class Small:
         self.pids[node.name] = None
 
     def start_node(self, node: Node) -> None:
-        self.pids[node.name] = 100 + len(self.signals)
-        self.registered[node.name] = 100 + len(self.signals)
+        self.starts += 1
+        self.pids[node.name] = self.registered[node.name] = 100 + self.starts
 
     def state(self, node: Node) -> NodeState:
         return NodeState(pid=self.pids[node.name], stopped=False)
@@ -162,9 +163,39 @@ def test_leadership_goes_to_a_follower_and_back(small):
     wait_until(lambda: verb.healed(made) == "kafka1 leads t-0", timeout_s=2, what="the way back")
 
 
-def test_who_leads_nothing_cannot_give_leadership_away(small):
-    with pytest.raises(ClusterError, match="leads nothing"):
-        VERBS["move-leader"].inject(injection(small, KAFKA2))
+def idle(small: Small, verb: str, *names: str) -> str | None:
+    found = VERBS[verb].idle
+    assert found is not None
+    return found(injection(small, KAFKA1).roles, frozenset(names))
+
+
+def test_who_leads_nothing_or_has_no_heir_is_no_target_of_a_move(small):
+    assert "kafka2 leads nothing that another" in str(idle(small, "move-leader", "kafka2"))
+    assert idle(small, "move-leader", "kafka1") is None
+    assert idle(small, "move-leader", "kafka1", "kafka3") is None
+    assert "kafka1, kafka2 leads nothing" in str(idle(small, "move-leader", "kafka1", "kafka2"))
+
+
+def test_a_move_that_was_never_begun_is_healed(small):
+    assert VERBS["move-leader"].healed(injection(small, KAFKA2)) == "nothing had been moved"
+
+
+def test_who_is_preferred_by_nothing_that_another_leads_is_no_target_of_an_election(small):
+    assert "kafka1 leads, or is not in the ISR" in str(idle(small, "elect", "kafka1"))
+    small.leader = "kafka2"
+
+    assert idle(small, "elect", "kafka1") is None
+    assert idle(small, "elect", "kafka2", "kafka1") is None
+    assert idle(small, "elect", "kafka2")
+
+
+def test_a_preferred_leader_outside_the_isr_cannot_be_elected(small):
+    small.leader = "kafka2"
+    made = injection(small, KAFKA1)
+    state = PartitionState(leader="kafka2", isr=("kafka2",), leader_epoch=0)
+    roles = replace(made.roles, view=replace(made.roles.view, partitions=(state,)))
+
+    assert VERBS["elect"].idle(roles, frozenset({"kafka1"}))  # type: ignore[misc]
 
 
 def test_an_election_bites_only_where_another_led_before(small):

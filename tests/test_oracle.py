@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import histories
 import pytest
 from histories import LOAD_START_NS
-from hypothesis import Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from analysis import checks
@@ -32,6 +32,7 @@ LOAD_MS, THRESHOLD_MS, PARTITIONS = 4000, 500, 2
 Row = dict[str, Any]
 Found = dict[str, Counter[Any]]
 HISTORIES = 400
+SUCCESSES = {"produce": ("send",), "consume": ("read", "lookup", "poll")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,10 @@ def drawn(strategy: st.SearchStrategy[Case]) -> list[Case]:
     """Many histories, the same in every test run."""
     cases: list[Case] = []
 
-    @settings(max_examples=HISTORIES, database=None, derandomize=True, phases=(Phase.generate,))
+    @settings(
+        max_examples=HISTORIES, database=None, derandomize=True, phases=(Phase.generate,),
+        suppress_health_check=[HealthCheck.too_slow],  # a matter of the host
+    )  # fmt: skip
     @given(strategy)
     def draw(case: Case) -> None:
         cases.append(case)
@@ -71,8 +75,9 @@ def oracle(case: Case) -> Found:
             places[row["partition"], row["offset"]].append(row)
     found: Found = defaultdict(Counter)
     lives = {value: Life(value, rows, case.ends) for value, rows in values.items()}
+    group = Group(case.rows)
     for value, life in lives.items():
-        for name in life.anomalies():
+        for name in (*life.anomalies(), *group.anomalies(life)):
             found[name][value] += 1
     for place, rows in places.items():
         seen = {row["value"] for row in rows}
@@ -97,6 +102,7 @@ class Life:
         self.reads = [r for r in rows if _was_read(r)]
         self.final = {_place(r) for r in self.reads if r["f"] == "final-read"}
         self.deliveries = [r for r in self.reads if r["f"] != "final-read"]
+        self.processing = [r for r in rows if r["f"] == "process"]
         places = sorted(_place(r) for r in self.reads)
         self.home = max((s["partition"] for s in sends), default=places[0][0] if places else None)
         end = ends[self.home] if self.home is not None else {}
@@ -140,14 +146,39 @@ class Life:
         return [] if first is not None and first <= acked else [(acked, first)]
 
 
+class Group:
+    """What the members of the consumer group were given, and where they would go on."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.first: dict[int, int] = {}  # by partition: the lowest offset that was given
+        known: dict[int, tuple[int, int]] = {}  # by partition: the last news, and the offset
+        for row in rows:
+            partition, offset = row["partition"], row["offset"]
+            if row["f"] == "poll":
+                self.first[partition] = min(offset, self.first.get(partition, offset))
+            if row["f"] in ("commit", "committed") and row["type"] == "ok":
+                known[partition] = max((row["end"], offset), known.get(partition, (-1, 0)))
+        self.committed = {partition: offset for partition, (_, offset) in known.items()}
+
+    def anomalies(self, life: Life) -> Iterable[str]:
+        done = Counter(_place(row) for row in life.processing if row["type"] == "ok")
+        if any(often > 1 for often in done.values()):
+            yield "reprocessed"
+        if life.final and not life.processing:
+            partition, offset = min(life.final)
+            begin = self.first.get(partition)
+            if begin is not None and begin <= offset < self.committed.get(partition, 0):
+                yield "skipped"
+
+
 def windows(
     case: Case, lives: Mapping[int, Life], kind: str, partition: int
 ) -> Iterable[tuple[Any, ...]]:
     """Every window in a partition: kind, partition, start, end, next success, attempts."""
     succeeded = sorted(
         row["end"] for row in case.rows
-        if row["partition"] == partition and row["type"] == "ok" and row["f"] != "final-read"
-        and (row["f"] == "send") == (kind == "produce") and 0 <= row["end"] <= LOAD_MS
+        if row["partition"] == partition and row["type"] == "ok"
+        and row["f"] in SUCCESSES[kind] and 0 <= row["end"] <= LOAD_MS
     )  # fmt: skip
     mine = [life for life in lives.values() if life.home == partition]
     spans = [span for life in mine for span in life.attempts(kind, case.tailing)]
@@ -180,7 +211,7 @@ def _ended(send: Row) -> str:
 
 
 def _was_read(row: Row) -> bool:
-    return row["f"] != "send" and row["type"] == "ok"
+    return row["f"] in ("final-read", *SUCCESSES["consume"]) and row["type"] == "ok"
 
 
 def _is_over(row: Row) -> bool:
@@ -200,7 +231,7 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
     histories.write_rows(file, [_sealed(r, n) for n, case in enumerate(cases) for r in case.rows])
     facts = facts_frame(spark, [_facts(case, n) for n, case in enumerate(cases)])
     operations = spark.read.schema(OPERATIONS).parquet(str(file))
-    queries = checks.queries(History(operations=operations, runs=facts))
+    queries = checks.queries(History(operations=operations, runs=facts, groups=True))
     found: list[Found] = [defaultdict(Counter) for _ in cases]
     for row in queries.evidence.collect():
         found[int(row["run_id"])][_name(row)][_key(row)] += 1
@@ -261,19 +292,23 @@ LENGTHS = st.sampled_from([0, 10, 250, 499, 500, 501, 900])
 TIMES = st.integers(0, LOAD_MS // 50 - 20).map(lambda n: 50 * n)  # many at the same time
 
 
-LUCKY = {"send": ["ok", "ok", "fail", "info"], "lookup": ["ok", "fail"]}
-UNLUCKY = {"send": ["ok", "info", "info", "info", "info", "info"], "lookup": ["fail"]}
+GROUP = {"process": ["ok", "ok", "info"], "commit": ["ok", "ok", "info", "fail"]}
+LUCKY = {"send": ["ok", "ok", "fail", "info"], "lookup": ["ok", "fail"], **GROUP}
+UNLUCKY = {"send": ["ok", "info", "info", "info", "info", "info"], "lookup": ["fail"], **GROUP}
+ALONE = ("send", "send", "read", "lookup", "final-read", "final-read")
+GROUPED = (*ALONE, "poll", "process", "process", "commit", "committed")
 
 
 @st.composite
-def any_row(draw: st.DrawFn, ends: Mapping[str, list[str]]) -> Row:
+def any_row(draw: st.DrawFn, kinds: Sequence[str], ends: Mapping[str, list[str]]) -> Row:
     """An operation that may contradict every other."""
-    f = draw(st.sampled_from(["send", "send", "read", "lookup", "final-read", "final-read"]))
+    f = draw(st.sampled_from(kinds))
     kind = draw(st.sampled_from(ends.get(f, ["ok"])))
     start = draw(TIMES)
     open_ = kind == "info" and draw(st.booleans())
     placed = kind == "ok" and (f != "send" or draw(st.integers(0, 9)) > 0)
-    unparsable = f in ("read", "final-read") and draw(st.integers(0, 19)) == 0
+    unparsable = f in ("read", "poll", "final-read") and draw(st.integers(0, 19)) == 0
+    unparsable |= f in ("commit", "committed")
     return {
         "f": f, "type": kind, "partition": draw(st.integers(0, PARTITIONS - 1)),
         "value": None if unparsable else draw(st.integers(0, 7)),
@@ -290,7 +325,12 @@ def chaos(draw: st.DrawFn) -> Case:
         {"complete": draw(st.booleans()), "log_start": draw(st.sampled_from([None, 0, 0, 2]))}
         for _ in range(PARTITIONS)
     ]
-    rows = draw(st.lists(any_row(draw(st.sampled_from([LUCKY, UNLUCKY]))), max_size=25))
+    kinds, size = draw(st.sampled_from([(ALONE, 25), (GROUPED, 40)]))
+    row = any_row(kinds, draw(st.sampled_from([LUCKY, UNLUCKY])))
+    rows = draw(st.lists(row, max_size=size))
+    for number, each in enumerate(rows):
+        if each["f"] in ("commit", "committed") and each["end"] is not None:
+            each["end"] = each["start"] + number  # no two at once: the last one counts
     return Case(rows=rows, ends=ends, tailing=draw(st.booleans()))
 
 
@@ -305,16 +345,17 @@ def test_checks_and_oracle_agree_on_anything(spark: SparkSession, tmp_path: Path
 
 
 PLANTS = ("lost", "lost", "vanished", "duplicate", "phantom", "failed", "unparsable", "moved",
-          "replaced", "stale", "none", "none", "none")  # fmt: skip
+          "replaced", "stale", "none", "none", "none", "skipped", "reprocessed")  # fmt: skip
 
 
 @st.composite
 def planted(draw: st.DrawFn) -> Case:
     """What a faultless Kafka leaves, but for what is planted."""
     plants = draw(st.lists(st.sampled_from(PLANTS), min_size=1, max_size=20))
-    log = Log()
+    log = Log(grouped=draw(st.booleans()))
     for value, plant in enumerate(plants):
         log.plant(value, plant, read=draw(st.booleans()))
+    log.commit()
     ends = [{"complete": True, "log_start": 0}] * PARTITIONS
     return Case(rows=log.rows, ends=ends, planted={n: +c for n, c in log.planted.items() if +c})
 
@@ -322,8 +363,9 @@ def planted(draw: st.DrawFn) -> Case:
 class Log:
     """Both partitions while they are written, and what was put there that should not be."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, grouped: bool) -> None:
         self.rows: list[Row] = []
+        self._grouped = grouped
         self.planted: Found = defaultdict(Counter)
         self._ends = [0] * PARTITIONS
         self._clock = 0
@@ -349,7 +391,25 @@ class Log:
             self._row("final-read", None, partition, offset)
         if plant == "replaced":
             self._row("final-read", value + 1000, partition, offset)
+        if stays or plant == "replaced":
+            self._handle(value + 1000 * (plant == "replaced"), plant, partition, offset)
         self._expect(value, plant, (partition, offset))
+
+    def commit(self) -> None:
+        """The group has committed all that there is."""
+        for partition, end in enumerate(self._ends):
+            if self._grouped:
+                self._row("commit", None, partition, end)
+
+    def _handle(self, value: int, plant: str, partition: int, offset: int) -> None:
+        """What a member of the group does with a record."""
+        if not self._grouped:
+            return
+        self._row("poll", value, partition, offset)
+        for _ in range({"skipped": 0, "reprocessed": 2}.get(plant, 1)):
+            self._row("process", value, partition, offset)
+        if plant in ("skipped", "reprocessed"):
+            self.planted[plant][value] += 1
 
     def _expect(self, value: int, plant: str, place: tuple[int, int]) -> None:
         expected = {

@@ -92,3 +92,32 @@ def test_a_step_that_waits_for_a_trigger_says_so():
     assert plan.make((fault,), 1)[0].describe() == (
         "kill leader after 500 acks from when the leader is alone in its ISR"
     )
+
+
+def lasts_s(*faults: FaultPart) -> float:
+    return plan.lasts_s(plan.make(faults, 1), 100.0)
+
+
+def fault(**changes: object) -> FaultPart:
+    return FaultPart(**{"verb": "kill", "target": "leader", **changes})  # type: ignore[arg-type]
+
+
+def test_a_plan_lasts_until_the_last_fault_of_its_timetable_is_over():
+    assert lasts_s() == 0
+    assert lasts_s(fault(at_s=3.0, for_s=4.0), fault(at_s=5.0, for_s=1.0)) == 7
+    assert lasts_s(fault(at_s=1.0, every_s=10.0, times=3, for_s=2.0)) == 23
+
+
+def test_faults_of_one_entry_wait_for_each_other():
+    assert lasts_s(fault(at_s=1.0, every_s=2.0, times=3, for_s=5.0)) == 16
+
+
+def test_what_waits_for_the_entry_before_begins_then():
+    first = fault(at_s=2.0, for_s=6.0)
+
+    assert lasts_s(first, fault(when="healed", at_s=1.0, for_s=3.0)) == 12
+    assert lasts_s(first, fault(when="in-force", at_s=1.0, for_s=9.0)) == 12
+
+
+def test_sends_and_acks_take_the_time_of_the_stated_rate():
+    assert lasts_s(fault(after_rounds=500, for_s=1.0), fault(after_acks=700)) == 7

@@ -212,7 +212,8 @@ def test_leader_epochs_came_with_0_11(version: str, epochs: bool) -> None:
 
 
 def fault(verb: str, *nodes: str, before: str | None = LEADER_1, step: int = 0) -> dict[str, Any]:
-    return {"verb": verb, "nodes": list(nodes), "before": before, "step": step}
+    return {"verb": verb, "nodes": list(nodes), "before": before, "step": step,
+            "invoke_ns": 10 + step, "heal_ok_ns": 20}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -221,7 +222,8 @@ def fault(verb: str, *nodes: str, before: str | None = LEADER_1, step: int = 0) 
         (fault("kill", "kafka1"), True),
         (fault("kill", "kafka2"), False),  # a follower, or the controller
         (fault("kill", "kafka2", "kafka1"), True),
-        (fault("kill", "zk1", "zk2"), False),
+        (fault("kill", "zk1"), False),  # the two others go on
+        (fault("kill", "zk1", "zk2"), True),  # the quorum is gone, and sessions may end unseen
         (fault("pause", "producer-0"), False),
         (fault("roll", "kafka2"), False),
         (fault("crash-loop", "kafka1"), True),
@@ -241,9 +243,52 @@ def test_a_process_that_is_hit_matters_where_it_leads(
 def test_a_leader_that_was_seen_to_move_was_deposed_by_whatever_hit_a_node() -> None:
     views = [{"partition": 0, "leader": name} for name in ("kafka1", None, "kafka3")]
 
-    assert verbs_that_matter([fault("pause", "zk1", "zk2")], views) == {"pause"}
+    assert verbs_that_matter([fault("pause", "zk1")], views) == {"pause"}
     assert not verbs_that_matter([fault("kill", "consumer-0")], views)
     assert not verbs_that_matter([fault("pause", "zk1")], views[:2])
+
+
+@pytest.mark.parametrize(
+    ("second", "counts"),
+    [(fault("pause", "zk2", step=1), True), (fault("pause", "zk2", step=15), False),
+     (fault("kill", "zk1", step=1), False), (fault("kill", "kafka2", step=1), False)],
+)  # fmt: skip
+def test_a_quorum_may_be_lost_by_several_faults(second: dict[str, Any], counts: bool) -> None:
+    assert counts is bool(verbs_that_matter([fault("kill", "zk1"), second]))
+
+
+def test_a_larger_ensemble_bears_more() -> None:
+    assert not verbs_that_matter([fault("kill", "zk1", "zk2")], ensemble=5)
+    assert verbs_that_matter([fault("kill", "zk1")], ensemble=2)
+    assert verbs_that_matter([fault("kill", "zk1")], ensemble=1)
+
+
+@pytest.mark.parametrize("verb", ["cut", "lose", "delay"])
+@pytest.mark.parametrize(
+    ("options", "counts"),
+    [({"from": "clients"}, False), ({"from": " clients "}, False), ({}, True),
+     ({"from": "clients, followers"}, True), ({"from": "zookeepers"}, True),
+     ({"shape": "halves"}, True)],
+)  # fmt: skip
+def test_a_bad_link_to_the_clients_alone_deposes_nobody(
+    verb: str, options: dict[str, Any], counts: bool
+) -> None:
+    views = [{"partition": 0, "leader": name} for name in ("kafka1", "kafka3")]
+    happened = [fault(verb, "kafka1")]
+
+    assert counts is bool(verbs_that_matter(happened, (), {0: options}))
+    assert verbs_that_matter(happened, views, {0: options}) == {verb}
+
+
+def test_what_the_plan_says_decides_what_is_forbidden() -> None:
+    """acks=1 and clients cut from the leader: it stays, so what it acknowledged stays."""
+    scenario = _scenario(producer={"acks": "1"})
+    happened = [fault("cut", "kafka1")]
+    apart = facts_of(scenario, {}, happened, (), {0: {"from": "clients"}})
+    alone = facts_of(scenario, {}, happened, (), {0: {"from": "followers"}})
+
+    assert "lost" in forbidden(apart)
+    assert "lost" not in forbidden(alone)
 
 
 def test_a_setting_changed_at_run_time_counts_as_its_least_safe_value() -> None:

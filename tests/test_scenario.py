@@ -141,6 +141,24 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
             "faults.0.verb: reassign: every broker has a replica already",
         ),
         (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "kafka1"\nat_s = 3\nfor_s = 4\n'
+            '[[faults]]\nverb = "pause"\ntarget = "kafka1"\nat_s = 5',
+            "faults.1: pause kafka1 at 5 s falls into faults.0, kill kafka1 at 3 s for 4 s, and "
+            "both need the process of kafka1 for themselves: let it begin when the other is",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "follower"\nat_s = 1',
+            "faults.0.verb: move-leader: follower: a follower of the only partition leads nothing",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "all"\nat_s = 1',
+            "faults.0.verb: move-leader: all: nobody is left who could lead",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "leader"\nat_s = 1',
+            "faults.0.verb: elect: leader: who leads the only partition has none to win back",
+        ),
+        (
             MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "zk-leader"\nat_s = 1',
             "faults.0.target: elect cannot be done to zk-leader, only to a broker",
         ),

@@ -13,9 +13,10 @@ from test_links import NODES, Network, injection
 
 from harness.cluster import ClusterError, Node, network
 from harness.cluster.local import LocalCluster
-from harness.nemesis.faults import VERBS
+from harness.nemesis.faults import VERBS, slow
 from harness.nemesis.faults.netem import sent, setting
-from harness.nemesis.faults.slow import waits
+from harness.nemesis.faults.slow import Seen, seen_by
+from harness.nemesis.faults.verb import DoesNothing
 
 TBF = """qdisc tbf 1001: root refcnt 3 rate 64Kbit burst 4Kb lat 500ms
  Sent 90 bytes 1 pkt (dropped 0, overlimits 12 requeues 0)
@@ -148,8 +149,10 @@ def test_a_throttle_has_a_name_of_its_own_and_is_removed_by_it():
     made = begun(network, "throttle", kbit=64)
 
     assert network.tc[0] == ("qdisc", "add", "dev", "eth0", "root", "handle", "1001:", "tbf",
-                             "rate", "64kbit", "burst", "4096", "latency", "500ms")  # fmt: skip
-    assert "12 times for their share of 64 kbit/s" in str(VERBS["throttle"].bit(made))
+                             "rate", "64kbit", "burst", "1600", "latency", "500ms")  # fmt: skip
+    assert VERBS["throttle"].bit(made) == (
+        "packets of kafka1 had to wait 12 times for their share of 64 kbit/s, 0 were dropped"
+    )
     VERBS["throttle"].heal(made)
     assert network.tc[-1] == ("qdisc", "del", "dev", "eth0", "root", "handle", "1001:")
     assert VERBS["throttle"].healed(made) is None
@@ -158,7 +161,24 @@ def test_a_throttle_has_a_name_of_its_own_and_is_removed_by_it():
 
 
 def test_only_the_waits_of_our_own_queue_count():
-    assert (waits(TBF, "1001:"), waits(TBF, "1002:"), waits("", "1001:")) == (12, 0, 0)
+    assert seen_by(TBF, "1001:") == Seen(sent=90, dropped=0, waits=12)
+    assert seen_by(TBF, "1002:") == seen_by("", "1001:") == Seen()
+
+
+def test_a_limit_that_limits_nothing_says_so_and_is_no_proof(monkeypatch):
+    network = SlowNetwork(shown=TBF.replace("overlimits 12", "overlimits 0"))
+    made = begun(network, "throttle", kbit=2000)
+    assert VERBS["throttle"].bit(made) is None  # it may yet
+    monkeypatch.setattr(slow, "JUDGED_AFTER_S", 0.0)
+
+    with pytest.raises(DoesNothing, match=r"kafka1 sent 90 bytes in 0 s .* limits nothing there"):
+        VERBS["throttle"].bit(made)
+
+
+def test_packets_that_were_dropped_are_proof_as_well():
+    network = SlowNetwork(shown=TBF.replace("dropped 0, overlimits 12", "dropped 3, overlimits 0"))
+
+    assert "3 were dropped" in str(VERBS["throttle"].bit(begun(network, "throttle", kbit=64)))
 
 
 @pytest.mark.parametrize(

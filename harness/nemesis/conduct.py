@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from random import Random
 from typing import Protocol
@@ -27,6 +27,7 @@ from harness.cluster import Clients, Cluster, ClusterError, Node
 from harness.cluster.coordinators import Coordinated
 from harness.cluster.view import BLIND, View, ZooKeeperView, ensemble_leader
 from harness.nemesis.faults import VERBS, Injection
+from harness.nemesis.faults.verb import DoesNothing
 from harness.nemesis.plan import UNTIL, WHEN, Step
 from harness.nemesis.targets import NoTarget, Roles, resolve, roles_of
 from harness.nemesis.undo import Undo
@@ -187,6 +188,7 @@ class Conductor:
                 raise Interrupted(f"stopped while waiting for a {step.target}")
             roles = self._roles(step)
             nodes = resolve(step.target, roles)
+            self._not_idle(step, nodes, roles)
             self._take(step, nodes)
             return nodes, roles
 
@@ -205,7 +207,7 @@ class Conductor:
             # A blind ZooKeeper has just been waited for: not again.
             return self.view.coordinator(kind, name, ask=view.known) if name else None
 
-        return Roles(
+        roles = Roles(
             nodes=self.cluster.nodes,
             view=view,
             ensemble_leader=cache(lambda: ensemble_leader(self.cluster.nodes)),
@@ -213,6 +215,18 @@ class Conductor:
             clients=self.clients.living() if self.clients else (),
             coordinator=coordinator,
         )
+        idle = VERBS[step.verb].idle
+        if idle is None:
+            return roles
+        names = [node.name for node in self.cluster.nodes]
+        return replace(roles, able=frozenset(n for n in names if not idle(roles, frozenset({n}))))
+
+    @staticmethod
+    def _not_idle(step: Step, nodes: Sequence[Node], roles: Roles) -> None:
+        """Raises NoTarget where the verb would do nothing to these nodes now."""
+        idle = VERBS[step.verb].idle
+        if idle and (why := idle(roles, frozenset(node.name for node in nodes))):
+            raise NoTarget(why)
 
     def _take(self, step: Step, nodes: Sequence[Node]) -> None:
         """Let the step hold at its nodes what its verb needs for itself. Raises NoTarget."""
@@ -244,7 +258,7 @@ class Conductor:
                             f"{verb.name} to bite")
                 for i in injections
             ]  # fmt: skip
-        except WaitTimeout as error:
+        except (WaitTimeout, DoesNothing) as error:
             # The fault is in place but left no trace: recorded as unproved, healed, never green.
             self._record("inject", "info", step, nodes=names, error=str(error))
             return

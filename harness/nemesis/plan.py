@@ -135,6 +135,19 @@ def make(
     return tuple(steps)
 
 
+def lasts_s(steps: Sequence[Step], sends_per_s: float) -> float:
+    """Until when, from the start of the load, the plan goes on at least: every step at its moment,
+    healed as soon as its time is over, `sends_per_s` sends a second and each acknowledged."""
+    begun, over = dict[int, float](), dict[int, float]()  # by series: of its last step
+    for step in steps:
+        before = step.series - 1
+        base = {"healed": over, "in-force": begun}.get(step.when or "", {}).get(before, 0.0)
+        at_s = step.at if step.unit == "seconds" else step.at / sends_per_s
+        begun[step.series] = max(base + at_s, over.get(step.series, 0.0))
+        over[step.series] = begun[step.series] + step.for_s
+    return max(over.values(), default=0.0)
+
+
 def _drawn(mixed: MixedEntry, random: Random, first_step: int, first_series: int) -> list[Step]:
     """Each period's faults, a series each, so that they may overlap within the period."""
     steps: list[Step] = []

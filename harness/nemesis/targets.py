@@ -32,7 +32,8 @@ class Roles:
     """What a target may look at: the nodes, the cluster's view of itself, and seeded randomness.
 
     `clients` are the workers that live now; `coordinator` tells who coordinates the workload's
-    group or transactions.
+    group or transactions. `able` are those to whom the verb would do something now, from whom lots
+    are drawn first; None: all.
     """
 
     nodes: tuple[Node, ...]
@@ -42,6 +43,7 @@ class Roles:
     partition: int = 0
     clients: tuple[Node, ...] = ()
     coordinator: Callable[[Coordinated], str | None] = _nobody
+    able: frozenset[str] | None = None
 
     @property
     def state(self) -> PartitionState | None:
@@ -109,6 +111,7 @@ def _one(among: Callable[[Roles], Chosen]) -> Callable[[Roles], Chosen]:
 
     def chosen(roles: Roles) -> Chosen:
         names = [name for name in among(roles) if name]
+        names = [name for name in names if _able(name, roles)] or names
         return [roles.random.choice(names)] if names else []
 
     return chosen
@@ -119,10 +122,16 @@ def _some(among: Callable[[Roles], Chosen], size: Callable[[int], int]) -> Calla
 
     def chosen(roles: Roles) -> Chosen:
         names = [name for name in among(roles) if name]
-        drawn = roles.random.sample(names, size(len(names)))
+        order = roles.random.sample(names, len(names))
+        order.sort(key=lambda name: not _able(name, roles))
+        drawn = order[: size(len(names))]
         return [name for name in names if name in drawn]
 
     return chosen
+
+
+def _able(name: str, roles: Roles) -> bool:
+    return roles.able is None or name in roles.able
 
 
 def minority(count: int) -> int:

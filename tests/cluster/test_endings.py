@@ -53,11 +53,12 @@ def acked(tmp_path: Path) -> int:
 
 
 def ours(root: int, mark: str) -> psutil.Process:
-    """The process below `root` whose command line has `mark`."""
-    for process in psutil.Process(root).children(recursive=True):
-        if mark in " ".join(process.cmdline()):
-            return process
-    raise AssertionError(f"no {mark} below {root}")
+    """The innermost process below `root` whose command line has `mark`: unshare's has that of the
+    harness within."""
+    below = psutil.Process(root).children(recursive=True)
+    found = [process for process in below if mark in " ".join(process.cmdline())]
+    assert found, f"no {mark} below {root}"
+    return found[-1]
 
 
 def operations(run: Path) -> list[dict]:

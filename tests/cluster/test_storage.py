@@ -17,7 +17,7 @@ BITES = {
     "lose-power": r"is gone; of [\d,]+ bytes in its segments [\d,]+ had never been synced",
     "lose-disk": r"is gone; \d+ files of [\d,]+ bytes were removed",
     "skew-clock": r"is -(59\d|60\d) s ahead by its own thread dump",
-    "slow-disk": r"\d+ writes of kafka\d to its segments took 50 ms longer",
+    "slow-disk": r"\d+ writes of kafka\d to its segments waited 50 ms: they took .* ms each",
     "fail-disk": r"[1-9]\d* writes of kafka\d to its segments failed with EIO; .* is gone",
 }
 HEALS = {

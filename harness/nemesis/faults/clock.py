@@ -23,7 +23,7 @@ from typing import cast
 from harness.cluster import Clocks, ClusterError, Disks, Processes
 from harness.nemesis.faults.process import processes
 from harness.nemesis.faults.revive import disks
-from harness.nemesis.faults.verb import Injection, Options, Verb
+from harness.nemesis.faults.verb import Injection, Options, Verb, unknown
 
 LEAST_S = 5
 ASK_EVERY_S = 1.0
@@ -72,8 +72,7 @@ def _offset_s(injection: Injection) -> float:
 
 
 def _problems(options: Options) -> list[str]:
-    found = [f"{name!r} is unknown: skew-clock takes offset_s" for name in options
-             if name != "offset_s"]  # fmt: skip
+    found = unknown(options, "offset_s")
     offset = options.get("offset_s")
     if offset is None:
         found.append("offset_s is missing: say by how many seconds, as in offset_s = -60")

@@ -18,7 +18,7 @@ from harness.cluster import Disks, Processes, brokers
 from harness.cluster.view import BLIND
 from harness.nemesis import reassignments
 from harness.nemesis.faults.moves import needs_a_spare, told, towards
-from harness.nemesis.faults.process import back, end, processes
+from harness.nemesis.faults.process import back, begin, end, processes
 from harness.nemesis.faults.verb import BROKERS, Injection, Verb
 from harness.waiting import wait_until
 
@@ -60,7 +60,7 @@ def _replace(injection: Injection) -> None:
         hands.signal(node, signal.SIGKILL)
         wait_until(lambda: hands.state(node).pid is None, timeout_s=10, what=f"{node.name} to end")
     cast(Disks, injection.cluster).wipe(node)
-    hands.start_node(node)
+    begin(injection, node)
 
 
 def _has_all_back(injection: Injection) -> str | None:

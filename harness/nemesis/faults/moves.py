@@ -1,11 +1,11 @@
 """elect, move-leader, reassign, raise-replication: replicas and leaderships moved by an operator.
 
     elect               leadership goes back to the preferred leader (an election of Kafka's own);
-                        of the partitions that the target is preferred for. Needs one that another
-                        broker leads, and an ISR that holds the preferred leader
+                        of the partitions that the target is preferred for. Who is preferred for
+                        none that another leads, or is not in its ISR, is no target
     move-leader         the target's leaderships go to a follower in the ISR, by the seed: it is put
                         first among the replicas, and elected. Undone by the old order and another
-                        election
+                        election. Who leads nothing that another could lead is no target
     reassign            every replica of the topic goes to the next broker, and back
     raise-replication   every partition of the topic gets one more replica, and loses it again
 
@@ -24,9 +24,10 @@ from harness.cluster.view import BLIND
 from harness.nemesis import reassignments
 from harness.nemesis.faults.verb import BROKERS, Injection, Options, Verb
 from harness.nemesis.reassignments import Assignment, Partition
-from harness.nemesis.targets import Setting
+from harness.nemesis.targets import Roles, Setting
 
 ASK_EVERY_S = 2.0
+LEADING = {"leader", "leader-and-controller", "leader-not-controller", "last-isr"}
 
 
 # Steps that are taken again and again until they are done
@@ -75,6 +76,10 @@ def there_now(injection: Injection) -> Assignment:
     return reassignments.of_topic(injection.view.topic, view.assignment)
 
 
+def _all(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names))
+
+
 def _names(injection: Injection) -> list[str]:
     return [node.name for node in brokers(injection.cluster.nodes)]
 
@@ -87,6 +92,14 @@ def _elect(injection: Injection) -> None:
     hit = {node.name for node in injection.nodes}
     injection.memo["wanted"] = {n: name for n, name in preferred.items() if name in hit}
     injection.memo["before"] = [state.leader for state in injection.roles.view.partitions]
+
+
+def _nothing_to_win(roles: Roles, hit: frozenset[str]) -> str | None:
+    preferred = [replicas[0] for replicas in roles.view.assignment]
+    for name, state in zip(preferred, roles.view.partitions, strict=False):
+        if name in hit and name != state.leader and name in state.isr:
+            return None
+    return f"{_all(hit)} leads, or is not in the ISR of, every partition that prefers it"
 
 
 def _led_by_the_preferred(injection: Injection) -> str | None:
@@ -112,15 +125,25 @@ def _left(_: Injection) -> str | None:
 def _move(injection: Injection) -> None:
     now, hit = there_now(injection), {node.name for node in injection.nodes}
     random = Random(injection.seed)  # noqa: S311
-    heirs: dict[Partition, str] = {}
-    for number, state in enumerate(injection.roles.view.partitions):
-        followers = sorted(set(state.isr) - hit)
-        if state.leader in hit and followers:
-            heirs[injection.view.topic, number] = random.choice(followers)
-    if not heirs:
-        raise ClusterError(f"{', '.join(sorted(hit))}: leads nothing that another could lead")
+    heirs: dict[Partition, str] = {
+        (injection.view.topic, number): random.choice(followers)
+        for number, followers in _followers(injection.roles, frozenset(hit)).items()
+    }
     wanted = reassignments.led_by(now, heirs)
     injection.memo.update(wanted=wanted, original={p: now[p] for p in wanted})
+
+
+def _followers(roles: Roles, hit: frozenset[str]) -> dict[int, list[str]]:
+    """The partitions that one of `hit` leads, with the others of their ISR, where there are any."""
+    led = {n: sorted(set(state.isr) - hit) for n, state in enumerate(roles.view.partitions)
+           if state.leader in hit}  # fmt: skip
+    return {number: followers for number, followers in led.items() if followers}
+
+
+def _nothing_to_hand_over(roles: Roles, hit: frozenset[str]) -> str | None:
+    if _followers(roles, hit):
+        return None
+    return f"{_all(hit)} leads nothing that another member of an ISR could lead"
 
 
 def _moved(injection: Injection) -> str | None:
@@ -128,7 +151,8 @@ def _moved(injection: Injection) -> str | None:
 
 
 def _moved_back(injection: Injection) -> str | None:
-    return _leads(injection, injection.memo.get("original", {}))
+    original = injection.memo.get("original")
+    return _leads(injection, original) if original else "nothing had been moved"
 
 
 def _leads(injection: Injection, wanted: Assignment) -> str | None:
@@ -169,13 +193,29 @@ def _returned(injection: Injection) -> str | None:
 # What cannot be
 
 
-def _needs_followers(setting: Setting, _: Options) -> str | None:
+def _needs_followers(setting: Setting) -> str | None:
     if setting.replicas > 1:
         return None
     return "with one replica nobody else can lead: raise topic.replication_factor"
 
 
-def needs_a_spare(setting: Setting, _: Options) -> str | None:
+def _cannot_elect(setting: Setting, _: Options, target: str) -> str | None:
+    if setting.partitions == 1 and target in LEADING:
+        return (f"{target}: who leads the only partition has none to win back: raise "
+                "topic.partitions, or use preferred-leader")  # fmt: skip
+    return _needs_followers(setting)
+
+
+def _cannot_move(setting: Setting, _: Options, target: str) -> str | None:
+    if setting.replicas > 1 and target in {"all", "last-isr"}:
+        return f"{target}: nobody is left who could lead: use leader"
+    if setting.replicas > 1 and setting.partitions == 1 and target in {"follower", "followers"}:
+        return (f"{target}: a follower of the only partition leads nothing: raise "
+                "topic.partitions, or use leader")  # fmt: skip
+    return _needs_followers(setting)
+
+
+def needs_a_spare(setting: Setting, _: Options, __: str) -> str | None:
     """Of verbs that put a replica where there was none."""
     if setting.brokers > setting.replicas:
         return None
@@ -186,12 +226,12 @@ def needs_a_spare(setting: Setting, _: Options) -> str | None:
 ELECT = Verb(
     name="elect", undo="leave", needs=(), together=True, hits=BROKERS,
     inject=_elect, bit=_led_by_the_preferred, heal=_leave, healed=_left,
-    impossible=_needs_followers,
+    impossible=_cannot_elect, idle=_nothing_to_win,
 )  # fmt: skip
 MOVE_LEADER = Verb(
     name="move-leader", undo="move-back", needs=(), together=True, alone=True, hits=BROKERS,
     inject=_move, bit=_moved, heal=_begin_return, healed=_moved_back,
-    impossible=_needs_followers,
+    impossible=_cannot_move, idle=_nothing_to_hand_over,
 )  # fmt: skip
 REASSIGN = Verb(
     name="reassign", undo="reassign-back", needs=(), together=True, alone=True, hits=BROKERS,

@@ -15,6 +15,7 @@ started in its place is a new process with a name of its own; healed is when tha
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast
 
@@ -29,19 +30,27 @@ PASSING = ("NodeExists", "SessionExpired", "ZooKeeperClientTimeout")
 
 
 def end(injection: Injection, node: Node, number: signal.Signals) -> int | None:
-    """Send a signal that ends the node's process; returns that process's pid.
-
-    A broker's registration outlives its process until the session ends, so it is remembered: the
-    one that is started next is up when it has another.
-    """
-    if node.role == "broker":
-        olds = injection.memo.setdefault("registrations", {}).setdefault(node.name, set())
-        with suppress(*BLIND):
-            olds.add(injection.view.registration(node))
+    """Send a signal that ends the node's process; returns that process's pid."""
+    _remember(injection, node)
     hands = processes(injection)
     pid = hands.state(node).pid
     hands.signal(node, number)
     return pid
+
+
+def begin(injection: Injection, node: Node) -> None:
+    """Start a node that has no process."""
+    _remember(injection, node)
+    processes(injection).start_node(node)
+
+
+def _remember(injection: Injection, node: Node) -> None:
+    """A broker's registration outlives its process until the session ends: the process that is
+    started next is up when it has another."""
+    if node.role == "broker":
+        olds = injection.memo.setdefault("registrations", {}).setdefault(node.name, set())
+        with suppress(*BLIND):
+            olds.add(injection.view.registration(node))
 
 
 def _kill(injection: Injection) -> None:
@@ -74,7 +83,7 @@ def start(injection: Injection, node: Node, ended: int | None) -> None:
         hands.signal(node, signal.SIGKILL)
         wait_until(lambda: hands.state(node).pid is None, timeout_s=10, what=f"{node.name} to end")
     if hands.state(node).pid is None:
-        hands.start_node(node)
+        begin(injection, node)
 
 
 def _gone(injection: Injection) -> str | None:
@@ -90,15 +99,18 @@ def _stands_still(injection: Injection) -> str | None:
     return f"process {state.pid} of {injection.node.name} is stopped" if state.stopped else None
 
 
-def back(injection: Injection, node: Node) -> str | None:
-    """Up again: a broker is registered in ZooKeeper, a ZooKeeper member serves, a worker works."""
+def back(injection: Injection, node: Node, passing: Sequence[str] = PASSING) -> str | None:
+    """Up again: a broker is registered in ZooKeeper, a ZooKeeper member serves, a worker works.
+
+    One that ended itself for a reason in `passing` is started again; for another, ClusterError.
+    """
     hands = processes(injection)
     last = hands.exited_early(node)
     if last is not None:
-        if not any(reason in last for reason in PASSING):
+        if not any(reason in last for reason in passing):
             raise ClusterError(f"{node.name} did not come back; its last log lines:\n{last}")
         injection.memo["restarts"] = injection.memo.get("restarts", 0) + 1
-        hands.start_node(node)
+        begin(injection, node)
         return None
     if injection.clients and node.role == "client":
         return injection.clients.works(node, since=0)

@@ -19,7 +19,7 @@ from typing import Any
 
 from harness.cluster import Node, Processes
 from harness.cluster.view import BLIND
-from harness.nemesis.faults.process import back, end, processes, start
+from harness.nemesis.faults.process import back, begin, end, processes, start
 from harness.nemesis.faults.verb import BROKERS, Injection, Options, Verb, unknown
 
 HOW = {"clean": signal.SIGTERM, "hard": signal.SIGKILL}
@@ -60,7 +60,7 @@ def _take_down(injection: Injection, node: Node) -> None:
 
 def _start_when_gone(injection: Injection, node: Node) -> None:
     if processes(injection).state(node).pid is None:
-        processes(injection).start_node(node)
+        begin(injection, node)
         injection.memo["started"] = True
 
 

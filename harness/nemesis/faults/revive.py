@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from harness.cluster import ClusterError, Disks, Node
+from harness.cluster import Disks, Node
 from harness.nemesis.faults import process
 from harness.nemesis.faults.process import processes
 from harness.nemesis.faults.verb import Injection
 
-STARTED = r"\[KafkaServer id=\d+\] started"  # said once it is registered in ZooKeeper
 PASSING = (*process.PASSING, "log dirs in")
 
 
@@ -39,26 +38,12 @@ def gone(injection: Injection, node: Node) -> str | None:
 
 def revive(injection: Injection) -> None:
     """Start those of the nodes that have no process."""
-    hands = processes(injection)
     for node in injection.nodes:
-        if hands.state(node).pid is None:
-            hands.start_node(node)
+        if processes(injection).state(node).pid is None:
+            process.begin(injection, node)
 
 
 def revived(injection: Injection) -> str | None:
-    """Every node runs and has said that it is a member of the cluster again."""
-    said = [_revived(injection, node) for node in injection.nodes]
+    """Every node is a member of the cluster, again or still."""
+    said = [process.back(injection, node, PASSING) for node in injection.nodes]
     return "; ".join(filter(None, said)) if all(said) else None
-
-
-def _revived(injection: Injection, node: Node) -> str | None:
-    hands = processes(injection)
-    last = hands.exited_early(node)
-    if last is not None:
-        if not any(words in last for words in PASSING):
-            raise ClusterError(f"{node.name} did not come back; its last log lines:\n{last}")
-        hands.start_node(node)
-        return None
-    if disks(injection).said(node, STARTED) is None:
-        return None
-    return f"process {hands.state(node).pid} of {node.name} serves"

@@ -3,13 +3,16 @@
     delay       packets to the node wait for `ms` (and up to `jitter_ms` more, in their order), so
                 that every round trip with it takes so much longer; `from` as for `cut`, default
                 everyone. No netem needed: harness.nemesis.delay_queue holds them back.
-    throttle    the node sends at most `kbit` kilobits a second (tc tbf on its eth0); what has to
-                wait for longer than half a second is dropped
+    throttle    the node sends at most `kbit` kilobits a second, to everybody together (tc tbf on
+                its eth0); what would have to wait for longer than half a second is dropped. What
+                others send to it is not limited, but TCP's acknowledgements wait with the rest
 
 Undone by `restore`. Proof of a delay: packets were handed to our queue, and a connection to the
 node takes at least so long; it heals when the rules are gone and connections are fast again. If the
 program that holds packets back dies, packets pass at once, and the run is told when the fault is
-healed. Proof of a throttle: the kernel says that packets had to wait (`overlimits`).
+healed. Proof of a throttle: the kernel says that packets had to wait (`overlimits`)
+or were dropped. Where neither happens in the first ten seconds the limit limits nothing, which is
+said at once and leaves the fault unproved.
 Source: iptables-extensions(8) NFQUEUE, tc-tbf(8).
 """
 
@@ -18,14 +21,18 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
+from dataclasses import dataclass
 from typing import cast
 
 from harness.cluster import ClusterError, Companions, Links, Node
 from harness.nemesis import chains
 from harness.nemesis.chains import Chain
 from harness.nemesis.faults.links import from_problems, links_of, peers, places
-from harness.nemesis.faults.verb import Injection, Options, Verb, unknown
+from harness.nemesis.faults.verb import DoesNothing, Injection, Options, Verb, unknown
 
+JUDGED_AFTER_S = 10.0
+LEAST_BURST = 1600  # bytes: one packet must fit
 LONGEST_MS = 60_000
 END_LIMIT_S = 10.0
 PATIENCE_S = 2.0  # beyond the delay: without an answer by then another fault has cut the link
@@ -157,8 +164,9 @@ def _is_number(value: object) -> bool:
 
 
 def _throttle(injection: Injection) -> None:
-    kbit = int(injection.options["kbit"])
-    burst = max(4096, kbit * 1000 // 8 // 100)  # bytes: what may go at once, 10 ms' worth or more
+    kbit = _kbit(injection)
+    burst = max(LEAST_BURST, kbit * 1000 // 8 // 100)  # bytes that may go at once: 10 ms' worth
+    injection.memo["since_s"] = time.monotonic()
     _tc(injection, "add", "dev", "eth0", "root", "handle", handle_of(injection), "tbf",
         "rate", f"{kbit}kbit", "burst", str(burst), "latency", "500ms")  # fmt: skip
 
@@ -167,17 +175,38 @@ def _throttled(injection: Injection) -> str | None:
     shown = links_of(injection).in_network_of(
         injection.node, ["tc", "-s", "qdisc", "show", "dev", "eth0"]
     )
-    waited = waits(shown, handle_of(injection))
-    if not waited:
+    seen, name, kbit = seen_by(shown, handle_of(injection)), injection.node.name, _kbit(injection)
+    if seen.waits or seen.dropped:
+        return (f"packets of {name} had to wait {seen.waits} times for their share of {kbit} "
+                f"kbit/s, {seen.dropped} were dropped")  # fmt: skip
+    lasted_s = time.monotonic() - injection.memo["since_s"]
+    if lasted_s < JUDGED_AFTER_S:
         return None
-    return (f"packets of {injection.node.name} had to wait {waited} times for their share of "
-            f"{injection.options['kbit']} kbit/s")  # fmt: skip
+    raise DoesNothing(f"{name} sent {seen.sent:,} bytes in {lasted_s:.0f} s and none had to wait: "
+                      f"{kbit} kbit/s limits nothing there, lower kbit")  # fmt: skip
 
 
-def waits(shown: str, handle: str) -> int:
-    """How often a packet had to wait, from what `tc -s qdisc show` prints."""
-    found = re.search(rf"qdisc tbf {re.escape(handle)} .*?overlimits (\d+)", shown, re.DOTALL)
-    return int(found[1]) if found else 0
+def _kbit(injection: Injection) -> int:
+    return int(injection.options["kbit"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a queue that limits has counted."""
+
+    sent: int = 0  # bytes
+    dropped: int = 0  # packets
+    waits: int = 0  # how often a packet had to wait: `overlimits`
+
+
+def seen_by(shown: str, handle: str) -> Seen:
+    """The counters of a queue, from what `tc -s qdisc show` prints."""
+    counters = r".*?\n Sent (\d+) bytes \d+ pkt \(dropped (\d+), overlimits (\d+) "
+    found = re.search(rf"qdisc tbf {re.escape(handle)} {counters}", shown)
+    if not found:
+        return Seen()
+    sent, dropped, waits = map(int, found.groups())
+    return Seen(sent=sent, dropped=dropped, waits=waits)
 
 
 def restore(injection: Injection) -> None:
@@ -209,8 +238,8 @@ def handle_of(injection: Injection) -> str:
 def _throttle_problems(options: Options) -> list[str]:
     kbit = options.get("kbit")
     found = unknown(options, "kbit")
-    if not isinstance(kbit, int) or isinstance(kbit, bool) or kbit < 8:
-        found.append("give kbit, the most that the node may send in kilobits a second, 8 or more")
+    if not isinstance(kbit, int) or isinstance(kbit, bool) or kbit < 1:
+        found.append("give kbit, the most that the node may send in kilobits a second, 1 or more")
     return found
 
 

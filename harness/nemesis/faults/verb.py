@@ -13,6 +13,13 @@ from harness.nemesis.targets import Roles, Setting
 Options = Mapping[str, str | int | float | bool]
 
 
+class DoesNothing(RuntimeError):
+    """The fault is in place and what is seen says that it does nothing; the message is a sentence.
+
+    Raised instead of a proof: nobody need wait for one any longer.
+    """
+
+
 @dataclass(kw_only=True)
 class Injection:
     """One verb at one node, or at a group of them: what the four functions of a verb work on.
@@ -48,7 +55,7 @@ def unknown(options: Options, *known: str) -> list[str]:
             for name in options if name not in known]  # fmt: skip
 
 
-def always_possible(_: Setting, __: Options) -> str | None:
+def always_possible(_: Setting, __: Options, ___: str) -> str | None:
     """Of a verb that asks nothing of the scenario."""
     return None
 
@@ -65,8 +72,9 @@ class Verb:
     `holds` names what a fault has for itself at each node while it is in force: two faults that
     hold the same thing ("process", "disk", "clock") wait for each other. None: any number at once,
     such as rules in chains of their own. `hits` says what kinds of nodes it can be done to, and
-    `targets`, where it is given, by which names only. `impossible` tells why it cannot be done in a
-    scenario at all, with the remedy. `during` is called again and again while it is in force.
+    `targets`, where it is given, by which names only. `impossible` tells why it cannot be done to a
+    target in a scenario at all, with the remedy; `idle`, why it would do nothing to certain nodes
+    now, who are no target then. `during` is called again and again while it is in force.
     """
 
     name: str
@@ -83,6 +91,7 @@ class Verb:
     alone: bool = False  # one at a time in the cluster, of all verbs that say so: reassignments
     hits: frozenset[Role] = NODES
     targets: tuple[str, ...] = ()  # empty: any that means a kind of node in `hits`
-    impossible: Callable[[Setting, Options], str | None] = always_possible
+    impossible: Callable[[Setting, Options, str], str | None] = always_possible
+    idle: Callable[[Roles, frozenset[str]], str | None] | None = None
     during: Callable[[Injection], object] | None = None
     patience: float = 1.0  # how many times as long as usual it may take to bite and to heal
