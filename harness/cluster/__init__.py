@@ -17,6 +17,11 @@ from typing import Literal, Protocol, runtime_checkable
 Role = Literal["zookeeper", "broker", "client"]
 
 
+# Why a broker may end itself while it starts, though nothing is wrong with it: its old session
+# still lives, its new one expired on a starved host, or ZooKeeper was away for too long.
+PASSING = ("NodeExists", "SessionExpired", "ZooKeeperClientTimeout")
+
+
 class ClusterError(RuntimeError):
     """The cluster could not do its job; the message is one sentence for the user."""
 

@@ -24,7 +24,16 @@ from pathlib import Path
 from typing import IO, Literal
 
 from harness import host
-from harness.cluster import Cluster, ClusterError, Dump, Node, NodeState, brokers, zookeepers
+from harness.cluster import (
+    PASSING,
+    Cluster,
+    ClusterError,
+    Dump,
+    Node,
+    NodeState,
+    brokers,
+    zookeepers,
+)
 from harness.cluster import config as node_config
 from harness.cluster import ways as local_ways
 from harness.cluster.network import CLIENT_ADDRESS, CLIENTS, make_network, run, try_netem
@@ -100,7 +109,10 @@ class LocalCluster(Cluster):
     # Cluster
 
     def start(self) -> None:
-        """Make the network, start all nodes at once, wait until every broker is registered."""
+        """Make the network, start all nodes at once, wait until every broker is registered.
+
+        A node that ended itself for a reason in PASSING is started again.
+        """
         make_network(self.nodes)
         for node in self.nodes:
             self._make_disk(node)
@@ -332,9 +344,13 @@ class LocalCluster(Cluster):
 
     def _await(self, node: Node, up: Callable[[], bool]) -> None:
         def settled() -> bool:
-            if last := self.exited_early(node):
+            last = self.exited_early(node)
+            if last is None:
+                return up()
+            if not any(reason in last for reason in PASSING):
                 raise ClusterError(f"{node.name} did not start; its last log lines:\n{last}")
-            return up()
+            self.start_node(node)
+            return False
 
         try:
             wait_until(settled, timeout_s=START_LIMIT_S, what=f"{node.name} to come up")

@@ -19,14 +19,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast
 
-from harness.cluster import ClusterError, Node, Processes
+from harness.cluster import PASSING, ClusterError, Node, Processes
 from harness.cluster.view import BLIND, four_letter_word
 from harness.nemesis.faults.verb import PROCESSES, Injection, Verb
 from harness.waiting import wait_until
-
-# Why a broker may end itself while it starts, though nothing is wrong with it: its old session
-# still lives, its new one expired on a starved host, or ZooKeeper was away for too long.
-PASSING = ("NodeExists", "SessionExpired", "ZooKeeperClientTimeout")
 
 
 def end(injection: Injection, node: Node, number: signal.Signals) -> int | None:

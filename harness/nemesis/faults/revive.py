@@ -2,7 +2,7 @@
 
 Kafka takes a log directory offline at the first error, and a broker without any halts. So healing
 is: undo what was done to the disk, then start the broker, again and again where it ended itself
-once more for a reason that passes: those of any start (process.PASSING), or the failure that it had
+once more for a reason that passes: those of any start (cluster.PASSING), or the failure that it had
 already met when the disk was healed.
 """
 
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import cast
 
+from harness import cluster
 from harness.cluster import Disks, Node
 from harness.nemesis.faults import process
 from harness.nemesis.faults.process import processes
 from harness.nemesis.faults.verb import Injection
 
-PASSING = (*process.PASSING, "log dirs in")
+PASSING = (*cluster.PASSING, "log dirs in")
 
 
 def disks(injection: Injection) -> Disks:
