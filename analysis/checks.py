@@ -20,6 +20,7 @@ from analysis.ops import fates, places
 from analysis.phantoms import phantom, unparsable
 from analysis.staleness import stale_read
 from analysis.tally import counts, landings
+from analysis.watermarks import early_read, looks, read_before, watermark_ahead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,10 @@ def queries(history: History) -> Queries:
         found = found.unionByName(rows(of_groups, [skipped(), reprocessed()]))
     if history.replicas:
         found = found.unionByName(rows(held(history.operations), [diverged()]))
+    if history.watermarks is not None:
+        looked = looks(history.watermarks)
+        early = rows(read_before(history.operations, looked), [early_read()])
+        found = found.unionByName(rows(looked, [watermark_ahead()])).unionByName(early)
     return Queries(
         evidence=evidence(found, history),
         counts=counts(history),

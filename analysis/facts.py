@@ -54,6 +54,7 @@ class Facts:
     verbs: frozenset[str]
     commit: str | None = None  # of the consumer group: "auto" | "before" | "after"; None: no group
     compared: bool = False  # what the replicas hold was compared at the end
+    watched: bool = False  # the replicas' watermarks and log ends were followed
     members_died: bool = False  # a member of the group was killed, or ended itself
     disturbed: bool = False  # some fault hit somebody
     transactional: bool = False  # producers have a transactional.id
@@ -138,6 +139,7 @@ def facts_of(  # noqa: PLR0913  each is a part of the run's record
         ),
         commit=str(work["commit"]) if work.get("group_consumers") else None,
         compared=_true(scenario.get("check", {}).get("replicas", False)),
+        watched=_true(scenario.get("check", {}).get("watermarks", False)),
         members_died=members_died,
         disturbed=any(fault["nodes"] for fault in faults),
         transactional="transactional.id" in producer,

@@ -25,6 +25,7 @@ from analysis import schema
 from harness import tables
 from harness.history import SEQUENCE_BITS
 
+WATERMARKS = "history/watermarks.parquet"
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
 # What run.json must hold to be checked; all else may be missing in a run that was killed.
 _NEEDED = (
@@ -58,6 +59,7 @@ class Run:
     findings: tuple[dict[str, Any], ...]
     views: tuple[dict[str, Any], ...]
     blind: tuple[dict[str, Any], ...]
+    watermarks: tuple[dict[str, Any], ...]  # of runs whose replicas were followed
     worker_errors: int
     processes: frozenset[str]  # those that left operations
     deaths: tuple[dict[str, int], ...]  # of producers without an end: producer (its index), died_ns
@@ -93,6 +95,11 @@ class Run:
         return bool(self.scenario["check"].get("replicas", False))
 
     @property
+    def watched(self) -> bool:
+        """Whether the replicas' watermarks and log ends were followed."""
+        return bool(self.scenario["check"].get("watermarks", False))
+
+    @property
     def members_died(self) -> bool:
         """Whether a member of the group ended otherwise than in order, planned or not."""
         workers = self.record.get("workers") or []
@@ -121,6 +128,7 @@ class History:
     runs: DataFrame  # schema.RUNS
     groups: bool = False  # whether any of them has a consumer group
     replicas: bool = False  # whether the replicas of any were compared
+    watermarks: DataFrame | None = None  # schema.WATERMARKS; None: nobody followed them
 
 
 def open_run(path: Path) -> Run:
@@ -132,6 +140,7 @@ def open_run(path: Path) -> Run:
     start_ns, end_ns = _load_bounds(record, footers)
     findings = _table(path / "history/findings.parquet", tables.FINDING_COLUMNS)
     by_process = {file.stem: footer for file, footer in zip(files, footers, strict=True)}
+    watched = record["scenario"]["check"].get("watermarks", False)
     return Run(
         path=path,
         record=record,
@@ -140,6 +149,7 @@ def open_run(path: Path) -> Run:
         findings=findings,
         views=_table(path / "history/views.parquet", tables.VIEW_COLUMNS),
         blind=_table(path / "history/blind.parquet", tables.BLIND_COLUMNS),
+        watermarks=_table(path / WATERMARKS, tables.WATERMARK_COLUMNS) if watched else (),
         worker_errors=sum(row["event"] == "client-error" for row in events),
         processes=frozenset(by_process),
         deaths=tuple(_deaths(findings, by_process)),
@@ -152,11 +162,13 @@ def open_run(path: Path) -> Run:
 def frames(spark: SparkSession, runs: Sequence[Run]) -> History:
     """Everything the checks need of these runs."""
     folders = [str(run.path / "history/operations") for run in runs]
+    watched = [str(run.path / WATERMARKS) for run in runs if run.watched]
     return History(
         operations=spark.read.schema(schema.OPERATIONS).parquet(*folders),
         runs=facts_frame(spark, [facts(run) for run in runs]),
         groups=any(run.grouped for run in runs),
         replicas=any(run.compared for run in runs),
+        watermarks=spark.read.schema(schema.WATERMARKS).parquet(*watched) if watched else None,
     )
 
 

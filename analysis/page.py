@@ -45,11 +45,14 @@ MEANINGS = {
 STARVED = {"steal_percent": 5.0, "pressure_some_percent": 60.0, "cgroup_throttled_s": 1.0}
 
 
-def render(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> str:
+def render(
+    report: Row, timeline: Sequence[Row], views: Sequence[Row], looks: Sequence[Row] = ()
+) -> str:
     """The whole report.html as text.
 
     `report` is report.json (schema 1), `timeline` the timeline's rows in order of `t_s`, `views`
-    rows {time_s, partition, leader, isr, controller}; times are seconds since the load began.
+    rows {time_s, partition, leader, isr, controller}, `looks` those of `replication.behind`;
+    times are seconds since the load began.
     Raises KeyError or jinja2's UndefinedError when the report lacks a field of its schema.
     """
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
@@ -65,7 +68,7 @@ def render(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> str:
         faults=report["faults"][:ROWS_MAX],
         fault_names=_fault_names(report["faults"]),
         starved=_starved(report["host"]),
-        picture=_picture(report, timeline, views),
+        picture=_picture(report, timeline, views, looks),
         style=Markup(style),  # noqa: S704 our own
         script=Markup(script),  # noqa: S704 our own
         policy=_policy(script),
@@ -214,11 +217,13 @@ def _starved(host: Row) -> bool:
     return any((starvation.get(key) or 0) > limit for key, limit in STARVED.items())
 
 
-def _picture(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> dict[str, Any] | None:
+def _picture(
+    report: Row, timeline: Sequence[Row], views: Sequence[Row], looks: Sequence[Row]
+) -> dict[str, Any] | None:
     """What the page's script needs to draw; None for a run without a timeline."""
     if not timeline:
         return None
-    drawing = figure(report, timeline, views)
+    drawing = figure(report, timeline, views, looks)
     return {
         "height_px": drawing.layout.height,
         "figure": _embedded(drawing.to_json()),

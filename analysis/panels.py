@@ -236,6 +236,32 @@ def isr(views: Sequence[Row], floor: int | None, end_s: float) -> list[Panel]:
     ]
 
 
+def behind(looks: Sequence[Row], end_s: float) -> list[Panel]:
+    """How many records each replica lacks, and how many nobody may read yet; none where nobody
+    looked. Only looks at which something changed are drawn."""
+    mine = [look for look in looks if look["time_s"] <= end_s]
+    if not mine:
+        return []
+    brokers = sorted({name for look in mine for name in look["brokers"]})[: len(SERIES)]
+    unread = [look["unread"] for look in mine]
+    lines = [_changes(mine, unread, {"color": color("read"), "dash": "dot"})]
+    for name, hue in zip(brokers, SERIES, strict=False):
+        lacks = [look["brokers"].get(name) for look in mine]
+        lines.append(_changes(mine, lacks, {"color": color(hue)}))
+    names = [(escape(name), hue) for name, hue in zip(brokers, SERIES, strict=False)]
+    title = _title("Records a replica lacks", *names, ("not readable yet, dotted", "read"))
+    axis = {"rangemode": "tozero", "nticks": 4}
+    return [Panel(key="behind", height_px=110, title=title, traces=tuple(lines), axis=axis)]
+
+
+def _changes(looks: Sequence[Row], values: Sequence[float | None], pen: Mapping[str, Any]) -> Any:
+    """A step line through the looks at which the value is another, and the last one."""
+    last = len(values) - 1
+    kept = [n for n, value in enumerate(values) if n in {0, last} or value != values[n - 1]]
+    times = [round(looks[n]["time_s"], 3) for n in kept]
+    return _steps(times, [values[n] for n in kept], pen)
+
+
 def _rows(spans: Sequence[Span]) -> list[int]:
     """The row of each span in its lane: overlapping faults lie below each other, gaps never do."""
     ends: list[float] = []

@@ -2,9 +2,10 @@
 
 From top to bottom: lanes (faults, gaps without acks, gaps without reads, lost records), acks and
 reads per second, sends that failed or are in doubt, ack latency on a logarithmic axis, the leader
-of each partition by broker, the smallest ISR. A panel that has nothing to show is left out. The
-axis counts seconds from the begin of the load. Faults are bands through all panels, from
-injection to heal; gaps without acks are shaded where they hurt, behind acks and latency.
+of each partition by broker, the smallest ISR, and what each replica lacks where somebody looked. A
+panel that has nothing to show is left out. The axis counts seconds from the begin of the load.
+Faults are bands through all panels, from injection to heal; gaps without acks are shaded where
+they hurt, behind acks and latency.
 
 All panels hang on *one* x axis, so that zooming is shared and hovering anywhere describes that
 moment in every panel: its numbers, leader and ISR, and the faults and gaps then.
@@ -27,6 +28,7 @@ from analysis.panels import (
     Panel,
     Row,
     Span,
+    behind,
     color,
     isr,
     lanes,
@@ -42,12 +44,15 @@ TOGETHER_S = 0.3  # injected within this time, faults share a label
 GAP_PX, TITLE_PX = 14, 22
 
 
-def figure(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> Any:
+def figure(
+    report: Row, timeline: Sequence[Row], views: Sequence[Row], looks: Sequence[Row] = ()
+) -> Any:
     """The figure for one run; `timeline` must not be empty.
 
     `report` is report.json (schema 1), `timeline` its buckets in order of `t_s`, `views` rows
-    {time_s, partition, leader, isr, controller}. The layout's height is in pixels, its width the
-    reader's. Annotations named `fault` are the labels that the page hides where there is no room.
+    {time_s, partition, leader, isr, controller}, `looks` those of `replication.behind`. The
+    layout's height is in pixels, its width the reader's. Annotations named `fault` are the labels
+    that the page hides where there is no room.
     """
     buckets, width_s = coarsened(timeline)
     views = sorted(views, key=lambda view: float(view["time_s"]))
@@ -61,6 +66,7 @@ def figure(report: Row, timeline: Sequence[Row], views: Sequence[Row]) -> Any:
         *latencies(buckets),
         *leaders(views, end_s),
         *isr(views, min_isr(report["configuration"]), end_s),
+        *behind(looks, end_s),
     ]
     start_s = min([0.0, *(span.start_s for span in spans)])
     picture = go.Figure(layout=_layout(panels, start_s, end_s))

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.expectations import ANOMALIES, OF_GROUPS
+from analysis.expectations import ANOMALIES, OF_GROUPS, OF_REPLICAS
 from analysis.facts import AT_THE_LEADER, DEPOSING, DESTROYING, ON_LINKS, Facts
 
 
@@ -64,6 +64,10 @@ _DESTROYED = (
 _SPOILED = (
     "a bit flipped on disk, and consumers that do not check CRCs",
     lambda facts: facts.spoiled,
+)
+_TOOK = (
+    "a fault that takes what a node had written",
+    lambda facts: facts.destroyed,
 )
 # Committed offsets are records of another topic, whose ISR and settings are not looked at.
 _OFFSETS_DESTROYED = (
@@ -227,6 +231,23 @@ TABLE: tuple[Promise, ...] = (
     _row("diverged", "forbidden", "otherwise", _always,
          "A follower truncates to where it agrees with the leader and copies what follows.",
          "KIP-101, KIP-279"),
+    _row("watermark-ahead", "permitted", *_SHRINKS,
+         "A new leader that lacks records may make the others drop what lay below a watermark.",
+         f"{UNCLEAN}; KIP-101"),
+    _row("watermark-ahead", "permitted", *_TOOK,
+         "A broker that lost what it had is a member of the ISR until that is noticed.", "KIP-966"),
+    _row("watermark-ahead", "forbidden", "otherwise", _always,
+         "The leader's high watermark is the least log end of the ISR, and no follower's is above "
+         "the leader's.",
+         REPLICATION),
+    _row("early-read", "permitted", *_SHRINKS,
+         "What consumers were given may be dropped, and the ISR then lacks it.",
+         f"{UNCLEAN}; KIP-101"),
+    _row("early-read", "permitted", *_TOOK,
+         "A broker that lost what it had is a member of the ISR until that is noticed.", "KIP-966"),
+    _row("early-read", "forbidden", "otherwise", _always,
+         "Consumers are given committed records only: those that every in-sync replica has.",
+         REPLICATION),
 )  # fmt: skip
 
 
@@ -242,6 +263,7 @@ def promises(facts: Facts) -> dict[str, Promise]:
 def _is_judged(anomaly: str, facts: Facts) -> bool:
     """Whether such a run can have the anomaly at all: others do not speak of it."""
     judged = {"unacknowledged-lost": facts.acks == "0", "diverged": facts.compared}
+    judged |= dict.fromkeys(OF_REPLICAS, facts.watched)
     return (judged | dict.fromkeys(OF_GROUPS, facts.commit is not None)).get(anomaly, True)
 
 
@@ -260,7 +282,8 @@ def render() -> str:
         f"{', '.join(sorted(DEPOSING))}, with more than one replica;"
         f" one that takes what a node had written is one of {', '.join(sorted(DESTROYING))}.",
         f"{' and '.join(sorted(OF_GROUPS))} are judged only where a consumer group is at work,"
-        " unacknowledged-lost only under acks=0, diverged only where `check.replicas` is set.",
+        " unacknowledged-lost only under acks=0, diverged only where `check.replicas` is set,"
+        f" {' and '.join(sorted(OF_REPLICAS))} only where `check.watermarks` is.",
         f"Of these, {', '.join(sorted(AT_THE_LEADER))} count only where a leader was hit, half of"
         " the ZooKeepers or more at a time, or where leadership was seen to move: a single"
         " ZooKeeper, a follower or a worker that is killed deposes nobody.",

@@ -14,9 +14,10 @@ from analysis.expectations import ANOMALIES, ExpectationError, parse
 from analysis.facts import facts_of
 from analysis.load import CheckError, Run, final_ends
 from analysis.promises import promises
+from analysis.replication import replication
 from analysis.sentence import sentence
 from analysis.tally import QUANTILES
-from analysis.verdict import Judgement, decide, doubts, judge, judge_gaps
+from analysis.verdict import Judgement, decide, doubts, judge, judge_gaps, judge_isr_times
 
 SCHEMA = 1
 EXAMPLES = 10
@@ -76,7 +77,10 @@ def report(run: Run, found: Found) -> dict[str, Any]:
     # Without acks nothing tells whether writes stood still.
     told = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
     windows = [outages.window(row, run) for row in told]
+    followed = replication(run)
+    absences = followed["isr"] if followed else []
     gaps = judge_gaps(outages.longest(windows), demands, unsure)
+    gaps |= judge_isr_times(absences, demands, unsure)
     verdict = decide(judgements, unsure, gaps)
     return {
         "schema": SCHEMA,
@@ -103,6 +107,7 @@ def report(run: Run, found: Found) -> dict[str, Any]:
             name: {"longest_s": gap.longest_s, "demanded": gap.demand.text, "demand_met": gap.met}
             for name, gap in gaps.items()
         },
+        "replication": followed,
         "faults": [outages.fault(row, run) for row in run.faults],
         "planned_faults": len(run.record.get("plan") or []),
         "final_read": _final_read(run),

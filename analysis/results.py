@@ -29,6 +29,7 @@ from analysis import schema
 from analysis.checks import Queries
 from analysis.expectations import ANOMALIES
 from analysis.load import Run
+from analysis.replication import behind
 from analysis.report import COUNTED, EXAMPLES, Finding, Found, no_finding
 from analysis.tally import QUANTILES
 
@@ -113,7 +114,7 @@ def publish_texts(run: Run, results: Results, report: dict[str, Any]) -> None:
     from analysis import junit, page  # noqa: PLC0415  plotly is slow to import
 
     views = [{"time_s": run.seconds(view["time_ns"]), **view} for view in run.views]
-    _replace(run.path / "report.html", page.render(report, results.timeline, views))
+    _replace(run.path / "report.html", page.render(report, results.timeline, views, behind(run)))
     _replace(run.path / "junit.xml", junit.render(report))
     _replace(run.path / "report.json", json.dumps(report, indent=1) + "\n")
 

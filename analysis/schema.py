@@ -1,7 +1,8 @@
 """The tables of a check, written out: what is read from a sealed history and what is found in it.
 
 Read (docs/history.md; `harness.history` holds the same columns, a test compares the two):
-OPERATIONS by Spark; EVENTS, FAULTS, VIEWS, BLIND and FINDINGS are small and read beside it.
+OPERATIONS and WATERMARKS by Spark; EVENTS, FAULTS, VIEWS, BLIND and FINDINGS are small and read
+beside it.
 
 Made from them: RUNS, what the checks must know of each run, one row a run.
 Found: EVIDENCE, one row an anomaly, the same columns for all of them; WINDOWS; TIMELINE.
@@ -47,6 +48,17 @@ OPERATIONS = _struct(
     start_ns=_LONG,
     end_ns=_LONG,  # null: it never ended
     broker=_INT,
+)
+WATERMARKS = _struct(
+    run_id=_STRING,
+    time_ns=_LONG,
+    end_ns=_LONG,
+    partition=_INT,
+    broker=_STRING,
+    leads=_BOOL,  # null: ZooKeeper did not answer
+    in_isr=_BOOL,
+    high_watermark=_LONG,
+    log_end=_LONG,
 )
 END = _struct(
     complete=_BOOL,  # a final read got from log start to log end

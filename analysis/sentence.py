@@ -148,6 +148,7 @@ def _others(judgements: Mapping[str, Judgement], facts: Facts) -> list[str]:
         "inconsistent-offset": ("{n} {is} not at the offset that was reported", True),
         "unacknowledged-lost": ("{n} that {was} sent without asking for an ack {is} gone", True),
         "diverged": ("{n} {is} not the same on every replica", True),
+        "early-read": ("{n} {was} read before every in-sync replica had it", True),
         "skipped": ("{n} {was} committed by the consumer group and never processed", True),
         "reprocessed": ("{n} {was} processed more than once by the consumer group", True),
     }
@@ -183,6 +184,8 @@ def _gap_demands(gaps: Mapping[str, Gap]) -> list[str]:
     return [
         f"The scenario demands that {what[name]} stop for {gap.demand.text} s, but the longest "
         f"stop was {gap.longest_s:.1f} s."
+        if name in what
+        else f"The scenario demands {name} {gap.demand.text}, but {gap.told()}."
         for name, gap in gaps.items()
         if gap.met is False
     ]

@@ -23,7 +23,7 @@ import jinja2
 Line = Mapping[str, Any]
 # Anomalies that have no column of their own.
 OTHERS = ("vanished", "inconsistent-offset", "skipped", "reprocessed", "diverged",
-          "unacknowledged-lost")  # fmt: skip
+          "unacknowledged-lost", "watermark-ahead", "early-read")  # fmt: skip
 TEMPLATES = Path(__file__).parent / "templates"
 Z_95 = 1.959964
 
@@ -51,6 +51,64 @@ def spread(values: Sequence[float], digits: int = 0) -> str:
         return "—"
     three = (min(values), statistics.median(values), max(values))
     return " / ".join(f"{value:.{digits}f}" if digits else f"{value:g}" for value in three)
+
+
+def quartiles(values: Sequence[float]) -> dict[str, str]:
+    """Minimum, the three quartiles (inclusive method) and maximum, to 10 ms."""
+    names = ("least", "first", "median", "third", "most")
+    if not values:
+        return dict.fromkeys(names, "—")
+    twice = values if len(values) > 1 else [*values, *values]
+    five = (min(values), *statistics.quantiles(twice, n=4, method="inclusive"), max(values))
+    return {name: f"{value:.2f}" for name, value in zip(names, five, strict=True)}
+
+
+def every_gap(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+    """How the gaps of all faults of a cell are distributed, where the cell asks for it.
+
+    Lines from before each fault's gap was kept have the run's gaps alone: as many of the longest as
+    there were faults.
+    """
+    if not cell.get("every_gap"):
+        return None
+    checked = [line for line in lines if "anomalies" in line]
+    gaps = [gap for line in checked for gap in _gaps_of_faults(line)]
+    return {
+        "cell": cell.get("name", cell["scenario"]),
+        "faults": str(sum(line["faults"] for line in checked)),
+        "without": str(sum(not gap for gap in gaps)),
+        **quartiles(gaps),
+    }
+
+
+def replicas(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+    """What was measured of a cell's replicas, over all its runs, where they were followed."""
+    followed = [line["replication"] for line in lines if line.get("replication")]
+    if not followed:
+        return None
+    absences = [absence for each in followed for absence in each["isr"]]
+    lags = [lag for each in followed for lag in each["lag"]]
+
+    def over(key: str) -> str:
+        return spread([row[key] for row in absences if row[key] is not None], 2)
+
+    return {
+        "cell": cell.get("name", cell["scenario"]),
+        "looks_ms": spread([each["every_ms"] for each in followed]),
+        "lag_ms": spread([lag["ms"]["p50"] for lag in lags if lag["ms"]]),
+        "lag_records": spread([lag["offsets"]["p50"] for lag in lags]),
+        "absences": str(len(absences)),
+        "leave": over("leave_after_s"),
+        "of_limit": over("leave_of_limit"),
+        "reached": over("heal_to_return_s"),
+        "back": over("return_after_s"),
+    }
+
+
+def _gaps_of_faults(line: Line) -> Sequence[float]:
+    longest = sorted(line["produce_gaps_s"], reverse=True)[: line["faults"]]
+    gaps: Sequence[float] = line.get("fault_gaps_s", longest)
+    return gaps
 
 
 def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
@@ -90,16 +148,21 @@ def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
         loader=jinja2.FileSystemLoader(TEMPLATES), keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined, autoescape=False,  # noqa: S701  it is Markdown
     )  # fmt: skip
-    rows = [
-        row(cell, [line for line in lines if line["cell"] == cell.get("name", cell["scenario"])])
-        for cell in campaign["cells"]
-    ]
+    cells = [(cell, _of(cell, lines)) for cell in campaign["cells"]]
+    rows = [row(cell, own) for cell, own in cells]
     versions = sorted({line["kafka"] for line in lines if "kafka" in line})
     return environment.get_template("study.md.j2").render(
         rows=[r for r in rows if not r["part"]],
         parts={part: [r for r in rows if r["part"] == part] for part in _parts(rows)},
+        gaps=[told for cell, own in cells if (told := every_gap(cell, own))],
+        replicas=[told for cell, own in cells if (told := replicas(cell, own))],
         versions=", ".join(versions),
     )
+
+
+def _of(cell: Mapping[str, Any], lines: Sequence[Line]) -> list[Line]:
+    """The lines of a cell."""
+    return [line for line in lines if line["cell"] == cell.get("name", cell["scenario"])]
 
 
 def _parts(rows: Sequence[Mapping[str, str]]) -> list[str]:

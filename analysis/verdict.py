@@ -14,11 +14,11 @@ a run is unknown as well: it might have been met by what nobody saw.
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.expectations import GAPS, Demand
+from analysis.expectations import GAPS, ISR_TIMES, Demand
 from analysis.load import Run, final_ends
 from analysis.promises import Promise
 
@@ -42,11 +42,22 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """The longest window of a kind against what was demanded of it."""
+    """The longest window of a kind, or the times of every follower in or out of an ISR, against
+    what was demanded of it."""
 
     longest_s: float
     demand: Demand
     met: bool | None  # None: it cannot be told
+    shortest_s: float | None = None  # of several times, each of which must meet the demand
+    seen: bool = True  # False: there is none of these times
+
+    def told(self) -> str:
+        """What was seen."""
+        if not self.seen:
+            return "none was seen"
+        if self.shortest_s is None:
+            return f"the longest lasted {self.longest_s:.1f} s"
+        return f"they were {self.shortest_s:.1f} to {self.longest_s:.1f} s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +107,31 @@ def judge_gaps(
     }
 
 
+def judge_isr_times(
+    absences: Sequence[Mapping[str, Any]],
+    demands: Mapping[str, Demand],
+    doubts: tuple[str, ...],
+) -> dict[str, Gap]:
+    """The demanded times of followers that left an ISR (analysis.replication): each must meet the
+    demand, and there must be one."""
+    found = {}
+    for name, key in ISR_TIMES.items():
+        if name not in demands:
+            continue
+        demand, known = demands[name], not doubts
+        times = [row[key] for row in absences if row[key] is not None]
+        met = [demand.met(time, known=True) for time in times]
+        sure = False if False in met else True if times and known else None
+        found[name] = Gap(
+            longest_s=max(times, default=0.0),
+            shortest_s=min(times, default=0.0),
+            seen=bool(times),
+            demand=demand,
+            met=False if known and not times else sure,
+        )
+    return found
+
+
 def decide(
     judgements: Mapping[str, Judgement],
     doubts: tuple[str, ...],
@@ -113,7 +149,7 @@ def decide(
         if judgement.demand and judgement.demand_met is False
     ]
     broken += [
-        f'demanded {name} "{gap.demand.text}", the longest lasted {gap.longest_s:.1f} s'
+        f'demanded {name} "{gap.demand.text}", {gap.told()}'
         for name, gap in (gaps or {}).items()
         if gap.met is False
     ]
@@ -127,6 +163,7 @@ def doubts(run: Run, counts: Mapping[str, int], unseen: int) -> tuple[str, ...]:
     return (
         *_run_doubts(run.record),
         *_load_doubts(run, counts),
+        *(_watch_doubts(run) if run.watched else ()),
         *_fault_doubts(run),
         *_worker_doubts(run),
         *_final_read_doubts(run, unseen),
@@ -155,6 +192,16 @@ def _load_doubts(run: Run, counts: Mapping[str, int]) -> list[str]:
         return ["the replicas' logs were not compared"]
     if run.grouped and not counts["processed"]:
         return ["the consumer group processed nothing"]
+    return []
+
+
+def _watch_doubts(run: Run) -> list[str]:
+    """Whether somebody looked at the replicas until the load ended, and saw watermarks."""
+    seen = [r["time_ns"] for r in run.watermarks if r["in_isr"] and r["high_watermark"] is not None]
+    if not seen:
+        return ["the replicas' watermarks were not followed"]
+    if (last_ns := max(seen)) < run.load_end_ns:
+        return [f"the replicas' watermarks were followed until {run.seconds(last_ns):.1f} s only"]
     return []
 
 

@@ -27,6 +27,8 @@ MEANINGS = {
     "stale-read": "a read begun after an ack that did not find the record; a later one did",
     "unacknowledged-lost": "sent with acks=0, and absent from the complete final read",
     "diverged": "two replicas hold different values at one offset",
+    "watermark-ahead": "a high watermark above the log end of a member of the ISR",
+    "early-read": "given to a consumer before every member of the ISR had it",
     "skipped": "committed by the consumer group, and processed by nobody of it",
     "reprocessed": "processed more than once by the consumer group",
 }

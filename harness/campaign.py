@@ -9,6 +9,7 @@
     repeats = 10
     part = "…"                       # the part of the page that it belongs to
     claim = "…"                      # what the run is measured against, for the reader
+    every_gap = true                 # show how the gaps of all its faults are distributed
     [cells.set]                      # as --set
     "workload.rounds" = 10000
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,6 +45,7 @@ class Cell(BaseModel):
     repeats: Annotated[int, Field(ge=1)]
     claim: str = ""
     part: str = ""  # of the page that shows it
+    every_gap: bool = False  # whether the page shows the gap of every single fault
     set: dict[str, Value] = {}
 
     @property
@@ -139,11 +141,33 @@ def summary(cell: Cell, code: int, report: Mapping[str, Any] | None, seed: int) 
         "faults": len(report["faults"]),
         "produce_gaps_s": [round(w["length_s"], 3) for w in windows if w["kind"] == "produce"],
         "consume_gaps_s": [round(w["length_s"], 3) for w in windows if w["kind"] == "consume"],
+        "fault_gaps_s": fault_gaps_s(report["faults"], windows),
+        **({"replication": report["replication"]} if report.get("replication") else {}),
         "ack_ms": report["latency_ms"]["ack"],
         "kafka": report["versions"]["kafka"],
         "started_utc": report["run"]["started_utc"],
         "host": report["host"],
     }
+
+
+def fault_gaps_s(
+    faults: Sequence[Mapping[str, Any]], windows: Iterable[Mapping[str, Any]]
+) -> list[float]:
+    """For each fault the longest stretch without acks that it caused, 0 without any of a window's
+    length: of the faults in force during a stretch, the one injected nearest to its start did."""
+    longest = {fault["fault"]: 0.0 for fault in faults}
+    for window in windows:
+        begin_s, length_s = window["start_s"], window["length_s"]
+        in_force = [
+            fault
+            for fault in faults
+            if fault["start_s"] < begin_s + length_s
+            and (fault["healed_s"] is None or fault["healed_s"] > begin_s)
+        ]
+        if window["kind"] == "produce" and in_force:
+            cause = min(in_force, key=lambda fault: abs(float(fault["start_s"]) - begin_s))
+            longest[cause["fault"]] = max(longest[cause["fault"]], length_s)
+    return [round(length_s, 3) for length_s in longest.values()]
 
 
 def append(data: Path, line: Mapping[str, Any]) -> None:

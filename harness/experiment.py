@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, cast
 
-from harness import clients, load, replicas
+from harness import clients, load, replicas, watermarks
 from harness.cluster import Cluster, ClusterError, Dumps, Node, Preparable, brokers
 from harness.cluster.admin import Admin, others_from, replica_assignment
 from harness.cluster.build import build
@@ -107,6 +107,8 @@ class Experiment:
         watcher = Watcher(self.view, Lines(self.folder.history / "views.jsonl").write)
         watcher.start()
         self._parts.callback(watcher.close)
+        if self.scenario.check.watermarks:
+            self._parts.callback(watermarks.follow(self.cluster, self.view, self.folder.history))
         self._await_full_isr(60.0)
         view = self.view.look_or_last()
         self.screen.say(
@@ -375,9 +377,8 @@ class Experiment:
         if reader.process.returncode != 0:
             raise ClusterError(f"the final read died (exit {reader.process.returncode})")
         if self.scenario.check.replicas:
-            topic = self.scenario.topic
-            replicas.record(cast(Dumps, self.cluster), brokers(self.cluster.nodes), topic.name,
-                            topic.partitions, self.folder.history)  # fmt: skip
+            replicas.record(cast(Dumps, self.cluster), brokers(self.cluster.nodes), self.view.topic,
+                            self.view.partitions, self.folder.history)  # fmt: skip
 
     def _await_full_isr(self, limit_s: float) -> None:
         self._await(self._recovered, "every ISR to be full", limit_s)

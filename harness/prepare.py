@@ -14,7 +14,7 @@ from typing import Any
 
 from harness import client_config, clients, kafka_home, properties, scenario
 from harness.client_keys import Role
-from harness.cluster import config
+from harness.cluster import Disks, Dumps, config
 from harness.cluster.build import BACKENDS
 from harness.nemesis import plan
 from harness.nemesis.faults import VERBS
@@ -66,7 +66,7 @@ def prepare(request: Request) -> Prepared:
     _check_client("consumer", consumer)
     resolved = scenario.with_clients(chosen, producer, consumer)
     steps = plan.make(resolved.faults, request.seed, resolved.mixed)
-    _check_capabilities(request, steps)
+    _check_capabilities(request, resolved, steps)
     record = {
         "schema": 1,
         "scenario": resolved.model_dump(mode="json"),
@@ -127,8 +127,20 @@ def time_limit_s(chosen: scenario.Scenario, steps: Sequence[plan.Step]) -> float
     return SET_UP_S + load + faults + send + FINAL_READ_S
 
 
-def _check_capabilities(request: Request, steps: Sequence[plan.Step]) -> None:
-    """Refuse, before a node starts, a verb that the backend cannot do."""
+# What `[check]` asks of a backend.
+_CHECK_NEEDS = {"replicas": Dumps, "watermarks": Disks}
+
+
+def _check_capabilities(
+    request: Request, chosen: scenario.Scenario, steps: Sequence[plan.Step]
+) -> None:
+    """Refuse, before a node starts, a verb or a check that the backend cannot do."""
+    for key, need in _CHECK_NEEDS.items():
+        if getattr(chosen.check, key) and (lacks := BACKENDS[request.backend].lacks((need,))):
+            raise scenario.ScenarioError(
+                f"{request.scenario}: check.{key} needs {lacks[0]}, which the backend "
+                f"{request.backend} does not have: set it to false or choose another backend"
+            )
     for step in steps:
         if lacks := BACKENDS[request.backend].lacks(VERBS[step.verb].needs):
             raise scenario.ScenarioError(

@@ -7,7 +7,7 @@
     [workload]                     # kind, rounds | rate, duration_s; [workload.producer|consumer]
     [[faults]]                     # verb, target, at_s | after_acks | after_rounds, times, for_s…
     [mixed]                        # faults drawn at random, anew each period
-    [check]                        # unavailability_threshold_ms
+    [check]                        # unavailability_threshold_ms, replicas, watermarks
     [expect]                       # lost = ">= 1" or "> 50 %", produce-gap-s = ">= 8": demands
 
 Everything unknown is refused with the nearest right name; Kafka's own keys pass through, except
@@ -66,6 +66,7 @@ class Scenario(Part):
             *_cluster_problems(self),
             *_client_problems(self),
             *_group_problems(self),
+            *_check_problems(self),
             *_fault_problems(self),
         ):
             raise ValueError(problem)
@@ -275,12 +276,20 @@ def _group_problems(scenario: Scenario) -> list[str]:
     if work.dies and work.dies_after * len(work.dies) >= work.stream_sends:
         return [f"workload.dies_after: {len(work.dies)} deaths after {work.dies_after:,} records "
                 f"each, but the workload sends only {work.stream_sends:,.0f}"]  # fmt: skip
-    if "diverged" in scenario.expect and not scenario.check.replicas:
-        return ["expect.diverged: set check.replicas=true, or nobody compares them"]
     asked = sorted({"skipped", "reprocessed"} & scenario.expect.keys())
     if asked and not work.group_consumers:
         return [f"expect.{asked[0]}: set workload.group_consumers, or there is no group to judge"]
     return []
+
+
+def _check_problems(scenario: Scenario) -> list[str]:
+    """Demands on what nobody would look at."""
+    check, expect = scenario.check, scenario.expect
+    if "diverged" in expect and not check.replicas:
+        return ["expect.diverged: set check.replicas=true, or nobody compares them"]
+    watched = ("watermark-ahead", "early-read", "isr-leave-s", "isr-return-s")
+    return [f"expect.{name}: set check.watermarks=true, or nobody looks at the replicas"
+            for name in watched if name in expect and not check.watermarks]  # fmt: skip
 
 
 def _fault_problems(scenario: Scenario) -> list[str]:

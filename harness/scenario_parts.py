@@ -131,3 +131,4 @@ class CheckPart(Part):
 
     unavailability_threshold_ms: Count = 500
     replicas: bool = False  # compare at the end what every replica's log holds
+    watermarks: bool = False  # follow each replica's log end and high watermark

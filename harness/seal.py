@@ -1,7 +1,7 @@
 """Sealing: a run's recorded history becomes Parquet, the one format that checkers read.
 
     history/*.seg, *.jsonl  ->  history/operations/<process>.parquet, one a process
-                                history/{events,faults,views,blind,findings}.parquet
+                                history/{events,faults,views,blind,watermarks,findings}.parquet
                                 history/sealed.json, written last
 
 Whatever was recorded is sealed, of a run that ended in order and of one that was killed. What
@@ -36,7 +36,7 @@ from harness.history import (
     HistoryError,
 )
 from harness.segments import Array, Content, Finding, read_segment, segments_of
-from harness.side_files import NEMESIS, VIEWS
+from harness.side_files import NEMESIS, VIEWS, WATERMARKS
 from harness.tables import (
     BLIND_COLUMNS,
     EVENT_COLUMNS,
@@ -44,6 +44,7 @@ from harness.tables import (
     FINDING_COLUMNS,
     OPERATION_COLUMNS,
     VIEW_COLUMNS,
+    WATERMARK_COLUMNS,
     schema,
 )
 
@@ -86,7 +87,7 @@ def seal(run_dir: Path) -> Seal:
 
 def _seal(folder: Path, run_id: str, workers: Sequence[str]) -> Seal:
     segments = segments_of(folder)
-    others = (NEMESIS, VIEWS)
+    others = (NEMESIS, VIEWS, WATERMARKS)
     named = {path.stem for path in folder.glob("*.jsonl")} - set(others)
     processes = sorted(segments.keys() | named)
     findings: list[Finding] = []
@@ -112,15 +113,19 @@ def _seal(folder: Path, run_id: str, workers: Sequence[str]) -> Seal:
 
 
 def _write_small_tables(folder: Path, run_id: str, events: list[side_files.Row]) -> list[Finding]:
-    """events, faults, views and blind; returns what was wrong with the harness's own lines."""
-    nemesis, views = (side_files.read(folder / f"{name}.jsonl") for name in (NEMESIS, VIEWS))
+    """All but the findings; returns what was wrong with the harness's own lines."""
+    nemesis, views, watermarks = (
+        side_files.read(folder / f"{name}.jsonl") for name in (NEMESIS, VIEWS, WATERMARKS)
+    )
     faults = side_files.faults(nemesis, run_id)
     changes, blind = side_files.views(views, run_id)
+    looks = side_files.watermarks(watermarks, run_id)
     _write_table(folder / "events.parquet", EVENT_COLUMNS, events)
     _write_table(folder / "faults.parquet", FAULT_COLUMNS, faults)
     _write_table(folder / "views.parquet", VIEW_COLUMNS, changes)
     _write_table(folder / "blind.parquet", BLIND_COLUMNS, blind)
-    return [*nemesis.findings(), *views.findings()]
+    _write_table(folder / "watermarks.parquet", WATERMARK_COLUMNS, looks)
+    return [*nemesis.findings(), *views.findings(), *watermarks.findings()]
 
 
 # Operations

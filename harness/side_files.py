@@ -1,4 +1,5 @@
-"""The JSON lines of a history as rows: workers' events, the nemesis's faults, the cluster's views.
+"""The JSON lines of a history as rows: workers' events, the nemesis's faults, the cluster's views
+and the replicas' watermarks.
 
 A line that cannot be used is left out and counted as a finding; it never raises.
 """
@@ -13,9 +14,15 @@ from typing import Any, Final
 
 from harness.history import HistoryError
 from harness.segments import Finding
-from harness.tables import BLIND_COLUMNS, EVENT_COLUMNS, FAULT_COLUMNS, VIEW_COLUMNS
+from harness.tables import (
+    BLIND_COLUMNS,
+    EVENT_COLUMNS,
+    FAULT_COLUMNS,
+    VIEW_COLUMNS,
+    WATERMARK_COLUMNS,
+)
 
-NEMESIS, VIEWS = "nemesis", "views"  # side files of no worker
+NEMESIS, VIEWS, WATERMARKS = "nemesis", "views", "watermarks"  # side files of no worker
 Row = dict[str, Any]
 
 _INTEGERS: Final = {"int32": 2**31, "int64": 2**63}
@@ -155,6 +162,25 @@ def views(side: SideFile, run_id: str) -> tuple[list[Row], list[Row]]:
             )
     assert all(row.keys() == dict(BLIND_COLUMNS).keys() for row in blind)
     return changes, blind
+
+
+def watermarks(side: SideFile, run_id: str) -> list[Row]:
+    """Every look at the replicas, one row a broker; `leads` and `in_isr` are null where ZooKeeper
+    did not answer."""
+    rows = []
+    for line in side.lines:
+        marks, ends, isr = line.get("high_watermarks"), line.get("log_ends"), line.get("isr")
+        if not (isinstance(marks, dict) and isinstance(ends, dict) and isinstance(isr or [], list)):
+            side.bad.append(f"line {line['line']} is no look at the replicas")
+            continue
+        for broker in ends:
+            row = {name: line.get(name) for name, _ in WATERMARK_COLUMNS} | {"run_id": run_id}
+            row |= {"broker": broker, "high_watermark": marks.get(broker), "log_end": ends[broker]}
+            if isr is not None:
+                row |= {"leads": line.get("leader") == broker, "in_isr": broker in isr}
+            if _keep(side, line, row, WATERMARK_COLUMNS, required=("time_ns", "partition")):
+                rows.append(row)
+    return rows
 
 
 def _keep(

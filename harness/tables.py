@@ -33,6 +33,11 @@ VIEW_COLUMNS: Final = (
     ("isr", "list<string>"), ("leader_epoch", "int32"), ("controller", "string"),
 )  # fmt: skip
 BLIND_COLUMNS: Final = (("run_id", "string"), ("start_ns", "int64"), ("end_ns", "int64"))
+WATERMARK_COLUMNS: Final = (
+    ("run_id", "string"), ("time_ns", "int64"), ("end_ns", "int64"), ("partition", "int32"),
+    ("broker", "string"), ("leads", "bool"), ("in_isr", "bool"), ("high_watermark", "int64"),
+    ("log_end", "int64"),
+)  # fmt: skip
 FINDING_COLUMNS: Final = (
     ("run_id", "string"), ("process", "string"), ("kind", "string"), ("count", "int64"),
     ("text", "string"),
@@ -43,6 +48,7 @@ SMALL_TABLES: Final = {
     "faults": FAULT_COLUMNS,
     "views": VIEW_COLUMNS,
     "blind": BLIND_COLUMNS,
+    "watermarks": WATERMARK_COLUMNS,
     "findings": FINDING_COLUMNS,
 }
 _ARROW: Final = {

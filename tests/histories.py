@@ -173,10 +173,32 @@ def fault(
     return Part(table="faults", rows=(row,), ms=ms)
 
 
-def view(leader: str | None, *, ms: float, partition: int = 0) -> Part:
+def look(
+    *ends: int | None, ms: float, marks: Sequence[int | None] | None = None,
+    isr: Sequence[int] | None = (1, 2, 3), partition: int = 0, leader: int = 1,
+) -> Part:  # fmt: skip
+    """A look at the replicas kafka1, kafka2, …: their log ends, and high watermarks that are the
+    least of them unless told; isr=None: ZooKeeper did not answer."""
+    least = min(end for end in ends if end is not None)
+    rows = [
+        {
+            "time_ns": _ns(ms), "end_ns": _ns(ms + 2), "partition": partition,
+            "broker": f"kafka{number}", "leads": None if isr is None else number == leader,
+            "in_isr": None if isr is None else number in isr, "log_end": end,
+            "high_watermark": (marks or [least] * len(ends))[number - 1],
+        }
+        for number, end in enumerate(ends, start=1)
+    ]  # fmt: skip
+    return Part(table="watermarks", rows=tuple(rows), ms=ms)
+
+
+def view(
+    leader: str | None, *, ms: float, partition: int = 0,
+    isr: Sequence[str] = ("kafka1", "kafka2"),
+) -> Part:  # fmt: skip
     """Who leads from now on, as ZooKeeper says."""
     row = {
-        "time_ns": _ns(ms), "partition": partition, "leader": leader, "isr": ["kafka1", "kafka2"],
+        "time_ns": _ns(ms), "partition": partition, "leader": leader, "isr": list(isr),
         "leader_epoch": 0, "controller": "kafka1",
     }  # fmt: skip
     return Part(table="views", rows=(row,), ms=ms)
@@ -200,8 +222,8 @@ def client_error(name: str = "_ALL_BROKERS_DOWN") -> Part:
 def story(*parts: Part, **record: Any) -> Story:
     """A run of these parts. Keywords set the producer's acks, retries, idempotent, and: partitions,
     replicas, topic (config), server (config), kind, consumers, commit (of a group), expect,
-    plan, workers, state, failure, threshold_ms, compared, phases, isolation (of the readers of
-    transactions)."""
+    plan, workers, state, failure, threshold_ms, compared, watched, phases, isolation (of the
+    readers of transactions)."""
     return Story(parts=parts, record=record)
 
 
@@ -266,6 +288,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
             "check": {
                 "unavailability_threshold_ms": said.get("threshold_ms", 500),
                 "replicas": said.get("compared", False),
+                "watermarks": said.get("watched", False),
             },
             "expect": said.get("expect", {}),
         },

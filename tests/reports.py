@@ -205,6 +205,21 @@ def hostile() -> Example:
     return Example(report=report, timeline=example.timeline, views=views)
 
 
+def replication() -> dict[str, Any]:
+    """Replicas that were followed: a follower left the ISR and was not seen to be back."""
+    return {
+        "looks": 560, "every_ms": 54.9, "isr_limit_s": 4.0,
+        "lag": [{"partition": 0, "broker": "kafka3", "offsets": {"p50": 1, "p95": 6, "max": 13},
+                 "ms": {"p50": 210.6, "p95": 984.7, "max": 3086.6}},
+                {"partition": 0, "broker": "kafka2", "offsets": {"p50": 0, "p95": 0, "max": 0},
+                 "ms": None}],
+        "isr": [{"fault": 0, "partition": 0, "broker": "kafka3", "caught_up_s": 10.21,
+                 "left_s": 15.017, "leave_after_s": 4.807, "leave_of_limit": 1.2,
+                 "reached_s": 24.553, "returned_s": None, "return_after_s": None,
+                 "heal_to_return_s": None}],
+    }  # fmt: skip
+
+
 def _view(time_s: float, *, leader: int, isr: tuple[int, ...], controller: int) -> dict[str, Any]:
     return {
         "time_s": time_s,

@@ -81,3 +81,24 @@ def test_data_that_is_no_summary_is_refused(tmp_path):
 
     with pytest.raises(ScenarioError, match="not a file of run summaries"):
         campaign.finished(data)
+
+
+def stretch(start_s: float, length_s: float, kind: str = "produce") -> dict:
+    return {"kind": kind, "start_s": start_s, "length_s": length_s}
+
+
+def test_the_gap_of_a_fault_is_the_longest_that_it_caused():
+    faults = [
+        {"fault": 0, "start_s": 5.0, "healed_s": 9.0},
+        {"fault": 1, "start_s": 9.0, "healed_s": None},
+        {"fault": 2, "start_s": 30.0, "healed_s": 31.0},
+    ]
+    windows = [
+        stretch(1.0, 3.9),  # over before any began
+        stretch(4.9, 2.5),
+        stretch(8.9, 3.0),  # two were in force; it began with the second
+        stretch(20.0, 0.3),
+        stretch(5.0, 9.0, "consume"),
+    ]
+
+    assert campaign.fault_gaps_s(faults, windows) == [2.5, 3.0, 0.0]

@@ -136,6 +136,18 @@ def test_a_fault_is_shown_with_both_proofs_and_who_led_before_and_after():
     assert "ISR: 3 → 2, without kafka1" in text
 
 
+def test_replicas_that_were_followed_are_told_in_numbers():
+    example = reports.kills(times=1)
+    assert "Replicas" not in read(example).text
+    example.report["replication"] = reports.replication()
+
+    text = " ".join(read(example).text.split())
+
+    assert "looked at 560 times, every 54.9 ms" in text
+    assert "kafka3 1 6 13 211 ms 985 ms 3.09 s" in text
+    assert "0: kill → kafka1 0 kafka3 10.21 s 15.02 s 4.81 s 1.20 24.55 s – –" in text
+
+
 def test_configuration_promises_and_the_command_are_there():
     text = read(reports.valid()).text
 

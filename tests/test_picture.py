@@ -197,3 +197,20 @@ def test_the_hour_long_run_keeps_the_picture_small():
     example = reports.huge()
 
     assert len(coarsened(example.timeline)[0]) <= 4000
+
+
+def test_what_replicas_lack_is_drawn_where_somebody_looked():
+    example = reports.kills(times=1)
+    looks = [
+        {"time_s": 0.1 * n, "brokers": {"kafka2": lack, "kafka3": None}, "unread": lack}
+        for n, lack in enumerate([0, 0, 0, 4, 4, 0])
+    ]
+
+    drawn = figure(example.report, example.timeline, example.views, looks)
+    plain = figure(example.report, example.timeline, example.views)
+
+    more = drawn.data[len(plain.data) :]
+    assert [list(trace.y) for trace in more] == [[0, 4, 0], [0, 4, 0], [None, None]]
+    assert list(more[1].x) == [0.0, 0.3, 0.5]
+    assert "kafka2" in drawn.to_json()
+    assert "not readable yet" not in plain.to_json()

@@ -43,6 +43,7 @@ def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
     """All but what no configuration forbids; of a group there is nothing to judge."""
     assert forbidden(SAFE) == set(ANOMALIES) - {
         "unseen", "stale-read", "skipped", "reprocessed", "unacknowledged-lost", "diverged",
+        "watermark-ahead", "early-read",
     }  # fmt: skip
     assert {*OF_GROUPS, "unacknowledged-lost", "diverged"}.isdisjoint(promises.promises(SAFE))
     assert OF_GROUPS <= promises.promises(with_(commit="auto")).keys()
@@ -121,6 +122,18 @@ CASES: list[tuple[str, bool, str, Facts]] = [
      NO_COPY,
      with_(compared=True, whole_isr=True, verbs=LOSE_DISK)),
     ("diverged", True, "otherwise", with_(compared=True)),
+    *(
+        case
+        for name in ("watermark-ahead", "early-read")
+        for case in (
+            (name, False,
+             "unclean election allowed, or no leader epochs, and a fault that can move leadership",
+             with_(watched=True, unclean=True)),
+            (name, False, "a fault that takes what a node had written",
+             with_(watched=True, verbs=LOSE_DISK)),
+            (name, True, "otherwise", with_(watched=True)),
+        )
+    ),
     ("unacknowledged-lost", False, "always", with_(acks="0", idempotent=False)),
 ]  # fmt: skip
 

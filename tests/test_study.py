@@ -59,3 +59,51 @@ def test_a_run_that_the_harness_could_not_finish_is_counted_and_not_measured():
 )
 def test_the_interval_is_wilsons(hits, runs, low, high):
     assert study.wilson(hits, runs) == pytest.approx((low, high), abs=0.001)
+
+
+EVERY = {**CELL, "every_gap": True}
+
+
+def test_the_gaps_of_all_faults_are_shown_with_their_quartiles_where_a_cell_asks_for_it():
+    lines = [line(fault_gaps_s=[1.0, 2.0, 3.0], faults=3), line(fault_gaps_s=[0.0, 5.0], faults=2)]
+
+    shown = study.every_gap(EVERY, lines)
+
+    assert shown == {
+        "cell": "c", "faults": "5", "without": "1", "least": "0.00", "first": "1.00",
+        "median": "2.00", "third": "3.00", "most": "5.00",
+    }  # fmt: skip
+    assert "| `c` | 5 | 1 | 0.00 | 1.00 | 2.00 | 3.00 | 5.00 |" in study.render(
+        {"cells": [EVERY]}, lines
+    )
+
+
+def test_a_cell_that_does_not_ask_has_no_row_of_gaps():
+    assert study.every_gap(CELL, [line(fault_gaps_s=[1.0])]) is None
+    assert "every leader failure" not in study.render({"cells": [CELL]}, [line()])
+
+
+def test_of_old_lines_as_many_of_the_longest_gaps_count_as_there_were_faults():
+    """Short stretches beside the failover would make it look harmless."""
+    shown = study.every_gap(EVERY, [line(gaps=(0.1, 8.0, 0.2, 7.0), faults=2)])
+
+    assert shown is not None
+    assert (shown["least"], shown["most"]) == ("7.00", "8.00")
+
+
+def test_what_the_replicas_did_is_told_over_all_runs():
+    absence = {"leave_after_s": 3.5, "leave_of_limit": 1.17, "heal_to_return_s": 2.0,
+               "return_after_s": None}  # fmt: skip
+    measured = {
+        "every_ms": 50.0, "isr": [absence, {**absence, "leave_after_s": 4.5}],
+        "lag": [{"ms": {"p50": 200.0}, "offsets": {"p50": 1}}, {"ms": None, "offsets": {"p50": 0}}],
+    }  # fmt: skip
+
+    told = study.replicas(CELL, [line(replication=measured), line()])
+
+    assert told == {
+        "cell": "c", "looks_ms": "50 / 50 / 50", "lag_ms": "200 / 200 / 200",
+        "lag_records": "0 / 0.5 / 1", "absences": "2", "leave": "3.50 / 4.00 / 4.50",
+        "of_limit": "1.17 / 1.17 / 1.17", "reached": "2.00 / 2.00 / 2.00", "back": "—",
+    }  # fmt: skip
+    assert study.replicas(CELL, [line()]) is None

@@ -36,6 +36,14 @@ def test_twins_differ_in_the_key_they_name_and_share_the_plan(base, twin, key):
     assert plan.make(one.faults, 7) == plan.make(other.faults, 7)
 
 
+def test_graceful_and_hard_failovers_differ_in_the_fault_alone():
+    for one, other in (("graceful", "hard"), ("failover-graceful", "failover-hard")):
+        found = differences(
+            scenario.load(one).model_dump(), scenario.load(other).model_dump()
+        )  # fmt: skip
+        assert {path for path in found if path.split("/")[1] not in TOLD} == {"/faults"}
+
+
 def test_clean_and_hard_rolls_differ_in_the_signal_alone():
     one, other = scenario.load("rolling-restart"), scenario.load("rolling-restart-hard")
     found = differences(one.model_dump(), other.model_dump())

@@ -75,7 +75,7 @@ class ZooKeeperView:
     def __init__(self, nodes: Sequence[Node], topic: str, partitions: int) -> None:
         self._names = {node.id: node.name for node in brokers(nodes)}
         self.topic = topic
-        self._partitions = partitions
+        self.partitions = partitions
         self._client = KazooClient(
             hosts=",".join(node.endpoint for node in zookeepers(nodes)),
             timeout=4.0,
@@ -150,11 +150,17 @@ class ZooKeeperView:
 
     def look(self) -> View:
         """The view now; raises one of BLIND when ZooKeeper cannot be asked."""
-        count = self._partitions
+        count = self.partitions
         states = tuple(self._partition(self.topic, number) for number in range(count))
         assignment = self.assignment_of(self.topic)[:count]
         self._last = View(partitions=states, controller=self.controller(), assignment=assignment)
         return self._last
+
+    def agreed(self) -> tuple[PartitionState, ...]:
+        """Every partition's state as it is now or later, never older: whichever member is asked
+        first catches up with its leader (ZooKeeper's sync). Raises one of BLIND."""
+        self._client.sync_async("/brokers").get(timeout=1.0)
+        return tuple(self._partition(self.topic, number) for number in range(self.partitions))
 
     def look_or_last(self) -> View:
         """The view now, or the last one marked as not known."""
