@@ -21,6 +21,8 @@ from rich.table import Table
 from typer.exceptions import TyperException
 
 from harness import prepare, scenario, sessions
+from harness.cluster import ClusterError
+from harness.cluster.orphans import Orphan
 from harness.kafka_home import KafkaHomeError
 from harness.properties import PropertiesError
 from harness.scenario import ScenarioError
@@ -77,6 +79,10 @@ def run(
     kafka_home: KafkaHome = None,
     time_limit: TimeLimit = None,
     results: Results = RESULTS,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Faults may hit this cluster, which is not ours."),
+    ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the nodes' data directories.")] = False,
     no_check: Annotated[bool, typer.Option("--no-check", help="Record only.")] = False,
 ) -> None:
@@ -91,7 +97,7 @@ def run(
             scenario=name, seed=first + number, backend=backend, settings=_settings(sets),
             producer_config=producer_config, consumer_config=consumer_config,
             server_properties=server_properties, kafka_home=kafka_home,
-            time_limit_s=time_limit, keep=keep,
+            time_limit_s=time_limit, keep=keep, allow=tuple(allow or ()),
         )
         for name in scenarios
         for number in range(repeat)
@@ -180,9 +186,28 @@ def doctor() -> None:
 
 
 @app.command()
-def heal(run: OneRun, results: Results = RESULTS) -> None:
-    """Undo what is left in force of a run whose harness was killed (by SIGKILL, say)."""
-    raise typer.Exit(sessions.heal(find(run, results), console))
+def heal(
+    run: Annotated[
+        str | None, typer.Argument(help="A run's folder, its id, or a scenario (its newest).")
+    ] = None,
+    backend: Annotated[str, typer.Option(help="With --cluster: where it lives.")] = "docker",
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A compose project or a namespace, without its run."),
+    ] = None,
+    down: Annotated[bool, typer.Option("--down", help="Then remove the cluster.")] = False,
+    results: Results = RESULTS,
+) -> None:
+    """Undo what is left in force of a run whose harness was killed (by SIGKILL, say).
+
+    Clusters on docker and Kubernetes are found by our labels, from any checkout or machine.
+    """
+    if (run is None) == (cluster is None):
+        raise ScenarioError("heal: give either a run or --cluster NAME")
+    if run is not None:
+        raise typer.Exit(sessions.heal(find(run, results), console, down=down))
+    orphan = Orphan(record={}, name=cluster, down=down)
+    raise typer.Exit(sessions.heal_cluster(backend, orphan, console))
 
 
 @app.command()
@@ -233,7 +258,7 @@ def main() -> None:
     except (ScenarioError, PropertiesError, StoreError, HistoryError) as error:
         _say_error(str(error))
         code = BAD_ARGUMENTS
-    except KafkaHomeError as error:
+    except (KafkaHomeError, ClusterError) as error:
         _say_error(str(error))
         code = FAILED
     except KeyboardInterrupt:

@@ -39,6 +39,7 @@ class Request:
     kafka_home: Path | None = None
     time_limit_s: float | None = None
     keep: bool = False
+    allow: tuple[str, ...] = ()  # clusters that are not ours, and may be hit all the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +68,12 @@ def prepare(request: Request) -> Prepared:
     resolved = scenario.with_clients(chosen, producer, consumer)
     steps = plan.make(resolved.faults, request.seed, resolved.mixed)
     _check_capabilities(request, resolved, steps)
+    dump = resolved.model_dump(mode="json")
+    if why := BACKENDS[request.backend].refuses(dump):
+        raise scenario.ScenarioError(f"{request.scenario}: --backend {request.backend}: {why}")
     record = {
         "schema": 1,
-        "scenario": resolved.model_dump(mode="json"),
+        "scenario": dump,
         "seed": request.seed,
         "backend": request.backend,
         "state": "running",
@@ -83,6 +87,7 @@ def prepare(request: Request) -> Prepared:
         "time_limit_s": request.time_limit_s or time_limit_s(resolved, steps),
         "kafka_home": str(request.kafka_home) if request.kafka_home else None,
         "keep": request.keep,
+        "allow": list(request.allow),
         "failure": None,
     }
     notes = (*producer_file.notes, *consumer_file.notes, *_length_notes(resolved, steps))
@@ -154,6 +159,8 @@ def command_line(request: Request) -> str:
     words = ["kafka-harness", "run", request.scenario, "--seed", str(request.seed)]
     if request.backend != "local":
         words += ["--backend", request.backend]
+    for name in request.allow:
+        words += ["--allow", name]
     for key, value in request.settings.items():
         words += ["--set", f"{key}={_toml(value)}"]
     files = {

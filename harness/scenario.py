@@ -30,6 +30,7 @@ from harness.contradictions import contradictions
 from harness.nemesis.faults import VERBS
 from harness.nemesis.targets import TARGETS, Setting, impossible, is_known, is_node_name, role_of
 from harness.scenario_parts import (
+    BackendPart,
     CheckPart,
     ClusterPart,
     FaultPart,
@@ -53,6 +54,7 @@ class Scenario(Part):
     title: str
     description: str = ""
     cluster: ClusterPart = ClusterPart()
+    backend: BackendPart = BackendPart()
     topic: TopicPart = TopicPart()
     workload: WorkloadPart
     faults: tuple[FaultPart, ...] = ()

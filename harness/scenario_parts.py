@@ -29,6 +29,19 @@ class ClusterPart(Part):
     zoo: dict[str, Value] = {}
 
 
+class DockerPart(Part):
+    """Where the docker backend's cluster comes from."""
+
+    project: Annotated[str, Field(pattern=r"^([a-z0-9][a-z0-9_-]*)?$")] = ""  # one that runs
+    image: str = ""  # one for every container, as `make image` builds; else docker-compose.yml's
+
+
+class BackendPart(Part):
+    """What only one backend needs to be told."""
+
+    docker: DockerPart = DockerPart()
+
+
 class TopicPart(Part):
     """The one topic; `leader` says where the first partition's leader is placed."""
 

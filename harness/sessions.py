@@ -26,7 +26,9 @@ from rich.table import Table
 
 from harness import campaign as campaigns
 from harness import class_archives, host, seal, store
-from harness.cluster.enclosure import living, run_enclosed
+from harness.cluster.build import BACKENDS
+from harness.cluster.enclosure import living, run_beside, run_enclosed
+from harness.cluster.orphans import Orphan
 from harness.kafka_home import KafkaHomeError, find_java
 from harness.kafka_home import find as find_home
 from harness.nemesis import undo
@@ -73,8 +75,11 @@ def run(
         screen.say(f"note: {note}", style="yellow")
     for step in prepared.steps:
         screen.say(f"plan: step {step.step} {step.describe()}")
-    _make_archives(record["kafka_home"], screen)
-    code = run_enclosed([sys.executable, "-m", "harness.run", str(folder.path)])
+    backend = BACKENDS[record["backend"]]
+    if backend.enclosed:
+        _make_archives(record["kafka_home"], screen)
+    inner = [sys.executable, "-m", "harness.run", str(folder.path)]
+    code = run_enclosed(inner) if backend.enclosed else run_beside(inner)
     code = _ended(folder, code)
     if code in INTERRUPTED or not check or not _has_history(folder):
         with contextlib.suppress(seal.HistoryError):
@@ -139,9 +144,10 @@ def campaign(file: Path, results: Path, *, resume: bool, console: Console) -> in
     return worst(codes)
 
 
-def heal(folder: RunFolder, console: Console) -> int:
-    """Undo what a run left in force because its harness was killed. Raises StoreError."""
-    folder.read()
+def heal(folder: RunFolder, console: Console, *, down: bool) -> int:
+    """Undo what a run left in force because its harness was killed. Raises StoreError, and
+    ClusterError where its cluster cannot be reached."""
+    record = folder.read()
     if pids := living(folder.path):
         raise store.StoreError(
             f"{_shown(folder.path)}: the run is still going on (process {pids[0]}); end it with "
@@ -151,8 +157,20 @@ def heal(folder: RunFolder, console: Console) -> int:
     for fault in left:
         console.print(f"fault {fault['fault']}: {fault['verb']} {', '.join(fault['nodes'])}, not "
                       f"known to be undone ({fault['undo']})")  # fmt: skip
-    console.print("nothing to heal: the cluster of a local run ends with its harness, and its "
-                  "nodes, links and rules with it")  # fmt: skip
+    orphan = Orphan(record=record, name=None, down=down)
+    code = heal_cluster(record["backend"], orphan, console)
+    written = undo.Undo(folder.path)
+    for fault in left:
+        written.undone(fault["fault"])
+    return code
+
+
+def heal_cluster(backend: str, orphan: Orphan, console: Console) -> int:
+    """The same by what is left in the cluster itself, wherever its run was."""
+    if backend not in BACKENDS:
+        raise ScenarioError(f"--backend {backend}: unknown; there is {', '.join(BACKENDS)}")
+    for line in BACKENDS[backend].heal(orphan):
+        console.print(line)
     return VALID
 
 

@@ -39,12 +39,16 @@ class Network:
     sent: list[tuple[str, str]] = field(default_factory=list)
     fails_at: str | None = None
     mute: bool = False
+    host_clients: bool = False
+
+    def has_rules(self, node: Node) -> bool:
+        return node.role != "client" or not self.host_clients
 
     def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
         key = f"{node.name} mangle" if "mangle" in argv or "mangle" in argv[2] else node.name
         rules = self.rules.setdefault(key, ["-P INPUT ACCEPT", "-N OTHERS"])
         if argv[1] == "-S":
-            self.sent += [(node.name, address) for address in argv[4:]]
+            self.sent += [(node.name, end.rsplit(":")[0]) for end in argv[4:]]
             return ""
         if "-S" in argv:
             return "\n".join(rules)

@@ -1,8 +1,12 @@
 """What a cluster is to the rest of the harness: nodes with addresses, and a few small capabilities.
 
-A backend (`local`, later docker and Kubernetes) offers `Cluster` and as many of the capabilities
-`Processes` and `Links` as it can. A fault names the capabilities that it needs, so that a scenario
-which asks for what a backend lacks is refused before a node starts.
+A backend (`harness.cluster.build`) offers `Cluster` and as many of the capabilities below as it
+can. A fault names the capabilities that it needs, so that a scenario which asks for what a backend
+lacks is refused before a node starts.
+
+A node has an address among its peers, which rules on links name, and an endpoint that is dialled
+from where the workers and the harness are. They are the same where these live in the nodes' network
+(local), and differ where the nodes live behind published ports.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ class ClusterError(RuntimeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Node:
-    """One ZooKeeper or one broker, at one address for the whole run, however often it restarts.
+    """One ZooKeeper or one broker, at one endpoint for the whole run, however often it restarts.
 
     Clients are nodes too where a fault hits them: the place that all workers share (`clients_of`),
     or a single worker (`Clients`).
@@ -37,13 +41,20 @@ class Node:
     name: str  # zk1, kafka2
     role: Role
     id: int  # ZooKeeper's myid, Kafka's broker.id
-    address: str
-    port: int  # where clients connect
+    address: str  # what its peers see as the source of its packets
+    port: int  # of the listener for clients, at that address
+    dialled: tuple[str, int] | None = None  # host and port, where clients must dial others
+
+    @property
+    def dial(self) -> tuple[str, int]:
+        """Host and port by which workers and the harness reach it."""
+        return self.dialled or (self.address, self.port)
 
     @property
     def endpoint(self) -> str:
         """The address that a client is given: host:port."""
-        return f"{self.address}:{self.port}"
+        host, port = self.dial
+        return f"{host}:{port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +122,14 @@ class Links(Protocol):
     """A backend that can run a command inside the network namespace of a node or of the clients."""
 
     def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
-        """Run `argv` there and return what it printed; ClusterError when it fails."""
+        """Run `argv` there and return what it printed; ClusterError when it fails.
+
+        sys.executable stands for the Python of that place: only the standard library is there.
+        """
+
+    def has_rules(self, node: Node) -> bool:
+        """Whether rules can stand there. Not where clients live in the network of the host: what
+        they are not to hear is dropped where it leaves the node."""
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.cluster import Cluster
 from harness.cluster.local import LocalCluster, local_nodes, private_tmpfs
+from harness.cluster.orphans import Orphan
 from harness.kafka_home import find, find_java
 from harness.store import RunFolder
 
@@ -51,16 +52,39 @@ def _follower_reads(scenario: Mapping[str, Any]) -> dict[str, str | int]:
     return {"replica.selector.class": RACK_AWARE, "replica.fetch.wait.max.ms": 10}
 
 
+def _possible(_: Mapping[str, Any]) -> str | None:
+    """The local backend takes every scenario; what the host lacks is found when it is prepared."""
+    return None
+
+
+def _nothing_left(_: Orphan) -> list[str]:
+    return ["nothing to heal: the cluster of a local run ends with its harness, and its nodes, "
+            "links and rules with it"]  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """How to make a cluster there, and of which class it is: that tells its capabilities."""
+    """How to make a cluster there, and of which class it is: that tells its capabilities.
+
+    An `enclosed` one lives in the private namespaces of its run and ends with them. One that is not
+    may outlive its harness: `heal` then undoes what is left in force, by names and labels, and says
+    what it did. `refuses` tells, from a scenario's dump and before anything starts, why it cannot
+    be run there.
+    """
 
     make: Callable[[RunFolder, Mapping[str, Any]], Cluster]
     kind: type
+    enclosed: bool
+    refuses: Callable[[Mapping[str, Any]], str | None]
+    heal: Callable[[Orphan], list[str]]
 
     def lacks(self, capabilities: Iterable[type]) -> list[str]:
         """Which of these capabilities it does not have, by name."""
         return sorted(c.__name__ for c in capabilities if not issubclass(self.kind, c))
 
 
-BACKENDS: dict[str, Backend] = {"local": Backend(make=_local, kind=LocalCluster)}
+BACKENDS: dict[str, Backend] = {
+    "local": Backend(
+        make=_local, kind=LocalCluster, enclosed=True, refuses=_possible, heal=_nothing_left
+    ),
+}

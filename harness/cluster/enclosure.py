@@ -17,7 +17,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness import packages
@@ -36,6 +36,19 @@ def run_enclosed(argv: Sequence[str], *, own_session: bool = True) -> int:
     A death by signal N is returned as 128 + N. Without a session of its own it shares the
     terminal, as a shell needs.
     """
+    return _run([*UNSHARE, *argv], inner_pid, own_session=own_session)
+
+
+def run_beside(argv: Sequence[str]) -> int:
+    """The same in this host's own namespaces, for a cluster that lives elsewhere.
+
+    When this process dies, `argv` is told by TERM, and has time to heal.
+    """
+    told = ("setpriv", "--pdeathsig", "TERM") if packages.program("setpriv") else ()
+    return _run([*told, *argv], lambda pid: pid, own_session=True)
+
+
+def _run(argv: Sequence[str], inner: Callable[[int], int | None], *, own_session: bool) -> int:
     # Ordinary users of some systems lack the folders of ip and iptables in their PATH.
     environment = {**os.environ, "PATH": packages.search_path()}
     asked: list[int] = []
@@ -43,7 +56,7 @@ def run_enclosed(argv: Sequence[str], *, own_session: bool = True) -> int:
         number: signal.signal(number, lambda number, _: asked.append(number))
         for number in (signal.SIGINT, signal.SIGTERM)
     }
-    process = subprocess.Popen([*UNSHARE, *argv], start_new_session=own_session, env=environment)
+    process = subprocess.Popen(argv, start_new_session=own_session, env=environment)
     try:
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -51,9 +64,9 @@ def run_enclosed(argv: Sequence[str], *, own_session: bool = True) -> int:
                 return 128 - code if code < 0 else code
             # Again and again: a pid 1 that has no handler yet never sees the first one. Once it
             # has, it minds the first and ignores the rest.
-            inner = inner_pid(process.pid) if asked else None
-            if inner is not None:
-                os.kill(inner, asked[-1])
+            pid = inner(process.pid) if asked else None
+            if pid is not None:
+                os.kill(pid, asked[-1])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -271,7 +271,7 @@ def ensemble_leader(nodes: Sequence[Node]) -> str | None:
 def four_letter_word(node: Node, word: str) -> str:
     """One ZooKeeper member's answer to a four-letter word; empty when it does not answer."""
     try:
-        with socket.create_connection((node.address, node.port), timeout=1) as connection:
+        with socket.create_connection(node.dial, timeout=1) as connection:
             connection.sendall(word.encode())
             return b"".join(iter(lambda: connection.recv(4096), b"")).decode()
     except OSError:

@@ -20,6 +20,7 @@ from typing import Literal
 
 from harness.cluster import Links, Node
 
+PREFIX = "HARNESS-"  # holder.sh goes by it when the harness is gone
 TAKING = ("DROP", "REJECT", "NFQUEUE")  # targets after which a packet is gone, or waits
 Rule = Sequence[str]
 
@@ -34,8 +35,13 @@ class Chain:
 
     @property
     def name(self) -> str:
-        """What iptables calls it."""
-        return f"HARNESS-{self.fault}"
+        """What iptables calls it; a fault may have one of each hook in the same node."""
+        return f"{PREFIX}{self.fault}" + ("-OUT" if self.hook == "OUTPUT" else "")
+
+    @property
+    def side(self) -> str:
+        """The option that names the other end of a packet: where it comes from, or goes to."""
+        return "-d" if self.hook == "OUTPUT" else "-s"
 
 
 def fill(links: Links, node: Node, chain: Chain, rules: Iterable[Rule]) -> None:
@@ -65,18 +71,19 @@ def stands(links: Links, node: Node, chain: Chain) -> bool:
 
 
 def packets(links: Links, node: Node, chain: Chain) -> Counter[str]:
-    """How many packets the chain took, by source address; what it let pass does not count."""
+    """How many packets the chain took, by the address of their other end; what it let pass does
+    not count."""
     show = ["iptables", "-w", "-t", chain.table, "-L", chain.name, "-v", "-n", "-x"]
-    return count(links.in_network_of(node, show))
+    return count(links.in_network_of(node, show), chain.side)
 
 
-def count(listing: str) -> Counter[str]:
-    """The packets in what `iptables -L CHAIN -v -n -x` prints, by source address."""
+def count(listing: str, side: str = "-s") -> Counter[str]:
+    """The packets in what `iptables -L CHAIN -v -n -x` prints, by source or by destination."""
     taken: Counter[str] = Counter()
     for line in listing.splitlines()[2:]:
-        number, _, target, _, _, _, _, source = line.split()[:8]
+        number, _, target, _, _, _, _, source, destination = line.split()[:9]
         if target in TAKING:
-            taken[source] += int(number)
+            taken[source if side == "-s" else destination] += int(number)
     return taken
 
 

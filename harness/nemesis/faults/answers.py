@@ -18,7 +18,7 @@ import time
 from harness.cluster import Links, clients_of
 from harness.nemesis import chains
 from harness.nemesis.chains import Chain
-from harness.nemesis.faults.links import links_of
+from harness.nemesis.faults.links import links_of, reach
 from harness.nemesis.faults.verb import Injection, Options, Verb, unknown
 
 HOW = {
@@ -59,9 +59,9 @@ def _bit(injection: Injection) -> str | None:
 
 def ask(injection: Injection) -> None:
     """Have a client call the node, so that it has something to answer."""
-    node = injection.node
-    argv = [sys.executable, "-S", "-c", _CALLS, node.address, str(node.port)]
-    links_of(injection).in_network_of(clients_of(injection.cluster), argv)
+    links, clients = links_of(injection), clients_of(injection.cluster)
+    host, port = reach(links, clients, injection.node)
+    links.in_network_of(clients, [sys.executable, "-S", "-c", _CALLS, host, str(port)])
 
 
 def _mend(injection: Injection) -> None:

@@ -16,9 +16,10 @@ A node that is not named in `from` is still reached: a leader cut from its follo
 ZooKeeper session.
 
 Done by rules at the receiver, in a chain of our own in its network namespace (or the clients'),
-which hits existing connections too. Proof: each receiver counted packets of each sender. Where a
-pair has nothing to say to each other, or in order to see a rejection at work, the sender is made to
-send one packet. Healed when the chains are gone.
+which hits existing connections too. Where clients have no network of their own (docker, Kubernetes)
+what they are not to hear is dropped as it leaves the node. Proof: packets of each sender to each
+receiver were counted. Where a pair has nothing to say to each other, or in order to see a rejection
+at work, the sender is made to send one packet. Healed when the chains are gone.
 Source: iptables-extensions(8): REJECT, statistic.
 """
 
@@ -26,9 +27,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
-from typing import cast
+from typing import TypeVar, cast
 
 from harness.cluster import ClusterError, Links, Node, brokers, clients_of, zookeepers
 from harness.nemesis import chains, grudges
@@ -62,19 +64,22 @@ SHAPES: dict[str, Callable[[Sequence[str]], Grudge]] = {
 }
 DIRECTIONS = ("both", "in", "out")
 HOW = ("drop", "reject")
+QUIET = 9  # a port where nobody listens
 # What a sender runs who has nothing to say: one packet to each address, to where nobody listens.
 _SENDS = """
 import socket, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-    for address in sys.argv[1:]:
-        sender.sendto(b"?", (address, 9))
+    for end in sys.argv[1:]:
+        host, port = end.rsplit(":", 1)
+        sender.sendto(b"?", (host, int(port)))
 """
 _CONNECTS = """
 import socket, sys
-for address in sys.argv[1:]:
+for end in sys.argv[1:]:
+    host, port = end.rsplit(":", 1)
     with socket.socket() as sender:
         sender.settimeout(1)
-        sender.connect_ex((address, 9))
+        sender.connect_ex((host, int(port)))
 """
 
 
@@ -113,18 +118,33 @@ def words(options: Options, default: str = "others") -> list[str]:
 
 # Rules
 
+Pair = tuple[str, str]  # receiver, sender
+Site = tuple[str, Chain]  # where a chain stands
 
-def rules(senders: Sequence[Node], how: str, percent: float = 100.0) -> list[Rule]:
-    """The rules of a receiver that does not hear these senders."""
+
+def sites(injection: Injection, grudge: Grudge) -> dict[Site, list[Pair]]:
+    """Where rules must stand, for whose packets to whom."""
+    links, by_name, found = links_of(injection), places(injection), dict[Site, list[Pair]]()
+    for receiver, senders in grudge.items():
+        at_receiver = links.has_rules(by_name[receiver])
+        for sender in sorted(senders):
+            chain = Chain(fault=injection.fault, hook="INPUT" if at_receiver else "OUTPUT")
+            place = receiver if at_receiver else sender
+            found.setdefault((place, chain), []).append((receiver, sender))
+    return found
+
+
+def rules(ends: Sequence[str], how: str, percent: float = 100.0, side: str = "-s") -> list[Rule]:
+    """The rules of a place that does not hear, or reach, these addresses."""
     made: list[Rule] = []
     chance = ("-m", "statistic", "--mode", "random", "--probability", f"{percent / 100:.6f}")
-    for sender in senders:
-        source = ("-s", sender.address)
+    for end in ends:
+        packet = (side, end)
         if how == "reject":
             # A reset must pass where both sides reject each other: it is the rejection.
-            made.append((*source, "-p", "tcp", "--tcp-flags", "RST", "RST", "-j", "RETURN"))
-            made.append((*source, "-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset"))
-        made.append((*source, *(chance if percent < 100 else ()), "-j", "DROP"))
+            made.append((*packet, "-p", "tcp", "--tcp-flags", "RST", "RST", "-j", "RETURN"))
+            made.append((*packet, "-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset"))
+        made.append((*packet, *(chance if percent < 100 else ()), "-j", "DROP"))
     return made
 
 
@@ -137,13 +157,31 @@ def _lose(injection: Injection) -> None:
 
 
 def _set_up(injection: Injection, *, how: str, percent: float) -> None:
-    grudge = injection.memo["grudge"] = grudge_of(injection)
-    links, chain, by_name = links_of(injection), _chain(injection), places(injection)
-    for receiver, senders in grudge.items():
-        nodes = [by_name[name] for name in sorted(senders)]
-        chains.fill(links, by_name[receiver], chain, rules(nodes, how, percent))
-    for receiver in grudge:  # all chains first, so that the cut is nearly at once everywhere
-        chains.hang(links, by_name[receiver], chain)
+    links, by_name = links_of(injection), places(injection)
+    wanted = injection.memo["sites"] = sites(injection, grudge_of(injection))
+
+    def fill(site: Site) -> None:
+        place, chain = site
+        ends = [_other_end(injection, chain, pair) for pair in wanted[site]]
+        chains.fill(links, by_name[place], chain, rules(ends, how, percent, chain.side))
+
+    at_once(fill, wanted)
+    # All chains first, so that the cut is nearly at once everywhere.
+    at_once(lambda site: chains.hang(links, by_name[site[0]], site[1]), wanted)
+
+
+def _other_end(injection: Injection, chain: Chain, pair: Pair) -> str:
+    receiver, sender = pair
+    return places(injection)[sender if chain.side == "-s" else receiver].address
+
+
+T = TypeVar("T")
+
+
+def at_once(do: Callable[[T], object], items: Iterable[T]) -> None:
+    """Do it for each of them at the same time: reaching a node may take a tenth of a second."""
+    with ThreadPoolExecutor(max_workers=16) as threads:
+        list(threads.map(do, items))
 
 
 # Proof
@@ -162,14 +200,12 @@ def _lose_bit(injection: Injection) -> str | None:
     return _sentence(counted, "lost") if any(counted.values()) else None
 
 
-def _counted(injection: Injection) -> dict[tuple[str, str], int]:
+def _counted(injection: Injection) -> dict[Pair, int]:
     """(receiver, sender) -> packets that did not arrive."""
-    links, chain, by_name = links_of(injection), _chain(injection), places(injection)
-    grudge: Grudge = injection.memo["grudge"]
-    counted: dict[tuple[str, str], int] = {}
-    for receiver, senders in grudge.items():
-        taken = chains.packets(links, by_name[receiver], chain)
-        counted |= {(receiver, name): taken[by_name[name].address] for name in sorted(senders)}
+    links, by_name, counted = links_of(injection), places(injection), dict[Pair, int]()
+    for (place, chain), pairs in injection.memo["sites"].items():
+        taken = chains.packets(links, by_name[place], chain)
+        counted |= {pair: taken[_other_end(injection, chain, pair)] for pair in pairs}
     return counted
 
 
@@ -181,30 +217,42 @@ def _sentence(counted: Mapping[tuple[str, str], int], verb: str) -> str:
     return "; ".join(told)
 
 
-def _provoke(injection: Injection, pairs: Sequence[tuple[str, str]]) -> None:
+def _provoke(injection: Injection, pairs: Sequence[Pair]) -> None:
     """Let each sender send its receivers one packet, which must not arrive."""
-    by_name = places(injection)
-    script = _CONNECTS if injection.options.get("how") == "reject" else _SENDS
-    for sender in sorted({sender for _, sender in pairs}):
-        receivers = [by_name[name].address for name, to in pairs if to == sender]
-        argv = [sys.executable, "-S", "-c", script, *receivers]
-        links_of(injection).in_network_of(by_name[sender], argv)
+    links, by_name = links_of(injection), places(injection)
+    for name in sorted({sender for _, sender in pairs}):
+        receivers = [by_name[receiver] for receiver, to in pairs if to == name]
+        sender = by_name[name]
+        # Whoever lives in the host's network can only call a node, at the address to dial.
+        calls = injection.options.get("how") == "reject" or not links.has_rules(sender)
+        ends = [reach(links, sender, receiver, QUIET) for receiver in receivers]
+        argv = [sys.executable, "-S", "-c", _CONNECTS if calls else _SENDS]
+        links.in_network_of(sender, [*argv, *(f"{host}:{port}" for host, port in ends)])
+
+
+def reach(links: Links, sender: Node, node: Node, port: int | None = None) -> tuple[str, int]:
+    """Host and port at which the sender's place reaches a node; `port` is another one there."""
+    if node.role != "client" and not links.has_rules(sender):
+        return node.dial
+    return node.address, port or node.port
 
 
 # Undo
 
 
 def _mend(injection: Injection) -> None:
-    for receiver in injection.memo.get("grudge", ()):
-        chains.remove(links_of(injection), places(injection)[receiver], _chain(injection))
+    links, by_name = links_of(injection), places(injection)
+    wanted: dict[Site, list[Pair]] = injection.memo.get("sites", {})
+    at_once(lambda site: chains.remove(links, by_name[site[0]], site[1]), wanted)
 
 
 def _mended(injection: Injection) -> str | None:
-    receivers = list(injection.memo.get("grudge", ()))
-    by_name, chain = places(injection), _chain(injection)
-    if any(chains.stands(links_of(injection), by_name[name], chain) for name in receivers):
+    wanted: dict[Site, list[Pair]] = injection.memo.get("sites", {})
+    links, by_name = links_of(injection), places(injection)
+    if any(chains.stands(links, by_name[place], chain) for place, chain in wanted):
         return None
-    return f"chain {chain.name} is gone from {', '.join(receivers) or 'everywhere'}"
+    gone = ", ".join(dict.fromkeys(place for place, _ in wanted)) or "everywhere"
+    return f"chain {Chain(fault=injection.fault).name} is gone from {gone}"
 
 
 # Options
@@ -247,10 +295,6 @@ def _lose_problems(options: Options) -> list[str]:
     if not isinstance(percent, int | float) or not 0 < percent < 100:
         found.append("give percent, the share of packets to lose, between 0 and 100")
     return found
-
-
-def _chain(injection: Injection) -> Chain:
-    return Chain(fault=injection.fault)
 
 
 def links_of(injection: Injection) -> Links:

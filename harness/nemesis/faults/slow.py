@@ -23,12 +23,13 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from harness.cluster import ClusterError, Companions, Links, Node
-from harness.nemesis import chains
+from harness.nemesis import chains, delay_queue
 from harness.nemesis.chains import Chain
-from harness.nemesis.faults.links import from_problems, links_of, peers, places
+from harness.nemesis.faults.links import from_problems, links_of, peers, places, reach
 from harness.nemesis.faults.verb import DoesNothing, Injection, Options, Verb, unknown
 
 JUDGED_AFTER_S = 10.0
@@ -59,7 +60,7 @@ def _delay(injection: Injection) -> None:
     ms, jitter_ms = _asked(injection.options)
     program = injection.memo["program"] = cast(Companions, injection.cluster).start_beside(
         node,
-        [sys.executable, "-m", "harness.nemesis.delay_queue",
+        [sys.executable, "-S", "-c", Path(delay_queue.__file__).read_text(),
          str(injection.fault), str(ms), str(jitter_ms)],
     )  # fmt: skip
     assert program.stdout is not None
@@ -119,10 +120,11 @@ def _chain(injection: Injection) -> Chain:
 def _round_trip_ms(injection: Injection) -> float | None:
     """How long a connection to the node takes for the first of those whose packets wait; the next
     one is asked if it gets no answer, as behind a cut."""
-    target, patience_s = injection.node, sum(_asked(injection.options)) / 1000 + PATIENCE_S
-    argv = [sys.executable, "-S", "-c", CONNECT, target.address, str(target.port), str(patience_s)]
+    links, patience_s = links_of(injection), sum(_asked(injection.options)) / 1000 + PATIENCE_S
     for sender in _senders(injection):
-        if said := links_of(injection).in_network_of(sender, argv).strip():
+        host, port = reach(links, sender, injection.node)
+        argv = [sys.executable, "-S", "-c", CONNECT, host, str(port), str(patience_s)]
+        if said := links.in_network_of(sender, argv).strip():
             return float(said)
     return None
 
