@@ -4,7 +4,7 @@ SETUP := @scripts/setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check nemesis-table bench study
+.PHONY: help setup demo test check nemesis-table bench study image
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -39,3 +39,7 @@ study: ## make the study's runs that are still missing (hours), then write docs/
 	$(SETUP)
 	@$(BIN)/kafka-harness campaign docs/study.toml --resume; code=$$?; \
 	    $(BIN)/python -m analysis.study docs/study.toml && exit $$code
+
+image: ## the docker backend's image from Debian packages and Kafka's jars, without a registry
+	$(SETUP)
+	@$(BIN)/python -m harness.image

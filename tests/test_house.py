@@ -27,6 +27,7 @@ MAY_PRINT = {
     "harness.set_up",
     "harness.kafka_home",
     "harness.class_archives",
+    "harness.image",
     "workloads.worker",
 }
 NAMELESS = {"utils", "util", "common", "helpers", "helper", "misc", "base"}

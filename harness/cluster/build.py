@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.cluster import Cluster
+from harness.cluster import Cluster, compose, docker
+from harness.cluster.docker import DockerCluster, docker_nodes
+from harness.cluster.engine import Engine, connect
 from harness.cluster.local import LocalCluster, local_nodes, private_tmpfs
 from harness.cluster.orphans import Orphan
 from harness.kafka_home import find, find_java
@@ -52,6 +55,26 @@ def _follower_reads(scenario: Mapping[str, Any]) -> dict[str, str | int]:
     return {"replica.selector.class": RACK_AWARE, "replica.fetch.wait.max.ms": 10}
 
 
+def _docker(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
+    scenario = record["scenario"]
+    engine = Engine(connect(), compose.project_of(folder.run_id, secrets.token_hex(2)))
+    folder.update(cluster={"project": engine.project})
+    image = str(scenario["backend"]["docker"]["image"])
+    return DockerCluster(
+        nodes=docker_nodes(
+            scenario["cluster"]["zookeepers"], scenario["cluster"]["brokers"], engine.host
+        ),
+        engine=engine,
+        logs=folder.logs,
+        run_id=folder.run_id,
+        image=image,
+        server={**_follower_reads(scenario), **scenario["cluster"]["server"]},
+        zoo=scenario["cluster"]["zoo"],
+        keep_data_in=folder.path / "data" if record["keep"] else None,
+        versions={"docker": engine.version, **compose.images(image)},
+    )
+
+
 def _possible(_: Mapping[str, Any]) -> str | None:
     """The local backend takes every scenario; what the host lacks is found when it is prepared."""
     return None
@@ -86,5 +109,8 @@ class Backend:
 BACKENDS: dict[str, Backend] = {
     "local": Backend(
         make=_local, kind=LocalCluster, enclosed=True, refuses=_possible, heal=_nothing_left
+    ),
+    "docker": Backend(
+        make=_docker, kind=DockerCluster, enclosed=False, refuses=docker.refuses, heal=docker.heal
     ),
 }

@@ -1,0 +1,89 @@
+"""The harness's hand beside a node whose cluster outlives it: holder.sh, and the heart that keeps
+its timers from going off.
+
+A `Wire` is one attached `watch` of holder.sh. `Heart` sends a beat along every wire; when the
+harness dies, its beats end with it, and each holder undoes what was done to its node. A holder that
+missed them while the harness lived (a host that stood still) says so, and then nothing that the
+harness believes about its faults is true any more: `check` raises.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from harness.cluster import ClusterError
+
+SCRIPT = Path(__file__).with_name("holder.sh").read_text()
+BEAT_EVERY_S = 2.0
+LIMIT_S = 10
+
+
+def command(*words: str) -> list[str]:
+    """What is executed in a holder: the script comes along, so that it is never of another day."""
+    return ["sh", "-c", SCRIPT, "holder", *words]
+
+
+class Wire(Protocol):
+    """An attached `watch LIMIT_S` in one holder."""
+
+    def send(self, line: str) -> None:
+        """Give it a line. Raises OSError when the connection is broken."""
+
+    def said(self) -> str:
+        """All that it has said so far; never waits."""
+
+    def close(self) -> None:
+        """Let go of the connection."""
+
+
+class Heart:
+    """Beats along wires (holder's name -> wire) from `start` to `stop`."""
+
+    def __init__(self, wires: Mapping[str, Wire]) -> None:
+        self._wires = wires
+        self._failure: str | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heart", daemon=True)
+
+    def start(self) -> None:
+        """Begin to beat; returns at once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Tell every holder that this is the end, with nothing to undo; safe to call twice."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=BEAT_EVERY_S)
+        for wire in self._wires.values():
+            try:
+                wire.send("end")
+            except OSError:
+                continue  # its container is gone
+            finally:
+                wire.close()
+
+    def check(self) -> None:
+        """Raise ClusterError when a holder has undone faults, or can no longer be told."""
+        if self._failure:
+            raise ClusterError(self._failure)
+
+    def _beat(self) -> None:
+        while not self._stop.wait(BEAT_EVERY_S):
+            for name, wire in self._wires.items():
+                self._failure = self._failure or _told(name, wire)
+
+
+def _told(name: str, wire: Wire) -> str | None:
+    """Why a holder's timer cannot be relied on after this beat; None when it can."""
+    try:
+        wire.send("beat")
+    except OSError as error:
+        return f"the holder of {name} cannot be reached any more: {error}"
+    acted = [line for line in wire.said().splitlines() if line.startswith("acted")]
+    if not acted:
+        return None
+    return (f"the holder of {name} heard nothing of the harness for {LIMIT_S} s and undid faults "
+            f"while it lived ({acted[0].removeprefix('acted').strip()})")  # fmt: skip

@@ -1,0 +1,125 @@
+"""The image of the docker backend's nodes, made without a container registry.
+
+    python -m harness.image [--kafka-home DIR]      (`make image`)
+
+    1. a root filesystem of Debian packages by mmdebstrap: Java, iptables, iproute2, a small Python
+       (kept in the cache; the only step that needs a package mirror, and root)
+    2. imported, and with Kafka's jars and images/kafka/run built into IMAGE
+    3. started once to make class archives, which make every later start faster
+
+One image serves as ZooKeeper, broker and net holder; its start script reads the variables of the
+public images. Prints how to use it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from harness import packages
+from harness.cluster import ClusterError, config
+from harness.cluster.docker import without_sdk
+from harness.cluster.engine import connect
+from harness.kafka_home import KafkaHome, KafkaHomeError, Say, cache_folder, find, locked
+
+NAME, BASE = "kafka-harness/kafka", "kafka-harness/base"
+SUITE = "bookworm"
+PACKAGES = ("openjdk-17-jre-headless", "iptables", "iproute2", "python3-minimal")
+# Manuals and translations are never read here. Folders that a package's install needs stay.
+EXCLUDED = ("/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/info/*")
+CONTEXT = Path(__file__).resolve().parents[1] / "images" / "kafka"
+TRAINING_LIMIT_S = 300
+
+
+def image_of(home: KafkaHome) -> str:
+    """The name of the image that has this Kafka."""
+    return f"{NAME}:{home.version}"
+
+
+def make(home: KafkaHome, say: Say) -> str:
+    """Make the image, unless this engine has it; its name. Raises ClusterError, KafkaHomeError."""
+    client, name = connect(), image_of(home)
+    if client.images.list(name):
+        say(f"{name} is here already; `docker rmi {name}` first to make it anew")
+        return name
+    tar = root_filesystem(say)
+    say("importing the root filesystem")
+    client.api.import_image_from_file(str(tar), repository=BASE, tag=SUITE)
+    with tempfile.TemporaryDirectory() as folder:
+        context = Path(folder) / "context"
+        shutil.copytree(CONTEXT, context)
+        shutil.copytree(home.libs, context / "libs")
+        (context / "log4j.properties").write_text(config.LOG4J)
+        say(f"building {name}")
+        base = {"BASE": f"{BASE}:{SUITE}"}
+        client.images.build(path=str(context), tag=f"{name}-untrained", buildargs=base, rm=True)
+    _train(client, name, say)
+    return name
+
+
+def root_filesystem(say: Say) -> Path:
+    """The tar file of Debian packages, from the cache or made now. Raises ClusterError."""
+    tar = cache_folder() / "image" / f"{SUITE}.tar"
+    with locked(tar.with_suffix(".lock"), say):
+        if tar.exists():
+            return tar
+        if packages.program("mmdebstrap") is None:
+            command = packages.install_command(["mmdebstrap"])
+            raise ClusterError(f"mmdebstrap is missing, which makes root filesystems: {command}")
+        say("making a root filesystem of Debian packages (a minute or two, once)")
+        partial_tar = tar.with_suffix(".part")
+        options = [f"--dpkgopt=path-exclude={pattern}" for pattern in EXCLUDED]
+        argv = ["mmdebstrap", "--quiet", "--variant=minbase", "--format=tar", *options,
+                "--aptopt=APT::Install-Recommends \"false\"",
+                f"--include={','.join(PACKAGES)}", SUITE, str(partial_tar)]  # fmt: skip
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            said = "\n".join(done.stderr.strip().splitlines()[-5:])
+            raise ClusterError(f"mmdebstrap could not make a root filesystem:\n{said}")
+        partial_tar.replace(tar)
+        return tar
+
+
+def _train(client: Any, name: str, say: Say) -> None:
+    say("training the class archives that make nodes start faster")
+    repository, tag = name.rsplit(":", 1)
+    container = client.containers.run(
+        f"{name}-untrained", ["/etc/confluent/docker/run", "train"],
+        network_mode="none", detach=True,
+    )  # fmt: skip
+    try:
+        ended = container.wait(timeout=TRAINING_LIMIT_S)
+        if ended["StatusCode"] != 0:
+            said = container.logs(tail=5).decode(errors="replace")
+            raise ClusterError(f"the training run in {name} failed:\n{said}")
+        start = 'CMD ["/etc/confluent/docker/run"]'
+        container.commit(repository=repository, tag=tag, changes=start)
+    finally:
+        container.remove(force=True, v=True)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Make the image and say how to use it."""
+    parser = argparse.ArgumentParser(prog="python -m harness.image", description=__doc__)
+    parser.add_argument("--kafka-home", type=Path)
+    say = partial(print, flush=True)
+    try:
+        if why := without_sdk():
+            raise ClusterError(why)
+        name = make(find(parser.parse_args(argv).kafka_home), say)
+    except (ClusterError, KafkaHomeError) as error:
+        sys.stderr.write(f"no image: {error}\n")
+        return 1
+    say(f"kafka-harness run SCENARIO --backend docker --set backend.docker.image={name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
