@@ -24,6 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness import kafka_home, packages
+from harness.cluster import ClusterError, compose, docker, engine
 from harness.cluster.enclosure import UNSHARE
 
 Status = Literal["ok", "missing", "unavailable", "warning"]
@@ -63,7 +64,8 @@ def examine(user_home: Path | None = None) -> list[Finding]:
         *kafka(user_home),
         *room(),
         browser(),
-        *(later(name) for name in ("docker", "kubernetes")),
+        docker_backend(),
+        later("kubernetes"),
     ]
 
 
@@ -122,6 +124,20 @@ def browser() -> Finding:
     remedy = packages.install_command(["browser", "browser-driver"])
     return Finding(name="Chromium", status="missing", detail="not installed, or without its driver",
                    remedy=remedy, needed_for=TESTS)  # fmt: skip
+
+
+def docker_backend() -> Finding:
+    """The Docker engine and compose, asked as a run asks them."""
+    needed_for = "the docker backend"
+    try:
+        if why := docker.without_sdk():
+            raise ClusterError(why)
+        version, words = engine.Engine(engine.connect(), "").version, compose.command()
+    except ClusterError as error:
+        return Finding(name="docker", status="unavailable", detail=str(error).splitlines()[0],
+                       needed_for=needed_for)  # fmt: skip
+    detail = f"engine {version}, `{' '.join(words)}`"
+    return Finding(name="docker", status="ok", detail=detail, needed_for=needed_for)
 
 
 def later(backend: str) -> Finding:

@@ -62,7 +62,7 @@ def test_every_finding_about_this_host_is_complete() -> None:
 
 
 def test_backends_to_come_are_said_to_be_unsupported() -> None:
-    assert "not supported by this version" in doctor.later("docker").detail
+    assert "not supported by this version" in doctor.later("kubernetes").detail
 
 
 # --- namespaces

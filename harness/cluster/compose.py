@@ -60,7 +60,7 @@ def additions(
         services[node.name] = {
             "labels": labels,
             "environment": environment(node, server, zoo),
-            "healthcheck": {"disable": True},
+            "healthcheck": {"interval": "24h"},  # compose v1 cannot take it away
         }
     return {"services": services}
 
@@ -84,7 +84,7 @@ def up(project: str, additions_file: Path, given: Mapping[str, str]) -> None:
     argv = [*command(), "-p", project, "-f", str(FILE), "-f", str(additions_file), "up", "-d"]
     try:
         done = subprocess.run(
-            argv, env={**os.environ, **given}, capture_output=True, text=True, check=False,
+            argv, env={**_environment(), **given}, capture_output=True, text=True, check=False,
             timeout=UP_LIMIT_S, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
@@ -97,13 +97,20 @@ def up(project: str, additions_file: Path, given: Mapping[str, str]) -> None:
 def command() -> tuple[str, ...]:
     """Compose as this host has it. Raises ClusterError naming both when it has none."""
     for words in COMMANDS:
-        if packages.program(words[0]) is None:
-            continue
-        asked = subprocess.run([*words, "version"], capture_output=True, check=False)
-        if asked.returncode == 0:
+        if answers(words):
             return words
     raise ClusterError("neither `docker compose` (v2) nor `docker-compose` (v1) is here: install "
                        "docker-compose-plugin or docker-compose")  # fmt: skip
+
+
+def answers(words: Sequence[str]) -> bool:
+    """Whether this compose command works here."""
+    if packages.program(words[0]) is None:
+        return False
+    asked = subprocess.run(
+        [*words, "version"], env=_environment(), capture_output=True, check=False
+    )
+    return asked.returncode == 0
 
 
 def write(file: Path, content: Mapping[str, Any]) -> None:
@@ -124,6 +131,11 @@ def free_ports(address: str, count: int) -> list[int]:
         for each in sockets:
             each.bind((address, 0))
         return [int(each.getsockname()[1]) for each in sockets]
+
+
+def _environment() -> dict[str, str]:
+    """v1 is a Python program of the system's, which our own packages would break."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
 
 def _variable(key: str) -> str:

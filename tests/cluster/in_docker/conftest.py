@@ -1,0 +1,86 @@
+"""A Docker engine to test with: the one that the environment names, else one of our own.
+
+Our own needs root and Debian's docker.io; it runs in private namespaces (scripts/private-dockerd).
+Where neither can be had these tests are skipped, or fail where HARNESS_REQUIRE names docker.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from places import Docker
+
+from harness import image, kafka_home, packages
+from harness.cluster import ClusterError, engine
+from harness.cluster.orphans import LABEL
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = ROOT / "scripts" / "private-dockerd"
+
+
+@pytest.fixture(scope="session")
+def docker() -> Iterator[Docker]:
+    """An engine with our image. Skips, with the reason, where there is none to be had."""
+    if "DOCKER_HOST" in os.environ:
+        yield Docker(way=way_to(os.environ["DOCKER_HOST"]), image=made_image())
+        return
+    if os.geteuid() != 0 or packages.program("dockerd") is None:
+        cannot("no DOCKER_HOST, and a Docker engine of our own needs root and docker.io")
+    with tempfile.TemporaryDirectory(prefix="khd-") as run, pytest.MonkeyPatch.context() as patch:
+        data = kafka_home.cache_folder() / "docker"
+        begun = subprocess.run(
+            [SCRIPT, "start", str(data), run], capture_output=True, text=True, check=False
+        )
+        if begun.returncode != 0:
+            cannot(f"dockerd does not start: {begun.stderr.strip()}")
+        try:
+            patch.setenv("DOCKER_HOST", f"unix://{run}/docker.sock")
+            yield Docker(way=nets_of(begun.stdout.strip()), image=made_image())
+        finally:
+            subprocess.run([SCRIPT, "stop", run], check=True)
+
+
+def way_to(host: str) -> tuple[str, ...]:
+    """Into the network of an engine that was started by the script; else there is none to enter."""
+    pid = Path(host.removeprefix("unix://")).parent / "docker.pid"
+    return nets_of(pid.read_text().strip()) if host.startswith("unix:") and pid.exists() else ()
+
+
+def nets_of(pid: str) -> tuple[str, ...]:
+    return ("nsenter", "--net", "--target", pid)
+
+
+def made_image() -> str:
+    """Our image in that engine, made if it is not there."""
+    try:
+        return image.make(kafka_home.find(), print)
+    except ClusterError as error:
+        cannot(str(error))
+
+
+def cannot(why: str) -> NoReturn:
+    """Skip for this reason, or fail where docker is required."""
+    if "docker" in os.environ.get("HARNESS_REQUIRE", "").split(","):
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+def leftovers() -> list[str]:
+    """Whatever bears our label, or belongs to a project of ours, in the engine."""
+    client = engine.connect()
+    found = [c.name for c in client.containers.list(all=True, filters={"label": LABEL})]
+    found += [n.name for n in client.networks.list() if n.name.startswith(LABEL)]
+    return found + [v.name for v in client.volumes.list()]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_is_left_in_the_engine(docker: Docker) -> Iterator[None]:
+    before = leftovers()
+    yield
+    assert set() == {*leftovers()} - {*before}
