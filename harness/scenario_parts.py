@@ -30,9 +30,8 @@ class ClusterPart(Part):
 
 
 class DockerPart(Part):
-    """Where the docker backend's cluster comes from."""
+    """What the docker backend's containers are made of."""
 
-    project: Annotated[str, Field(pattern=r"^([a-z0-9][a-z0-9_-]*)?$")] = ""  # one that runs
     image: str = ""  # one for every container, as `make image` builds; else docker-compose.yml's
 
 
