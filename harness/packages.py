@@ -29,6 +29,8 @@ PROGRAMS = {
 }
 # What only some faults need: a run without them needs it not.
 FAULT_PROGRAMS = {"strace": "strace"}
+# For a Docker engine of the tests' own (scripts/private-dockerd) and its image; only root may.
+ENGINE_PROGRAMS = {"dockerd": "docker-engine", "mmdebstrap": "mmdebstrap"}
 FAKETIME = ("lib/*/faketime", "lib*/faketime", "lib*")  # folders below /usr, by distribution
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER_DRIVERS = ("chromedriver", "chromium-driver", "chromium.chromedriver")
@@ -47,6 +49,7 @@ _PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "browser": ("chromium", "chromium-browser"),
         "browser-driver": ("chromium-driver", "chromium-chromedriver"),
         "venv": ("python3-venv",),
+        "docker-engine": ("docker.io",),
     },
     "dnf": {
         "java": ("java-21-openjdk-headless",),
@@ -112,7 +115,21 @@ def missing(*, tests: bool = False) -> list[str]:
     if tests:
         needs += [need for name, need in FAULT_PROGRAMS.items() if program(name) is None]
         needs += [] if libfaketime() else ["libfaketime"]
+    own_engine = os.getuid() == 0 and package_manager() == "apt-get"
+    if tests and own_engine and "DOCKER_HOST" not in os.environ:
+        needs += [need for name, need in ENGINE_PROGRAMS.items() if program(name) is None]
+        needs += [] if _has_compose() else ["docker-compose"]
     return list(dict.fromkeys(needs))
+
+
+def _has_compose() -> bool:
+    """v1 as a program, or v2 as a plugin of docker."""
+    if program("docker-compose") is not None:
+        return True
+    asked = ["docker", "compose", "version"]
+    return program("docker") is not None and (
+        subprocess.run(asked, capture_output=True, check=False).returncode == 0
+    )
 
 
 def package_manager() -> str | None:

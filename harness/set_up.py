@@ -62,7 +62,8 @@ def _install_system_packages(*, tests: bool) -> None:
         command = packages.install_command(needs)
         raise SetUpError(f"missing: {', '.join(needs)}. Install with\n\n    {command}\n")
     _say(f"installing system packages for {', '.join(needs)}")
-    apt = [*privilege, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
+    # RUNLEVEL=1: no package starts a service; the tests run the Docker engine by themselves.
+    apt = [*privilege, "env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1", "apt-get", "-qq"]
     apt += ["-o", "DPkg::Lock::Timeout=300"]  # another apt may be at work
     update = _run([*apt, "update"])  # where it fails, the lists that are here may do
     names = packages.packages("apt-get", needs)

@@ -86,7 +86,8 @@ class Engine:
             listing = _asked(lambda: self.client.api.top(self._id(service), ps_args="-eo pid,stat"))
         except ClusterError:
             return ""
-        return next((stat for number, stat in listing["Processes"] if int(number) == pid), "")
+        found = listing["Processes"] or ()  # none, when it has just ended
+        return next((stat for number, stat in found if int(number) == pid), "")
 
     def address(self, service: str) -> str:
         """The container's address in the project's one network."""
