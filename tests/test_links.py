@@ -48,7 +48,7 @@ class Network:
         key = f"{node.name} mangle" if "mangle" in argv or "mangle" in argv[2] else node.name
         rules = self.rules.setdefault(key, ["-P INPUT ACCEPT", "-N OTHERS"])
         if argv[1] == "-S":
-            self.sent += [(node.name, end.rsplit(":")[0]) for end in argv[4:]]
+            self.sent += [(node.name, end.removesuffix(":9")) for end in argv[4:]]
             return ""
         if "-S" in argv:
             return "\n".join(rules)
@@ -73,8 +73,9 @@ class Network:
         lines = ["Chain", "pkts"]
         for rule in rules:
             if rule.startswith(f"-A {chain} "):
-                source, target = rule.split()[3], rule.split()[rule.split().index("-j") + 1]
-                lines.append(f"{self.counter(node, source)} 0 {target} 0 -- * * {source} any")
+                end, target = rule.split()[3], rule.split()[rule.split().index("-j") + 1]
+                ends = f"any {end}" if " -d " in rule else f"{end} any"
+                lines.append(f"{self.counter(node, end)} 0 {target} 0 -- * * {ends}")
         return "\n".join(lines)
 
     def counter(self, node: Node, source: str) -> int:
@@ -217,6 +218,40 @@ def test_a_cut_that_was_never_begun_has_nothing_to_mend():
     VERBS["cut"].heal(made)
 
     assert VERBS["cut"].healed(made)
+
+
+def test_what_clients_without_a_network_of_ours_do_not_hear_is_dropped_where_it_leaves():
+    network = Network(host_clients=True)
+    made = injection(network, **{"from": "clients"})
+    VERBS["cut"].inject(made)
+
+    assert "clients" not in network.rules
+    assert f"-A HARNESS-1 -s {CLIENT_ADDRESS} -j DROP" in network.rules["kafka1"]
+    assert f"-A HARNESS-1-OUT -d {CLIENT_ADDRESS} -j DROP" in network.rules["kafka1"]
+    assert "-A OUTPUT -j HARNESS-1-OUT" in network.rules["kafka1"]
+    assert VERBS["cut"].bit(made) == (
+        "kafka1 dropped 7 packets of clients; clients dropped 7 packets of kafka1"
+    )
+    VERBS["cut"].heal(made)
+
+    assert not any("HARNESS" in rule for rule in network.rules["kafka1"])
+
+
+def test_clients_without_a_network_of_ours_call_a_node_where_they_dial_it():
+    behind_a_port = replace(BY_NAME["kafka1"], dialled=("127.0.0.1", 49092))
+    network = Network(mute=True, host_clients=True)
+    made = injection(network, **{"from": "clients", "direction": "in"})
+    network.nodes = tuple(behind_a_port if n.name == "kafka1" else n for n in NODES)
+    VERBS["cut"].inject(made)
+
+    assert VERBS["cut"].bit(made) is None
+    assert network.sent == [("clients", "127.0.0.1:49092")]
+
+
+def test_packets_that_leave_are_counted_by_where_they_go():
+    listing = LISTING.replace("0.0.0.0/0", "10.0.0.9").replace("10.77.0.22", "10.0.0.1")
+
+    assert {"10.0.0.9": 15} == {k: v for k, v in chains.count(listing, "-d").items() if v}
 
 
 def test_nobody_to_cut_from_is_said():

@@ -13,6 +13,7 @@ import socket
 import struct
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -145,7 +146,7 @@ class Engine:
         """Remove the project's containers with their volumes, and its networks."""
         for container in self.services().values():
             with contextlib.suppress(ClusterError):  # somebody else has done it
-                _asked(lambda c=container: c.remove(force=True, v=True))
+                _asked(partial(container.remove, force=True, v=True))
         for network in _asked(lambda: self.client.networks.list(filters=self._filter())):
             _asked(network.remove)
         for volume in _asked(lambda: self.client.volumes.list(filters=self._filter())):
