@@ -71,7 +71,7 @@ def docker_nodes(zookeeper_count: int, broker_count: int, address: str) -> tuple
 
 @dataclass(kw_only=True)
 class DockerCluster(Cluster):
-    """A compose project of one run: Cluster, Processes, Links.
+    """A compose project of one run: Cluster, Processes, Links, Companions.
 
     `logs` is the run's folder of node logs; the nodes' data are kept as tar files in
     `keep_data_in`, where that is given, when the cluster closes.
@@ -115,12 +115,11 @@ class DockerCluster(Cluster):
 
     def spawn(self, argv: Sequence[str], *, log: Path) -> subprocess.Popen[str]:
         """Start a worker on this host; it ends with the harness where the system has setpriv."""
-        told = ("setpriv", "--pdeathsig", "KILL") if packages.program("setpriv") else ()
 
         def begin() -> subprocess.Popen[str]:
             with log.open("a") as stderr:
                 return subprocess.Popen(
-                    [*told, *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    [*_dies_along(), *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                     stderr=stderr, text=True, start_new_session=True,
                 )  # fmt: skip
 
@@ -181,6 +180,20 @@ class DockerCluster(Cluster):
         """Clients live in this host's network, which is not ours."""
         return node.role != "client"
 
+    # Companions
+
+    def start_beside(self, node: Node, argv: Sequence[str]) -> subprocess.Popen[str]:
+        """In the node's holder, by a process of this host that stands for it."""
+        self._check()
+        there = ["python3", *argv[1:]] if argv[0] == sys.executable else argv
+        service = compose.holder_of(node.name)
+        return self._spawner.submit(
+            subprocess.Popen[str],
+            [*_dies_along(), sys.executable, "-m", "harness.cluster.beside",
+             self.engine.project, service, *there],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        ).result()  # fmt: skip
+
     # Parts
 
     def _keep_data(self, node: Node) -> None:
@@ -227,6 +240,10 @@ class DockerCluster(Cluster):
         except WaitTimeout as error:
             last = self._last_lines(node)
             raise ClusterError(f"{error}; its last log lines:\n{last}") from None
+
+
+def _dies_along() -> tuple[str, ...]:
+    return ("setpriv", "--pdeathsig", "KILL") if packages.program("setpriv") else ()
 
 
 def _serves(member: Node) -> bool:

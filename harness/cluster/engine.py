@@ -11,7 +11,7 @@ import os
 import select
 import socket
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -185,18 +185,32 @@ class Wire:
             more = self._socket.recv(65536)
             if not more:
                 break
-            self._buffer += more
+            self._take(more)
+        return self._said
+
+    def until_the_end(self) -> Iterator[str]:
+        """What it prints, as it comes, until it ends."""
+        while more := self._socket.recv(65536):
+            before = len(self._said)
+            self._take(more)
+            yield self._said[before:]
+
+    def end(self) -> None:
+        """End its input; what it prints then can still be read."""
+        self._socket.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._socket.close()
+
+    def _take(self, more: bytes) -> None:
+        self._buffer += more
         while len(self._buffer) >= FRAME.size:
             _, length = FRAME.unpack_from(self._buffer)
             if len(self._buffer) < FRAME.size + length:
                 break
             self._said += self._buffer[FRAME.size : FRAME.size + length].decode(errors="replace")
             self._buffer = self._buffer[FRAME.size + length :]
-        return self._said
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._socket.close()
 
 
 def _asked(question: Callable[[], T]) -> T:

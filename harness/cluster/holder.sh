@@ -8,6 +8,7 @@
 #                   ends the watch with nothing undone. A child keeps the time: it outlives this
 #                   command, which may be killed with its connection.
 #   signal NAME     Sends a signal to the node's JVM. What is stopped is listed before.
+#   beside ARGV     Runs a program of ours until it ends or this command's input does, and lists it.
 #   undo            Takes away our chains and queues, resumes what is listed, ends our programs, and
 #                   prints a line for each. Refused (exit 3) while a harness watches.
 #   node            Prints the pid and the state (proc(5)) of the node's JVM; nothing without one.
@@ -125,8 +126,24 @@ watch() {
     rm -f "$HERE/beat" # the line is dead: its watcher need not wait
 }
 
+beside() {
+    exec 3<&0 # a child in the background has no input of its own
+    "$@" </dev/null 3<&- &
+    program=$!
+    echo "$program" >>"$HERE/beside"
+    (
+        while read -r _; do :; done <&3
+        kill -s TERM "$program" 2>/dev/null
+    ) &
+    wait "$program"
+}
+
 case $1 in
 watch) watch "$2" ;;
+beside)
+    shift
+    beside "$@"
+    ;;
 signal)
     found=$(jvms)
     [ -n "$found" ] || { echo "there is no JVM" >&2; exit 5; }
