@@ -175,13 +175,13 @@ def _other_end(injection: Injection, chain: Chain, pair: Pair) -> str:
     return places(injection)[sender if chain.side == "-s" else receiver].address
 
 
-T = TypeVar("T")
+T, R = TypeVar("T"), TypeVar("R")
 
 
-def at_once(do: Callable[[T], object], items: Iterable[T]) -> None:
+def at_once(do: Callable[[T], R], items: Iterable[T]) -> list[R]:
     """Do it for each of them at the same time: reaching a node may take a tenth of a second."""
     with ThreadPoolExecutor(max_workers=16) as threads:
-        list(threads.map(do, items))
+        return list(threads.map(do, items))
 
 
 # Proof
@@ -203,8 +203,9 @@ def _lose_bit(injection: Injection) -> str | None:
 def _counted(injection: Injection) -> dict[Pair, int]:
     """(receiver, sender) -> packets that did not arrive."""
     links, by_name, counted = links_of(injection), places(injection), dict[Pair, int]()
-    for (place, chain), pairs in injection.memo["sites"].items():
-        taken = chains.packets(links, by_name[place], chain)
+    wanted: dict[Site, list[Pair]] = injection.memo["sites"]
+    listed = at_once(lambda site: chains.packets(links, by_name[site[0]], site[1]), wanted)
+    for ((_, chain), pairs), taken in zip(wanted.items(), listed, strict=True):
         counted |= {pair: taken[_other_end(injection, chain, pair)] for pair in pairs}
     return counted
 
@@ -220,7 +221,8 @@ def _sentence(counted: Mapping[tuple[str, str], int], verb: str) -> str:
 def _provoke(injection: Injection, pairs: Sequence[Pair]) -> None:
     """Let each sender send its receivers one packet, which must not arrive."""
     links, by_name = links_of(injection), places(injection)
-    for name in sorted({sender for _, sender in pairs}):
+
+    def send(name: str) -> None:
         receivers = [by_name[receiver] for receiver, to in pairs if to == name]
         sender = by_name[name]
         # Whoever lives in the host's network can only call a node, at the address to dial.
@@ -228,6 +230,8 @@ def _provoke(injection: Injection, pairs: Sequence[Pair]) -> None:
         ends = [reach(links, sender, receiver, QUIET) for receiver in receivers]
         argv = [sys.executable, "-S", "-c", _CONNECTS if calls else _SENDS]
         links.in_network_of(sender, [*argv, *(f"{host}:{port}" for host, port in ends)])
+
+    at_once(send, sorted({sender for _, sender in pairs}))
 
 
 def reach(links: Links, sender: Node, node: Node, port: int | None = None) -> tuple[str, int]:
@@ -249,7 +253,7 @@ def _mend(injection: Injection) -> None:
 def _mended(injection: Injection) -> str | None:
     wanted: dict[Site, list[Pair]] = injection.memo.get("sites", {})
     links, by_name = links_of(injection), places(injection)
-    if any(chains.stands(links, by_name[place], chain) for place, chain in wanted):
+    if any(at_once(lambda site: chains.stands(links, by_name[site[0]], site[1]), wanted)):
         return None
     gone = ", ".join(dict.fromkeys(place for place, _ in wanted)) or "everywhere"
     return f"chain {Chain(fault=injection.fault).name} is gone from {gone}"
