@@ -242,3 +242,19 @@ def test_another_pyproject_makes_set_up_ask_pip_again(
     assert set_up._stamped()
     project.write_text("[project]\ndependencies = []")
     assert not set_up._stamped()
+
+
+def test_what_docker_lacks_is_said_with_the_remedy(monkeypatch):
+    monkeypatch.setattr(doctor.docker, "find_spec", lambda _: None)
+    found = doctor.docker_backend()
+
+    assert (found.status, found.needed_for) == ("unavailable", "the docker backend")
+    assert "pip install 'kafka-harness[docker]'" in found.detail
+
+
+def test_an_engine_that_does_not_answer_is_said(monkeypatch):
+    if doctor.docker.without_sdk():
+        pytest.skip("the Docker SDK is not installed")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+
+    assert "no Docker engine answers" in doctor.docker_backend().detail
