@@ -68,6 +68,10 @@ def test_ports_are_free_and_different():
     assert 6 == len({*compose.free_ports("127.0.0.1", 6)})
 
 
+def test_ports_of_another_host_are_drawn():
+    assert {*compose.free_ports("203.0.113.7", 6)} <= {*compose.REMOTE_PORTS}
+
+
 def test_without_any_compose_both_are_named(monkeypatch):
     monkeypatch.setattr(compose.packages, "program", lambda _: None)
 

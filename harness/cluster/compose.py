@@ -19,6 +19,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from random import sample
 from typing import Any
 
 from harness import packages
@@ -30,6 +31,7 @@ COMMANDS = (("docker", "compose"), ("docker-compose",))
 IMAGES = ("HARNESS_KAFKA_IMAGE", "HARNESS_ZOOKEEPER_IMAGE", "HARNESS_HOLDER_IMAGE")
 ZOOKEEPER_PORT, CLIENTS_PORT = 2181, 19092  # inside
 UP_LIMIT_S = 300.0
+REMOTE_PORTS = range(20000, 32768)  # below those that a system gives to who asks for any
 
 
 def holder_of(node: str) -> str:
@@ -125,11 +127,14 @@ def project_of(run_id: str, mark: str) -> str:
 
 
 def free_ports(address: str, count: int) -> list[int]:
-    """Ports that nobody listens on now, all different."""
+    """Ports that nobody listens on now, all different; on another host's address, any."""
     with ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((address, 0))
+        try:
+            for each in sockets:
+                each.bind((address, 0))
+        except OSError:
+            return sample(REMOTE_PORTS, count)
         return [int(each.getsockname()[1]) for each in sockets]
 
 

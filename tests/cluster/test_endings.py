@@ -154,7 +154,7 @@ def test_an_ordinary_user_needs_no_root():
         pytest.skip("there is no Python of this version that an ordinary user may run")
     place = Path(tempfile.mkdtemp(prefix="kafka-harness-test-"))
     try:
-        unneeded = shutil.ignore_patterns(".*", "spark-*")
+        unneeded = shutil.ignore_patterns(".*", "spark-*", "docker", "image")
         shutil.copytree(cache_folder(), place / "cache", ignore=unneeded)
         for path in (place, *place.rglob("*")):
             os.chown(path, 65534, 65534)
