@@ -166,9 +166,7 @@ def explain(error: ValidationError) -> str:
 
 def _keys_at(location: Sequence[str]) -> list[str]:
     model: Any = Scenario
-    for part in location:
-        if part.isdigit():
-            continue
+    for part in filter(lambda part: not part.isdigit(), location):
         model = model.model_fields[part].annotation if part in model.model_fields else None
         model = {"faults": FaultPart, "mixed": MixedPart}.get(part, model)
         if model is None or not hasattr(model, "model_fields"):

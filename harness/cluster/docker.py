@@ -263,8 +263,6 @@ def refuses(scenario: Mapping[str, Any]) -> str | None:
     counts = (scenario["cluster"]["zookeepers"], scenario["cluster"]["brokers"])
     if counts != (3, 3):
         return "docker-compose.yml has 3 ZooKeepers and 3 brokers, cluster wants other numbers"
-    if scenario["check"]["replicas"]:
-        return "check.replicas compares what brokers have on disk, which only local can"
     return without_sdk()
 
 

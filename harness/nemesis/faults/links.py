@@ -175,7 +175,8 @@ def _other_end(injection: Injection, chain: Chain, pair: Pair) -> str:
     return places(injection)[sender if chain.side == "-s" else receiver].address
 
 
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def at_once(do: Callable[[T], R], items: Iterable[T]) -> list[R]:
