@@ -1,7 +1,7 @@
 """A Docker engine to test with: the one that the environment names, else one of our own.
 
-Our own needs root and Debian's docker.io; it runs in private namespaces (scripts/private-dockerd).
-Where neither can be had these tests are skipped, or fail where HARNESS_REQUIRE names docker.
+One of our own is made where HARNESS_REQUIRE names docker: it needs root and Debian's docker.io, and
+runs in private namespaces (scripts/private-dockerd). Without either these tests are skipped.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ def docker() -> Iterator[Docker]:
     if "DOCKER_HOST" in os.environ:
         yield Docker(way=way_to(os.environ["DOCKER_HOST"]), image=made_image())
         return
+    if not packages.requires_docker():
+        pytest.skip("no DOCKER_HOST: name an engine, or have one made by HARNESS_REQUIRE=docker")
     if os.geteuid() != 0 or packages.program("dockerd") is None:
         cannot("no DOCKER_HOST, and a Docker engine of our own needs root and docker.io")
     with tempfile.TemporaryDirectory(prefix="khd-") as run, pytest.MonkeyPatch.context() as patch:
@@ -66,7 +68,7 @@ def made_image() -> str:
 
 def cannot(why: str) -> NoReturn:
     """Skip for this reason, or fail where docker is required."""
-    if "docker" in os.environ.get("HARNESS_REQUIRE", "").split(","):
+    if packages.requires_docker():
         pytest.fail(why)
     pytest.skip(why)
 
