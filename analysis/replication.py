@@ -6,9 +6,10 @@ leader until the first that saw it, or a higher one, on the follower; only where
 they were. Right to one look and one checkpoint either way (harness.watermarks).
 
 **isr**: for each fault, each follower that it hit and that left an ISR: when it had last caught up
-(the last look at which the leader's log end was not above what the follower got to before it left),
-when it left, when its log end had reached the leader's watermark again, and when it was back. The
-log end is that of the last look before it left; where a follower still fetches it may have grown
+(the last look at which the leader's log end was not above what it knew the follower to have before
+that left: the lesser of the follower's log end and the watermark), when it left, when its log end
+had reached the leader's watermark again, and when it was back. Records on a follower's disk do not
+count before it has said so by its next fetch. Where it still fetches, what it has may have grown
 since the leader decided, and the time from catching up to leaving then is short by a fetch.
 
 Pure functions over looks, views and faults; a look every 50 ms is little.
@@ -194,7 +195,7 @@ def _absence(  # noqa: PLR0913, PLR0917  what an absence is made of
     views: Sequence[Row],
 ) -> Absence:  # fmt: skip
     before = [look for look in looks if look.time_ns <= left_ns]
-    got_to = before[-1].ends.get(broker) if before else None
+    got_to = _known_to_have(before, broker)
     level = [look.time_ns for look in before if got_to is not None and _not_above(look, got_to)]
     back_ns = next((v["time_ns"] for v in views
                     if v["time_ns"] > left_ns and broker in v["isr"]), None)  # fmt: skip
@@ -207,6 +208,17 @@ def _absence(  # noqa: PLR0913, PLR0917  what an absence is made of
         reached_ns=_reached(looks, broker, left_ns, back_ns),
         returned_ns=back_ns,
     )
+
+
+def _known_to_have(looks: Sequence[Look], broker: str) -> int | None:
+    """How far the leader knew the follower to be when it was last in the ISR: not past its log end,
+    nor past the watermark, which waits for what followers say of themselves when they fetch."""
+    within = [look for look in looks if look.isr and broker in look.isr]
+    if not within:
+        return None
+    last = within[-1]
+    end, mark = last.ends.get(broker), last.marks.get(last.leader or "")
+    return min(end, mark) if end is not None and mark is not None else end
 
 
 def _reached(looks: Sequence[Look], broker: str, left_ns: int, back_ns: int | None) -> int | None:

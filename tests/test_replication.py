@@ -92,6 +92,23 @@ def test_a_follower_s_absence_is_measured_from_when_it_had_caught_up(report: Rep
     assert report["gap_demands"]["isr-leave-s"]["demand_met"] is True
 
 
+# It stands still with 12 on its disk that it never told of, and the leader, whose producer waits for
+# it, writes no more.
+NOT_TOLD = (
+    *PAUSED[:4],
+    look(8, 8, 8, ms=500),
+    look(10, 10, 10, ms=1000),
+    *(look(12, 12, 12, ms=ms, marks=[10, 10, 10]) for ms in (1500, 2500, 3450)),
+    *PAUSED[8:],
+)
+
+
+@told(sent(1, at=0, ms=0), final_read(1), *NOT_TOLD, watched=True, server=LIMIT)
+def test_what_a_follower_did_not_tell_its_leader_does_not_count(report: Report) -> None:
+    (row,) = report["replication"]["isr"]
+    assert (row["caught_up_s"], row["leave_after_s"]) == (1.0, 2.5)
+
+
 @told(sent(1, at=0, ms=0), final_read(1), *PAUSED, watched=True, server=LIMIT,
       expect={"isr-leave-s": "2.6 to 4"})  # fmt: skip
 def test_one_that_leaves_too_early_breaks_the_demand(report: Report) -> None:
