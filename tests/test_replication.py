@@ -92,8 +92,8 @@ def test_a_follower_s_absence_is_measured_from_when_it_had_caught_up(report: Rep
     assert report["gap_demands"]["isr-leave-s"]["demand_met"] is True
 
 
-# It stands still with 12 on its disk that it never told of; the leader, whose producer waits for it,
-# writes no more.
+# It stands still with 12 on its disk that it never told of; the leader, whose producer waits for
+# it, writes no more.
 NOT_TOLD = (
     *PAUSED[:4],
     look(8, 8, 8, ms=500),
