@@ -32,7 +32,7 @@ def runs(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     """
     every_fault = str(Path(__file__).with_name("faults.toml"))
     done = {
-        **side_by_side(docker, tmp_path_factory, {every_fault: (), "study-1": FEWER}),
+        **side_by_side(docker, tmp_path_factory, {every_fault: (), "study-1-sure": ()}),
         **side_by_side(docker, tmp_path_factory, {"study-4": FEWER, "partition-cp": ()}),
     }
     folders = [str(ran.folder) for ran in done.values()]
@@ -57,10 +57,11 @@ def faults(runs: dict[str, Ran]) -> dict[str, dict[str, Any]]:
     return dict(zip(VERBS, faults_of(runs["faults"]), strict=True))
 
 
-@pytest.mark.parametrize("scenario", ["faults", "study-1", "study-4", "partition-cp"])
+@pytest.mark.parametrize("scenario", ["faults", "study-1-sure", "study-4", "partition-cp"])
 def test_a_run_in_containers_meets_the_demands_of_its_scenario(runs, scenario):
-    """faults: nothing is lost and every fault is proved. study-1: acks=1 loses. study-4: retries
-    and idempotence neither lose nor repeat. partition-cp: down, and nothing lost."""
+    """faults: nothing is lost and every fault is proved. study-1-sure: acks=1 loses (in
+    study-1 itself a few kills may lose nothing). study-4: retries and idempotence neither lose nor
+    repeat. partition-cp: down, and nothing lost."""
     report = runs[scenario].report
 
     assert report["verdict"] == "valid", (runs[scenario].out, report["reasons"])
