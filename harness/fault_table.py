@@ -232,7 +232,8 @@ def render(lines: Iterable[Line]) -> str:
             else:
                 untried.append(target)
         if not tried:
-            untried = ["all others"]
+            needs = VERBS[verb].prepares == "netem"
+            untried = ["all others" + (": the kernel that this was made on has no netem" * needs)]
         never = "; ".join(f"{', '.join(them)}: {why}" for why, them in reasons.items())
         rows.append(f"| `{verb}` | {', '.join(tried)} | {', '.join(untried)} | {never} |")
     return "\n".join(rows)
