@@ -1,10 +1,12 @@
-"""The one way to wait: a condition, a deadline and a sentence that says what was awaited.
+"""The one way to wait: a condition, a deadline and a sentence that says what was awaited; and the
+one thread that does something again and again meanwhile (`Every`).
 
 `time.sleep` is called nowhere else in the harness; a test holds the code to it.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -53,6 +55,32 @@ def pause(seconds: float) -> None:
 
 def _not_yet(answer: object) -> bool:
     return not answer
+
+
+class Every:
+    """Calls `do` every `seconds` in a thread of its own, from `start` to `close`."""
+
+    def __init__(self, seconds: float, do: Callable[[], None], *, name: str) -> None:
+        self._seconds, self._do = seconds, do
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin; the first call comes after `seconds`."""
+        self._thread.start()
+
+    def close(self, within_s: float = 5.0) -> None:
+        """No more calls; returns when the last one has ended, or `within_s` has passed.
+
+        Safe to call twice, and before `start`.
+        """
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=within_s)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._seconds):
+            self._do()
 
 
 class Deadline:

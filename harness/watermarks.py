@@ -19,7 +19,6 @@ While ZooKeeper does not answer, leader and ISR are null, and a look takes a sec
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -29,6 +28,7 @@ from harness.cluster import Cluster, Disks, Node, brokers
 from harness.cluster.on_disk import LogEnd, high_watermarks
 from harness.cluster.view import BLIND, PartitionState, ZooKeeperView
 from harness.history import Lines
+from harness.waiting import Every
 
 EVERY_S = 0.05
 
@@ -61,27 +61,15 @@ class Sampler:
             for name, folder in self._folders.items()
             for number in range(partitions)
         }
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._sample, name="sampler", daemon=True)
-
-    def start(self) -> None:
-        """Begin to look."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop looking; returns when the last look is written."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout=5)
-
-    def _sample(self) -> None:
-        while not self._stop.wait(EVERY_S):
-            self.look()
+        looking = Every(EVERY_S, self.look, name="sampler")
+        self.start, self.close = looking.start, looking.close
 
     def look(self) -> None:
         """Look once."""
         begin_ns = time.monotonic_ns()
-        marks = {name: high_watermarks(data, self._view.topic) for name, data in self._places()}
+        marks = {
+            name: high_watermarks(data, self._view.topic) for name, data in self._folders.items()
+        }
         states = self._states()
         ends = {place: end.now() for place, end in self._ends.items()}
         end_ns = time.monotonic_ns()
@@ -97,9 +85,6 @@ class Sampler:
                 high_watermarks=_of(number, marks),
                 log_ends={name: ends[name, number] for name in marks},
             )
-
-    def _places(self) -> list[tuple[str, Path]]:
-        return list(self._folders.items())
 
     def _states(self) -> tuple[PartitionState, ...] | None:
         try:

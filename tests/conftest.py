@@ -1,4 +1,4 @@
-"""Fixtures that the whole test run shares: one Spark session, and one check of every told story."""
+"""Fixtures that tests share: one Spark session, one check of every told story, started workers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import histories
 import pytest
+from worker_processes import Starter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,3 +60,13 @@ def run_folder(
 ) -> Path:
     """The folder of the test's own story, checked."""
     return reports[request.node.nodeid][1]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Starter]:
+    """Starts workers of one run, and ends those that are left."""
+    starter = Starter(tmp_path / "run")
+    yield starter
+    for process in starter.processes:
+        process.kill()
+        process.communicate()

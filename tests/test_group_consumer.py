@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, Producer
 from mock_kafka import OFFSET_COMMIT, TOPIC, MockKafka
-from test_workers import LONG_S, Started, Starter
+from worker_processes import LONG_S, Started, Starter
 
 from harness.history import Operation, read_operations
 from harness.waiting import wait_until
@@ -32,15 +31,6 @@ def kafka() -> Iterator[MockKafka]:
     assert producer.flush(30) == 0
     yield cluster
     cluster.close()
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Starter]:
-    starter = Starter(tmp_path / "run")
-    yield starter
-    for process in starter.processes:
-        process.kill()
-        process.communicate()
 
 
 def member(start: Starter, kafka: MockKafka, **spec: Any) -> Started:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError
 from mock_kafka import END_TXN, INIT_PRODUCER_ID, PRODUCE, MockKafka
-from test_workers import LONG_S, Started, Starter
+from worker_processes import LONG_S, Started, Starter
 
 from harness.waiting import wait_until
 
@@ -27,15 +26,6 @@ def kafka() -> Iterator[MockKafka]:
     cluster = MockKafka()
     yield cluster
     cluster.close()
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Starter]:
-    starter = Starter(tmp_path / "run")
-    yield starter
-    for process in starter.processes:
-        process.kill()
-        process.communicate()
 
 
 def producer(start: Starter, kafka: MockKafka, **spec: Any) -> Started:

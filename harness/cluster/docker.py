@@ -43,7 +43,7 @@ from harness.cluster import (
 from harness.cluster.engine import Engine, connect
 from harness.cluster.holder import Heart
 from harness.cluster.orphans import Orphan, guard
-from harness.cluster.view import four_letter_word
+from harness.cluster.view import serves
 from harness.waiting import WaitTimeout, wait_until
 
 START_LIMIT_S = 180.0
@@ -108,7 +108,7 @@ class DockerCluster(Cluster):
             "watch", str(holder.LIMIT_S))) for n in self.nodes})  # fmt: skip
         self._heart.start()
         for member in zookeepers(self.nodes):
-            self._await(member, partial(_serves, member))
+            self._await(member, partial(serves, member))
         self.client_address = self._clients_seen()
         for broker in brokers(self.nodes):
             self._await(broker, partial(self._started, broker))
@@ -172,9 +172,7 @@ class DockerCluster(Cluster):
         self._check()
         if node.role == "client":
             return _run_here(argv)
-        python = argv[0] == sys.executable
-        there = ["python3", *argv[1:]] if python else argv
-        return self.engine.run(compose.holder_of(node.name), there)
+        return self.engine.run(compose.holder_of(node.name), _there(argv))
 
     def has_rules(self, node: Node) -> bool:
         """Clients live in this host's network, which is not ours."""
@@ -185,12 +183,11 @@ class DockerCluster(Cluster):
     def start_beside(self, node: Node, argv: Sequence[str]) -> subprocess.Popen[str]:
         """In the node's holder, by a process of this host that stands for it."""
         self._check()
-        there = ["python3", *argv[1:]] if argv[0] == sys.executable else argv
         service = compose.holder_of(node.name)
         return self._spawner.submit(
             subprocess.Popen[str],
             [*_dies_along(), sys.executable, "-m", "harness.cluster.beside",
-             self.engine.project, service, *there],
+             self.engine.project, service, *_there(argv)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         ).result()  # fmt: skip
 
@@ -246,8 +243,9 @@ def _dies_along() -> tuple[str, ...]:
     return ("setpriv", "--pdeathsig", "KILL") if packages.program("setpriv") else ()
 
 
-def _serves(member: Node) -> bool:
-    return "Mode:" in four_letter_word(member, "srvr")
+def _there(argv: Sequence[str]) -> list[str]:
+    """The command as a holder has it: sys.executable stands for the Python of the place."""
+    return ["python3" if argv[0] == sys.executable else argv[0], *argv[1:]]
 
 
 def _run_here(argv: Sequence[str]) -> str:
@@ -278,9 +276,9 @@ def heal(orphan: Orphan) -> list[str]:
     if not services:
         return [f"nothing to heal: Docker has no container of the project {project}"]
     guard(project, ours=engine.is_ours(), named=None, allowed=())
-    told = []
+    told, prefix = list[str](), compose.holder_of("")
     for name in sorted(services):
-        holds, place = name.startswith(compose.holder_of("")), name.removeprefix("net-")
+        holds, place = name.startswith(prefix), name.removeprefix(prefix)
         said = engine.run(name, holder.command("undo")).splitlines() if holds else []
         told += [f"{place}: {line}" for line in said]
     down = [name for name in sorted(services) if engine.pid(name) is None]

@@ -9,12 +9,12 @@ harness believes about its faults is true any more: `check` raises.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
 from harness.cluster import ClusterError
+from harness.waiting import Every
 
 SCRIPT = Path(__file__).with_name("holder.sh").read_text()
 BEAT_EVERY_S = 2.0
@@ -45,18 +45,15 @@ class Heart:
     def __init__(self, wires: Mapping[str, Wire]) -> None:
         self._wires = wires
         self._failure: str | None = None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="heart", daemon=True)
+        self._beats = Every(BEAT_EVERY_S, self._beat, name="heart")
 
     def start(self) -> None:
         """Begin to beat; returns at once."""
-        self._thread.start()
+        self._beats.start()
 
     def stop(self) -> None:
         """Tell every holder that this is the end, with nothing to undo; safe to call twice."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout=BEAT_EVERY_S)
+        self._beats.close(BEAT_EVERY_S)
         for wire in self._wires.values():
             try:
                 wire.send("end")
@@ -71,9 +68,8 @@ class Heart:
             raise ClusterError(self._failure)
 
     def _beat(self) -> None:
-        while not self._stop.wait(BEAT_EVERY_S):
-            for name, wire in self._wires.items():
-                self._failure = self._failure or _told(name, wire)
+        for name, wire in self._wires.items():
+            self._failure = self._failure or _told(name, wire)
 
 
 def _told(name: str, wire: Wire) -> str | None:

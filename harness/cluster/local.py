@@ -37,7 +37,7 @@ from harness.cluster import (
 from harness.cluster import config as node_config
 from harness.cluster import ways as local_ways
 from harness.cluster.network import CLIENT_ADDRESS, CLIENTS, make_network, run, try_netem
-from harness.cluster.view import four_letter_word
+from harness.cluster.view import serves
 from harness.kafka_home import Java, KafkaHome, java_options
 from harness.waiting import WaitTimeout, wait_until
 
@@ -120,7 +120,7 @@ class LocalCluster(Cluster):
             self.set_clock(node, 0)
             self.start_node(node)
         for member in zookeepers(self.nodes):
-            self._await(member, partial(_serves, member))
+            self._await(member, partial(serves, member))
         for broker in brokers(self.nodes):
             self._await(broker, partial(self._registered, broker))
 
@@ -366,10 +366,6 @@ class LocalCluster(Cluster):
         """Whether the broker accepts connections: it does so only once it is registered."""
         log = self._started[broker.name].log
         return f"[KafkaServer id={broker.id}] started" in log.read_text(errors="replace")
-
-
-def _serves(member: Node) -> bool:
-    return "Mode:" in four_letter_word(member, "srvr")
 
 
 @cache

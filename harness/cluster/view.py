@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import logging
 import socket
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from kazoo.retry import KazooRetry
 
 from harness.cluster import Node, brokers, zookeepers
 from harness.cluster.coordinators import TOPICS, Coordinated, partition_of
+from harness.waiting import Every
 
 BLIND = (KazooException, KazooTimeoutError)
 logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # its connection losses are our data
@@ -215,36 +215,25 @@ class Watcher:
     def __init__(self, view: ZooKeeperView, write: Callable[..., None]) -> None:
         self._view = view
         self._write = write
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="watcher", daemon=True)
+        self._last: View | None = None
+        self._blind = False
+        looking = Every(0.05, self._look, name="watcher")
+        self.start, self.close = looking.start, looking.close
 
-    def start(self) -> None:
-        """Begin to watch."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop watching; returns when the last look is written."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout=5)
-
-    def _watch(self) -> None:
-        last: View | None = None
-        blind = False
-        while not self._stop.wait(0.05):
-            try:
-                view = self._view.look()
-            except BLIND:
-                if not blind:
-                    self._write("blind", type="start")
-                blind = True
-                continue
-            if blind:
-                self._write("blind", type="end")
-                blind = False
-            if view != last:
-                self._write_changes(view, last)
-                last = view
+    def _look(self) -> None:
+        try:
+            view = self._view.look()
+        except BLIND:
+            if not self._blind:
+                self._write("blind", type="start")
+            self._blind = True
+            return
+        if self._blind:
+            self._write("blind", type="end")
+            self._blind = False
+        if view != self._last:
+            self._write_changes(view, self._last)
+            self._last = view
 
     def _write_changes(self, view: View, last: View | None) -> None:
         for number, state in enumerate(view.partitions):
@@ -266,6 +255,11 @@ def ensemble_leader(nodes: Sequence[Node]) -> str | None:
         if "Mode: leader" in four_letter_word(node, "srvr"):
             return node.name
     return None
+
+
+def serves(member: Node) -> bool:
+    """Whether a ZooKeeper member is part of an ensemble that serves."""
+    return "Mode:" in four_letter_word(member, "srvr")
 
 
 def four_letter_word(node: Node, word: str) -> str:

@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import cast
 
 from harness.cluster import PASSING, ClusterError, Node, Processes
-from harness.cluster.view import BLIND, four_letter_word
+from harness.cluster.view import BLIND, serves
 from harness.nemesis.faults.verb import PROCESSES, Injection, Verb
 from harness.waiting import wait_until
 
@@ -135,7 +135,7 @@ def _runs_on(injection: Injection) -> str | None:
 
 def _serves(injection: Injection, node: Node) -> bool:
     if node.role == "zookeeper":
-        return "Mode:" in four_letter_word(node, "srvr")
+        return serves(node)
     olds = injection.memo.get("registrations", {}).get(node.name, set())
     try:
         return injection.view.registration(node) not in {None, *olds}
