@@ -9,6 +9,7 @@ from pathlib import Path
 
 from harness.cluster.enclosure import living
 from harness.nemesis.undo import UNDO, Undo, outstanding
+from harness.waiting import wait_until
 
 
 def test_what_was_begun_and_not_undone_is_outstanding_newest_first(tmp_path: Path) -> None:
@@ -49,6 +50,8 @@ def test_the_process_that_carries_a_run_out_is_found_by_its_folder(tmp_path: Pat
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     argv = [sys.executable, "-m", "harness.run", str(folder)]
     with subprocess.Popen(argv, env=environment, cwd=tmp_path) as process:
+        # The kernel shows a new program's arguments a moment after it has begun.
+        wait_until(lambda: living(folder), timeout_s=10, what="the harness to be seen")
         assert [process.pid] == living(folder)
         process.kill()
         process.wait()
