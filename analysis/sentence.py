@@ -38,6 +38,8 @@ _DONE = {
     "set-config": "set otherwise",
     "add-partitions": "given more partitions",
     "decommission": "taken out and replaced",
+    "delete-pod": "shut down with its pod",
+    "delete-pod-now": "taken away with its pod",
 }
 _HARMLESS = frozenset({"dump-log"})  # breaks nothing, so nothing happened "after" it
 _WHO = {

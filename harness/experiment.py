@@ -78,15 +78,15 @@ class Experiment:
         """Every node up and registered; ZooKeeper can be asked."""
         self.cluster = build(self.folder, self.record)
         self._parts.callback(self.cluster.close)
+        begin_s = time.monotonic()
+        if ways := frozenset(way for s in self.steps if (way := VERBS[s.verb].prepares)):
+            cast(Preparable, self.cluster).prepare(ways)
+        self.cluster.start()
         self.folder.update(
             versions={**self.record["versions"], **self.cluster.versions},
             nodes={n.name: {"address": n.endpoint, "role": n.role, "id": n.id}
                    for n in self.cluster.nodes},
         )  # fmt: skip
-        begin_s = time.monotonic()
-        if ways := frozenset(way for s in self.steps if (way := VERBS[s.verb].prepares)):
-            cast(Preparable, self.cluster).prepare(ways)
-        self.cluster.start()
         topic = self.scenario.topic
         self.view = ZooKeeperView(self.cluster.nodes, topic.name, topic.partitions)
         self.view.connect(timeout_s=self.deadline.within(30))

@@ -35,10 +35,19 @@ class DockerPart(Part):
     image: str = ""  # one for every container, as `make image` builds; else docker-compose.yml's
 
 
+class KubernetesPart(Part):
+    """Where the Kubernetes backend goes, and what it makes there."""
+
+    context: str = ""  # of the kubeconfig; its current one, or the pod's own identity
+    namespace: str = ""  # one of ours that is there and stays; else one of the run's own
+    manifests: str = ""  # a kustomization's folder, or a file it was rendered to; else k8s/minikube
+
+
 class BackendPart(Part):
     """What only one backend needs to be told."""
 
     docker: DockerPart = DockerPart()
+    kubernetes: KubernetesPart = KubernetesPart()
 
 
 class TopicPart(Part):

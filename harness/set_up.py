@@ -99,7 +99,9 @@ def _install_python_packages() -> None:
             raise SetUpError(f"{made.stdout.strip()}\nno virtual environment: try {command}")
     _say("installing Python packages into .venv (PySpark is most of it)")
     pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-input"]
-    done = _run([*pip, "--disable-pip-version-check", "--editable", f"{ROOT}[dev,docker]"])
+    done = _run(
+        [*pip, "--disable-pip-version-check", "--editable", f"{ROOT}[dev,docker,kubernetes]"]
+    )
     if done.returncode != 0:
         raise SetUpError(
             f"{done.stdout.strip()}\n"

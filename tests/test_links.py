@@ -290,3 +290,40 @@ def test_options_that_mean_nothing_are_refused(verb, options, told):
 )  # fmt: skip
 def test_options_that_mean_something_are_not(verb, options):
     assert VERBS[verb].problems(options) == []
+
+
+def test_a_cut_is_put_up_anew_where_another_pod_came_in_a_node_s_place():
+    """The pod that went took its rules along, and the other end's name an address of nobody."""
+    network = Network()
+    made = injection(network, **{"from": "zk1"})
+    VERBS["cut"].inject(made)
+    assert VERBS["cut"].during is not None
+    VERBS["cut"].during(made)
+    assert "renewed" not in made.memo
+
+    del network.rules["zk1"]
+    moved = replace(BY_NAME["zk1"], address="10.77.0.99")
+    network.nodes = tuple(moved if node.name == "zk1" else node for node in NODES)
+    VERBS["cut"].during(made)
+
+    assert ["-s 10.77.0.99 -j DROP"] == [
+        rule.removeprefix("-A HARNESS-1 ")
+        for rule in network.rules["kafka1"]
+        if rule.startswith("-A HARNESS-1")
+    ]
+    assert "-A INPUT -j HARNESS-1" in network.rules["zk1"]
+    VERBS["cut"].heal(made)
+    assert str(VERBS["cut"].healed(made)).endswith("put up anew 1 times for new pods")
+
+
+def test_a_fault_that_cannot_follow_a_pod_ends_the_run():
+    network = Network()
+    made = injection(network, kbit=100)
+    during = VERBS["throttle"].during
+    assert during is not None
+    during(made)
+    moved = replace(BY_NAME["kafka1"], address="10.77.0.99")
+    network.nodes = tuple(moved if node.name == "kafka1" else node for node in NODES)
+
+    with pytest.raises(ClusterError, match="in the place of kafka1"):
+        during(made)

@@ -133,6 +133,17 @@ class Links(Protocol):
 
 
 @runtime_checkable
+class Pods(Protocol):
+    """A backend whose nodes live in pods, in whose place others come."""
+
+    def delete_pod(self, node: Node, *, force: bool) -> None:
+        """Have the node's pod deleted: with the time to end that it was given, or without."""
+
+    def pod(self, node: Node) -> str | None:
+        """The uid of the node's pod; None while there is none."""
+
+
+@runtime_checkable
 class Companions(Protocol):
     """A backend that can keep a program of ours beside a node, in its network, during a fault."""
 

@@ -11,8 +11,10 @@ from typing import Any
 from harness.cluster import Cluster, compose, docker
 from harness.cluster.docker import DockerCluster, docker_nodes
 from harness.cluster.engine import Engine, connect
+from harness.cluster.kubernetes import access, manifests
+from harness.cluster.kubernetes.backend import KubernetesCluster
 from harness.cluster.local import LocalCluster, local_nodes, private_tmpfs
-from harness.cluster.orphans import Orphan
+from harness.cluster.orphans import LABEL, Orphan, guard
 from harness.kafka_home import find, find_java
 from harness.store import RunFolder
 
@@ -42,6 +44,32 @@ def _local(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
             "zookeeper": home.zookeeper_version,
             "java": java.version,
         },
+    )
+
+
+def _kubernetes(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
+    from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
+
+    scenario, name = record["scenario"], access.namespace_of(folder.run_id)
+    wanted = scenario["backend"]["kubernetes"]
+    context, namespace = wanted["context"], wanted["namespace"] or name
+    api = Api(configuration(context), namespace)
+    version = api.version()
+    if wanted["namespace"]:
+        ours = LABEL in (api.namespace_labels() or {})
+        guard(namespace, ours=ours, named=namespace, allowed=record["allow"])
+    folder.update(cluster={"namespace": namespace, "context": context})
+    sizes = scenario["cluster"]
+    return KubernetesCluster(
+        nodes=manifests.pod_nodes(sizes["zookeepers"], sizes["brokers"]),
+        api=api,
+        manifests=manifests.rendered(access.manifests_of(scenario)),
+        logs=folder.logs,
+        labels={LABEL: name},
+        own=not wanted["namespace"],
+        server={**_follower_reads(scenario), **scenario["cluster"]["server"]},
+        zoo=scenario["cluster"]["zoo"],
+        versions={"kubernetes": version},
     )
 
 
@@ -112,5 +140,12 @@ BACKENDS: dict[str, Backend] = {
     ),
     "docker": Backend(
         make=_docker, kind=DockerCluster, enclosed=False, refuses=docker.refuses, heal=docker.heal
+    ),
+    "kubernetes": Backend(
+        make=_kubernetes,
+        kind=KubernetesCluster,
+        enclosed=False,
+        refuses=access.refuses,
+        heal=access.heal,
     ),
 }

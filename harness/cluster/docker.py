@@ -20,7 +20,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,7 +27,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness import packages
 from harness.cluster import (
     Cluster,
     ClusterError,
@@ -41,6 +39,7 @@ from harness.cluster import (
     zookeepers,
 )
 from harness.cluster.engine import Engine, connect
+from harness.cluster.here import Here
 from harness.cluster.holder import Heart
 from harness.cluster.orphans import Orphan, guard
 from harness.cluster.view import serves
@@ -90,8 +89,7 @@ class DockerCluster(Cluster):
 
     def __post_init__(self) -> None:
         self._heart: Heart | None = None
-        # Workers die with the thread that starts them: with this one, so with the harness.
-        self._spawner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spawner")
+        self._here = Here()
 
     # Cluster
 
@@ -115,15 +113,7 @@ class DockerCluster(Cluster):
 
     def spawn(self, argv: Sequence[str], *, log: Path) -> subprocess.Popen[str]:
         """Start a worker on this host; it ends with the harness where the system has setpriv."""
-
-        def begin() -> subprocess.Popen[str]:
-            with log.open("a") as stderr:
-                return subprocess.Popen(
-                    [*_dies_along(), *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                    stderr=stderr, text=True, start_new_session=True,
-                )  # fmt: skip
-
-        return self._spawner.submit(begin).result()
+        return self._here.spawn(argv, log=log)
 
     def close(self) -> None:
         """Keep the nodes' logs and remove the project; safe to call twice."""
@@ -135,7 +125,7 @@ class DockerCluster(Cluster):
                 (self.logs / f"{node.name}.log").write_bytes(self.engine.log(node.name))
                 self._keep_data(node)
         self.engine.remove()
-        self._spawner.shutdown()
+        self._here.close()
 
     # Processes
 
@@ -171,7 +161,7 @@ class DockerCluster(Cluster):
         """In the node's holder; for clients, on this host."""
         self._check()
         if node.role == "client":
-            return _run_here(argv)
+            return self._here.run(argv)
         return self.engine.run(compose.holder_of(node.name), _there(argv))
 
     def has_rules(self, node: Node) -> bool:
@@ -184,12 +174,8 @@ class DockerCluster(Cluster):
         """In the node's holder, by a process of this host that stands for it."""
         self._check()
         service = compose.holder_of(node.name)
-        return self._spawner.submit(
-            subprocess.Popen[str],
-            [*_dies_along(), sys.executable, "-m", "harness.cluster.beside",
-             self.engine.project, service, *_there(argv)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        ).result()  # fmt: skip
+        return self._here.stand_in([sys.executable, "-m", "harness.cluster.beside",
+                                    self.engine.project, service, *_there(argv)])  # fmt: skip
 
     # Parts
 
@@ -239,21 +225,9 @@ class DockerCluster(Cluster):
             raise ClusterError(f"{error}; its last log lines:\n{last}") from None
 
 
-def _dies_along() -> tuple[str, ...]:
-    return ("setpriv", "--pdeathsig", "KILL") if packages.program("setpriv") else ()
-
-
 def _there(argv: Sequence[str]) -> list[str]:
     """The command as a holder has it: sys.executable stands for the Python of the place."""
     return ["python3" if argv[0] == sys.executable else argv[0], *argv[1:]]
-
-
-def _run_here(argv: Sequence[str]) -> str:
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-        raise ClusterError(f"{argv[0]}: {said}")
-    return done.stdout
 
 
 def refuses(scenario: Mapping[str, Any]) -> str | None:

@@ -15,6 +15,7 @@ from harness.nemesis.faults import (
     links,
     moves,
     netem,
+    pods,
     power,
     process,
     restarts,
@@ -56,6 +57,8 @@ VERBS: dict[str, Verb] = {
     "lose-disk": power.LOSE_DISK,
     "flip-bit": flip.FLIP_BIT,
     "skew-clock": clock.SKEW_CLOCK,
+    "delete-pod": pods.DELETE_POD,
+    "delete-pod-now": pods.DELETE_POD_NOW,
 }
 
 __all__ = ["VERBS", "Injection", "Verb"]

@@ -18,7 +18,7 @@ import time
 from harness.cluster import Links, clients_of
 from harness.nemesis import chains
 from harness.nemesis.chains import Chain
-from harness.nemesis.faults.links import links_of, reach
+from harness.nemesis.faults.links import links_of, reach, stay
 from harness.nemesis.faults.verb import Injection, Options, Verb, unknown
 
 HOW = {
@@ -88,5 +88,5 @@ def _chain(injection: Injection) -> Chain:
 
 CUT_ANSWERS = Verb(
     name="cut-answers", undo="mend", needs=(Links,),
-    inject=_cut, bit=_bit, heal=_mend, healed=_mended, problems=_problems,
+    inject=_cut, bit=_bit, heal=_mend, healed=_mended, problems=_problems, during=stay,
 )  # fmt: skip

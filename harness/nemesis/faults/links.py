@@ -159,8 +159,15 @@ def _lose(injection: Injection) -> None:
 
 
 def _set_up(injection: Injection, *, how: str, percent: float) -> None:
+    injection.memo["sites"] = sites(injection, grudge_of(injection))
+    injection.memo["again"] = lambda: _put_up(injection, how=how, percent=percent)
+    _put_up(injection, how=how, percent=percent)
+
+
+def _put_up(injection: Injection, *, how: str, percent: float) -> None:
     links, by_name = links_of(injection), places(injection)
-    wanted = injection.memo["sites"] = sites(injection, grudge_of(injection))
+    wanted: dict[Site, list[Pair]] = injection.memo["sites"]
+    injection.memo["addresses"] = addresses(injection)
 
     def fill(site: Site) -> None:
         place, chain = site
@@ -170,6 +177,29 @@ def _set_up(injection: Injection, *, how: str, percent: float) -> None:
     at_once(fill, wanted)
     # All chains first, so that the cut is nearly at once everywhere.
     at_once(lambda site: chains.hang(links, by_name[site[0]], site[1]), wanted)
+
+
+def _keep_up(injection: Injection) -> None:
+    """Rules go with a pod and name addresses that are a pod's: where another pod has come in a
+    node's place they are put up anew, everywhere."""
+    if injection.memo["addresses"] != addresses(injection):
+        _mend(injection)
+        injection.memo["again"]()
+        injection.memo["renewed"] = injection.memo.get("renewed", 0) + 1
+
+
+def stay(injection: Injection) -> None:
+    """Of faults that are not put up anew: raise ClusterError once another pod has come in a node's
+    place, which they do not hit."""
+    begun = injection.memo.setdefault("addresses", addresses(injection))
+    if moved := [n.name for n in injection.nodes if begun[n.name] != addresses(injection)[n.name]]:
+        raise ClusterError(f"another pod came in the place of {', '.join(moved)} while a fault was "
+                           "in force, and it is not hit by it")  # fmt: skip
+
+
+def addresses(injection: Injection) -> dict[str, str]:
+    """Where every place is now."""
+    return {name: place.address for name, place in places(injection).items()}
 
 
 def _other_end(injection: Injection, chain: Chain, pair: Pair) -> str:
@@ -259,7 +289,9 @@ def _mended(injection: Injection) -> str | None:
     if any(at_once(lambda site: chains.stands(links, by_name[site[0]], site[1]), wanted)):
         return None
     gone = ", ".join(dict.fromkeys(place for place, _ in wanted)) or "everywhere"
-    return f"chain {Chain(fault=injection.fault).name} is gone from {gone}"
+    renewed = injection.memo.get("renewed", 0)
+    again = f", after it was put up anew {renewed} times for new pods" if renewed else ""
+    return f"chain {Chain(fault=injection.fault).name} is gone from {gone}{again}"
 
 
 # Options
@@ -318,8 +350,10 @@ def places(injection: Injection) -> dict[str, Node]:
 CUT = Verb(
     name="cut", undo="mend", needs=(Links,), together=True,
     inject=_cut, bit=_cut_bit, heal=_mend, healed=_mended, problems=_cut_problems,
+    during=_keep_up,
 )  # fmt: skip
 LOSE = Verb(
     name="lose", undo="mend", needs=(Links,), together=True,
     inject=_lose, bit=_lose_bit, heal=_mend, healed=_mended, problems=_lose_problems,
+    during=_keep_up,
 )  # fmt: skip

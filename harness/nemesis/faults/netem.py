@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 
 from harness.cluster import Links
-from harness.nemesis.faults.links import links_of
+from harness.nemesis.faults.links import links_of, stay
 from harness.nemesis.faults.slow import handle_of, restore, restored
 from harness.nemesis.faults.verb import Injection, Options, Verb, unknown
 
@@ -68,7 +68,7 @@ def _verb(name: str) -> Verb:
         name=name, undo="restore", needs=(Links,), holds="egress", prepares="netem",
         inject=lambda injection: _injects(name, injection),
         bit=lambda injection: _bites(name, injection),
-        heal=restore, healed=restored,
+        heal=restore, healed=restored, during=stay,
         problems=lambda options: _problems(name, options),
     )  # fmt: skip
 

@@ -27,7 +27,7 @@ from harness.waiting import wait_until
 
 def end(injection: Injection, node: Node, number: signal.Signals) -> int | None:
     """Send a signal that ends the node's process; returns that process's pid."""
-    _remember(injection, node)
+    remember(injection, node)
     hands = processes(injection)
     pid = hands.state(node).pid
     hands.signal(node, number)
@@ -36,11 +36,11 @@ def end(injection: Injection, node: Node, number: signal.Signals) -> int | None:
 
 def begin(injection: Injection, node: Node) -> None:
     """Start a node that has no process."""
-    _remember(injection, node)
+    remember(injection, node)
     processes(injection).start_node(node)
 
 
-def _remember(injection: Injection, node: Node) -> None:
+def remember(injection: Injection, node: Node) -> None:
     """A broker's registration outlives its process until the session ends: the process that is
     started next is up when it has another."""
     if node.role == "broker":
@@ -111,7 +111,7 @@ def back(injection: Injection, node: Node, passing: Sequence[str] = PASSING) -> 
     if injection.clients and node.role == "client":
         return injection.clients.works(node, since=0)
     pid = hands.state(node).pid
-    return f"process {pid} of {node.name} serves" if _serves(injection, node) else None
+    return f"process {pid} of {node.name} serves" if takes_part(injection, node) else None
 
 
 def _back(injection: Injection) -> str | None:
@@ -129,11 +129,14 @@ def _runs_on(injection: Injection) -> str | None:
     if injection.clients and node.role == "client":
         return injection.clients.works(node, since=injection.memo["did"])
     return (
-        f"process {state.pid} of {node.name} runs and serves" if _serves(injection, node) else None
+        f"process {state.pid} of {node.name} runs and serves"
+        if takes_part(injection, node)
+        else None
     )
 
 
-def _serves(injection: Injection, node: Node) -> bool:
+def takes_part(injection: Injection, node: Node) -> bool:
+    """Whether it takes part again: a broker under another registration than those remembered."""
     if node.role == "zookeeper":
         return serves(node)
     olds = injection.memo.get("registrations", {}).get(node.name, set())

@@ -29,7 +29,7 @@ from typing import cast
 from harness.cluster import ClusterError, Companions, Links, Node
 from harness.nemesis import chains, delay_queue
 from harness.nemesis.chains import Chain
-from harness.nemesis.faults.links import from_problems, links_of, peers, places, reach
+from harness.nemesis.faults.links import from_problems, links_of, peers, places, reach, stay
 from harness.nemesis.faults.verb import DoesNothing, Injection, Options, Verb, unknown
 
 JUDGED_AFTER_S = 10.0
@@ -252,5 +252,5 @@ DELAY = Verb(
 THROTTLE = Verb(
     name="throttle", undo="restore", needs=(Links,), holds="egress",
     inject=_throttle, bit=_throttled, heal=restore, healed=restored,
-    problems=_throttle_problems,
+    problems=_throttle_problems, during=stay,
 )  # fmt: skip

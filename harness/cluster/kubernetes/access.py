@@ -1,0 +1,75 @@
+"""The way to a run's cluster, and to one whose harness is gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.cluster import ClusterError
+from harness.cluster import holder as holders
+from harness.cluster.kubernetes.backend import remove
+from harness.cluster.orphans import LABEL, Orphan, guard
+
+if TYPE_CHECKING:
+    from harness.cluster.kubernetes.api import Api
+
+MANIFESTS = Path(__file__).resolve().parents[3] / "k8s" / "minikube"
+
+
+def refuses(scenario: Mapping[str, Any]) -> str | None:
+    """Why a scenario cannot be run there."""
+    if find_spec("kubernetes") is None:
+        return "the extra is not installed: `pip install -e '.[kubernetes]'`"
+    source = manifests_of(scenario)
+    if not source.exists():
+        return f"backend.kubernetes.manifests: there is no {source}"
+    return None
+
+
+def manifests_of(scenario: Mapping[str, Any]) -> Path:
+    """The kustomization that a scenario asks for."""
+    named = scenario["backend"]["kubernetes"]["manifests"]
+    return Path(named).expanduser().absolute() if named else MANIFESTS
+
+
+def namespace_of(run_id: str) -> str:
+    """The namespace of a run: RFC 1123 allows small letters, digits and dashes, 63 of them."""
+    name = re.sub(r"[^a-z0-9]+", "-", f"kafka-harness-{run_id}".lower()).strip("-")
+    return name[-63:].strip("-")
+
+
+def heal(orphan: Orphan) -> list[str]:
+    """Undo in every pod what was left in force, and start what was held down."""
+    from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
+
+    name = orphan.name or orphan.cluster.get("namespace")
+    if not name:
+        return ["nothing to heal: the run had not come to its namespace"]
+    api = Api(configuration(str(orphan.cluster.get("context") or "")), name)
+    labels = api.namespace_labels()
+    if labels is None:
+        return [f"nothing to heal: there is no namespace {name}"]
+    guard(name, ours=LABEL in labels, named=None, allowed=())
+    said = [line for pod in sorted(api.pods(LABEL)) for line in heal_pod(api, pod)]
+    if orphan.down and labels[LABEL] != name:
+        raise ClusterError(f"namespace {name} was not made by a run, so it stays: remove by hand "
+                           "what you no longer want in it")  # fmt: skip
+    if orphan.down:
+        remove(api)
+        return [*said, f"namespace {name} is removed"]
+    return [*said, f"namespace {name} stays: `kafka-harness heal --backend kubernetes --cluster "
+            f"{name} --down` removes it"]  # fmt: skip
+
+
+def heal_pod(api: Api, pod: str) -> list[str]:
+    """What was done in one pod. Raises ClusterError while a harness is at work there."""
+    try:
+        said = api.run_in(pod, "holder", holders.command("undo")).splitlines()
+        start = "cd /run/kafka-harness && [ -e held ] && rm held && echo was held down: started"
+        said += api.run_in(pod, "holder", ["sh", "-c", f"{start} || :"]).splitlines()
+    except ClusterError as error:
+        raise ClusterError(f"{pod} could not be healed: {error}") from None
+    return [f"{pod}: {line}" for line in said]

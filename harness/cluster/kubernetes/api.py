@@ -1,0 +1,246 @@
+"""Talking to a Kubernetes cluster: what the backend needs of the `kubernetes` client, no more.
+
+The cluster is the one of the kubeconfig ($KUBECONFIG, ~/.kube/config) and the context asked for, or
+of the pod that this process runs in. Every error becomes one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import urllib3
+from kubernetes import client, config, stream, utils
+from kubernetes.client.exceptions import ApiException
+from kubernetes.config.config_exception import ConfigException
+from websocket import WebSocketException
+
+from harness.cluster import ClusterError
+from harness.cluster.kubernetes.manifests import Manifest
+from harness.cluster.kubernetes.pods import Pod
+
+EXEC_LIMIT_S = 20.0
+ASK_LIMIT_S = 10.0
+SHORT = 120
+NOT_FOUND = 404
+
+
+def configuration(context: str) -> client.Configuration:
+    """How the cluster is reached. Raises ClusterError."""
+    made = client.Configuration()
+    try:
+        if not context:
+            try:
+                config.load_incluster_config(client_configuration=made)
+            except ConfigException:
+                config.load_kube_config(client_configuration=made)
+        else:
+            config.load_kube_config(context=context, client_configuration=made)
+    except (ConfigException, OSError) as error:
+        raise ClusterError(
+            f"--backend kubernetes: no cluster to go to ({error}): set KUBECONFIG, or "
+            "backend.kubernetes.context"
+        ) from None
+    made.retries = 1
+    return made
+
+
+class Api:
+    """One cluster, and one namespace in it."""
+
+    def __init__(self, how: client.Configuration, namespace: str) -> None:
+        self._how = how
+        self.namespace = namespace
+        self._mine = threading.local()
+
+    @property
+    def _core(self) -> Any:
+        """The client's own, for this thread: `stream` bends the client that it goes by."""
+        if not hasattr(self._mine, "core"):
+            self._mine.core = client.CoreV1Api(self._client())
+        return self._mine.core
+
+    def version(self) -> str:
+        """The API server's."""
+        with told("the cluster to be reached"):
+            return str(client.VersionApi(self._client()).get_code().git_version)
+
+    # Objects
+
+    def create(self, manifest: Manifest) -> None:
+        """Make one object; an existing one is an error."""
+        what = f"{manifest['kind']} {manifest['metadata']['name']}"
+        with told(f"{what} to be made"):
+            try:
+                utils.create_from_dict(self._client(), manifest)
+            except utils.FailToCreateError as error:
+                raise error.api_exceptions[0] from None
+
+    def namespace_labels(self) -> dict[str, str] | None:
+        """The namespace's labels; None when there is no such namespace."""
+        with told(f"namespace {self.namespace}"):
+            try:
+                found = self._core.read_namespace(self.namespace, _request_timeout=ASK_LIMIT_S)
+            except ApiException as error:
+                if error.status == NOT_FOUND:
+                    return None
+                raise
+            return dict(found.metadata.labels or {})
+
+    def delete_namespace(self) -> None:
+        """Have the namespace and all in it removed; returns at once."""
+        with told(f"namespace {self.namespace} to be removed"), absent_is_fine():
+            self._core.delete_namespace(self.namespace, _request_timeout=ASK_LIMIT_S)
+
+    def delete_all(self, selector: str) -> None:
+        """Have everything with these labels that a run makes removed; returns at once."""
+        apps, policy = client.AppsV1Api(self._client()), client.PolicyV1Api(self._client())
+        core, more = self._core, {"label_selector": selector, "_request_timeout": ASK_LIMIT_S}
+        with told(f"what is labelled {selector} to be removed"):
+            apps.delete_collection_namespaced_stateful_set(self.namespace, **more)
+            policy.delete_collection_namespaced_pod_disruption_budget(self.namespace, **more)
+            core.delete_collection_namespaced_config_map(self.namespace, **more)
+            core.delete_collection_namespaced_service(self.namespace, **more)
+            core.delete_collection_namespaced_persistent_volume_claim(self.namespace, **more)
+
+    def _client(self) -> client.ApiClient:
+        return client.ApiClient(self._how)
+
+    def node_ports(self, selector: str) -> dict[str, int]:
+        """The node port of each Service with these labels that has one."""
+        with told("the Services"):
+            found = self._core.list_namespaced_service(self.namespace, label_selector=selector)
+            return {
+                each.metadata.name: each.spec.ports[0].node_port
+                for each in found.items
+                if each.spec.type == "NodePort"
+            }
+
+    # Pods
+
+    def pods(self, selector: str) -> dict[str, Pod]:
+        """The pods with these labels, by name."""
+        with told("the pods"):
+            found = self._core.list_namespaced_pod(
+                self.namespace, label_selector=selector, _request_timeout=ASK_LIMIT_S
+            )
+            return {each.metadata.name: _pod(each) for each in found.items}
+
+    def delete_pod(self, name: str, *, force: bool) -> None:
+        """Graceful: SIGTERM, and the time that the manifest gives; by force: gone at once as far
+        as the cluster knows."""
+        grace = {"grace_period_seconds": 0} if force else {}
+        with told(f"pod {name} to be deleted"):
+            self._core.delete_namespaced_pod(
+                name, self.namespace, _request_timeout=ASK_LIMIT_S, **grace
+            )
+
+    def log(self, pod: str, container: str, tail: int | None = None) -> str:
+        """What a container has said; empty when it cannot be had."""
+        more = {"tail_lines": tail} if tail else {}
+        try:
+            answer = self._core.read_namespaced_pod_log(
+                pod, self.namespace, container=container, _request_timeout=ASK_LIMIT_S,
+                _preload_content=False, **more,
+            )  # fmt: skip
+            return bytes(answer.data).decode(errors="replace")
+        except (ApiException, urllib3.exceptions.HTTPError, OSError):
+            return ""
+
+    def run_in(self, pod: str, container: str, argv: Sequence[str]) -> str:
+        """Run a command in a container and return what it printed; ClusterError when it fails."""
+        with told(f"a command in {pod}"):
+            line = self._line(pod, container, argv, stdin=False)
+            try:
+                line.run_forever(timeout=EXEC_LIMIT_S)
+                if line.is_open():
+                    raise ClusterError(f"{pod}: {_short(argv)} took over {EXEC_LIMIT_S:g} s")
+                code, out = _code(line), str(line.read_all())
+            finally:
+                line.close()
+        if code != 0:
+            raise ClusterError(f"{pod}: {_short(argv)} failed ({code}): {out.strip()}")
+        return out
+
+    def line_to(self, pod: str, container: str, argv: Sequence[str]) -> Any:
+        """A command in a container with a line to its standard input: kubernetes' own WSClient."""
+        with told(f"a command in {pod}"):
+            return self._line(pod, container, argv, stdin=True)
+
+    def _line(self, pod: str, container: str, argv: Sequence[str], *, stdin: bool) -> Any:
+        return stream.stream(
+            self._core.connect_get_namespaced_pod_exec, pod, self.namespace, container=container,
+            command=list(argv), stdin=stdin, stdout=True, stderr=True, tty=False,
+            _preload_content=False, _request_timeout=ASK_LIMIT_S,
+        )  # fmt: skip
+
+
+def _pod(found: Any) -> Pod:
+    statuses = found.status.container_statuses or []
+    return Pod(
+        name=found.metadata.name,
+        uid=found.metadata.uid,
+        ip=found.status.pod_ip,
+        host_ip=found.status.host_ip,
+        leaving=found.metadata.deletion_timestamp is not None,
+        ready=bool(statuses) and all(each.ready for each in statuses),
+        restarts=sum(each.restart_count for each in statuses),
+        trouble=next((why for each in statuses if (why := _trouble(each))), None),
+    )
+
+
+# Reasons that do not pass by themselves, as the kubelet gives them.
+_FINAL = ("ErrImageNeverPull", "InvalidImageName", "ErrImagePull", "ImagePullBackOff",
+          "CreateContainerConfigError", "CreateContainerError", "CrashLoopBackOff")  # fmt: skip
+
+
+def _trouble(status: Any) -> str | None:
+    waiting = status.state.waiting if status.state else None
+    if waiting is None or waiting.reason not in _FINAL:
+        return None
+    return f"container {status.name}: {waiting.reason}: {waiting.message or 'no reason given'}"
+
+
+def _code(line: Any) -> int:
+    """How a command ended; the API server tells it at the end of the line, if the line held."""
+    try:
+        return int(line.returncode)
+    except (TypeError, KeyError, IndexError, ValueError):
+        raise ClusterError("the line to the container broke before the command ended") from None
+
+
+def _short(argv: Sequence[str]) -> str:
+    text = " ".join(argv)
+    return text if len(text) < SHORT else f"{text[:SHORT]}…"
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """What the client raises inside the block, as one sentence."""
+    try:
+        yield
+    except ApiException as error:
+        raise ClusterError(f"Kubernetes, {what}: {_reason(error)}") from None
+    except (urllib3.exceptions.HTTPError, WebSocketException, OSError) as error:
+        raise ClusterError(f"Kubernetes, {what}: {error}") from None
+
+
+@contextmanager
+def absent_is_fine() -> Iterator[None]:
+    """What is not there need not be removed."""
+    try:
+        yield
+    except ApiException as error:
+        if error.status != NOT_FOUND:
+            raise
+
+
+def _reason(error: ApiException) -> str:
+    """The API server's own sentence, where it gave one."""
+    try:
+        return str(json.loads(error.body)["message"])
+    except (TypeError, ValueError, KeyError):
+        return f"{error.status} {error.reason}"

@@ -1,0 +1,98 @@
+"""Pods come and go: who was told to, and who was not.
+
+A thread looks at the pods of the nodes. A pod that the harness has had deleted is followed by
+another one: it is adopted (its address, its holder), and restarts of its containers are its own
+affair until it is ready for the first time. Anything else, a pod that was replaced or a container
+that was started again unordered, makes `check` raise from then on: faults that were in force there
+are gone without having been healed, so that the run must not be judged.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from harness.cluster import ClusterError
+from harness.waiting import Every
+
+LOOK_EVERY_S = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pod:
+    """One pod at one moment."""
+
+    name: str
+    uid: str
+    ip: str | None
+    host_ip: str | None
+    leaving: bool  # it has been told to end
+    ready: bool
+    restarts: int  # of all its containers
+    trouble: str | None  # why a container cannot be begun
+
+
+class PodWatch:
+    """Looks at the nodes' pods (`look`: by node, those that are about to go left out) from `start`
+    to `stop`; `adopt(node, pod)` is told of each successor that was ordered."""
+
+    def __init__(
+        self, known: Mapping[str, Pod], look: Callable[[], dict[str, Pod]],
+        adopt: Callable[[str, Pod], None],
+    ) -> None:  # fmt: skip
+        self._known = dict(known)
+        self._look = look
+        self._adopt = adopt
+        self._ordered: set[str] = set()
+        self._failure: str | None = None
+        self._lock = threading.Lock()
+        self._looks = Every(LOOK_EVERY_S, self._look_if_told, name="pods")
+
+    def start(self) -> None:
+        """Begin to look; returns at once."""
+        self._looks.start()
+
+    def stop(self) -> None:
+        """Look no more; safe to call twice."""
+        self._looks.close(within_s=10)
+
+    def expect(self, node: str) -> None:
+        """The node's pod is about to be deleted, by our order."""
+        with self._lock:
+            self._ordered.add(node)
+
+    def check(self) -> None:
+        """Raise ClusterError when something was not ordered."""
+        if self._failure:
+            raise ClusterError(self._failure)
+
+    def look_once(self) -> None:
+        """One look, with all that follows from it."""
+        now = self._look()
+        with self._lock:
+            for node, old in self._known.items():
+                self._compare(node, old, now.get(node))
+
+    def _look_if_told(self) -> None:
+        with suppress(ClusterError):  # no answer now; what happened is seen later
+            self.look_once()
+
+    def _compare(self, node: str, old: Pod, new: Pod | None) -> None:
+        ordered = node in self._ordered
+        if new is None or new.uid != old.uid:
+            if not ordered:
+                self._fail(f"the pod of {node} was replaced, which nobody here ordered")
+            elif new is not None and new.ip and new.host_ip:
+                self._adopt(node, new)
+                self._known[node] = replace(new, ready=False)
+        elif ordered and new.ready and not old.ready:
+            self._ordered.discard(node)
+            self._known[node] = new
+        elif new.restarts != old.restarts and not ordered:
+            self._fail(f"a container of {node} was restarted ({old.restarts} -> {new.restarts} "
+                       "times), which nobody here ordered")  # fmt: skip
+
+    def _fail(self, what: str) -> None:
+        self._failure = self._failure or what

@@ -1,0 +1,27 @@
+"""One Kubernetes for all tests here; without one they are skipped, or fail where it is required."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lab import Kubernetes, kubernetes, missing
+
+from harness import kafka_home
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
+    """Where the tests' runs go."""
+    if why := missing():
+        if "kubernetes" in os.environ.get("HARNESS_REQUIRE", "").split(","):
+            pytest.fail(f"kubernetes is required: {why}")
+        pytest.skip(why)
+    home, java = kafka_home.find(), kafka_home.find_java()
+    roles: dict[str, kafka_home.Role] = {"zk": "zookeeper", "kafka": "kafka"}
+    archives = {name: kafka_home.class_archive(home, java, role) for name, role in roles.items()}
+    folder: Path = tmp_path_factory.mktemp("overlay")
+    with kubernetes(folder, home.libs, archives) as given:
+        yield given

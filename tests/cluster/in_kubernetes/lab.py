@@ -1,0 +1,154 @@
+"""A Kubernetes to test against: the one that is given, or a small real one on this machine.
+
+    given     $KUBECONFIG, with $KAFKA_HARNESS_MANIFESTS: an overlay of k8s/base whose images it has
+    the lab   one node in namespaces of its own, from $KUBERNETES_LAB or ../shared/labs/kubernetes;
+              for root only. `python tests/cluster/kubernetes/lab.py` builds it, minutes once, and
+              whoever needs it meanwhile waits. Its pods borrow this machine's Java, Python and
+              iptables by hostPath, so that no image is built; their data live in its /run.
+
+Standard library only: a build may begin before anything is installed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+LAB = Path(os.environ.get("KUBERNETES_LAB") or ROOT.parent / "shared" / "labs" / "kubernetes")
+HOME = Path(os.environ.get("LAB_HOME") or Path.home() / ".cache" / "kubernetes-lab")
+UP_LIMIT_S, BUILD_LIMIT_S = 180, 3000
+
+# The image is an empty skeleton: what a node needs comes from the machine, read-only.
+BORROWED = {
+    "usr": "/usr",
+    "alternatives": "/etc/alternatives",
+    "java-conf": f"/etc/{Path('/usr/bin/java').resolve().parents[1].name.replace('-amd64', '')}",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kubernetes:
+    """How a command is told of a cluster: what its environment needs to have."""
+
+    environment: dict[str, str]
+    manifests: Path
+
+    def kubectl(self, *arguments: str, text: str | None = None) -> str:
+        """What kubectl says; its complaint is the assertion's."""
+        done = subprocess.run(
+            ["kubectl", *arguments], env={**os.environ, **self.environment}, input=text,
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+def missing() -> str | None:
+    """Why there is no Kubernetes to be had here."""
+    if os.environ.get("KUBECONFIG"):
+        return None if shutil.which("kubectl") else "KUBECONFIG is set, and there is no kubectl"
+    if os.geteuid() != 0:
+        return "no KUBECONFIG is set, and building the lab needs root"
+    if not LAB.is_dir():
+        return "no KUBECONFIG is set, and there is no lab (KUBERNETES_LAB)"
+    return None if shutil.which("go") else "no KUBECONFIG is set, and building the lab needs go"
+
+
+@contextmanager
+def kubernetes(folder: Path, libs: Path, archives: dict[str, Path]) -> Iterator[Kubernetes]:
+    """A cluster for as long as the block lasts."""
+    if os.environ.get("KUBECONFIG"):
+        named = os.environ.get("KAFKA_HARNESS_MANIFESTS", str(ROOT / "k8s" / "minikube"))
+        yield Kubernetes(environment={}, manifests=Path(named))
+        return
+    build()
+    _lab("down.sh")
+    try:
+        said = _lab("up.sh").strip().splitlines()
+        path = f"{HOME / 'bin'}:{os.environ['PATH']}"
+        write_overlay(folder, libs, archives)
+        yield Kubernetes(environment={"KUBECONFIG": said[-1], "PATH": path}, manifests=folder)
+    finally:
+        _lab("down.sh")
+
+
+def build() -> None:
+    """Build the lab unless it is built; waits for whoever does."""
+    HOME.mkdir(parents=True, exist_ok=True)
+    with (HOME / "build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _lab("build.sh", BUILD_LIMIT_S)
+
+
+def _lab(script: str, limit_s: float = UP_LIMIT_S) -> str:
+    with (HOME / f"{script}.log").open("w") as log:
+        done = subprocess.run(
+            [str(LAB / script)], stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL,
+            text=True, timeout=limit_s, check=False, env={**os.environ, "LAB_HOME": str(HOME)},
+        )  # fmt: skip
+    assert done.returncode == 0, (HOME / f"{script}.log").read_text()[-2000:]
+    return done.stdout
+
+
+def write_overlay(folder: Path, libs: Path, archives: dict[str, Path]) -> None:
+    """An overlay of k8s/base for the lab: the machine's own programs, data in its /run."""
+    patches = "".join(
+        f"  - target: {{kind: StatefulSet, name: {name}}}\n    patch: |\n"
+        + "".join(f"      {line}\n" for line in _patch(libs, archive).splitlines())
+        for name, archive in archives.items()
+    )
+    folder.mkdir(exist_ok=True)
+    (folder / "kustomization.yaml").write_text(
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+        f"resources: [{os.path.relpath(ROOT / 'k8s' / 'base', folder.resolve())}]\n"
+        "images: [{name: kafka-harness/kafka, newName: localhost/hostroot, newTag: '1'}]\n"
+        f"patches:\n{patches}"
+    )
+
+
+def _patch(libs: Path, archive: Path) -> str:
+    borrowed = {**BORROWED, "libs": str(libs), "archives": str(archive.parent)}
+    mounts = "".join(
+        f"            - {{name: {name}, mountPath: {path}, readOnly: true}}\n"
+        for name, path in borrowed.items()
+    )
+    volumes = "".join(
+        f"        - {{name: {name}, hostPath: {{path: {path}}}}}\n"
+        for name, path in borrowed.items()
+    )
+    return f"""apiVersion: apps/v1
+kind: StatefulSet
+metadata: {{name: any}}
+spec:
+  template:
+    spec:
+      containers:
+        - name: node
+          env:
+            - {{name: POD_NAMESPACE, valueFrom: {{fieldRef: {{fieldPath: metadata.namespace}}}}}}
+            - {{name: KAFKA_LIBS, value: {libs}}}
+            - {{name: KAFKA_ARCHIVE, value: {archive}}}
+          volumeMounts:
+{mounts}            - {{name: data, mountPath: /data, subPathExpr: $(POD_NAMESPACE)/$(POD_NAME)}}
+        - name: holder
+          volumeMounts:
+{mounts}      volumes:
+        - name: data
+          emptyDir: null
+          hostPath: {{path: /run/kafka-harness, type: DirectoryOrCreate}}
+{volumes}"""
+
+
+if __name__ == "__main__":
+    if why := missing():
+        sys.stderr.write(f"the lab is not built: {why}\n")
+    elif not os.environ.get("KUBECONFIG"):
+        build()
