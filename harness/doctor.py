@@ -26,6 +26,7 @@ from rich.text import Text
 from harness import kafka_home, packages
 from harness.cluster import ClusterError, compose, docker, engine
 from harness.cluster.enclosure import UNSHARE
+from harness.cluster.kubernetes import access, manifests
 
 Status = Literal["ok", "missing", "unavailable", "warning"]
 
@@ -65,7 +66,7 @@ def examine(user_home: Path | None = None) -> list[Finding]:
         *room(),
         browser(),
         docker_backend(),
-        later("kubernetes"),
+        kubernetes_backend(),
     ]
 
 
@@ -128,22 +129,33 @@ def browser() -> Finding:
 
 def docker_backend() -> Finding:
     """The Docker engine and compose, asked as a run asks them."""
-    needed_for = "the docker backend"
-    try:
-        if why := docker.without_sdk():
-            raise ClusterError(why)
+
+    def ask() -> str:
         version, words = engine.Engine(engine.connect(), "").version, compose.command()
+        return f"engine {version}, `{' '.join(words)}`"
+
+    return _backend("docker", docker.without_sdk(), ask)
+
+
+def kubernetes_backend() -> Finding:
+    """The API server of the kubeconfig's current context and kustomize, asked as a run asks."""
+
+    def ask() -> str:
+        from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
+
+        version, words = Api(configuration(""), "").version(), manifests.kustomize()
+        return f"API server {version}, `{' '.join(words)}`"
+
+    return _backend("kubernetes", access.without_client(), ask)
+
+
+def _backend(name: str, lacks: str | None, ask: Callable[[], str]) -> Finding:
+    try:
+        found = None if lacks else ask()
     except ClusterError as error:
-        return Finding(name="docker", status="unavailable", detail=str(error).splitlines()[0],
-                       needed_for=needed_for)  # fmt: skip
-    detail = f"engine {version}, `{' '.join(words)}`"
-    return Finding(name="docker", status="ok", detail=detail, needed_for=needed_for)
-
-
-def later(backend: str) -> Finding:
-    """A backend that this version does not have."""
-    return Finding(name=backend, status="unavailable", needed_for=f"the {backend} backend",
-                   detail="not supported by this version, so not looked for")  # fmt: skip
+        found, lacks = None, str(error).splitlines()[0]
+    return Finding(name=name, status="unavailable" if lacks else "ok", detail=lacks or found or "",
+                   needed_for=f"the {name} backend")  # fmt: skip
 
 
 # --- the kernel

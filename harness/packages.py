@@ -115,16 +115,20 @@ def missing(*, tests: bool = False) -> list[str]:
     if tests:
         needs += [need for name, need in FAULT_PROGRAMS.items() if program(name) is None]
         needs += [] if libfaketime() else ["libfaketime"]
-    own_engine = os.getuid() == 0 and package_manager() == "apt-get"
-    if tests and own_engine and requires_docker() and "DOCKER_HOST" not in os.environ:
+    if tests and own_engine():
         needs += [need for name, need in ENGINE_PROGRAMS.items() if program(name) is None]
         needs += [] if _has_compose() else ["docker-compose"]
     return list(dict.fromkeys(needs))
 
 
-def requires_docker() -> bool:
-    """Whether the tests shall have a Docker engine: HARNESS_REQUIRE, names with commas between."""
-    return "docker" in os.environ.get("HARNESS_REQUIRE", "").split(",")
+def own_engine() -> bool:
+    """Whether the tests make a Docker engine of their own: root may, and no other is named."""
+    return os.getuid() == 0 and package_manager() == "apt-get" and "DOCKER_HOST" not in os.environ
+
+
+def required(backend: str) -> bool:
+    """Whether the tests must not go without it: HARNESS_REQUIRE, names with commas between."""
+    return backend in os.environ.get("HARNESS_REQUIRE", "").split(",")
 
 
 def _has_compose() -> bool:

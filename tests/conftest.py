@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests in pods come last: what they run on may still be being built."""
+    items.sort(key=lambda item: "in_kubernetes" in item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session; starting it costs more than all checks together."""

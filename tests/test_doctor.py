@@ -56,13 +56,27 @@ def test_every_finding_about_this_host_is_complete() -> None:
     names = [f.name for f in findings]
 
     assert len(names) == len(set(names))
-    assert {"Java", "private namespaces", "iptables rules", "tc netem", "docker"} <= set(names)
+    assert {
+        "Java",
+        "private namespaces",
+        "iptables rules",
+        "tc netem",
+        "docker",
+        "kubernetes",
+    } <= set(names)
     assert all(f.detail for f in findings)
     assert can_run(findings), shown(findings)
 
 
-def test_backends_to_come_are_said_to_be_unsupported() -> None:
-    assert "not supported by this version" in doctor.later("kubernetes").detail
+def test_a_kubernetes_that_does_not_answer_is_unavailable_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+
+    finding = doctor.kubernetes_backend()
+
+    assert ("unavailable", "the kubernetes backend") == (finding.status, finding.needed_for)
+    assert "set KUBECONFIG" in finding.detail
 
 
 # --- namespaces

@@ -21,11 +21,18 @@ MANIFESTS = Path(__file__).resolve().parents[3] / "k8s" / "minikube"
 
 def refuses(scenario: Mapping[str, Any]) -> str | None:
     """Why a scenario cannot be run there."""
-    if find_spec("kubernetes") is None:
-        return "the extra is not installed: `pip install -e '.[kubernetes]'`"
+    if why := without_client():
+        return why
     source = manifests_of(scenario)
     if not source.exists():
         return f"backend.kubernetes.manifests: there is no {source}"
+    return None
+
+
+def without_client() -> str | None:
+    """The sentence that says that the client is missing, if it is."""
+    if find_spec("kubernetes") is None:
+        return "the Python package kubernetes is missing: pip install 'kafka-harness[kubernetes]'"
     return None
 
 

@@ -66,7 +66,8 @@ class Api:
     def version(self) -> str:
         """The API server's."""
         with told("the cluster to be reached"):
-            return str(client.VersionApi(self._client()).get_code().git_version)
+            asked = client.VersionApi(self._client()).get_code(_request_timeout=ASK_LIMIT_S)
+            return str(asked.git_version)
 
     # Objects
 
@@ -96,11 +97,17 @@ class Api:
             self._core.delete_namespace(self.namespace, _request_timeout=ASK_LIMIT_S)
 
     def delete_all(self, selector: str) -> None:
-        """Have everything with these labels that a run makes removed; returns at once."""
+        """Have everything with these labels that a run makes removed; returns at once.
+
+        Pods get no time to end in order: a broker without its ZooKeeper would take all of it.
+        """
         apps, policy = client.AppsV1Api(self._client()), client.PolicyV1Api(self._client())
         core, more = self._core, {"label_selector": selector, "_request_timeout": ASK_LIMIT_S}
         with told(f"what is labelled {selector} to be removed"):
-            apps.delete_collection_namespaced_stateful_set(self.namespace, **more)
+            apps.delete_collection_namespaced_stateful_set(
+                self.namespace, propagation_policy="Orphan", **more
+            )
+            core.delete_collection_namespaced_pod(self.namespace, grace_period_seconds=0, **more)
             policy.delete_collection_namespaced_pod_disruption_budget(self.namespace, **more)
             core.delete_collection_namespaced_config_map(self.namespace, **more)
             core.delete_collection_namespaced_service(self.namespace, **more)

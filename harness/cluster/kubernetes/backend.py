@@ -28,6 +28,7 @@ from harness.cluster import config as node_config
 from harness.cluster.here import Here
 from harness.cluster.kubernetes import manifests
 from harness.cluster.kubernetes.pods import Pod, PodWatch
+from harness.cluster.orphans import LABEL
 from harness.cluster.view import serves
 from harness.waiting import WaitTimeout, wait_until
 
@@ -296,7 +297,8 @@ class KubernetesCluster(Cluster):
 
 
 def remove(api: Api) -> None:
-    """Have the namespace removed and wait until it is."""
+    """Have the namespace removed, what is ours in it first, and wait until it is."""
+    api.delete_all(LABEL)
     api.delete_namespace()
     wait_until(
         lambda: api.namespace_labels() is None, timeout_s=END_LIMIT_S,

@@ -40,19 +40,22 @@ def rendered(source: Path) -> list[Manifest]:
     return [each for each in yaml.safe_load_all(text) if each]
 
 
-def _kustomize(folder: Path) -> str:
+def kustomize() -> list[str]:
+    """The command that renders a folder here. Raises ClusterError when there is none."""
     for command in (["kubectl", "kustomize"], ["kustomize", "build"]):
         if shutil.which(command[0]):
-            done = subprocess.run(
-                [*command, str(folder)], capture_output=True, text=True, check=False
-            )
-            if done.returncode != 0:
-                raise ClusterError(f"{folder}: kustomize refuses it: {done.stderr.strip()}")
-            return done.stdout
+            return command
     raise ClusterError(
-        f"{folder} cannot be rendered: there is neither kubectl nor kustomize on the PATH; install "
-        "one, or name a file rendered elsewhere (backend.kubernetes.manifests)"
+        "neither kubectl nor kustomize is on the PATH: install one, or name manifests that were "
+        "rendered elsewhere (backend.kubernetes.manifests=FILE)"
     )
+
+
+def _kustomize(folder: Path) -> str:
+    done = subprocess.run([*kustomize(), str(folder)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ClusterError(f"{folder}: kustomize refuses it: {done.stderr.strip()}")
+    return done.stdout
 
 
 def of_run(

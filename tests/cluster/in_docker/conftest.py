@@ -1,7 +1,8 @@
 """A Docker engine to test with: the one that the environment names, else one of our own.
 
-One of our own is made where HARNESS_REQUIRE names docker: it needs root and Debian's docker.io, and
-runs in private namespaces (scripts/private-dockerd). Without either these tests are skipped.
+One of our own needs root and Debian's docker.io, and runs in private namespaces
+(scripts/private-dockerd). Without either these tests are skipped, or fail where HARNESS_REQUIRE
+names docker.
 """
 
 from __future__ import annotations
@@ -30,10 +31,8 @@ def docker() -> Iterator[Docker]:
     if "DOCKER_HOST" in os.environ:
         yield Docker(way=way_to(os.environ["DOCKER_HOST"]), image=made_image())
         return
-    if not packages.requires_docker():
-        pytest.skip("no DOCKER_HOST: name an engine, or have one made by HARNESS_REQUIRE=docker")
-    if os.geteuid() != 0 or packages.program("dockerd") is None:
-        cannot("no DOCKER_HOST, and a Docker engine of our own needs root and docker.io")
+    if not packages.own_engine() or packages.program("dockerd") is None:
+        cannot("no DOCKER_HOST, and a Docker engine of our own needs root and Debian's docker.io")
     with tempfile.TemporaryDirectory(prefix="khd-") as run, pytest.MonkeyPatch.context() as patch:
         data = kafka_home.cache_folder() / "docker"
         begun = subprocess.run(
@@ -68,7 +67,7 @@ def made_image() -> str:
 
 def cannot(why: str) -> NoReturn:
     """Skip for this reason, or fail where docker is required."""
-    if packages.requires_docker():
+    if packages.required("docker"):
         pytest.fail(why)
     pytest.skip(why)
 

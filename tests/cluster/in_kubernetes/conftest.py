@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from lab import Kubernetes, kubernetes, missing
 
-from harness import kafka_home
+from harness import kafka_home, packages
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
     """Where the tests' runs go."""
     if why := missing():
-        if "kubernetes" in os.environ.get("HARNESS_REQUIRE", "").split(","):
+        if packages.required("kubernetes"):
             pytest.fail(f"kubernetes is required: {why}")
         pytest.skip(why)
     home, java = kafka_home.find(), kafka_home.find_java()

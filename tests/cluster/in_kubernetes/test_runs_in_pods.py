@@ -16,7 +16,7 @@ import yaml
 from commands import COMMAND, Ran, faults_of, newest
 from lab import ROOT, Kubernetes
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200, func_only=True)]
 HERE = Path(__file__).parent
 NAMESPACES = ("get", "namespaces", "-l", "kafka-harness", "-o", "name")
 
