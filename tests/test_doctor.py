@@ -130,7 +130,7 @@ def test_a_host_that_allows_no_namespaces_is_found_out_by_trying() -> None:
 
 def test_a_probe_that_fails_tells_what_the_kernel_said() -> None:
     failed = doctor._probe("tc nonsense", "nothing", "tc qdisc add dev lo root nonsense",
-                           "unavailable", doctor.LATER)  # fmt: skip
+                           "unavailable", "a fault")  # fmt: skip
 
     assert failed.status == "unavailable"
     assert failed.detail.startswith("nothing: ")
