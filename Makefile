@@ -4,7 +4,7 @@ SETUP := @scripts/setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check nemesis-table bench study image
+.PHONY: help setup demo test check nemesis-table bench study image harness-image
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -43,3 +43,7 @@ study: ## make the study's runs that are still missing (hours), then write docs/
 image: ## the docker backend's image from Debian packages and Kafka's jars, without a registry
 	$(SETUP)
 	@$(BIN)/python -m harness.image
+
+harness-image: ## the harness's own image, for k8s/nightly.yaml, made in the same way
+	$(SETUP)
+	@$(BIN)/python -m harness.own_image

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from typer.exceptions import TyperException
 
-from harness import prepare, scenario, sessions
+from harness import copies, prepare, scenario, sessions
 from harness.cluster import ClusterError
 from harness.cluster.orphans import Orphan
 from harness.kafka_home import KafkaHomeError
@@ -85,6 +85,10 @@ def run(
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the nodes' data directories.")] = False,
     no_check: Annotated[bool, typer.Option("--no-check", help="Record only.")] = False,
+    copy_to: Annotated[
+        str | None,
+        typer.Option(metavar="URI", help="Copy each run there, too: s3://bucket/x, file:///mnt/x."),
+    ] = None,
 ) -> None:
     """Run scenarios on a fresh cluster each, check what was recorded, and report.
 
@@ -103,10 +107,12 @@ def run(
         for number in range(repeat)
     ]  # fmt: skip
     prepared = [sessions.prepared(request) for request in requests]  # refuse all before any starts
+    place = copies.place(copy_to) if copy_to else None
     codes = []
     for each in prepared:
-        codes.append(sessions.run(each, results, check=not no_check, console=console)[0])
-        if codes[-1] in sessions.INTERRUPTED:
+        code, folder = sessions.run(each, results, check=not no_check, console=console)
+        codes += [code, copies.keep(folder, place, console)]
+        if code in sessions.INTERRUPTED:
             break
     raise typer.Exit(sessions.worst(codes))
 

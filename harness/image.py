@@ -49,24 +49,31 @@ def make(home: KafkaHome, say: Say) -> str:
     if client.images.list(name):
         say(f"{name} is here already; `docker rmi {name}` first to make it anew")
         return name
-    tar = root_filesystem(say)
-    say("importing the root filesystem")
-    client.api.import_image_from_file(str(tar), repository=BASE, tag=SUITE)
+    base = import_base(client, BASE, root_filesystem(SUITE, PACKAGES, say), say)
     with tempfile.TemporaryDirectory() as folder:
         context = Path(folder) / "context"
         shutil.copytree(CONTEXT, context)
         shutil.copytree(home.libs, context / "libs")
         (context / "log4j.properties").write_text(config.LOG4J)
         say(f"building {name}")
-        base = {"BASE": f"{BASE}:{SUITE}"}
-        client.images.build(path=str(context), tag=f"{name}-untrained", buildargs=base, rm=True)
+        client.images.build(
+            path=str(context), tag=f"{name}-untrained", buildargs={"BASE": base}, rm=True
+        )
     _train(client, name, say)
     return name
 
 
-def root_filesystem(say: Say) -> Path:
-    """The tar file of Debian packages, from the cache or made now. Raises ClusterError."""
-    tar = cache_folder() / "image" / f"{SUITE}.tar"
+def import_base(client: Any, repository: str, tar: Path, say: Say) -> str:
+    """Have the engine make an image of a root filesystem; its name."""
+    say("importing the root filesystem")
+    client.api.import_image_from_file(str(tar), repository=repository, tag=SUITE)
+    return f"{repository}:{SUITE}"
+
+
+def root_filesystem(name: str, contents: Sequence[str], say: Say) -> Path:
+    """The tar file of these Debian packages and what they need, from the cache (where it is called
+    `name`) or made now. Raises ClusterError."""
+    tar = cache_folder() / "image" / f"{name}.tar"
     with locked(tar.with_suffix(".lock"), say):
         if tar.exists():
             return tar
@@ -78,7 +85,7 @@ def root_filesystem(say: Say) -> Path:
         options = [f"--dpkgopt=path-exclude={pattern}" for pattern in EXCLUDED]
         argv = ["mmdebstrap", "--quiet", "--variant=minbase", "--format=tar", *options,
                 "--aptopt=APT::Install-Recommends \"false\"",
-                f"--include={','.join(PACKAGES)}", SUITE, str(partial_tar)]  # fmt: skip
+                f"--include={','.join(contents)}", SUITE, str(partial_tar)]  # fmt: skip
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             said = "\n".join(done.stderr.strip().splitlines()[-5:])

@@ -50,6 +50,7 @@ class Kubernetes:
 
     environment: dict[str, str]
     manifests: Path
+    lab: bool  # whether its pods can borrow what this machine has
 
     def kubectl(self, *arguments: str, text: str | None = None) -> str:
         """What kubectl says; its complaint is the assertion's."""
@@ -77,7 +78,7 @@ def kubernetes(folder: Path, libs: Path, archives: dict[str, Path]) -> Iterator[
     """A cluster for as long as the block lasts."""
     if os.environ.get("KUBECONFIG"):
         named = os.environ.get("KAFKA_HARNESS_MANIFESTS", str(ROOT / "k8s" / "minikube"))
-        yield Kubernetes(environment={}, manifests=Path(named))
+        yield Kubernetes(environment={}, manifests=Path(named), lab=False)
         return
     build()
     with free_lab() as number:
@@ -86,7 +87,8 @@ def kubernetes(folder: Path, libs: Path, archives: dict[str, Path]) -> Iterator[
             said = _lab("up.sh", number).strip().splitlines()
             path = f"{HOME / 'bin'}:{os.environ['PATH']}"
             write_overlay(folder, libs, archives)
-            yield Kubernetes(environment={"KUBECONFIG": said[-1], "PATH": path}, manifests=folder)
+            environment = {"KUBECONFIG": said[-1], "PATH": path}
+            yield Kubernetes(environment=environment, manifests=folder, lab=True)
         finally:
             _lab("down.sh", number)
 
