@@ -67,12 +67,18 @@ def _source(entry: ConfigEntry) -> int:
 class Admin:
     """One AdminClient for the whole run."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._bootstrap = ",".join(node.endpoint for node in brokers(nodes))
+    def __init__(self, nodes: Sequence[Node], settings: Mapping[str, str] | None = None) -> None:
+        """`settings` let it in: harness.cluster.client_settings."""
+        bootstrap = ",".join(node.endpoint for node in brokers(nodes))
+        self._config: dict[str, Any] = {
+            **(settings or {}),
+            "bootstrap.servers": bootstrap,
+            "log_level": 0,
+        }
         self._client = self._connect()
 
     def _connect(self) -> AdminClient:
-        return AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 0})
+        return AdminClient(dict(self._config))
 
     def create_topic(
         self, name: str, assignment: Sequence[Sequence[int]], config: Mapping[str, Any]
@@ -108,6 +114,52 @@ class Admin:
             wait_until(create, timeout_s=60, what=f"topic {name} to be created", every_s=0.1)
         except WaitTimeout as error:
             raise ClusterError(str(error)) from None
+
+    def has_topic(self, name: str) -> bool:
+        """Whether there is such a topic that we may see. Raises ClusterError."""
+        found = self._insist(lambda: self._client.list_topics(timeout=CREATE_LIMIT_S), "the topics")
+        return name in found.topics
+
+    def remove(self, topic: str, group: str | None) -> list[str]:
+        """Remove what a run has made; says what is gone. Raises ClusterError."""
+        gone = self.delete_topic(topic)
+        told = [f"topic {topic} is removed" if gone else f"there is no topic {topic}"]
+        if group and self.delete_group(group):
+            told.append(f"group {group} is removed")
+        return told
+
+    def delete_topic(self, name: str) -> bool:
+        """Remove a topic; False when there is none. Raises ClusterError."""
+
+        def delete() -> bool:
+            self._client.delete_topics([name], request_timeout=REQUEST_LIMIT_S)[name].result()
+            return True
+
+        return self.has_topic(name) and self._unless_gone(delete, f"topic {name} to be removed")
+
+    def delete_group(self, name: str) -> bool:
+        """Remove a consumer group without members; False when there is none. Raises
+        ClusterError."""
+
+        def delete() -> bool:
+            groups = self._client.delete_consumer_groups([name], request_timeout=REQUEST_LIMIT_S)
+            groups[name].result()
+            return True
+
+        return self._unless_gone(delete, f"group {name} to be removed")
+
+    def _unless_gone(self, delete: Callable[[], bool], what: str) -> bool:
+        """An earlier try may have done it, its answer late."""
+
+        def deleted() -> str:
+            try:
+                return "deleted" if delete() else ""
+            except KafkaException as error:
+                if error.args[0].name() in ("UNKNOWN_TOPIC_OR_PART", "GROUP_ID_NOT_FOUND"):
+                    return "gone"
+                raise
+
+        return self._insist(deleted, what) == "deleted"
 
     def _knows_controller(self) -> bool:
         """Ask for fresh metadata: a client that met the cluster too early waits for it in vain."""
