@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeVar, cast
 
 from confluent_kafka import ElectionType, IsolationLevel, KafkaException, TopicPartition
@@ -121,45 +122,42 @@ class Admin:
         return name in found.topics
 
     def remove(self, topic: str, group: str | None) -> list[str]:
-        """Remove what a run has made; says what is gone. Raises ClusterError."""
-        gone = self.delete_topic(topic)
-        told = [f"topic {topic} is removed" if gone else f"there is no topic {topic}"]
-        if group and self.delete_group(group):
-            told.append(f"group {group} is removed")
-        return told
+        """Remove what a run has made, and wait until the topic is gone; says what came of it.
 
-    def delete_topic(self, name: str) -> bool:
-        """Remove a topic; False when there is none. Raises ClusterError."""
+        A group with a member that was killed cannot be removed; without its topic Kafka forgets it
+        by itself soon after the member's session. Raises ClusterError.
+        """
+        told, what = list[str](), f"topic {topic} to be removed"
+        if self.has_topic(topic):
+            asked = partial(self._client.delete_topics, [topic], request_timeout=REQUEST_LIMIT_S)
+            self._remove(topic, asked, what, "UNKNOWN_TOPIC_OR_PART")
+            self._insist(lambda: not self.has_topic(topic), what)
+            told.append(f"topic {topic} is removed")
+        if group:
+            asked = partial(
+                self._client.delete_consumer_groups, [group], request_timeout=REQUEST_LIMIT_S
+            )
+            why = self._remove(group, asked, f"group {group} to be removed", "NON_EMPTY_GROUP",
+                               "GROUP_ID_NOT_FOUND")  # fmt: skip
+            told.append(f"group {group} is removed" if why is None
+                        else f"group {group} is left to Kafka: {why}")  # fmt: skip
+        return told or [f"there is no topic {topic}"]
 
-        def delete() -> bool:
-            self._client.delete_topics([name], request_timeout=REQUEST_LIMIT_S)[name].result()
-            return True
+    def _remove(
+        self, name: str, ask: Callable[[], Mapping[str, Any]], what: str, *excuses: str
+    ) -> str | None:
+        """Ask once it can be answered; the broker's words where it has one of these excuses."""
 
-        return self.has_topic(name) and self._unless_gone(delete, f"topic {name} to be removed")
-
-    def delete_group(self, name: str) -> bool:
-        """Remove a consumer group without members; False when there is none. Raises
-        ClusterError."""
-
-        def delete() -> bool:
-            groups = self._client.delete_consumer_groups([name], request_timeout=REQUEST_LIMIT_S)
-            groups[name].result()
-            return True
-
-        return self._unless_gone(delete, f"group {name} to be removed")
-
-    def _unless_gone(self, delete: Callable[[], bool], what: str) -> bool:
-        """An earlier try may have done it, its answer late."""
-
-        def deleted() -> str:
+        def removed() -> tuple[str | None]:
             try:
-                return "deleted" if delete() else ""
+                ask()[name].result()
             except KafkaException as error:
-                if error.args[0].name() in ("UNKNOWN_TOPIC_OR_PART", "GROUP_ID_NOT_FOUND"):
-                    return "gone"
-                raise
+                if error.args[0].name() not in excuses:
+                    raise
+                return (str(error.args[0].str()),)
+            return (None,)
 
-        return self._insist(deleted, what) == "deleted"
+        return self._insist(removed, what)[0]
 
     def _knows_controller(self) -> bool:
         """Ask for fresh metadata: a client that met the cluster too early waits for it in vain."""
