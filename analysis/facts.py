@@ -19,6 +19,7 @@ DEPOSING = frozenset({
     "slow", "roll", "crash-loop", "elect", "move-leader", "reassign", "decommission",
     "freeze-disk", "fill-disk", "slow-disk", "fail-disk", "skew-clock",
     "delete-pod", "delete-pod-now",
+    "command",  # a program of the user's can do anything of the kind
 })  # fmt: skip
 # Those that do so only where they hit a broker that leads, or half of the ensemble: without its
 # quorum sessions may end unseen. At a follower, a single ZooKeeper member or a worker they leave

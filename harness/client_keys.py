@@ -134,15 +134,18 @@ IGNORED = {
 }
 
 _OWN_CLUSTER = "clients talk to the harness's own cluster"
-_PLAINTEXT = "the harness's own cluster speaks plaintext"
+_PRIVATE = (
+    "a run keeps this file's settings: TLS and SASL are for the file that the scenario's "
+    "backend.external.client names, and the harness's own clusters speak plaintext"
+)
 _OWN_SETTING = "the harness needs its own value to record the history"
 # Keys that cannot be had, each with its reason; one that ends in a dot stands for all such keys.
 REFUSED = {
     "bootstrap.servers": _OWN_CLUSTER,
     "metadata.broker.list": _OWN_CLUSTER,
-    "security.": _PLAINTEXT,
-    "sasl.": _PLAINTEXT,
-    "ssl.": _PLAINTEXT,
+    "security.": _PRIVATE,
+    "sasl.": _PRIVATE,
+    "ssl.": _PRIVATE,
     "max.block.ms": "librdkafka does not block: a full queue fails the send at once, and that is "
     "counted",
     "interceptor.classes": "Java code cannot run in the harness's client",

@@ -15,11 +15,20 @@ from types import TracebackType
 from typing import Any, cast
 
 from harness import clients, load, replicas, watermarks
-from harness.cluster import Cluster, ClusterError, Dumps, Node, Preparable, brokers
-from harness.cluster.admin import Admin, others_from, replica_assignment
-from harness.cluster.build import build
+from harness import topic as topics
+from harness.cluster import (
+    Cluster,
+    ClusterError,
+    Dumps,
+    Foreign,
+    Preparable,
+    brokers,
+    client_settings,
+)
+from harness.cluster.admin import Admin
+from harness.cluster.build import build, view_of
 from harness.cluster.coordinators import Coordinated
-from harness.cluster.view import BLIND, Watcher, ZooKeeperView
+from harness.cluster.view import ClusterView, Watcher
 from harness.history import Lines
 from harness.load import Worker, Workers
 from harness.nemesis.conduct import Conductor
@@ -52,7 +61,7 @@ class Experiment:
         self.steps = [Step(**step) for step in self.record["plan"]]
         self.deadline = Deadline(float(self.record["time_limit_s"]))
         self.cluster: Cluster
-        self.view: ZooKeeperView
+        self.view: ClusterView
         self.admin: Admin
         self.workers: Workers
         self.conductor: Conductor
@@ -87,8 +96,9 @@ class Experiment:
             nodes={n.name: {"address": n.endpoint, "role": n.role, "id": n.id}
                    for n in self.cluster.nodes},
         )  # fmt: skip
+        self.scenario = topics.own(self.scenario, self.cluster, self.folder)
         topic = self.scenario.topic
-        self.view = ZooKeeperView(self.cluster.nodes, topic.name, topic.partitions)
+        self.view = view_of(self.cluster, topic.name, topic.partitions)
         self.view.connect(timeout_s=self.deadline.within(30))
         self._parts.callback(self.view.close)
         self.screen.say(f"{len(self.cluster.nodes)} nodes up in {time.monotonic() - begin_s:.1f} s")
@@ -96,38 +106,23 @@ class Experiment:
     def create_topic(self) -> None:
         """The topic, with its leader where the scenario wants it, and every replica in the ISR."""
         topic = self.scenario.topic
-        leader = self._leader_wanted()
-        ids = [node.id for node in brokers(self.cluster.nodes)]
-        self.admin = Admin(self.cluster.nodes)
-        self.admin.create_topic(
-            topic.name,
-            replica_assignment(ids, leader.id, topic.partitions, topic.replication_factor),
-            topic.config,
-        )
+        self.admin = Admin(self.cluster.nodes, client_settings(self.cluster))
+        if isinstance(self.cluster, Foreign):
+            self._parts.enter_context(topics.on_loan(self.admin, self.folder, self.screen.say))
+        topics.create(self.admin, topic, self.cluster, self.view)
         watcher = Watcher(self.view, Lines(self.folder.history / "views.jsonl").write)
         watcher.start()
         self._parts.callback(watcher.close)
         if self.scenario.check.watermarks:
             self._parts.callback(watermarks.follow(self.cluster, self.view, self.folder.history))
         self._await_full_isr(60.0)
+        if isinstance(self.cluster, Foreign):
+            server = topics.settings_in_force(self.admin, topic, brokers(self.cluster.nodes)[0])
+            self.folder.update(node_settings={"server": server, "zoo": {}})
         view = self.view.look_or_last()
         self.screen.say(
             f"topic {topic.name}: leader {view.partitions[0].leader}, controller {view.controller}"
         )
-
-    def _leader_wanted(self) -> Node:
-        """The broker that the scenario's `topic.leader` means; waits for a controller."""
-        name = str(wait_until(self.view.controller, timeout_s=60, what="a controller",
-                              ignoring=BLIND))  # fmt: skip
-        kafkas = {node.name: node for node in brokers(self.cluster.nodes)}
-        wanted = self.scenario.topic.leader
-        # From the controller on: leaders go round the same way, so its replica is elected last.
-        others = others_from(list(kafkas.values()), kafkas[name])
-        if wanted == "controller" or not others:
-            return kafkas[name]
-        if wanted == "not-controller":
-            return others[0]
-        return kafkas.get(wanted, next(iter(kafkas.values())))
 
     # Load
 
@@ -187,15 +182,11 @@ class Experiment:
             **more,
         }
 
-    @property
-    def _group(self) -> str:
-        return f"{self.folder.run_id}/group"
-
     def _member_spec(self, name: str, index: int) -> dict[str, Any]:
         """A member of the run's one group; the first of them dies first."""
         work = self.scenario.workload
         dies = work.dies[0] if work.dies and index == 0 else ""
-        return self._spec(name, work.consumer, group=self._group, dies=dies)
+        return self._spec(name, work.consumer, group=topics.group_of(self.folder), dies=dies)
 
     def _write_read_spec(self) -> dict[str, Any]:
         """The study's worker: its consumer knows one broker only, which is not the leader."""
@@ -270,7 +261,7 @@ class Experiment:
         """The names by which the workload's coordinators are found."""
         work, names = self.scenario.workload, dict[Coordinated, str]()
         if self.workers.members:
-            names["group"] = self._group
+            names["group"] = topics.group_of(self.folder)
         elif self.workers.readers:
             own = f"{self.folder.run_id}/{self.workers.readers[0].name}"
             names["group"] = str(work.consumer.get("group.id", own))

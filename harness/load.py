@@ -1,6 +1,7 @@
 """The workers of a run: started, awaited, counted and ended by the harness, never imported.
 
-Each is `python -m workloads.<module> SPEC.json` in the clients' place of the cluster. It prints a
+Each is `python -m workloads.<module> SPEC.json` in the clients' place of the cluster. What lets its
+clients into the cluster is no part of SPEC.json, and the first line of its input. It prints a
 `ready` line, begins at the line `go`, keeps a progress page (docs/history.md) and ends by itself,
 at SIGTERM or at its limit.
 
@@ -15,11 +16,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.cluster import Cluster, ClusterError
+from harness.cluster import Cluster, ClusterError, client_settings
 from harness.history import Progress
 from harness.waiting import WaitTimeout, wait_until
 
@@ -221,12 +223,23 @@ def spawn(
     """Start one worker; its SPEC and its stderr lie in `folder`."""
     name = spec["process"]
     spec_file = folder / f"{name}.json"
+    spec = {**spec, "private": bool(client_settings(cluster))}
     spec_file.write_text(json.dumps(spec, indent=1) + "\n")
     log = folder / f"{name}.log"
     progress = Progress.create(Path(spec["history"]), name)
     argv = [sys.executable, "-m", f"workloads.{module}", str(spec_file)]
     process = cluster.spawn(argv, log=log)
+    if spec["private"]:
+        _whisper(process, client_settings(cluster))
     return Worker(
         name=name, role=role, module=module, place=spec.get("place", name), process=process,
         progress=progress, log=log, spec=spec,
     )  # fmt: skip
+
+
+def _whisper(process: subprocess.Popen[str], settings: Mapping[str, str]) -> None:
+    """Tell a worker what nobody else may read; one that has ended is missed soon enough."""
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):
+        process.stdin.write(json.dumps(dict(settings)) + "\n")
+        process.stdin.flush()

@@ -26,9 +26,11 @@ from pydantic import Field, ValidationError, model_validator
 
 from harness import clients
 from harness.cluster.config import OWNED_BY_HARNESS
+from harness.cluster.security import is_secret
 from harness.contradictions import contradictions
+from harness.moments import timing_problems
 from harness.nemesis.faults import VERBS
-from harness.nemesis.targets import TARGETS, Setting, impossible, is_known, is_node_name, role_of
+from harness.nemesis.targets import TARGETS, Setting, impossible, is_known, role_of
 from harness.scenario_parts import (
     BackendPart,
     CheckPart,
@@ -66,6 +68,7 @@ class Scenario(Part):
     def _possible(self) -> Scenario:
         for problem in (
             *_cluster_problems(self),
+            *_secret_problems(self),
             *_client_problems(self),
             *_group_problems(self),
             *_check_problems(self),
@@ -237,12 +240,20 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
         for key in settings:
             if key in OWNED_BY_HARNESS[section] or key.startswith("server."):
                 problems.append(f"cluster.{section}.{key} is set by the harness: remove it")
-    if topic.leader not in ("any", "controller", "not-controller") and not is_node_name(
-        topic.leader, scenario.cluster.brokers, 0
+    if topic.leader not in ("any", "controller", "not-controller") and not (
+        topic.leader.startswith("kafka") and is_known(topic.leader, _setting(scenario))
     ):
         problems.append(f"topic.leader: {topic.leader!r} is none of any, controller, "
                         "not-controller, kafkaN")  # fmt: skip
     return problems
+
+
+def _secret_problems(scenario: Scenario) -> list[str]:
+    work = scenario.workload
+    both = {"producer": work.producer, "consumer": work.consumer}
+    return [f"workload.{role}.{key}: TLS and SASL are never kept with a run: put the key into the "
+            "file that backend.external.client names"
+            for role, config in both.items() for key in config if is_secret(key)]  # fmt: skip
 
 
 def _client_problems(scenario: Scenario) -> list[str]:
@@ -301,11 +312,15 @@ def _fault_problems(scenario: Scenario) -> list[str]:
         if fault.verb not in VERBS:
             problems.append(f"{where}.verb: {fault.verb!r} is unknown{nearest(fault.verb, VERBS)}")
             continue
-        problems += [f"{where}.options: {p}" for p in VERBS[fault.verb].problems(fault.options)]
+        verb = VERBS[fault.verb]
+        problems += [f"{where}.options: {key} takes one value, not a list"
+                     for key, value in fault.options.items()
+                     if isinstance(value, list) and key not in verb.lists]  # fmt: skip
+        if not problems:
+            problems += [f"{where}.options: {p}" for p in verb.problems(fault.options)]
         problems += [f"{where}.{p}" for p in target_problems(fault, scenario)]
         if where.startswith("faults"):
-            problems += _timing_problems(where, fault)
-            problems += _too_late(where, fault, scenario.workload)
+            problems += timing_problems(where, fault, scenario.workload)
     if not problems:
         problems += contradictions(scenario.faults, _setting(scenario))
     return [*problems, *_mixed_problems(scenario)]
@@ -340,6 +355,7 @@ def _setting(scenario: Scenario) -> Setting:
         consumers=work.consumers if streams else 0,
         members=work.group_consumers,
         transactions="transactional.id" in work.producer,
+        any_broker=bool(scenario.backend.external.bootstrap),
     )
 
 
@@ -354,35 +370,6 @@ def _mixed_problems(scenario: Scenario) -> list[str]:
     if work.kind == "stream" and mixed.until_s > work.duration_s:
         return [f"mixed.until_s is {mixed.until_s:g}, but workload.duration_s is "
                 f"{work.duration_s:g}: raise the one or lower the other"]  # fmt: skip
-    return []
-
-
-def _timing_problems(where: str, fault: FaultPart) -> list[str]:
-    first = {"at_s": fault.at_s, "after_acks": fault.after_acks, "after_rounds": fault.after_rounds}
-    every = {"at_s": "every_s", "after_acks": "every_acks", "after_rounds": "every_rounds"}
-    given = [key for key, value in first.items() if value is not None]
-    if len(given) > 1 or not (given or fault.when):
-        return [f"{where}: give exactly one of {', '.join(first)}"]
-    if fault.when in ("healed", "in-force") and where == "faults.0":
-        return [f'{where}.when: "{fault.when}" waits for the entry before, and there is none']
-    if fault.when:
-        return []
-    if fault.times > 1 and getattr(fault, every[given[0]]) is None:
-        return [f"{where}: times > 1 after {given[0]} needs {every[given[0]]}"]
-    return []
-
-
-def _too_late(where: str, fault: FaultPart, workload: WorkloadPart) -> list[str]:
-    if fault.when:
-        return []
-    unit = fault.first[0]
-    rounds = workload.rounds if workload.kind == "write-read" else workload.stream_sends
-    if unit != "seconds" and fault.last >= rounds:
-        return [f"{where}: the last one is due after {fault.last:,.0f} {unit}, but the workload "
-                f"sends only {rounds:,.0f}"]  # fmt: skip
-    if unit == "seconds" and workload.kind == "stream" and fault.last >= workload.duration_s:
-        return [f"{where}: the last one is due at {fault.last:g} s, but workload.duration_s is "
-                f"{workload.duration_s:g}"]  # fmt: skip
     return []
 
 

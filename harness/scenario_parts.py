@@ -43,11 +43,19 @@ class KubernetesPart(Part):
     manifests: str = ""  # a kustomization's folder, or a file it was rendered to; else k8s/minikube
 
 
+class ExternalPart(Part):
+    """A Kafka that is there: where, and by which client settings (harness.cluster.external)."""
+
+    bootstrap: Annotated[tuple[str, ...], Field(strict=False)] = ()  # host:port
+    client: str = ""  # a .properties file with TLS and SASL, from where the command is given
+
+
 class BackendPart(Part):
     """What only one backend needs to be told."""
 
     docker: DockerPart = DockerPart()
     kubernetes: KubernetesPart = KubernetesPart()
+    external: ExternalPart = ExternalPart()
 
 
 class TopicPart(Part):
@@ -110,7 +118,7 @@ class FaultPart(Part):
     for_s: Seconds = 0.0
     when: When | None = None
     until: Until | None = None
-    options: dict[str, Value] = {}
+    options: dict[str, Value | list[str]] = {}
 
     @property
     def first(self) -> tuple[Unit, float]:

@@ -32,6 +32,7 @@ from harness.cluster.orphans import Orphan
 from harness.kafka_home import KafkaHomeError, find_java
 from harness.kafka_home import find as find_home
 from harness.nemesis import undo
+from harness.nemesis.faults.command import COMMAND, heal_left
 from harness.prepare import Prepared, Request, prepare
 from harness.scenario import ScenarioError
 from harness.screen import Screen
@@ -157,6 +158,10 @@ def heal(folder: RunFolder, console: Console, *, down: bool) -> int:
     for fault in left:
         console.print(f"fault {fault['fault']}: {fault['verb']} {', '.join(fault['nodes'])}, not "
                       f"known to be undone ({fault['undo']})")  # fmt: skip
+    if not BACKENDS[record["backend"]].enclosed:
+        for fault in filter(lambda fault: fault["verb"] == COMMAND.name, left):
+            for line in heal_left(fault, record["nodes"]):
+                console.print(line)
     orphan = Orphan(record=record, name=None, down=down)
     code = heal_cluster(record["backend"], orphan, console)
     written = undo.Undo(folder.path)

@@ -26,14 +26,14 @@ from typing import Any, cast
 
 from harness.cluster import Cluster, Disks, Node, brokers
 from harness.cluster.on_disk import LogEnd, high_watermarks
-from harness.cluster.view import BLIND, PartitionState, ZooKeeperView
+from harness.cluster.view import BLIND, ClusterView, PartitionState
 from harness.history import Lines
 from harness.waiting import Every
 
 EVERY_S = 0.05
 
 
-def follow(cluster: Cluster, view: ZooKeeperView, history: Path) -> Callable[[], None]:
+def follow(cluster: Cluster, view: ClusterView, history: Path) -> Callable[[], None]:
     """Begin to look at the replicas of the run's topic, and return what ends it; `prepare` has
     refused backends without disks."""
     write = Lines(history / "watermarks.jsonl").write
@@ -50,7 +50,7 @@ class Sampler:
         self,
         cluster: Disks,
         nodes: Sequence[Node],
-        view: ZooKeeperView,
+        view: ClusterView,
         partitions: int,
         write: Callable[..., None],
     ) -> None:

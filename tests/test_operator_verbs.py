@@ -102,7 +102,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Small:
     def elect(admin: Admin, topic: str, partitions: list[int]) -> None:
         made.leader = made.replicas[0]
 
-    monkeypatch.setattr(Admin, "__init__", lambda self, nodes: None)
+    monkeypatch.setattr(Admin, "__init__", lambda self, nodes, settings: None)
     monkeypatch.setattr(Admin, "elect_preferred", elect)
     monkeypatch.setattr(moves, "ASK_EVERY_S", 0.0)
     return made

@@ -52,6 +52,25 @@ def test_sigterm_before_go_ends_a_worker_in_order(
     assert kafka.bootstrap == begun["config"]["bootstrap.servers"]
 
 
+@pytest.mark.parametrize("module", ["producer", "consumer", "write_read", "final_read"])
+def test_what_comes_by_the_pipe_is_used_and_written_nowhere(
+    start: Starter, kafka: MockKafka, module: str
+) -> None:
+    """The address itself is private here: without it nobody would be ready."""
+    nobody = {"bootstrap.servers": NOBODY}
+    worker = start(module, NOBODY, private=True, config=nobody, consumer_config=nobody)
+    assert worker.process.stdin is not None
+    worker.process.stdin.write(json.dumps({"bootstrap.servers": kafka.bootstrap}) + "\n")
+    worker.process.stdin.flush()
+    assert worker.said() == {"event": "ready"}
+
+    assert "stopped" == worker.stop()
+    (begun,) = worker.events("start")
+    assert NOBODY == begun["config"]["bootstrap.servers"]
+    written = b"".join(file.read_bytes() for file in worker.run.rglob("*") if file.is_file())
+    assert kafka.bootstrap.encode() not in written
+
+
 def test_the_end_of_stdin_before_go_ends_a_worker(start: Starter, kafka: MockKafka) -> None:
     """The harness died: nobody will ever say go."""
     worker = start("producer", kafka.bootstrap)

@@ -2,6 +2,9 @@
 
     python -m workloads.<module> SPEC.json
 
+With `private` in the SPEC the first line of stdin is a JSON object of client settings (TLS, SASL)
+that every client of the worker gets and no file has.
+
 stdout: {"event": "ready"} once the topic is seen, {"event": "done", "reason": ...} at the end. The
 load begins at the line `go` on stdin; EOF before it ends the worker. SIGTERM means: begin nothing
 new, await what is outstanding for up to `flush_s`, end. SIGINT is the harness's business. Past
@@ -23,7 +26,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Literal
@@ -76,6 +79,7 @@ class Spec:
     process_ms: float = 0.0
     dies: str = ""  # where it ends itself: before-process, before-commit, or nowhere
     dies_after: int = 0  # records polled
+    private: bool = False  # further settings come on stdin, and are never written down
 
     @classmethod
     def read(cls, path: Path) -> Spec:
@@ -96,13 +100,13 @@ class Spec:
 
 
 _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
-    "str": (str,), "Path": (str,), "int": (int,), "float": (int, float),
+    "str": (str,), "Path": (str,), "int": (int,), "float": (int, float), "bool": (bool,),
     "Mapping[str, Any]": (dict,),
 }  # fmt: skip
 
 
 def _checked(path: Path, key: str, wanted: str, given: Any) -> Any:
-    if not isinstance(given, _JSON_TYPES[wanted]) or isinstance(given, bool):
+    if not isinstance(given, _JSON_TYPES[wanted]) or isinstance(given, bool) != (wanted == "bool"):
         raise SpecError(f"{path}: {key}: {wanted} is needed, not {given!r}")
     if isinstance(given, int | float) and given < 0:
         raise SpecError(f"{path}: {key}: {given} is negative")
@@ -131,7 +135,7 @@ class Session:
     """One worker's life: its recorder and counters, and whether it is time to end."""
 
     def __init__(self, role: str, spec: Spec) -> None:
-        self.spec = spec
+        self.spec = _let_in(spec) if spec.private else spec
         self.counts = Counts()
         self.recorder = Recorder(spec.history, spec.process)
         self.progress = Progress.open(spec.history, spec.process)
@@ -290,6 +294,17 @@ def _presentable(config: Mapping[str, Any]) -> dict[str, Any]:
         key: "(hidden)" if any(word in key for word in _SECRET) else value
         for key, value in config.items()
     }
+
+
+def _let_in(spec: Spec) -> Spec:
+    """The SPEC with the settings that come on stdin; byte by byte, since `go` comes there too."""
+    line = b"".join(iter(lambda: os.read(0, 1).strip(b"\n"), b""))
+    private = json.loads(line or "{}")
+    return replace(
+        spec,
+        config={**spec.config, **private},
+        consumer_config={**spec.consumer_config, **private} if spec.consumer_config else {},
+    )
 
 
 def leave(code: int) -> None:

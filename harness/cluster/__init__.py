@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 Role = Literal["zookeeper", "broker", "client"]
 
@@ -228,6 +228,28 @@ class Preparable(Protocol):
 
     def prepare(self, ways: frozenset[str]) -> None:
         """Called once, before `start`. Raises ClusterError when the host cannot do one of them."""
+
+
+@runtime_checkable
+class Secured(Protocol):
+    """A cluster that clients get into by settings of their own: TLS, SASL (cluster.security).
+
+    They are secrets, and go neither into a run's folder nor into a command line.
+    """
+
+    client_settings: Mapping[str, str]  # in librdkafka's keys
+
+
+@runtime_checkable
+class Foreign(Protocol):
+    """A cluster that is not ours: what a run makes there has names of its own, and is removed."""
+
+    topic_config: Mapping[str, Any]  # what the run's topic needs besides the scenario's
+
+
+def client_settings(cluster: Cluster) -> Mapping[str, str]:
+    """What every client of the cluster needs beside addresses."""
+    return cluster.client_settings if isinstance(cluster, Secured) else {}
 
 
 def clients_of(cluster: Cluster) -> Node:

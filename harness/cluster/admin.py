@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeVar, cast
 
 from confluent_kafka import ElectionType, IsolationLevel, KafkaException, TopicPartition
@@ -67,12 +68,18 @@ def _source(entry: ConfigEntry) -> int:
 class Admin:
     """One AdminClient for the whole run."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._bootstrap = ",".join(node.endpoint for node in brokers(nodes))
+    def __init__(self, nodes: Sequence[Node], settings: Mapping[str, str] | None = None) -> None:
+        """`settings` let it in: harness.cluster.client_settings."""
+        bootstrap = ",".join(node.endpoint for node in brokers(nodes))
+        self._config: dict[str, Any] = {
+            **(settings or {}),
+            "bootstrap.servers": bootstrap,
+            "log_level": 0,
+        }
         self._client = self._connect()
 
     def _connect(self) -> AdminClient:
-        return AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 0})
+        return AdminClient(dict(self._config))
 
     def create_topic(
         self, name: str, assignment: Sequence[Sequence[int]], config: Mapping[str, Any]
@@ -108,6 +115,49 @@ class Admin:
             wait_until(create, timeout_s=60, what=f"topic {name} to be created", every_s=0.1)
         except WaitTimeout as error:
             raise ClusterError(str(error)) from None
+
+    def has_topic(self, name: str) -> bool:
+        """Whether there is such a topic that we may see. Raises ClusterError."""
+        found = self._insist(lambda: self._client.list_topics(timeout=CREATE_LIMIT_S), "the topics")
+        return name in found.topics
+
+    def remove(self, topic: str, group: str | None) -> list[str]:
+        """Remove what a run has made, and wait until the topic is gone; says what came of it.
+
+        A group with a member that was killed cannot be removed; without its topic Kafka forgets it
+        by itself soon after the member's session. Raises ClusterError.
+        """
+        told, what = list[str](), f"topic {topic} to be removed"
+        if self.has_topic(topic):
+            asked = partial(self._client.delete_topics, [topic], request_timeout=REQUEST_LIMIT_S)
+            self._remove(topic, asked, what, "UNKNOWN_TOPIC_OR_PART")
+            self._insist(lambda: not self.has_topic(topic), what)
+            told.append(f"topic {topic} is removed")
+        if group:
+            asked = partial(
+                self._client.delete_consumer_groups, [group], request_timeout=REQUEST_LIMIT_S
+            )
+            why = self._remove(group, asked, f"group {group} to be removed", "NON_EMPTY_GROUP",
+                               "GROUP_ID_NOT_FOUND")  # fmt: skip
+            told.append(f"group {group} is removed" if why is None
+                        else f"group {group} is left to Kafka: {why}")  # fmt: skip
+        return told or [f"there is no topic {topic}"]
+
+    def _remove(
+        self, name: str, ask: Callable[[], Mapping[str, Any]], what: str, *excuses: str
+    ) -> str | None:
+        """Ask once it can be answered; the broker's words where it has one of these excuses."""
+
+        def removed() -> tuple[str | None]:
+            try:
+                ask()[name].result()
+            except KafkaException as error:
+                if error.args[0].name() not in excuses:
+                    raise
+                return (str(error.args[0].str()),)
+            return (None,)
+
+        return self._insist(removed, what)[0]
 
     def _knows_controller(self) -> bool:
         """Ask for fresh metadata: a client that met the cluster too early waits for it in vain."""

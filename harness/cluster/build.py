@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.cluster import Cluster, compose, docker
+from harness.cluster import Cluster, client_settings, compose, docker, external, zookeepers
 from harness.cluster.docker import DockerCluster, docker_nodes
 from harness.cluster.engine import Engine, connect
+from harness.cluster.external import ExternalCluster
 from harness.cluster.kubernetes import access, manifests
 from harness.cluster.kubernetes.backend import KubernetesCluster
 from harness.cluster.local import LocalCluster, local_nodes, private_tmpfs
 from harness.cluster.orphans import LABEL, Orphan, guard
+from harness.cluster.view import ClusterView, ZooKeeperView
 from harness.kafka_home import find, find_java
 from harness.store import RunFolder
 
@@ -24,6 +26,15 @@ RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 def build(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
     """The cluster of a prepared run, not yet started."""
     return BACKENDS[record["backend"]].make(folder, record)
+
+
+def view_of(cluster: Cluster, topic: str, partitions: int) -> ClusterView:
+    """ZooKeeper's view where the cluster shows us its ensemble, else what its brokers say."""
+    if zookeepers(cluster.nodes):
+        return ZooKeeperView(cluster.nodes, topic, partitions)
+    from harness.cluster.asked import AskedView  # noqa: PLC0415  see harness.cluster.link
+
+    return AskedView(cluster.nodes, topic, partitions, client_settings(cluster))
 
 
 def _local(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
@@ -103,6 +114,15 @@ def _docker(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
     )
 
 
+def _external(_: RunFolder, record: Mapping[str, Any]) -> Cluster:
+    scenario = record["scenario"]
+    if record["plan"]:
+        name = external.name_of(scenario)
+        guard(name, ours=False, named=name, allowed=record["allow"])
+    settings = external.settings_of(scenario)
+    return ExternalCluster(nodes=external.brokers_of(scenario, settings), client_settings=settings)
+
+
 def _possible(_: Mapping[str, Any]) -> str | None:
     """The local backend takes every scenario; what the host lacks is found when it is prepared."""
     return None
@@ -147,5 +167,12 @@ BACKENDS: dict[str, Backend] = {
         enclosed=False,
         refuses=access.refuses,
         heal=access.heal,
+    ),
+    "external": Backend(
+        make=_external,
+        kind=ExternalCluster,
+        enclosed=False,
+        refuses=external.refuses,
+        heal=external.heal,
     ),
 }

@@ -1,7 +1,8 @@
 """What the cluster thinks of itself, read from ZooKeeper: leader, ISR, controller, live brokers.
 
-Client metadata can be stale for a minute and more, so nothing here asks a broker. `Watcher` records
-every change, and the stretches in which ZooKeeper could not be asked ("blind"), in the history.
+One client's metadata can be stale for a minute and more, so where there is a ZooKeeper to be asked
+no broker is; harness.cluster.asked is for clusters without. `Watcher` records every change, and the
+stretches in which nobody could be asked ("blind"), in the history.
 
 Znodes (Kafka 3.9): /brokers/topics/T/partitions/P/state = {"leader", "isr", "leader_epoch", ...},
 /brokers/topics/T = {"partitions": {P: [replicas, the preferred leader first]}}, /controller =
@@ -16,7 +17,7 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
@@ -27,7 +28,12 @@ from harness.cluster import Node, brokers, zookeepers
 from harness.cluster.coordinators import TOPICS, Coordinated, partition_of
 from harness.waiting import Every
 
-BLIND = (KazooException, KazooTimeoutError)
+
+class Blind(Exception):
+    """Nobody who could tell what the cluster thinks of itself has answered."""
+
+
+BLIND = (KazooException, KazooTimeoutError, Blind)
 logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # its connection losses are our data
 
 
@@ -46,7 +52,7 @@ class View:
 
     partitions: tuple[PartitionState, ...]
     controller: str | None
-    known: bool = True  # False: ZooKeeper could not be asked; this is the last known view
+    known: bool = True  # False: nobody could be asked; this is the last known view
     assignment: tuple[
         tuple[str, ...], ...
     ] = ()  # each partition's replicas, preferred leader first
@@ -67,6 +73,63 @@ class View:
             "controller": self.controller,
             "known": self.known,
         }
+
+
+class ClusterView(Protocol):
+    """A cluster's view of itself, whoever is asked for it; of one topic's first partitions.
+
+    What cannot be told now raises one of BLIND.
+    """
+
+    topic: str
+    partitions: int
+
+    def connect(self, timeout_s: float) -> None:
+        """Begin; raises an error when nobody answers in time."""
+
+    def close(self) -> None:
+        """End; safe when nobody answers any more."""
+
+    def live_brokers(self) -> tuple[str, ...]:
+        """Names of the brokers that are members of the cluster."""
+
+    def registration(self, broker: Node) -> int | None:
+        """A number that another process of the broker has another one of; None for no member."""
+
+    def controller(self) -> str | None:
+        """The controller's name; None while there is none."""
+
+    def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
+        """The coordinator of a group.id or transactional.id; the last known one while blind, or
+        when nobody is to be asked."""
+
+    def assignment_of(self, topic: str) -> tuple[tuple[str, ...], ...]:
+        """Each partition's assigned replicas, preferred leader first; empty for no topic."""
+
+    def look(self) -> View:
+        """The view now."""
+
+    def agreed(self) -> tuple[PartitionState, ...]:
+        """Every partition's state as it is now or later, never older."""
+
+    def look_or_last(self) -> View:
+        """The view now, or the last one marked as not known."""
+
+    def recovered(self, replicas: int) -> str | None:
+        """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
+
+
+class Znodes(ClusterView, Protocol):
+    """A view by ZooKeeper's own records, which some of an operator's commands write."""
+
+    def znode(self, path: str) -> dict[str, Any] | None:
+        """A znode's JSON; None when there is no such znode."""
+
+    def create(self, path: str, text: str) -> bool:
+        """Make a znode; False when it is there already."""
+
+    def topics(self) -> tuple[str, ...]:
+        """Every topic there is, internal ones too."""
 
 
 class ZooKeeperView:
@@ -212,7 +275,7 @@ class ZooKeeperView:
 class Watcher:
     """A thread that looks every 50 ms and writes each change, and each blind stretch, down."""
 
-    def __init__(self, view: ZooKeeperView, write: Callable[..., None]) -> None:
+    def __init__(self, view: ClusterView, write: Callable[..., None]) -> None:
         self._view = view
         self._write = write
         self._last: View | None = None

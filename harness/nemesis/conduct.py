@@ -25,7 +25,7 @@ from typing import Protocol
 
 from harness.cluster import Clients, Cluster, ClusterError, Node
 from harness.cluster.coordinators import Coordinated
-from harness.cluster.view import BLIND, View, ZooKeeperView, ensemble_leader
+from harness.cluster.view import BLIND, ClusterView, View, ensemble_leader
 from harness.nemesis.faults import VERBS, Injection
 from harness.nemesis.faults.verb import DoesNothing
 from harness.nemesis.plan import UNTIL, WHEN, Step
@@ -65,7 +65,7 @@ class Conductor:
 
     steps: Sequence[Step]
     cluster: Cluster
-    view: ZooKeeperView
+    view: ClusterView
     load: Load
     replicas: int
     write: Callable[..., None]

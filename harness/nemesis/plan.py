@@ -11,6 +11,7 @@ Different series may overlap.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from random import Random
@@ -87,11 +88,16 @@ class Step:
         """The step as a person reads it."""
         counted = f"after {self.at:,.0f} {self.unit}"
         when = f"at {self.at:g} s" if self.unit == "seconds" else counted
-        how = "".join(f" {key}={value}" for key, value in self.options.items())
+        how = "".join(f" {key}={_told(value)}" for key, value in self.options.items())
         hold = f", for {self.for_s:g} s" if self.for_s else ""
         since = f" {WHEN[self.when]}" if self.when else ""
         awaited = f", until {UNTIL[self.until]}" if self.until else ""
         return f"{self.verb} {self.target}{how} {when}{since}{hold}{awaited}"
+
+
+def _told(value: Any) -> str:
+    """An option's value; of a list, a command as a shell has it."""
+    return f"({shlex.join(value)})" if isinstance(value, list) else str(value)
 
 
 WHEN: dict[When, str] = {

@@ -235,6 +235,7 @@ class Setting:
     consumers: int
     members: int  # of the consumer group
     transactions: bool  # whether some worker has a transactional.id
+    any_broker: bool = False  # brokers are named by ids that are not known yet
 
 
 _NO_WORKER = 'only a workload of kind "stream" has such workers'
@@ -271,6 +272,8 @@ def is_known(target: str, setting: Setting) -> bool:
         counts = {"producer": setting.producers, "consumer": setting.consumers,
                   "group-consumer": setting.members}  # fmt: skip
         return int(worker[2]) < counts[worker[1]]
+    if setting.any_broker and re.fullmatch(r"kafka\d+", target):
+        return True
     return target in TARGETS or is_node_name(target, setting.brokers, setting.zookeepers)
 
 

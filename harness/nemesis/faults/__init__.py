@@ -10,6 +10,7 @@ from __future__ import annotations
 from harness.nemesis.faults import (
     answers,
     clock,
+    command,
     decommission,
     flip,
     links,
@@ -57,6 +58,7 @@ VERBS: dict[str, Verb] = {
     "lose-disk": power.LOSE_DISK,
     "flip-bit": flip.FLIP_BIT,
     "skew-clock": clock.SKEW_CLOCK,
+    "command": command.COMMAND,
     "delete-pod": pods.DELETE_POD,
     "delete-pod-now": pods.DELETE_POD_NOW,
 }

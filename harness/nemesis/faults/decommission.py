@@ -26,7 +26,7 @@ ASK_LIMIT_S = 20.0
 
 
 def _begin(injection: Injection) -> None:
-    view = injection.view
+    view = injection.zookeeper
 
     def everything() -> reassignments.Assignment:
         by_topic = (reassignments.of_topic(t, view.assignment_of(t)) for t in view.topics())

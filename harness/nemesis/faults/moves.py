@@ -19,7 +19,6 @@ import time
 from random import Random
 
 from harness.cluster import ClusterError, brokers
-from harness.cluster.admin import Admin
 from harness.cluster.view import BLIND
 from harness.nemesis import reassignments
 from harness.nemesis.faults.verb import BROKERS, Injection, Options, Verb
@@ -35,7 +34,7 @@ LEADING = {"leader", "leader-and-controller", "leader-not-controller", "last-isr
 
 def towards(injection: Injection, wanted: Assignment) -> bool:
     """Ask for an assignment unless it is there or one is under way; whether it is there."""
-    view = injection.view
+    view = injection.zookeeper
     ids = {node.name: node.id for node in brokers(injection.cluster.nodes)}
     try:
         if view.znode(reassignments.PATH) is not None:
@@ -58,7 +57,7 @@ def elected(injection: Injection, wanted: dict[int, str]) -> bool:
     waiting = [number for number, name in wanted.items() if leaders[number] != name]
     if waiting and time.monotonic() >= injection.memo.get("ask_s", 0.0):
         injection.memo["ask_s"] = time.monotonic() + ASK_EVERY_S
-        Admin(injection.cluster.nodes).elect_preferred(injection.view.topic, waiting)
+        injection.admin().elect_preferred(injection.view.topic, waiting)
     return not waiting
 
 

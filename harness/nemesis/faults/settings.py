@@ -16,7 +16,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from harness.cluster import ClusterError
-from harness.cluster.admin import Admin, Resource
+from harness.cluster.admin import Resource
 from harness.cluster.view import BLIND
 from harness.nemesis.faults.verb import BROKERS, Injection, Options, Verb, unknown
 
@@ -55,7 +55,7 @@ def _resources(injection: Injection) -> list[Resource]:
 
 
 def _set(injection: Injection) -> None:
-    admin, wanted = Admin(injection.cluster.nodes), changes(injection.options)
+    admin, wanted = injection.admin(), changes(injection.options)
     injection.memo["before"] = before = {}
     for resource in _resources(injection):
         old = admin.settings(resource)
@@ -79,26 +79,26 @@ def _read(injection: Injection, resource: Resource) -> dict[str, str]:
     """The values as they are now, or nothing where that cannot be asked."""
     if resource.kind == "topic":
         try:
-            found = injection.view.znode(f"/config/topics/{resource.name}") or {}
+            found = injection.zookeeper.znode(f"/config/topics/{resource.name}") or {}
         except BLIND:
             return {}
         return dict(found.get("config", {}))
     try:
-        settings = Admin(injection.cluster.nodes).settings(resource)
+        settings = injection.admin().settings(resource)
     except ClusterError:
         return {}
     return {key: setting.value or "" for key, setting in settings.items()}
 
 
 def _restore(injection: Injection) -> None:
-    admin = Admin(injection.cluster.nodes)
+    admin = injection.admin()
     for resource, before in injection.memo.get("before", {}).items():
         admin.change(resource, before)
 
 
 def _restored(injection: Injection) -> str | None:
     for resource, before in injection.memo.get("before", {}).items():
-        now = Admin(injection.cluster.nodes).settings(resource)
+        now = injection.admin().settings(resource)
         if any(now[key].own != value for key, value in before.items()):
             return None
     return ", ".join(changes(injection.options)) + " as before"
@@ -130,14 +130,14 @@ def _add(injection: Injection) -> None:
     except BLIND as error:
         raise ClusterError(f"ZooKeeper does not tell how many partitions {topic} has") from error
     injection.memo.update(was=now, total=now + int(injection.options.get("count", 1)))
-    Admin(injection.cluster.nodes).add_partitions(topic, injection.memo["total"])
+    injection.admin().add_partitions(topic, injection.memo["total"])
 
 
 def _added(injection: Injection) -> str | None:
     topic, was, total = injection.view.topic, injection.memo["was"], injection.memo["total"]
     try:
         states = [
-            injection.view.znode(f"/brokers/topics/{topic}/partitions/{number}/state")
+            injection.zookeeper.znode(f"/brokers/topics/{topic}/partitions/{number}/state")
             for number in range(was, total)
         ]
     except BLIND:

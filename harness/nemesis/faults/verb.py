@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
-from harness.cluster import Clients, Cluster, Node, Role
-from harness.cluster.view import ZooKeeperView
+from harness.cluster import Clients, Cluster, ClusterError, Node, Role, client_settings
+from harness.cluster.admin import Admin
+from harness.cluster.view import ClusterView, Znodes
 from harness.nemesis.targets import Roles, Setting
 
-Options = Mapping[str, str | int | float | bool]
+Options = Mapping[str, Any]  # a scenario's values: text, numbers, and lists for those of `lists`
 
 
 class DoesNothing(RuntimeError):
@@ -32,7 +33,7 @@ class Injection:
     nodes: tuple[Node, ...]  # one, unless the verb takes its nodes `together`
     roles: Roles
     cluster: Cluster
-    view: ZooKeeperView
+    view: ClusterView
     options: Options
     seed: int  # of the verb's own choices
     clients: Clients | None = None  # the workers, where faults may hit them
@@ -42,6 +43,17 @@ class Injection:
     def node(self) -> Node:
         """The node that is hit; the first one of a group."""
         return self.nodes[0]
+
+    @property
+    def zookeeper(self) -> Znodes:
+        """The view, for verbs that go through znodes. Raises ClusterError where it has none."""
+        if not hasattr(self.view, "znode"):
+            raise ClusterError("this fault goes through ZooKeeper, and the cluster shows us none")
+        return cast(Znodes, self.view)
+
+    def admin(self) -> Admin:
+        """A client of its own: an old one may know an old controller."""
+        return Admin(self.cluster.nodes, client_settings(self.cluster))
 
 
 def no_options(options: Options) -> list[str]:
@@ -94,4 +106,5 @@ class Verb:
     impossible: Callable[[Setting, Options, str], str | None] = always_possible
     idle: Callable[[Roles, frozenset[str]], str | None] | None = None
     during: Callable[[Injection], object] | None = None
+    lists: tuple[str, ...] = ()  # the options whose values are lists
     patience: float = 1.0  # how many times as long as usual it may take to bite and to heal
