@@ -3,8 +3,8 @@
     python -m analysis.backends docs/backends.toml     writes backends.md beside it
 
 Pure: campaign file + data file -> text. One row a scenario, one column a backend. Two backends
-*differ* in a measure where their ranges do not touch; with three runs each that happens by chance in
-one of ten comparisons (2 of the 20 ways in which six values can fall to two), so such a sentence
+*differ* in a measure where their ranges do not touch; with three runs each that happens by chance
+in one of ten comparisons (2 of the 20 ways in which six values can fall to two), so such a sentence
 asks for a look, and proves nothing. Gaps that differ by less than half a second are let be.
 """
 
