@@ -47,7 +47,7 @@ backends-table: ## make the missing runs of the same scenarios on each backend (
 
 bench-backends: ## start, cut and failover on local, docker and kubernetes side by side
 	$(SETUP)
-	@$(BIN)/python -m bench.backends
+	@$(BIN)/python -m bench.backends $(ON)
 
 image: ## the docker backend's image from Debian packages and Kafka's jars, without a registry
 	$(SETUP)

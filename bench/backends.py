@@ -34,7 +34,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -48,6 +48,8 @@ from rich.table import Table
 
 from harness.cluster import ClusterError
 from harness.cluster.build import BACKENDS
+from harness.cluster.reach import absent
+from harness.scenario import parse_override
 from harness.waiting import WaitTimeout, wait_until
 
 SCENARIO = Path(__file__).with_suffix(".toml")
@@ -287,30 +289,9 @@ def _sample(place: Place, run: int, results: Path, rows: dict[str, Row]) -> None
             rows["memory"].add(place.name, sum(map(pss_mib, nodes)))
 
 
-def absent(place: Place) -> str | None:
-    """Why a backend is not to be had here, if it is not."""
-    if place.name not in BACKENDS:
-        return "there is no such backend"
-    try:
-        _ASKED.get(place.name, lambda: None)()
-    except (ClusterError, ImportError) as error:
-        return str(error)
-    return None
-
-
-def _ask_docker() -> None:
-    from harness.cluster.engine import connect  # noqa: PLC0415
-
-    connect()
-
-
-def _ask_kubernetes() -> None:
-    from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
-
-    Api(configuration(""), "default").version()
-
-
-_ASKED: dict[str, Callable[[], None]] = {"docker": _ask_docker, "kubernetes": _ask_kubernetes}
+def parsed(settings: Iterable[str]) -> dict[str, Any]:
+    """Settings as a scenario has them."""
+    return dict(parse_override(text) for text in settings)
 
 
 # What is told
@@ -358,10 +339,10 @@ def main(argv: Sequence[str] | None = None) -> int:
               settings=tuple(s for s in asked.set if s.startswith(f"backend.{name}.")))
         for name in asked.backends.split(",")
     ]  # fmt: skip
-    for place in places:
-        if why := absent(place):
-            console.print(f"{place.name} is left out: {why}", style="yellow")
-    places = [place for place in places if absent(place) is None]
+    missing = {p.name: why for p in places if (why := absent(p.name, parsed(p.settings)))}
+    for name, why in missing.items():
+        console.print(f"{name} is left out: {why}", style="yellow")
+    places = [place for place in places if place.name not in missing]
     os.environ.setdefault("PYTHONPATH", str(Path(__file__).resolve().parents[1]))
     for number in range(asked.rounds):
         for place in places:

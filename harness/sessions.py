@@ -30,6 +30,7 @@ from harness import class_archives, host, seal, store
 from harness.cluster.build import BACKENDS
 from harness.cluster.enclosure import living, run_beside, run_enclosed
 from harness.cluster.orphans import Orphan
+from harness.cluster.reach import absent
 from harness.kafka_home import KafkaHomeError, find_java
 from harness.kafka_home import find as find_home
 from harness.nemesis import undo
@@ -134,6 +135,9 @@ def campaign(file: Path, results: Path, sitting: Sitting, *, console: Console) -
     screen = Screen(console)
     screen.say(f"{plan.title}: {len(done)} runs finished, {len(todo)} to make")
     runs = [prepared(request) for _, request in todo]  # refuse all before any starts
+    for name in dict.fromkeys(request.backend for _, request in todo):
+        if why := absent(name, sitting.settings):
+            raise ScenarioError(f"--backends: {name} is not to be had here: {why}")
     if not todo:
         return VALID
     from analysis.spark import session  # noqa: PLC0415

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from rich.console import Console
 
-from harness import campaign
+from harness import campaign, sessions
+from harness.cluster.reach import absent
 from harness.scenario import ScenarioError
 
 TEXT = """
@@ -139,3 +141,15 @@ def test_the_gap_of_a_fault_is_the_longest_that_it_caused():
     ]
 
     assert campaign.fault_gaps_s(faults, windows) == [2.5, 3.0, 0.0]
+
+
+def test_a_backend_that_is_not_to_be_had_stops_a_campaign_before_its_first_run(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    sitting = sessions.Sitting(resume=False, backends=("docker",))
+
+    with pytest.raises(ScenarioError, match=r"--backends: docker .* no Docker engine answers"):
+        sessions.campaign(written(tmp_path, ON_TWO), tmp_path, sitting, console=Console())
+    assert absent("local", {}) is None
+    assert absent("moon", {}) == "there is no such backend"
