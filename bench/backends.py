@@ -214,7 +214,6 @@ def _containers(backend: str, record: dict[str, Any]) -> list[str]:
 
         return [each.id for each in Engine(connect(), cluster["project"]).services().values()]
     from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
-
     from harness.cluster.orphans import LABEL  # noqa: PLC0415
 
     pods = Api(configuration(cluster["context"]), cluster["namespace"]).pods(LABEL).values()
@@ -270,9 +269,16 @@ def one(place: Place, seed: int, rows: dict[str, Row]) -> str | None:
                 process.terminate()
                 process.wait()
         if process.returncode != 0:
-            return said.strip().splitlines()[-1] if said.strip() else f"exit {process.returncode}"
+            return _why(results, said)
         read(place, (results / "latest").resolve(), rows)
         return None
+
+
+def _why(results: Path, said: str) -> str:
+    """Why a run failed: what its record says, else its last words."""
+    run = results / "latest" / "run.json"
+    failure = json.loads(run.read_text())["failure"] if run.exists() else None
+    return f"{failure['phase']}: {failure['error']}" if failure else said.strip()[-200:]
 
 
 def _isr_is_full(results: Path) -> bool:

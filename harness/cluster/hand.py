@@ -11,7 +11,8 @@ from __future__ import annotations
 import secrets
 import shlex
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Protocol
 
@@ -92,3 +93,9 @@ class Hand:
             with suppress(OSError):
                 self._line.close()
             self._line = None
+
+
+def open_all(hands: Collection[Hand]) -> None:
+    """Open every shell now, before a fault is in a hurry."""
+    with ThreadPoolExecutor(len(hands)) as threads:
+        list(threads.map(lambda each: each.run(["true"]), hands))

@@ -9,6 +9,7 @@ from typing import Any
 from harness.cluster import ClusterError
 from harness.cluster.docker import without_sdk
 from harness.cluster.engine import connect
+from harness.cluster.kubernetes import access
 
 Settings = Mapping[str, Any]
 
@@ -28,7 +29,17 @@ def _docker(_: Settings) -> str | None:
     return None
 
 
+def _kubernetes(settings: Settings) -> str | None:
+    if why := access.without_client():
+        return why
+    from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
+
+    Api(configuration(str(settings.get("backend.kubernetes.context", ""))), "default").version()
+    return None
+
+
 _ASKED: dict[str, Callable[[Settings], str | None]] = {
     "local": lambda _: None,
     "docker": _docker,
+    "kubernetes": _kubernetes,
 }
