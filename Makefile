@@ -4,7 +4,7 @@ SETUP := @scripts/setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check nemesis-table bench study image harness-image
+.PHONY: help setup demo test check nemesis-table bench study backends-table bench-backends image harness-image
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -39,6 +39,15 @@ study: ## make the study's runs that are still missing (hours), then write docs/
 	$(SETUP)
 	@$(BIN)/kafka-harness campaign docs/study.toml --resume; code=$$?; \
 	    $(BIN)/python -m analysis.study docs/study.toml && exit $$code
+
+backends-table: ## make the missing runs of the same scenarios on each backend (hours; ON="--backends local"), then write docs/backends.md
+	$(SETUP)
+	@$(BIN)/kafka-harness campaign docs/backends.toml --resume $(ON); code=$$?; \
+	    $(BIN)/python -m analysis.backends docs/backends.toml && exit $$code
+
+bench-backends: ## start, cut and failover on local, docker and kubernetes side by side
+	$(SETUP)
+	@$(BIN)/python -m bench.backends $(ON)
 
 image: ## the docker backend's image from Debian packages and Kafka's jars, without a registry
 	$(SETUP)

@@ -1,8 +1,9 @@
-"""A campaign: scenarios x settings x repeats, one file, any number of sittings.
+"""A campaign: scenarios x settings x backends x repeats, one file, any number of sittings.
 
     title = "…"
     data = "data/study.jsonl"        # beside the campaign's file: one line a finished run
-    seed = 1000                      # run n of a cell has seed + n
+    seed = 1000                      # run n of a cell has seed + n, on every backend
+    backends = ["local", "docker"]   # each cell is run on each; by default on local only
     [[cells]]
     name = "study-1"                 # unique; by default the scenario's name
     scenario = "study-1"
@@ -10,12 +11,15 @@
     part = "…"                       # the part of the page that it belongs to
     claim = "…"                      # what the run is measured against, for the reader
     every_gap = true                 # show how the gaps of all its faults are distributed
-    [cells.set]                      # as --set
+    note = "…"                       # what the page says of the cell, in our own words
+    [cells.set]                      # as --set, the same on every backend
     "workload.rounds" = 10000
 
 A run is finished when its line is in the data file; finished runs are never run again, whatever
-they ended with, and an interrupted one leaves no line. Cells take turns, run by run, so that a
-campaign cut short has something of each.
+they ended with, and an interrupted one leaves no line. Cells take turns, run by run, and backends
+within a cell, so that a campaign cut short has something of each. One sitting may keep to some of
+the backends; what a backend needs to be told on this machine is no part of the experiment, and is
+given with the sitting (`backend.docker.image` and the like).
 """
 
 from __future__ import annotations
@@ -31,7 +35,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.prepare import Request
 from harness.scenario import ScenarioError, explain
-from harness.scenario_parts import Value
 from harness.store import RunFolder, StoreError
 
 
@@ -45,8 +48,9 @@ class Cell(BaseModel):
     repeats: Annotated[int, Field(ge=1)]
     claim: str = ""
     part: str = ""  # of the page that shows it
+    note: str = ""  # what the page says of it, in our own words
     every_gap: bool = False  # whether the page shows the gap of every single fault
-    set: dict[str, Value] = {}
+    set: dict[str, Any] = {}  # checked as part of the scenario
 
     @property
     def key(self) -> str:
@@ -62,6 +66,7 @@ class Campaign(BaseModel):
     title: str
     data: str
     seed: int = 1000
+    backends: tuple[str, ...] = ("local",)
     cells: tuple[Cell, ...]
 
 
@@ -94,16 +99,49 @@ def finished(data: Path) -> list[dict[str, Any]]:
         raise ScenarioError(f"{data}: not a file of run summaries: {error}") from None
 
 
-def missing(campaign: Campaign, done: Iterable[Mapping[str, Any]]) -> list[tuple[Cell, Request]]:
-    """The runs that are still to be made, cells taking turns."""
-    have = {(line["cell"], line["seed"]) for line in done}
+def of(campaign: Campaign, asked: Sequence[str]) -> tuple[str, ...]:
+    """The backends that a sitting keeps to: those asked for, all if none is."""
+    for name in asked:
+        if name not in campaign.backends:
+            there = ", ".join(campaign.backends)
+            raise ScenarioError(f"--backends {name}: the campaign has {there}")
+    return tuple(name for name in campaign.backends if not asked or name in asked)
+
+
+def places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings of a sitting: only where backends are; what is measured is in the file."""
+    for key in settings:
+        if not key.startswith("backend."):
+            raise ScenarioError(f"--set {key}: a campaign's settings are in its file; only "
+                                "backend.… may be given beside it")  # fmt: skip
+    return settings
+
+
+def missing(
+    campaign: Campaign,
+    done: Iterable[Mapping[str, Any]],
+    backends: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+) -> list[tuple[Cell, Request]]:
+    """The runs that are still to be made, cells taking turns, and backends within a cell."""
+    have = {(line["cell"], line.get("backend", "local"), line["seed"]) for line in done}
     most = max((cell.repeats for cell in campaign.cells), default=0)
     return [
-        (cell, Request(scenario=cell.scenario, seed=campaign.seed + number, settings=cell.set))
+        (cell, Request(scenario=cell.scenario, seed=campaign.seed + number, backend=backend,
+                       settings={**cell.set, **_told(backend, settings or {})}))
         for number in range(most)
         for cell in campaign.cells
-        if number < cell.repeats and (cell.key, campaign.seed + number) not in have
-    ]
+        for backend in of(campaign, backends)
+        if number < cell.repeats and (cell.key, backend, campaign.seed + number) not in have
+    ]  # fmt: skip
+
+
+def _told(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What is meant for this backend."""
+    return {key: value for key, value in settings.items() if key.startswith(f"backend.{backend}.")}
+
+
+SAME = ("scenario", "plan", "seed", "backend")
 
 
 def unchecked(record: Mapping[str, Any], results: Path) -> RunFolder | None:
@@ -115,15 +153,18 @@ def unchecked(record: Mapping[str, Any], results: Path) -> RunFolder | None:
         folder = RunFolder(path=path.resolve())
         with contextlib.suppress(StoreError):
             stored = folder.read()
-            same = all(stored.get(key) == record[key] for key in ("scenario", "plan", "seed"))
+            same = all(stored.get(key) == record[key] for key in SAME)
             if same and stored["state"] == "complete":
                 return folder
     return None
 
 
-def summary(cell: Cell, code: int, report: Mapping[str, Any] | None, seed: int) -> dict[str, Any]:
+def summary(
+    cell: Cell, code: int, report: Mapping[str, Any] | None, request: Request
+) -> dict[str, Any]:
     """What is kept of a finished run: small enough for git, enough for every table."""
-    line: dict[str, Any] = {"cell": cell.key, "scenario": cell.scenario, "seed": seed, "exit": code}
+    line: dict[str, Any] = {"cell": cell.key, "scenario": cell.scenario, "seed": request.seed,
+                            "backend": request.backend, "exit": code}  # fmt: skip
     if report is None:
         return line
     counts = report["counts"]

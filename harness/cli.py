@@ -242,10 +242,26 @@ def up(
 def campaign(
     file: Annotated[Path, typer.Argument(help="A campaign's .toml file, e.g. docs/study.toml.")],
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a begun campaign.")] = False,
+    backends: Annotated[
+        str, typer.Option(metavar="A,B", help="Only on these of its backends, for now.")
+    ] = "",
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Where a backend is, e.g. backend.docker.image=NAME. Repeatable.",
+        ),
+    ] = None,
     results: Results = RESULTS,
 ) -> None:
-    """Run scenarios x settings x repeats; finished runs are never run again."""
-    raise typer.Exit(sessions.campaign(file, results, resume=resume, console=console))
+    """Run scenarios x settings x backends x repeats; finished runs are never run again."""
+    sitting = sessions.Sitting(
+        resume=resume,
+        backends=tuple(name for name in backends.split(",") if name),
+        settings=_settings(sets),
+    )
+    raise typer.Exit(sessions.campaign(file, results, sitting, console=console))
 
 
 def _settings(sets: list[str] | None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ configurations. `show` prints the result, `run` stores it and carries it out.
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -178,4 +179,16 @@ def command_line(request: Request) -> str:
 
 
 def _toml(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """As `scenario.parse_override` reads it; plain text needs no quotes there, but in a list."""
+    return str(value) if isinstance(value, str) else _inline(value)
+
+
+def _inline(value: Any) -> str:
+    """A TOML value within a line; what JSON writes of texts, numbers and booleans is TOML
+    too, and the keys of a scenario's tables need no quotes."""
+    if isinstance(value, dict):
+        pairs = (f"{key} = {_inline(each)}" for key, each in value.items())
+        return "{ " + ", ".join(pairs) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    return json.dumps(value)

@@ -14,7 +14,8 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +30,7 @@ from harness import class_archives, host, seal, store
 from harness.cluster.build import BACKENDS
 from harness.cluster.enclosure import living, run_beside, run_enclosed
 from harness.cluster.orphans import Orphan
+from harness.cluster.reach import absent
 from harness.kafka_home import KafkaHomeError, find_java
 from harness.kafka_home import find as find_home
 from harness.nemesis import undo
@@ -112,19 +114,31 @@ def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Con
     return worst(codes)
 
 
-def campaign(file: Path, results: Path, *, resume: bool, console: Console) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitting:
+    """What of a campaign to do now: on which of its backends (none: all), and where they are."""
+
+    resume: bool
+    backends: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def campaign(file: Path, results: Path, sitting: Sitting, *, console: Console) -> int:
     """Make a campaign's missing runs. Returns the worst exit code of those made now."""
     plan = campaigns.load(file)
     data = file.parent / plan.data
     done = campaigns.finished(data)
-    todo = campaigns.missing(plan, done)
-    if done and not resume:
+    todo = campaigns.missing(plan, done, sitting.backends, campaigns.places(sitting.settings))
+    if done and not sitting.resume:
         raise ScenarioError(
             f"{data} has {len(done)} finished runs: go on with --resume, or move it away"
         )
     screen = Screen(console)
     screen.say(f"{plan.title}: {len(done)} runs finished, {len(todo)} to make")
     runs = [prepared(request) for _, request in todo]  # refuse all before any starts
+    for name in dict.fromkeys(request.backend for _, request in todo):
+        if why := absent(name, sitting.settings):
+            raise ScenarioError(f"--backends: {name} is not to be had here: {why}")
     if not todo:
         return VALID
     from analysis.spark import session  # noqa: PLC0415
@@ -132,7 +146,8 @@ def campaign(file: Path, results: Path, *, resume: bool, console: Console) -> in
     codes = []
     with session():  # one Spark for all checks of the campaign
         for number, ((cell, request), each) in enumerate(zip(todo, runs, strict=True), 1):
-            screen.say(f"run {number} of {len(todo)}: {cell.key}", style="bold")
+            where = f"{cell.key}, {request.backend}"
+            screen.say(f"run {number} of {len(todo)}: {where}", style="bold")
             stored = campaigns.unchecked(each.record, results)
             if stored is not None:
                 code, folder = check_runs([stored], master=None, console=console), stored
@@ -140,7 +155,7 @@ def campaign(file: Path, results: Path, *, resume: bool, console: Console) -> in
                 code, folder = run(each, results, check=True, console=console)
             if code in INTERRUPTED:
                 return code
-            campaigns.append(data, campaigns.summary(cell, code, _report(folder), request.seed))
+            campaigns.append(data, campaigns.summary(cell, code, _report(folder), request))
             codes.append(code)
     return worst(codes)
 

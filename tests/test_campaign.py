@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from rich.console import Console
 
-from harness import campaign
+from harness import campaign, sessions
+from harness.cluster.reach import absent
 from harness.scenario import ScenarioError
 
 TEXT = """
@@ -44,11 +46,48 @@ def test_a_finished_run_is_never_made_again_whatever_it_ended_with(tmp_path):
     plan = campaign.load(written(tmp_path))
     cell, request = campaign.missing(plan, [])[0]
     data = tmp_path / "data" / "runs.jsonl"
-    campaign.append(data, campaign.summary(cell, 255, None, request.seed))
+    campaign.append(data, campaign.summary(cell, 255, None, request))
 
     todo = campaign.missing(plan, campaign.finished(data))
 
     assert [("short", 7), ("study-1", 8)] == [(cell.key, r.seed) for cell, r in todo]
+
+
+ON_TWO = TEXT.replace("seed = 7", 'seed = 7\nbackends = ["local", "docker"]')
+IMAGE = {"backend.docker.image": "mine"}
+
+
+def test_backends_take_turns_within_a_cell_with_the_same_seed_and_settings(tmp_path):
+    todo = campaign.missing(campaign.load(written(tmp_path, ON_TWO)), [], (), IMAGE)
+
+    assert [("study-1", "local", 7), ("study-1", "docker", 7), ("short", "local", 7)] == [
+        (cell.key, request.backend, request.seed) for cell, request in todo[:3]
+    ]
+    assert [{}, IMAGE, {"workload.rounds": 9600}] == [r.settings for _, r in todo[:3]]
+    assert {"workload.rounds": 9600, **IMAGE} == todo[3][1].settings
+
+
+def test_a_run_is_finished_on_its_own_backend_only(tmp_path):
+    plan = campaign.load(written(tmp_path, ON_TWO))
+    old = {"cell": "study-1", "seed": 7}  # from before there were others: local
+    cell, request = campaign.missing(plan, [old], ["docker"])[0]
+
+    assert ("study-1", "docker", 7) == (cell.key, request.backend, request.seed)
+    done = [old, campaign.summary(cell, 0, None, request)]
+    assert [("short", 7, "local"), ("short", 7, "docker"), ("study-1", 8, "local")] == [
+        (cell.key, r.seed, r.backend) for cell, r in campaign.missing(plan, done)
+    ][:3]
+
+
+def test_a_backend_that_the_campaign_has_not_is_refused(tmp_path):
+    with pytest.raises(ScenarioError, match="the campaign has local"):
+        campaign.missing(campaign.load(written(tmp_path)), [], ["docker"])
+
+
+def test_a_sitting_says_where_backends_are_and_nothing_of_the_experiment():
+    assert campaign.places(IMAGE) == IMAGE
+    with pytest.raises(ScenarioError, match=r"workload\.rounds"):
+        campaign.places({"workload.rounds": 1})
 
 
 def test_a_line_cut_by_a_kill_is_dropped_and_its_run_made_again(tmp_path):
@@ -102,3 +141,15 @@ def test_the_gap_of_a_fault_is_the_longest_that_it_caused():
     ]
 
     assert campaign.fault_gaps_s(faults, windows) == [2.5, 3.0, 0.0]
+
+
+def test_a_backend_that_is_not_to_be_had_stops_a_campaign_before_its_first_run(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    sitting = sessions.Sitting(resume=False, backends=("docker",))
+
+    with pytest.raises(ScenarioError, match=r"--backends: docker .* no Docker engine answers"):
+        sessions.campaign(written(tmp_path, ON_TWO), tmp_path, sitting, console=Console())
+    assert absent("local", {}) is None
+    assert absent("moon", {}) == "there is no such backend"

@@ -239,7 +239,9 @@ def _names(module: str, name: str) -> list[str]:
     pytest.fail(f"{module} has no {name}")
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "check", "bench", "study"])
+@pytest.mark.parametrize(
+    "target", ["demo", "test", "check", "bench", "study", "backends-table", "bench-backends"]
+)
 def test_the_makefile_has_what_the_readme_promises(target: str) -> None:
     assert re.search(rf"^{target}: ## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
 

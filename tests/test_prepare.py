@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from harness.prepare import Request, prepare
+import shlex
+
+from harness.prepare import Request, command_line, prepare
+from harness.scenario import parse_override
 
 
 def notes(scenario: str, **settings: object) -> tuple[str, ...]:
@@ -19,3 +22,16 @@ def test_a_plan_that_outlasts_the_load_is_said_and_not_refused():
 
 def test_rounds_have_no_length():
     assert notes("study-1") == ()
+
+
+def test_the_command_that_runs_it_again_gives_every_setting_back():
+    settings = {
+        "workload.rounds": 5,
+        "topic.leader": "kafka1",
+        "mixed.faults": [{"verb": "cut", "target": "one", "options": {"from": "clients", "n": 1}}],
+        "check.replicas": True,
+    }
+    words = shlex.split(command_line(Request(scenario="s", seed=1, settings=settings)))
+
+    given = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
+    assert settings == dict(map(parse_override, given))

@@ -35,10 +35,12 @@ from harness.cluster import (
     brokers,
     compose,
     config,
+    hand,
     holder,
     zookeepers,
 )
-from harness.cluster.engine import Engine, connect
+from harness.cluster.engine import Engine, Wire, connect
+from harness.cluster.hand import Hand
 from harness.cluster.here import Here
 from harness.cluster.holder import Heart
 from harness.cluster.orphans import Orphan, guard
@@ -89,6 +91,7 @@ class DockerCluster(Cluster):
 
     def __post_init__(self) -> None:
         self._heart: Heart | None = None
+        self._hands = {n.name: Hand(n.name, partial(self._shell, n)) for n in self.nodes}
         self._here = Here()
 
     # Cluster
@@ -108,6 +111,7 @@ class DockerCluster(Cluster):
         for member in zookeepers(self.nodes):
             self._await(member, partial(serves, member))
         self.client_address = self._clients_seen()
+        hand.open_all(self._hands.values())
         for broker in brokers(self.nodes):
             self._await(broker, partial(self._started, broker))
 
@@ -120,6 +124,8 @@ class DockerCluster(Cluster):
         if self._heart is not None:
             self._heart.stop()
             self._heart = None
+        for each in self._hands.values():
+            each.close()
         for node in self.nodes:
             with suppress(ClusterError):  # what never was has no log
                 (self.logs / f"{node.name}.log").write_bytes(self.engine.log(node.name))
@@ -162,6 +168,8 @@ class DockerCluster(Cluster):
         self._check()
         if node.role == "client":
             return self._here.run(argv)
+        if argv[0] in hand.QUICK:
+            return self._hands[node.name].run(argv)
         return self.engine.run(compose.holder_of(node.name), _there(argv))
 
     def has_rules(self, node: Node) -> bool:
@@ -178,6 +186,9 @@ class DockerCluster(Cluster):
                                     self.engine.project, service, *_there(argv)])  # fmt: skip
 
     # Parts
+
+    def _shell(self, node: Node) -> Wire:
+        return self.engine.wire(compose.holder_of(node.name), hand.SHELL)
 
     def _keep_data(self, node: Node) -> None:
         if self.keep_data_in is not None:

@@ -174,6 +174,7 @@ class Wire:
         self._socket = getattr(stream, "_sock", stream)  # the SDK wraps a Unix socket for reading
         self._buffer = b""
         self._said = ""
+        self._over = False
 
     def send(self, line: str) -> None:
         """Give it a line. Raises OSError."""
@@ -184,9 +185,14 @@ class Wire:
         while select.select([self._socket], [], [], 0)[0]:
             more = self._socket.recv(65536)
             if not more:
+                self._over = True
                 break
             self._take(more)
         return self._said
+
+    def over(self) -> bool:
+        """Whether it has ended, as far as `said` has seen."""
+        return self._over
 
     def until_the_end(self) -> Iterator[str]:
         """What it prints, as it comes, until it ends."""

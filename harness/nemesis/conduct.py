@@ -252,6 +252,7 @@ class Conductor:
         self.in_force[step.step] = f"{verb.name} {', '.join(names)}"
         for injection in injections:
             verb.inject(injection)
+        done_ns = time.monotonic_ns()
         try:
             evidence = [
                 self._await(partial(verb.bit, i), BITE_LIMIT_S * verb.patience,
@@ -262,7 +263,7 @@ class Conductor:
             # The fault is in place but left no trace: recorded as unproved, healed, never green.
             self._record("inject", "info", step, nodes=names, error=str(error))
             return
-        self._record("inject", "ok", step, nodes=names, evidence="; ".join(evidence))
+        self._record("inject", "ok", step, nodes=names, evidence=evidence, done_ns=done_ns)
         self._to_come.discard(step.step)
 
     def _hold_in_force(
@@ -323,6 +324,7 @@ class Conductor:
         try:
             for injection in injections:
                 verb.heal(injection)
+            done_ns = time.monotonic_ns()
             self.in_force.pop(step.step, None)
             evidence = [
                 self._await(partial(verb.healed, i), HEAL_LIMIT_S * verb.patience,
@@ -335,7 +337,7 @@ class Conductor:
         except (ClusterError, WaitTimeout, Interrupted) as error:
             self._record("heal", "info", step, nodes=names, error=str(error))
             raise
-        self._record("heal", "ok", step, nodes=names, evidence="; ".join(evidence))
+        self._record("heal", "ok", step, nodes=names, evidence=evidence, done_ns=done_ns)
         self.tell(f"healed: {evidence[-1]}")
 
     # Parts
@@ -370,15 +372,17 @@ class Conductor:
         *,
         nodes: Sequence[str],
         view: View | None = None,
-        evidence: str | None = None,
+        evidence: Sequence[str] = (),
         error: str | None = None,
         roles: Roles | None = None,
+        done_ns: int | None = None,  # when all that was to be done to nodes had been done
     ) -> None:
         seen = view or self.view.look_or_last()
         played = {name: roles_of(name, roles) for name in nodes} if roles else None
         self.write(
             event, type=kind, fault=step.step, step=step.step, verb=step.verb, target=step.target,
-            nodes=list(nodes), evidence=evidence, error=error, roles=played, **seen.as_record(),
+            nodes=list(nodes), evidence="; ".join(evidence) or None, error=error,
+            roles=played, done_ns=done_ns, **seen.as_record(),
         )  # fmt: skip
 
 

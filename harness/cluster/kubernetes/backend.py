@@ -23,8 +23,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.cluster import Cluster, ClusterError, Node, NodeState, brokers, holder, zookeepers
+from harness.cluster import (
+    Cluster,
+    ClusterError,
+    Node,
+    NodeState,
+    brokers,
+    hand,
+    holder,
+    zookeepers,
+)
 from harness.cluster import config as node_config
+from harness.cluster.hand import Hand
 from harness.cluster.here import Here
 from harness.cluster.kubernetes import manifests
 from harness.cluster.kubernetes.pods import Pod, PodWatch
@@ -34,7 +44,7 @@ from harness.waiting import WaitTimeout, wait_until
 
 if TYPE_CHECKING:  # the class can be known without the extra `kubernetes`
     from harness.cluster.kubernetes.api import Api
-    from harness.cluster.kubernetes.wire import PodWire
+    from harness.cluster.kubernetes.wire import PodShell, PodWire
 
 POD_LIMIT_S = 120.0
 START_LIMIT_S = 120.0
@@ -69,6 +79,7 @@ class KubernetesCluster(Cluster):
         self._wires: dict[str, PodWire] = {}
         self._heart: holder.Heart | None = None
         self._watch: PodWatch | None = None
+        self._hands = {n.name: Hand(n.name, partial(self._shell, n)) for n in self.nodes}
         self._here = Here()
         self._made = False  # whether there may be anything to remove
         self._closed = False
@@ -104,6 +115,7 @@ class KubernetesCluster(Cluster):
         self._wires = {n.name: PodWire(self.api, manifests.pod_name(n)) for n in self.nodes}
         self._heart = holder.Heart(self._wires)
         self._heart.start()
+        hand.open_all(self._hands.values())
         self._watch = PodWatch(self._look(), self._look, self._adopt)
         self._watch.start()
 
@@ -123,6 +135,8 @@ class KubernetesCluster(Cluster):
             self._watch.stop()
         if self._heart is not None:
             self._heart.stop()
+        for each in self._hands.values():
+            each.close()
         for node in self.nodes:
             self._keep_log(node)
         if self._made and self.own:
@@ -170,6 +184,8 @@ class KubernetesCluster(Cluster):
         self._check()
         if node.role == "client":
             return self._here.run(argv)
+        if argv[0] in hand.QUICK:
+            return self._hands[node.name].run(argv)
         inside = ["python3" if word == sys.executable else word for word in argv]
         return self.api.run_in(manifests.pod_name(node), HOLDER, inside)
 
@@ -191,6 +207,7 @@ class KubernetesCluster(Cluster):
         self._keep_log(node)
         assert self._watch is not None
         self._wires[node.name].let_go()
+        self._hands[node.name].close()
         self._watch.expect(node.name)
         self.api.delete_pod(manifests.pod_name(node), force=force)
 
@@ -245,6 +262,7 @@ class KubernetesCluster(Cluster):
 
     def _adopt(self, name: str, pod: Pod) -> None:
         """Go on with the pod that has come in the place of one that we have had deleted."""
+        self._hands[name].close()  # it reaches the pod that has gone
         self._wires[name].attach()  # its holder listens, before anybody is told of it
         self.nodes = tuple(self._located(n, pod) if n.name == name else n for n in self.nodes)
 
@@ -283,6 +301,11 @@ class KubernetesCluster(Cluster):
     def _started(self, broker: Node) -> bool:
         said = self.api.log(manifests.pod_name(broker), NODE)
         return STARTED in said and _accepts(broker)
+
+    def _shell(self, node: Node) -> PodShell:
+        from harness.cluster.kubernetes.wire import PodShell  # noqa: PLC0415
+
+        return PodShell(self.api, manifests.pod_name(node))
 
     def _holder(self, node: Node, *words: str) -> str:
         return self.api.run_in(manifests.pod_name(node), HOLDER, holder.command(*words))

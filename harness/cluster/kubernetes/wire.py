@@ -1,4 +1,4 @@
-"""The attached `watch` of one pod's holder, by the API server's exec."""
+"""Lines into one pod's holder, by the API server's exec: its `watch`, and a shell kept open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from websocket import WebSocketException
 
-from harness.cluster import ClusterError, holder
+from harness.cluster import ClusterError, hand, holder
 from harness.cluster.kubernetes.api import Api
 from harness.waiting import WaitTimeout, wait_until
 
@@ -78,6 +78,35 @@ class PodWire:
     def _begun(self) -> Any:
         command = holder.command("watch", str(holder.LIMIT_S))
         return self._api.line_to(self._pod, "holder", command)
+
+
+class PodShell:
+    """A harness.cluster.hand.Line to a shell in a pod's holder."""
+
+    def __init__(self, api: Api, pod: str) -> None:
+        self._line = api.line_to(pod, "holder", hand.SHELL)
+        self._said = ""
+
+    def send(self, line: str) -> None:
+        """Give it a line. Raises OSError when the connection is broken."""
+        try:
+            self._line.write_stdin(f"{line}\n")
+        except BROKEN as error:
+            raise OSError(str(error)) from None
+
+    def said(self) -> str:
+        """All that it has said so far."""
+        self._said += _heard(self._line)
+        return self._said
+
+    def over(self) -> bool:
+        """Whether it has ended, as far as `said` has seen."""
+        return not self._line.is_open()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        with suppress(*BROKEN):
+            self._line.close()
 
 
 def _heard(line: Any) -> str:

@@ -20,6 +20,7 @@ from harness.nemesis import undo
 from harness.waiting import wait_until
 
 pytestmark = pytest.mark.cluster
+PAUSED = ("zk2", "kafka2")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,7 @@ def left(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
     folder = tmp_path_factory.mktemp("orphan")
     process = docker.begin(str(Path(__file__).with_name("orphan.toml")), folder, "--no-check")
     try:
-        wait_until(lambda: in_force(folder) == 3, timeout_s=300, what="three faults in force",
+        wait_until(lambda: in_force(folder) == 4, timeout_s=300, what="four faults in force",
                    every_s=0.2)  # fmt: skip
         run = newest(folder)
         assert run is not None
@@ -51,7 +52,8 @@ def left(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
         found = Left(run=run, project=project, before={})
         for node in ("kafka1", "kafka2", "zk2"):
             found.before[node] = found.rules(node)
-        found.before["zk2 process"] = found.node("zk2")
+        for node in PAUSED:
+            found.before[f"{node} process"] = found.node(node)
     finally:
         inner = [p for p in psutil.Process(process.pid).children(recursive=True)
                  if "harness.run" in " ".join(p.cmdline())]  # fmt: skip
@@ -75,22 +77,24 @@ def project_of(run: Path) -> str:
 def test_the_faults_were_in_force(left):
     assert "-A INPUT -j HARNESS-" in left.before["kafka1"]
     assert "-A OUTPUT -j HARNESS-" in left.before["kafka1"]
-    assert left.before["zk2 process"].endswith("T")
+    assert all(left.before[f"{node} process"].endswith("T") for node in PAUSED)
     assert left.project.pid("kafka3") is None
-    assert len(undo.outstanding(left.run)) == 3
+    assert len(undo.outstanding(left.run)) == 4
 
 
 def test_links_mend_and_what_was_paused_goes_on_without_a_harness(left):
     def undone() -> bool:
         rules = left.rules("kafka1") + left.rules("kafka2")
-        return "HARNESS" not in rules and not left.node("zk2").endswith("T")
+        stopped = [node for node in PAUSED if left.node(node).endswith("T")]
+        return "HARNESS" not in rules and not stopped
 
     wait_until(undone, timeout_s=2 * holder.LIMIT_S + 20, what="the holders to act", every_s=0.5)
 
-    said = left.project.log(compose.holder_of("zk2")).decode()
-    assert "resumed process" in said
-    assert "no sign of the harness" in said
-    assert left.node("zk2").split()[0] == left.before["zk2 process"].split()[0]
+    for node in PAUSED:
+        said = left.project.log(compose.holder_of(node)).decode()
+        assert "resumed process" in said
+        assert "no sign of the harness" in said
+        assert left.node(node).split()[0] == left.before[f"{node} process"].split()[0]
 
 
 def test_heal_starts_what_was_killed(left, docker):

@@ -1,0 +1,368 @@
+"""The backends beside each other: `python -m bench.backends [--backends A,B] [--rounds N]`.
+
+In each round bench/backends.toml is run once on each backend, in turns, so that a busy machine is
+equally busy for all. Told are medians over the rounds (over all cuts, for cuts) with minimum and
+maximum, and each backend's median as a multiple of local's. All times but the first two rows' are
+read from the run's history.
+
+    cold start            from nothing of the cluster to ZooKeeper saying that the ISR is full
+    CPU of that           user and system seconds of the six nodes' processes, start scripts
+                          included; not the engine's (dockerd, kubelet…), nor the harness's
+    memory                their proportional set size at that moment: pages that several share are
+                          shared out (class archives are, between nodes and other programs)
+    cut: rules stand      from the nemesis's invoke until the last of its commands has returned, on
+                          all nodes of the cut
+    cut: proved           … until every receiver has counted packets of every sender
+    cut: felt             … to the last ack before writes stand still: they need every replica
+    mend: rules gone      from the nemesis's invoke of the healing until the last command returned
+    mend: felt            … to the next ack; packets that were dropped are sent again only after a
+                          time that doubles, at most about a second here
+    failover              leader killed: from the last ack to the next one; the session is 4 s
+
+CPU and memory need the nodes' processes on this machine, and root. A backend that is not to be had
+is left out, with the reason. Where a backend's ports can only be dialled from a network namespace
+(scripts/private-dockerd), `--way docker="nsenter --net --target PID"` goes before the command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.table import Table
+
+from harness.cluster import ClusterError
+from harness.cluster.build import BACKENDS
+from harness.cluster.reach import absent
+from harness.scenario import parse_override
+from harness.waiting import WaitTimeout, wait_until
+
+SCENARIO = Path(__file__).with_suffix(".toml")
+NODES, REPLICAS = 6, 3
+START_LIMIT_S, RUN_LIMIT_S = 300.0, 600.0
+COLD_START_RATIO, CUT_LIMIT_S = 2.5, 0.5  # what we ask of docker, and of a cut anywhere
+CUTS, KILL = (0, 1, 2), 3  # steps of the plan
+NS = 1e9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A backend, and how its runs are started."""
+
+    name: str
+    way: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+
+    def argv(self, results: Path, seed: int) -> list[str]:
+        """The command of one run."""
+        sets = [word for each in self.settings for word in ("--set", each)]
+        return [*self.way, sys.executable, "-m", "harness.cli", "run", str(SCENARIO), "--no-check",
+                "--backend", self.name, "--seed", str(seed), "--results", str(results),
+                *sets]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One measure: its name, its unit, and its values per backend."""
+
+    name: str
+    unit: str
+    digits: int = 2
+    values: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, backend: str, *values: float | None) -> None:
+        """Add what was measured, if it was."""
+        self.values.setdefault(backend, []).extend(v for v in values if v is not None)
+
+    def median(self, backend: str) -> float | None:
+        """Over everything that was measured there."""
+        values = self.values.get(backend)
+        return statistics.median(values) if values else None
+
+    def most(self, backend: str) -> float | None:
+        """The worst one."""
+        return max(self.values.get(backend, ()), default=None)
+
+    def shown(self, backend: str) -> str:
+        """Median and range."""
+        if not (values := self.values.get(backend)):
+            return "—"
+        middle, least, most = statistics.median(values), min(values), max(values)
+        return f"{middle:.{self.digits}f} ({least:.{self.digits}f}–{most:.{self.digits}f})"
+
+    def ratio(self, backend: str) -> str:
+        """The backend's median as a multiple of local's."""
+        own, local = self.median(backend), self.median("local")
+        return f"{own / local:.2f}" if own is not None and local and local > 0 else "—"
+
+
+ROWS = {
+    "start": Row(name="cold start", unit="s"),
+    "cpu": Row(name="CPU of that", unit="s"),
+    "memory": Row(name="memory", unit="MiB", digits=0),
+    "stands": Row(name="cut: rules stand", unit="s", digits=3),
+    "proved": Row(name="cut: proved", unit="s", digits=3),
+    "felt": Row(name="cut: felt", unit="s", digits=3),
+    "gone": Row(name="mend: rules gone", unit="s", digits=3),
+    "mended": Row(name="mend: felt", unit="s", digits=3),
+    "failover": Row(name="failover", unit="s"),
+}
+
+
+# What is read from a run
+
+
+def full_isr_ns(folder: Path) -> int | None:
+    """When ZooKeeper first told of a full ISR; None while it has not."""
+    views = folder / "history" / "views.jsonl"
+    for line in views.read_text().splitlines() if views.exists() else ():
+        view = json.loads(line)
+        if view["event"] == "view" and len(view["isr"]) == REPLICAS:
+            return int(view["time_ns"])
+    return None
+
+
+def cold_start_s(folder: Path, record: dict[str, Any]) -> float | None:
+    """From the begin of set-up to the full ISR."""
+    begin = next(p["start_ns"] for p in record["phases"] if p["name"] == "set-up")
+    full = full_isr_ns(folder)
+    return None if full is None else (full - begin) / NS
+
+
+def moments(folder: Path) -> dict[int, dict[str, int]]:
+    """By step: when its injection and its healing were asked for, done on all nodes, and proved."""
+    found: dict[int, dict[str, int]] = {}
+    for text in (folder / "history" / "nemesis.jsonl").read_text().splitlines():
+        line = json.loads(text)
+        at = found.setdefault(line["step"], {})
+        at[f"{line['event']}-{line['type']}"] = line["time_ns"]
+        if line.get("done_ns"):
+            at[f"{line['event']}-done"] = line["done_ns"]
+    return found
+
+
+def acks_ns(folder: Path) -> list[int]:
+    """When each send was acknowledged, in order."""
+    tables = (folder / "history" / "operations").glob("producer-*.parquet")
+    rows = (pq.read_table(path, columns=["type", "end_ns"]).to_pydict() for path in tables)
+    return sorted(
+        end
+        for row in rows
+        for kind, end in zip(row["type"], row["end_ns"], strict=True)
+        if kind == "ok"
+    )
+
+
+def stillness(acks: Sequence[int], begin_ns: int, end_ns: int) -> tuple[int, int] | None:
+    """The longest stretch between two acks that has something of begin to end in it."""
+    pairs = [(a, b) for a, b in pairwise(acks) if b > begin_ns and a < end_ns]
+    return max(pairs, key=lambda pair: pair[1] - pair[0], default=None)
+
+
+def read(place: Place, folder: Path, rows: dict[str, Row]) -> None:
+    """What a complete run's record and history tell."""
+    record = json.loads((folder / "run.json").read_text())
+    rows["start"].add(place.name, cold_start_s(folder, record))
+    acks, steps = acks_ns(folder), moments(folder)
+    for step in CUTS:
+        cut = steps[step]
+        rows["stands"].add(place.name, _from(cut, "inject-invoke", cut.get("inject-done")))
+        rows["proved"].add(place.name, _from(cut, "inject-invoke", cut.get("inject-ok")))
+        rows["gone"].add(place.name, _from(cut, "heal-invoke", cut.get("heal-done")))
+        still = stillness(acks, cut["inject-invoke"], cut["heal-invoke"])
+        rows["felt"].add(place.name, _from(cut, "inject-invoke", still and still[0]))
+        rows["mended"].add(place.name, _from(cut, "heal-invoke", still and still[1]))
+    still = stillness(acks, steps[KILL]["inject-invoke"], steps[KILL]["heal-invoke"])
+    rows["failover"].add(place.name, still and (still[1] - still[0]) / NS)
+
+
+def _from(step: dict[str, int], event: str, until_ns: int | None) -> float | None:
+    return None if until_ns is None or event not in step else (until_ns - step[event]) / NS
+
+
+# The nodes' processes
+
+
+def node_processes(place: Place, run: int, record: dict[str, Any]) -> list[psutil.Process]:
+    """The nodes' processes on this machine; fewer than six where they are not all here."""
+    if place.name == "local":
+        return [p for p in psutil.Process(run).children(recursive=True) if _is_java(p)]
+    marks = _containers(place.name, record)
+    return [p for p in psutil.process_iter() if _is_java(p) and _bears(p, marks)]
+
+
+def _containers(backend: str, record: dict[str, Any]) -> list[str]:
+    """What the control groups of the run's containers have in their names."""
+    cluster = record["cluster"]
+    if backend == "docker":
+        from harness.cluster.engine import Engine, connect  # noqa: PLC0415
+
+        return [each.id for each in Engine(connect(), cluster["project"]).services().values()]
+    from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
+    from harness.cluster.orphans import LABEL  # noqa: PLC0415
+
+    pods = Api(configuration(cluster["context"]), cluster["namespace"]).pods(LABEL).values()
+    return [uid for pod in pods for uid in (pod.uid, pod.uid.replace("-", "_"))]
+
+
+def _is_java(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return bool(process.name() == "java")
+    return False
+
+
+def _bears(process: psutil.Process, marks: Iterable[str]) -> bool:
+    with suppress(OSError):
+        groups = Path(f"/proc/{process.pid}/cgroup").read_text()
+        return any(mark in groups for mark in marks)
+    return False
+
+
+def cpu_s(process: psutil.Process) -> float:
+    """What a node has used since its start script began."""
+    times = process.cpu_times()
+    return float(times.user + times.system + times.children_user + times.children_system)
+
+
+def pss_mib(process: psutil.Process) -> float:
+    """A node's share of memory."""
+    return float(process.memory_full_info().pss) / 2**20
+
+
+# Rounds
+
+
+def one(place: Place, seed: int, rows: dict[str, Row]) -> str | None:
+    """Run once on one backend; why nothing was measured, if so."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as name:
+        results = Path(name)
+        process = subprocess.Popen(
+            place.argv(results, seed), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        try:
+            with suppress(WaitTimeout):
+                wait_until(
+                    lambda: process.poll() is not None or _isr_is_full(results),
+                    timeout_s=START_LIMIT_S, what="a full ISR", every_s=0.02,
+                )  # fmt: skip
+            if process.poll() is None and _isr_is_full(results):
+                _sample(place, process.pid, results, rows)
+            said, _ = process.communicate(timeout=RUN_LIMIT_S)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+        if process.returncode != 0:
+            return _why(results, said)
+        read(place, (results / "latest").resolve(), rows)
+        return None
+
+
+def _why(results: Path, said: str) -> str:
+    """Why a run failed: what its record says, else its last words."""
+    run = results / "latest" / "run.json"
+    failure = json.loads(run.read_text())["failure"] if run.exists() else None
+    return f"{failure['phase']}: {failure['error']}" if failure else said.strip()[-200:]
+
+
+def _isr_is_full(results: Path) -> bool:
+    return (results / "latest").exists() and full_isr_ns(results / "latest") is not None
+
+
+def _sample(place: Place, run: int, results: Path, rows: dict[str, Row]) -> None:
+    """CPU and memory of the nodes now; nothing where their processes are not all here."""
+    with suppress(psutil.Error, ClusterError, OSError):
+        record = json.loads((results / "latest" / "run.json").read_text())
+        nodes = node_processes(place, run, record)
+        if len(nodes) == NODES:
+            rows["cpu"].add(place.name, sum(map(cpu_s, nodes)))
+            rows["memory"].add(place.name, sum(map(pss_mib, nodes)))
+
+
+def parsed(settings: Iterable[str]) -> dict[str, Any]:
+    """Settings as a scenario has them."""
+    return dict(parse_override(text) for text in settings)
+
+
+# What is told
+
+
+def table(rows: Iterable[Row], backends: Sequence[str]) -> Table:
+    """All measures, a column a backend, and the ratios to local."""
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    shown.add_column("median (range)")
+    others = [name for name in backends if name != "local"] if "local" in backends else []
+    for name in [*backends, *(f"{other}/local" for other in others)]:
+        shown.add_column(name, justify="right")
+    for row in rows:
+        cells = [row.shown(name) for name in backends]
+        shown.add_row(f"{row.name}, {row.unit}", *cells, *(row.ratio(name) for name in others))
+    return shown
+
+
+def demands(rows: dict[str, Row], backends: Sequence[str]) -> list[tuple[str, bool]]:
+    """Each demand with what was measured, and whether it is met."""
+    told = []
+    own, local = rows["start"].median("docker"), rows["start"].median("local")
+    if own and local:
+        sentence = f"cold start on docker ≤ {COLD_START_RATIO} x local: {own / local:.2f}"
+        told.append((sentence, own <= COLD_START_RATIO * local))
+    for name in backends:
+        if (worst := rows["stands"].most(name)) is not None:
+            sentence = f"a cut stands on all its nodes within {CUT_LIMIT_S} s on {name}"
+            told.append((f"{sentence}: at most {worst:.3f} s", worst <= CUT_LIMIT_S))
+    return told
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and print; 1 when a demand is not met, 255 when nothing could be measured."""
+    parser = argparse.ArgumentParser(prog="python -m bench.backends",
+                                     description=(__doc__ or "").splitlines()[0])  # fmt: skip
+    parser.add_argument("--backends", default=",".join(BACKENDS), help="names, commas between")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--set", action="append", default=[], metavar="backend.X.KEY=VALUE")
+    parser.add_argument("--way", action="append", default=[], metavar="BACKEND=COMMAND")
+    asked, console = parser.parse_args(argv), Console(highlight=False, soft_wrap=True)
+    ways = dict(each.split("=", 1) for each in asked.way)
+    places = [
+        Place(name=name, way=tuple(shlex.split(ways.get(name, ""))),
+              settings=tuple(s for s in asked.set if s.startswith(f"backend.{name}.")))
+        for name in asked.backends.split(",")
+    ]  # fmt: skip
+    missing = {p.name: why for p in places if (why := absent(p.name, parsed(p.settings)))}
+    for name, why in missing.items():
+        console.print(f"{name} is left out: {why}", style="yellow")
+    places = [place for place in places if place.name not in missing]
+    os.environ.setdefault("PYTHONPATH", str(Path(__file__).resolve().parents[1]))
+    for number in range(asked.rounds):
+        for place in places:
+            why = one(place, number, ROWS)
+            console.print(f"round {number + 1}, {place.name}: {why or 'measured'}")
+    names = [place.name for place in places if place.name in ROWS["start"].values]
+    if not names:
+        return 255
+    console.print(table(ROWS.values(), names))
+    told = demands(ROWS, names)
+    for sentence, met in told:
+        console.print(f"{'met' if met else 'NOT met'}: {sentence}", style="" if met else "red")
+    return 0 if all(met for _, met in told) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
