@@ -28,6 +28,7 @@ MAY_PRINT = {
     "harness.kafka_home",
     "harness.class_archives",
     "harness.image",
+    "harness.own_image",
     "workloads.worker",
 }
 NAMELESS = {"utils", "util", "common", "helpers", "helper", "misc", "base"}
