@@ -18,7 +18,7 @@ DEPOSING = frozenset({
     "kill", "stop", "pause", "cut", "lose", "delay", "throttle", "reorder", "duplicate", "corrupt",
     "slow", "roll", "crash-loop", "elect", "move-leader", "reassign", "decommission",
     "freeze-disk", "fill-disk", "slow-disk", "fail-disk", "skew-clock",
-    "delete-pod", "delete-pod-now",
+    "delete-pod", "delete-pod-now", "drain",
     "command",  # a program of the user's can do anything of the kind
 })  # fmt: skip
 # Those that do so only where they hit a broker that leads, or half of the ensemble: without its
@@ -27,7 +27,7 @@ DEPOSING = frozenset({
 AT_THE_LEADER = frozenset({
     "kill", "stop", "pause", "roll", "crash-loop", "freeze-disk", "fill-disk", "slow-disk",
     "fail-disk", "skew-clock",
-    "delete-pod", "delete-pod-now",
+    "delete-pod", "delete-pod-now", "drain",
 })  # fmt: skip
 # Links may be bad between the target and `from` alone. Where that is the clients only, brokers and
 # ensemble hear each other as ever, and the leader stays, unless it was seen to move all the same.

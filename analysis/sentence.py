@@ -40,6 +40,7 @@ _DONE = {
     "decommission": "taken out and replaced",
     "delete-pod": "shut down with its pod",
     "delete-pod-now": "taken away with its pod",
+    "drain": "drained from its machine",
     "command": "struck by a command",
 }
 _HARMLESS = frozenset({"dump-log"})  # breaks nothing, so nothing happened "after" it

@@ -48,6 +48,7 @@ def make(say: Say) -> str:
         _fetch_wheels(context / "wheels", project["dependencies"])
         say(f"building {name}")
         client.images.build(path=str(context), tag=name, buildargs={"BASE": base}, rm=True)
+        client.images.prune(filters={"dangling": True, "label": "kafka-harness.stage"})
     return name
 
 

@@ -144,6 +144,26 @@ class Pods(Protocol):
 
 
 @runtime_checkable
+class Machines(Protocol):
+    """A backend whose nodes' pods are on machines that can be taken out of use."""
+
+    def machine(self, node: Node) -> str | None:
+        """The machine that the node's pod is on; None while it is on none."""
+
+    def cordon(self, machine: str) -> None:
+        """Let it take no more pods. ClusterError when it takes none already: somebody is at it."""
+
+    def uncordon(self, machine: str) -> None:
+        """Let it take pods again, if it was we who forbade it; safe to call twice."""
+
+    def cordoned(self, machine: str) -> bool:
+        """Whether it takes no pods now."""
+
+    def evict(self, node: Node) -> bool:
+        """Have the node's pod leave in order; False while a disruption budget forbids it."""
+
+
+@runtime_checkable
 class Companions(Protocol):
     """A backend that can keep a program of ours beside a node, in its network, during a fault."""
 

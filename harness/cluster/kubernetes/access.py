@@ -61,6 +61,9 @@ def heal(orphan: Orphan) -> list[str]:
         return [f"nothing to heal: there is no namespace {name}"]
     guard(name, ours=LABEL in labels, named=None, allowed=())
     said = [line for pod in sorted(api.pods(LABEL)) for line in heal_pod(api, pod)]
+    for machine in api.cordoned_by_us():
+        api.uncordon(machine)
+        said.append(f"machine {machine}: was cordoned: takes pods again")
     if orphan.down and labels[LABEL] != name:
         raise ClusterError(f"namespace {name} was not made by a run, so it stays: remove by hand "
                            "what you no longer want in it")  # fmt: skip

@@ -25,7 +25,8 @@ from harness.cluster.kubernetes.pods import Pod
 EXEC_LIMIT_S = 20.0
 ASK_LIMIT_S = 10.0
 SHORT = 120
-NOT_FOUND = 404
+FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS = 403, 404, 429
+CORDONED = "kafka-harness/cordoned"  # an annotation: by the run in which namespace
 
 
 def configuration(context: str) -> client.Configuration:
@@ -145,6 +146,61 @@ class Api:
                 name, self.namespace, _request_timeout=ASK_LIMIT_S, **grace
             )
 
+    def evict_pod(self, name: str) -> bool:
+        """Ask that a pod leave; False when a PodDisruptionBudget forbids it now."""
+        eviction = client.V1Eviction(
+            metadata=client.V1ObjectMeta(name=name, namespace=self.namespace)
+        )
+        with told(f"pod {name} to be evicted"):
+            try:
+                self._core.create_namespaced_pod_eviction(
+                    name, self.namespace, eviction, _request_timeout=ASK_LIMIT_S
+                )
+            except ApiException as error:
+                if error.status == TOO_MANY_REQUESTS:
+                    return False
+                raise
+        return True
+
+    # Machines, which Kubernetes calls nodes
+
+    def cordoned(self, machine: str) -> bool:
+        """Whether it takes no pods."""
+        with told(f"machine {machine}"):
+            found = self._core.read_node(machine, _request_timeout=ASK_LIMIT_S)
+            return bool(found.spec.unschedulable)
+
+    def cordon(self, machine: str) -> None:
+        """Let it take no pods, in this namespace's name."""
+        if self.cordoned(machine):
+            raise ClusterError(f"machine {machine} is cordoned already, and not by this run")
+        self._set_cordon(machine, by=self.namespace)
+
+    def uncordon(self, machine: str) -> None:
+        """Let it take pods again, if this namespace's run has cordoned it."""
+        if machine in self.cordoned_by_us():
+            self._set_cordon(machine, by=None)
+
+    def cordoned_by_us(self) -> list[str]:
+        """The machines that were cordoned in this namespace's name; none where we may not look."""
+        with told("the machines"):
+            try:
+                found = self._core.list_node(_request_timeout=ASK_LIMIT_S).items
+            except ApiException as error:
+                if error.status == FORBIDDEN:
+                    return []
+                raise
+        return [each.metadata.name for each in found
+                if (each.metadata.annotations or {}).get(CORDONED) == self.namespace]  # fmt: skip
+
+    def _set_cordon(self, machine: str, *, by: str | None) -> None:
+        patch = {"spec": {"unschedulable": by is not None or None},
+                 "metadata": {"annotations": {CORDONED: by}}}  # fmt: skip
+        with told(f"machine {machine}"):
+            self._core.patch_node(machine, patch, _request_timeout=ASK_LIMIT_S)
+
+    # What is in pods
+
     def log(self, pod: str, container: str, tail: int | None = None) -> str:
         """What a container has said; empty when it cannot be had."""
         more = {"tail_lines": tail} if tail else {}
@@ -196,6 +252,7 @@ def _pod(found: Any) -> Pod:
         ready=bool(statuses) and all(each.ready for each in statuses),
         restarts=sum(each.restart_count for each in statuses),
         trouble=next((why for each in statuses if (why := _trouble(each))), None),
+        machine=found.spec.node_name,
     )
 
 

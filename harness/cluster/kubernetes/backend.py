@@ -59,8 +59,8 @@ PATIENCE = 3  # restarts of a container that is coming up, after which it never 
 
 @dataclass(kw_only=True)
 class KubernetesCluster(Cluster):
-    """Nodes in pods of one namespace; implements Cluster, Processes, Links, Pods and
-    Preparable."""
+    """Nodes in pods of one namespace; implements Cluster, Processes, Links, Pods,
+    Machines and Preparable."""
 
     nodes: tuple[Node, ...]
     api: Api
@@ -203,13 +203,40 @@ class KubernetesCluster(Cluster):
 
     def delete_pod(self, node: Node, *, force: bool) -> None:
         """What the old pod's container has said is kept first: it goes with it."""
-        self._check()
         self._keep_log(node)
-        assert self._watch is not None
-        self._wires[node.name].let_go()
-        self._hands[node.name].close()
-        self._watch.expect(node.name)
+        self._let_go(node)
         self.api.delete_pod(manifests.pod_name(node), force=force)
+
+    # Machines
+
+    def machine(self, node: Node) -> str | None:
+        """The machine that the node's pod is on."""
+        found = self._look().get(node.name)
+        return found.machine if found else None
+
+    def cordon(self, machine: str) -> None:
+        """In the name of the run's namespace, by which heal finds it."""
+        self._check()
+        self.api.cordon(machine)
+
+    def uncordon(self, machine: str) -> None:
+        """If it was this run."""
+        self.api.uncordon(machine)
+
+    def cordoned(self, machine: str) -> bool:
+        """Whether it takes no pods now."""
+        return self.api.cordoned(machine)
+
+    def evict(self, node: Node) -> bool:
+        """As `delete_pod`, if no disruption budget forbids it now."""
+        self._let_go(node)
+        allowed = self.api.evict_pod(manifests.pod_name(node))
+        if allowed:
+            self._keep_log(node)  # the container has its grace time to end
+        else:
+            assert self._watch is not None
+            self._watch.expect(node.name, ordered=False)
+        return allowed
 
     # Parts
 
@@ -265,6 +292,14 @@ class KubernetesCluster(Cluster):
         self._hands[name].close()  # it reaches the pod that has gone
         self._wires[name].attach()  # its holder listens, before anybody is told of it
         self.nodes = tuple(self._located(n, pod) if n.name == name else n for n in self.nodes)
+
+    def _let_go(self, node: Node) -> None:
+        """Its pod is about to go by our order."""
+        self._check()
+        assert self._watch is not None
+        self._wires[node.name].let_go()
+        self._hands[node.name].close()
+        self._watch.expect(node.name)
 
     def _check(self) -> None:
         """Raise ClusterError when faults in force may have gone without our doing."""

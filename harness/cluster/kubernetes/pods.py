@@ -32,6 +32,7 @@ class Pod:
     ready: bool
     restarts: int  # of all its containers
     trouble: str | None  # why a container cannot be begun
+    machine: str | None = None  # its node, in Kubernetes' word
 
 
 class PodWatch:
@@ -58,10 +59,10 @@ class PodWatch:
         """Look no more; safe to call twice."""
         self._looks.close(within_s=10)
 
-    def expect(self, node: str) -> None:
-        """The node's pod is about to be deleted, by our order."""
+    def expect(self, node: str, *, ordered: bool = True) -> None:
+        """The node's pod is about to be deleted, by our order; or it is not, after all."""
         with self._lock:
-            self._ordered.add(node)
+            (self._ordered.add if ordered else self._ordered.discard)(node)
 
     def check(self) -> None:
         """Raise ClusterError when something was not ordered."""

@@ -61,6 +61,7 @@ VERBS: dict[str, Verb] = {
     "command": command.COMMAND,
     "delete-pod": pods.DELETE_POD,
     "delete-pod-now": pods.DELETE_POD_NOW,
+    "drain": pods.DRAIN,
 }
 
 __all__ = ["VERBS", "Injection", "Verb"]

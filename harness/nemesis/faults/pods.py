@@ -1,22 +1,28 @@
-"""delete-pod, delete-pod-now: the node's pod is deleted, and Kubernetes makes another.
+"""delete-pod, delete-pod-now, drain: the node's pod is taken away, and Kubernetes makes another.
 
     delete-pod        graceful: SIGTERM, the time that the manifest gives (30 s), then SIGKILL
     delete-pod-now    `--force --grace-period=0`: the cluster forgets the pod at once. The kubelet
                       still sends SIGTERM first and SIGKILL some 2 s later: a crash is `kill`
+    drain             the machine of the pod is cordoned and the pod evicted, in order and as
+                      PodDisruptionBudgets allow, like `kubectl drain` for this one pod
 
 The StatefulSet makes a pod of the same name, with the same volume and another address, as soon as
-the old one is gone, so nothing is held down: the fault's time is only waited for. It has bitten
-when the pod is gone or another one is there (its uid), and is healed when the node serves from a
-pod of another uid.
+the old one is gone. Nothing is held down by `delete-pod`: the fault's time is only waited for.
+After `drain` the new pod comes up on another machine that its volume lets it have; where there is
+none the node is down until the machine takes pods again. A fault has bitten when the pod is gone or
+another one is there (its uid), and is healed when the node serves from a pod of another uid.
 """
 
 from __future__ import annotations
 
 from typing import cast
 
-from harness.cluster import Pods, Processes
+from harness.cluster import ClusterError, Machines, Pods, Processes
 from harness.nemesis.faults.process import remember, takes_part
 from harness.nemesis.faults.verb import Injection, Verb
+from harness.waiting import wait_until
+
+BUDGET_LIMIT_S = 30.0
 
 
 def _delete(injection: Injection) -> None:
@@ -32,6 +38,31 @@ def _begin(injection: Injection, *, force: bool) -> None:
     pods = cast(Pods, injection.cluster)
     injection.memo["uid"] = pods.pod(injection.node)
     pods.delete_pod(injection.node, force=force)
+
+
+def _drain(injection: Injection) -> None:
+    machines, node = cast(Machines, injection.cluster), injection.node
+    machine = injection.memo["machine"] = machines.machine(node)
+    if machine is None:
+        raise ClusterError(f"the pod of {node.name} is on no machine now")
+    remember(injection, node)
+    injection.memo["uid"] = cast(Pods, injection.cluster).pod(node)
+    machines.cordon(machine)
+    wait_until(lambda: machines.evict(node), timeout_s=BUDGET_LIMIT_S, every_s=0.5,
+               what=f"the disruption budget to let {node.name} go")  # fmt: skip
+
+
+def _drained(injection: Injection) -> str | None:
+    machine = injection.memo["machine"]
+    gone = _gone(injection)
+    if gone is None or not cast(Machines, injection.cluster).cordoned(machine):
+        return None
+    return f"{gone}, and machine {machine} takes no pods"
+
+
+def _use_again(injection: Injection) -> None:
+    if machine := injection.memo.get("machine"):
+        cast(Machines, injection.cluster).uncordon(machine)
 
 
 def _gone(injection: Injection) -> str | None:
@@ -51,6 +82,13 @@ def _another_serves(injection: Injection) -> str | None:
     return f"pod {uid} of {injection.node.name} serves"
 
 
+def _in_use_again(injection: Injection) -> str | None:
+    machine, serves = injection.memo["machine"], _another_serves(injection)
+    if serves is None or cast(Machines, injection.cluster).cordoned(machine):
+        return None
+    return f"{serves}, and machine {machine} takes pods again"
+
+
 DELETE_POD = Verb(
     name="delete-pod", undo="await", needs=(Processes, Pods), holds="process",
     prepares="lasting-data",
@@ -60,4 +98,9 @@ DELETE_POD_NOW = Verb(
     name="delete-pod-now", undo="await", needs=(Processes, Pods), holds="process",
     prepares="lasting-data",
     inject=_delete_now, bit=_gone, heal=_await_another, healed=_another_serves,
+)  # fmt: skip
+DRAIN = Verb(
+    name="drain", undo="uncordon", needs=(Processes, Pods, Machines), holds="process",
+    prepares="lasting-data",
+    inject=_drain, bit=_drained, heal=_use_again, healed=_in_use_again,
 )  # fmt: skip
