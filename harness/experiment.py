@@ -189,10 +189,12 @@ class Experiment:
         return self._spec(name, work.consumer, group=topics.group_of(self.folder), dies=dies)
 
     def _write_read_spec(self) -> dict[str, Any]:
-        """The study's worker: its consumer knows one broker only, which is not the leader."""
+        """The study's worker: its consumer knows one broker only, which is not the leader, if there
+        is another."""
         work = self.scenario.workload
         leader = self.view.look().partitions[0].leader
-        follower = next(n for n in brokers(self.cluster.nodes) if n.name != leader)
+        kafkas = brokers(self.cluster.nodes)
+        follower = next((node for node in kafkas if node.name != leader), kafkas[0])
         consumer = {**work.consumer, "bootstrap.servers": follower.endpoint}
         if work.read_via == "follower":
             consumer["client.rack"] = follower.name

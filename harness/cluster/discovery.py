@@ -21,7 +21,7 @@ def discovered(bootstrap: Sequence[str], settings: Mapping[str, str]) -> tuple[N
     said: list[str] = []
     for endpoint in bootstrap:
         host, _, port = endpoint.rpartition(":")
-        link = Link(host, int(port), settings)
+        link = Link(host.strip("[]"), int(port), settings)
         try:
             found = _brokers(link)
         except Refused as problem:
