@@ -42,7 +42,9 @@ console = Console(highlight=False, soft_wrap=True)
 Scenarios = Annotated[list[str], typer.Argument(help="Names (`scenarios` lists them) or files.")]
 Runs = Annotated[list[str], typer.Argument(help="Run folders, run ids, or scenarios (newest).")]
 OneRun = Annotated[str, typer.Argument(help="A run's folder, its id, or a scenario (its newest).")]
-Backend = Annotated[str, typer.Option(help="Where the cluster lives.")]
+Backend = Annotated[
+    str, typer.Option(help="Where the cluster lives: local, docker, kubernetes or external.")
+]
 Seed = Annotated[int | None, typer.Option(help="All randomness of the run; drawn when not given.")]
 Sets = Annotated[
     list[str] | None,
@@ -81,7 +83,11 @@ def run(
     results: Results = RESULTS,
     allow: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Faults may hit this cluster, which is not ours."),
+        typer.Option(
+            metavar="NAME",
+            help="Faults may hit this cluster, which is not ours: a namespace, or "
+            "the first of backend.external.bootstrap.",
+        ),
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the nodes' data directories.")] = False,
     no_check: Annotated[bool, typer.Option("--no-check", help="Record only.")] = False,
@@ -206,7 +212,8 @@ def heal(
 ) -> None:
     """Undo what is left in force of a run whose harness was killed (by SIGKILL, say).
 
-    Clusters on docker and Kubernetes are found by our labels, from any checkout or machine.
+    Clusters on docker and Kubernetes are found by our labels, from any checkout or machine. Heal
+    commands of the scenario that are owed are carried out (external, docker, kubernetes).
     """
     if (run is None) == (cluster is None):
         raise ScenarioError("heal: give either a run or --cluster NAME")

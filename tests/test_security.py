@@ -109,6 +109,20 @@ def test_a_secret_in_a_scenario_is_refused_without_its_value(role):
     assert "hidden" not in str(refused.value)
 
 
+def test_the_example_in_the_readme_is_a_scenario_that_can_be_run_there(tmp_path, monkeypatch):
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    text = readme.partition("```toml\n")[2].partition("```")[0]
+    (tmp_path / "external.toml").write_text(text)
+    (tmp_path / "client.properties").write_text(LIBRDKAFKA)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WORD", "hidden")
+
+    dump = load("external.toml").model_dump(mode="json")
+    assert refuses(dump) is None
+    assert dump["faults"][0]["options"]["inject"][:2] == ["ssh", "{host}"]
+    assert "hidden" not in str(dump)
+
+
 def test_brokers_of_a_cluster_that_is_there_may_have_any_number():
     fault = {"verb": "command", "target": "kafka1001", "at_s": 1,
              "options": {"inject": ["a"], "heal": ["b"]}}  # fmt: skip

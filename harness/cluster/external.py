@@ -130,6 +130,8 @@ def name_of(scenario: Mapping[str, Any]) -> str:
 
 def heal(orphan: Orphan) -> list[str]:
     """Tell what the run has left there; with `down`, remove it."""
+    if not orphan.record:
+        raise ClusterError("a cluster that is not ours has no labels: give the run instead")
     topic = orphan.cluster.get("topic")
     if topic is None:
         return ["nothing to heal: the run had made nothing"]
