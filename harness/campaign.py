@@ -185,7 +185,7 @@ def summary(
         "fault_gaps_s": fault_gaps_s(report["faults"], windows),
         **({"replication": report["replication"]} if report.get("replication") else {}),
         "ack_ms": report["latency_ms"]["ack"],
-        "kafka": report["versions"]["kafka"],
+        "kafka": report["versions"].get("kafka"),
         "started_utc": report["run"]["started_utc"],
         "host": report["host"],
     }

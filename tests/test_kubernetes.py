@@ -8,16 +8,75 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from harness.cluster import ClusterError, Node
 from harness.cluster.kubernetes import access, manifests
+from harness.cluster.kubernetes.api import CORDONED, Api
 from harness.cluster.kubernetes.pods import Pod, PodWatch
 
 BASE = Path(__file__).resolve().parents[1] / "k8s" / "base"
 NODES = manifests.pod_nodes(3, 3)
+
+
+# Machines
+
+
+class Core:
+    """Of the client's API only what a cordon needs: one machine, which somebody may have cordoned."""
+
+    def __init__(self, *, unschedulable: bool = False, by: str | None = None) -> None:
+        self.machine = SimpleNamespace(
+            metadata=SimpleNamespace(name="m1", annotations={CORDONED: by} if by else None),
+            spec=SimpleNamespace(unschedulable=unschedulable or None),
+        )
+        self.patches: list[Any] = []
+
+    def read_node(self, _: str, **__: Any) -> Any:
+        return self.machine
+
+    def list_node(self, **_: Any) -> Any:
+        return SimpleNamespace(items=[self.machine])
+
+    def patch_node(self, name: str, patch: Any, **_: Any) -> None:
+        self.patches.append((name, patch))
+
+
+def api_of(core: Core, monkeypatch: pytest.MonkeyPatch) -> Api:
+    monkeypatch.setattr(Api, "_core", core)
+    return Api(None, "mine")
+
+
+def test_a_machine_that_somebody_has_cordoned_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    core = Core(unschedulable=True)
+    api = api_of(core, monkeypatch)
+
+    with pytest.raises(ClusterError, match="m1 is cordoned already"):
+        api.cordon("m1")
+    api.uncordon("m1")
+
+    assert [] == core.patches
+
+
+def test_a_cordon_bears_the_run_s_name_and_goes_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh, ours = Core(), Core(unschedulable=True, by="mine")
+
+    api_of(fresh, monkeypatch).cordon("m1")
+    api_of(ours, monkeypatch).uncordon("m1")
+
+    (_, put), (_, taken) = *fresh.patches, *ours.patches
+    assert (True, "mine") == (
+        put["spec"]["unschedulable"],
+        put["metadata"]["annotations"][CORDONED],
+    )
+    assert (None, None) == (
+        taken["spec"]["unschedulable"], taken["metadata"]["annotations"][CORDONED]
+    )  # fmt: skip
 
 
 # Manifests
@@ -71,6 +130,16 @@ def test_data_on_an_emptydir_go_with_the_pod() -> None:
 
     assert manifests.keeps_data([kept])
     assert not manifests.keeps_data([kept, gone])
+
+
+def test_the_nodes_images_are_what_a_run_says_that_it_ran_on() -> None:
+    brokers, members = stateful("kafka"), stateful("zk")
+    brokers["spec"]["template"]["spec"]["containers"] = [
+        {"name": "holder", "image": "no:1"}, {"name": "node", "image": "k:3.9"},
+    ]  # fmt: skip
+    members["spec"]["template"]["spec"]["containers"] = [{"name": "node", "image": "z:3.8"}]
+
+    assert {"kafka": "k:3.9", "zookeeper": "z:3.8"} == manifests.images([brokers, members])
 
 
 def test_brokers_tell_workers_of_their_machine_and_peers_of_their_name() -> None:

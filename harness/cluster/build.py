@@ -70,17 +70,17 @@ def _kubernetes(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
         ours = LABEL in (api.namespace_labels() or {})
         guard(namespace, ours=ours, named=namespace, allowed=record["allow"])
     folder.update(cluster={"namespace": namespace, "context": context})
-    sizes = scenario["cluster"]
+    sizes, rendered = scenario["cluster"], manifests.rendered(access.manifests_of(scenario))
     return KubernetesCluster(
         nodes=manifests.pod_nodes(sizes["zookeepers"], sizes["brokers"]),
         api=api,
-        manifests=manifests.rendered(access.manifests_of(scenario)),
+        manifests=rendered,
         logs=folder.logs,
         labels={LABEL: name},
         own=not wanted["namespace"],
         server={**_follower_reads(scenario), **scenario["cluster"]["server"]},
         zoo=scenario["cluster"]["zoo"],
-        versions={"kubernetes": version},
+        versions={"kubernetes": version, **manifests.images(rendered)},
     )
 
 

@@ -85,6 +85,18 @@ def of_run(
     return made
 
 
+def images(manifests: Iterable[Manifest]) -> dict[str, str]:
+    """What the nodes are made of: `kafka` and `zookeeper` -> image."""
+    kinds = {"kafka": "kafka", "zk": "zookeeper"}
+    return {
+        kinds[manifest["metadata"]["name"]]: container["image"]
+        for manifest in manifests
+        if manifest["kind"] == "StatefulSet" and manifest["metadata"]["name"] in kinds
+        for container in manifest["spec"]["template"]["spec"]["containers"]
+        if container["name"] == "node"
+    }
+
+
 def keeps_data(manifests: Iterable[Manifest]) -> bool:
     """Whether a node's data outlive its pod: not on an emptyDir."""
     return not any(
