@@ -26,7 +26,7 @@ NODES = manifests.pod_nodes(3, 3)
 
 
 class Core:
-    """Of the client's API only what a cordon needs: one machine, which somebody may have cordoned."""
+    """Of the client only what a cordon needs: a machine that somebody may have cordoned."""
 
     def __init__(self, *, unschedulable: bool = False, by: str | None = None) -> None:
         self.machine = SimpleNamespace(
