@@ -16,7 +16,8 @@
     "workload.rounds" = 10000
 
 A run is finished when its line is in the data file; finished runs are never run again, whatever
-they ended with, and an interrupted one leaves no line. Cells take turns, run by run, and backends
+they ended with. An interrupted one leaves no line, nor does one whose cluster did not come up: that
+is no outcome of the experiment, which had not begun. Cells take turns, run by run, and backends
 within a cell, so that a campaign cut short has something of each. One sitting may keep to some of
 the backends; what a backend needs to be told on this machine is no part of the experiment, and is
 given with the sitting (`backend.docker.image` and the like).
@@ -139,6 +140,12 @@ def missing(
 def _told(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """What is meant for this backend."""
     return {key: value for key, value in settings.items() if key.startswith(f"backend.{backend}.")}
+
+
+def began(record: Mapping[str, Any]) -> bool:
+    """Whether a run that has ended came as far as its experiment."""
+    failure = record["failure"]
+    return failure is None or failure["phase"] not in ("start", "set-up")
 
 
 SAME = ("scenario", "plan", "seed", "backend")

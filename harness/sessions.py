@@ -155,7 +155,8 @@ def campaign(file: Path, results: Path, sitting: Sitting, *, console: Console) -
                 code, folder = run(each, results, check=True, console=console)
             if code in INTERRUPTED:
                 return code
-            campaigns.append(data, campaigns.summary(cell, code, _report(folder), request))
+            if campaigns.began(folder.read()):
+                campaigns.append(data, campaigns.summary(cell, code, _report(folder), request))
             codes.append(code)
     return worst(codes)
 

@@ -90,6 +90,15 @@ def test_a_sitting_says_where_backends_are_and_nothing_of_the_experiment():
         campaign.places({"workload.rounds": 1})
 
 
+@pytest.mark.parametrize(
+    ("phase", "began"), [("set-up", False), ("load", True), ("unknown", True), (None, True)]
+)
+def test_a_run_whose_cluster_did_not_come_up_is_no_outcome(phase, began):
+    record = {"failure": {"phase": phase, "error": "kafka1 did not start"} if phase else None}
+
+    assert campaign.began(record) is began
+
+
 def test_a_line_cut_by_a_kill_is_dropped_and_its_run_made_again(tmp_path):
     data = tmp_path / "runs.jsonl"
     data.write_text(json.dumps({"cell": "study-1", "seed": 7}) + '\n{"cell": "sho')
