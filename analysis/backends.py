@@ -11,18 +11,14 @@ asks for a look, and proves nothing. Gaps that differ by less than half a second
 from __future__ import annotations
 
 import itertools
-import json
 import statistics
-import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from analysis.study import TEMPLATES, Line, spread
+from analysis.study import TEMPLATES, Line, spread, write_page
 
 GAP_S = 0.5  # a difference of gaps that is worth a sentence
 
@@ -167,19 +163,5 @@ def _settings(cell: Mapping[str, Any]) -> str:
     return ", ".join(told) or "as shipped"
 
 
-def page(file: Path) -> str:
-    """The page that belongs to a campaign file as its data are now."""
-    campaign = tomllib.loads(file.read_text())
-    data = file.parent / campaign["data"]
-    lines = [json.loads(line) for line in data.read_text().splitlines()] if data.exists() else []
-    return render(campaign, lines)
-
-
-def main() -> None:
-    """Write the page beside its campaign."""
-    file = Path(sys.argv[1])
-    file.with_suffix(".md").write_text(page(file))
-
-
 if __name__ == "__main__":
-    main()
+    write_page(render)

@@ -14,7 +14,7 @@ import math
 import statistics
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +170,10 @@ def _parts(rows: Sequence[Mapping[str, str]]) -> list[str]:
     return list(dict.fromkeys(row["part"] for row in rows if row["part"]))
 
 
-def page(file: Path) -> str:
+Render = Callable[[Mapping[str, Any], Sequence[Line]], str]
+
+
+def page(file: Path, render: Render = render) -> str:
     """The page that belongs to a campaign file as its data are now."""
     campaign = tomllib.loads(file.read_text())
     data = file.parent / campaign["data"]
@@ -178,11 +181,11 @@ def page(file: Path) -> str:
     return render(campaign, lines)
 
 
-def main() -> None:
-    """Write the page beside its campaign."""
+def write_page(render: Render = render) -> None:
+    """Write the page beside the campaign that the command line names."""
     file = Path(sys.argv[1])
-    file.with_suffix(".md").write_text(page(file))
+    file.with_suffix(".md").write_text(page(file, render))
 
 
 if __name__ == "__main__":
-    main()
+    write_page()
