@@ -19,6 +19,7 @@ from kubernetes.config.config_exception import ConfigException
 from websocket import WebSocketException
 
 from harness.cluster import ClusterError
+from harness.cluster.kubernetes import minikube
 from harness.cluster.kubernetes.manifests import Manifest
 from harness.cluster.kubernetes.pods import Pod
 
@@ -47,6 +48,17 @@ def configuration(context: str) -> client.Configuration:
         ) from None
     made.retries = 1
     return made
+
+
+def minikube_profile(context: str) -> str | None:
+    """The profile behind the context asked for, or behind the current one; None where it is none of
+    minikube's."""
+    try:
+        every, current = config.list_kube_config_contexts()
+    except ConfigException:
+        return None
+    asked = next((each for each in every if each["name"] == context), current)
+    return minikube.profile_of(asked) if asked else None
 
 
 class Api:

@@ -1,0 +1,56 @@
+"""minikube: images that the host's Docker has are brought into it, so that nobody need remember to.
+
+A context is minikube's when the kubeconfig says so: `minikube start` writes an extension beside the
+context, with the provider `minikube.sigs.k8s.io`; the context's name is the profile's.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from harness.cluster import ClusterError
+
+PROVIDER = "minikube.sigs.k8s.io"
+LIMIT_S = 600.0  # an image of half a gigabyte
+
+
+def profile_of(context: Mapping[str, Any]) -> str | None:
+    """The minikube profile of a kubeconfig's context; None where it is another cluster."""
+    extensions = context["context"].get("extensions") or ()
+    told = [(each.get("extension") or {}).get("provider") for each in extensions]
+    return str(context["name"]) if PROVIDER in told else None
+
+
+def bring(profile: str, images: Iterable[str]) -> list[str]:
+    """Load the images that the profile has not; their names. Raises ClusterError.
+
+    Without the program minikube nothing is done: the cluster may be one of another machine.
+    """
+    if shutil.which("minikube") is None:
+        return []
+    there = [line.strip() for line in _minikube(profile, "image", "ls").splitlines()]
+    missing = [image for image in dict.fromkeys(images)
+               if not any(name == image or name.endswith(f"/{image}") for name in there)]  # fmt: skip
+    for image in missing:
+        _minikube(profile, "image", "load", image)
+    return missing
+
+
+def _minikube(profile: str, *words: str) -> str:
+    argv: Sequence[str] = ["minikube", "--profile", profile, *words]
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+            timeout=LIMIT_S,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise ClusterError(f"{' '.join(argv)} took over {LIMIT_S:g} s") from None
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+        raise ClusterError(
+            f"{' '.join(argv)}: {said}; `make image` makes the image where it is missing"
+        )
+    return done.stdout
