@@ -32,8 +32,11 @@ def bring(profile: str, images: Iterable[str]) -> list[str]:
     if shutil.which("minikube") is None:
         return []
     there = [line.strip() for line in _minikube(profile, "image", "ls").splitlines()]
-    missing = [image for image in dict.fromkeys(images)
-               if not any(name == image or name.endswith(f"/{image}") for name in there)]  # fmt: skip
+    missing = [
+        image
+        for image in dict.fromkeys(images)
+        if not any(name == image or name.endswith(f"/{image}") for name in there)
+    ]
     for image in missing:
         _minikube(profile, "image", "load", image)
     return missing
