@@ -50,7 +50,7 @@ class Api:
 
 
 def wire(*lines: Line) -> PodWire:
-    return PodWire(Api(*lines), "kafka-1")  # type: ignore[arg-type]
+    return PodWire(Api(*lines), "kafka-1", "holder")  # type: ignore[arg-type]
 
 
 def test_a_line_that_breaks_unordered_is_told_when_it_is_sent_to() -> None:

@@ -16,7 +16,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,14 +28,12 @@ from harness.cluster import (
     Node,
     NodeState,
     brokers,
-    hand,
-    holder,
     zookeepers,
 )
 from harness.cluster import config as node_config
-from harness.cluster.hand import Hand
 from harness.cluster.here import Here
 from harness.cluster.kubernetes import manifests
+from harness.cluster.kubernetes.holders import Holders
 from harness.cluster.kubernetes.pods import Pod, PodWatch
 from harness.cluster.orphans import LABEL
 from harness.cluster.view import serves
@@ -44,7 +41,6 @@ from harness.waiting import WaitTimeout, wait_until
 
 if TYPE_CHECKING:  # the class can be known without the extra `kubernetes`
     from harness.cluster.kubernetes.api import Api
-    from harness.cluster.kubernetes.wire import PodShell, PodWire
 
 POD_LIMIT_S = 120.0
 START_LIMIT_S = 120.0
@@ -76,10 +72,10 @@ class KubernetesCluster(Cluster):
     def __post_init__(self) -> None:
         self._inside = "KUBERNETES_SERVICE_HOST" in os.environ
         self._ports: dict[str, int] = {}
-        self._wires: dict[str, PodWire] = {}
-        self._heart: holder.Heart | None = None
         self._watch: PodWatch | None = None
-        self._hands = {n.name: Hand(n.name, partial(self._shell, n)) for n in self.nodes}
+        self._holders = Holders(
+            self.api, HOLDER, {node.name: manifests.pod_name(node) for node in self.nodes}
+        )
         self._here = Here()
         self._made = False  # whether there may be anything to remove
         self._closed = False
@@ -110,12 +106,7 @@ class KubernetesCluster(Cluster):
             self._await_up(member, partial(serves, member))
         for broker in brokers(self.nodes):
             self._await_up(broker, partial(self._started, broker))
-        from harness.cluster.kubernetes.wire import PodWire  # noqa: PLC0415
-
-        self._wires = {n.name: PodWire(self.api, manifests.pod_name(n)) for n in self.nodes}
-        self._heart = holder.Heart(self._wires)
-        self._heart.start()
-        hand.open_all(self._hands.values())
+        self._holders.open()
         self._watch = PodWatch(self._look(), self._look, self._adopt)
         self._watch.start()
 
@@ -133,10 +124,7 @@ class KubernetesCluster(Cluster):
         self._closed = True
         if self._watch is not None:
             self._watch.stop()
-        if self._heart is not None:
-            self._heart.stop()
-        for each in self._hands.values():
-            each.close()
+        self._holders.close()
         for node in self.nodes:
             self._keep_log(node)
         if self._made and self.own:
@@ -152,17 +140,17 @@ class KubernetesCluster(Cluster):
         """From the sidecar; one that ends the JVM holds the node down until it is started."""
         self._check()
         if number in ENDING:
-            self._order(node, f"rm -f {ORDERS}/started; : >{ORDERS}/held")
-        self._holder(node, "signal", number.name.removeprefix("SIG"))
+            self._holders.order(node.name, f"rm -f {ORDERS}/started; : >{ORDERS}/held")
+        self._holders.tell(node.name, "signal", number.name.removeprefix("SIG"))
 
     def start_node(self, node: Node) -> None:
         """Give the order; returns at once."""
-        self._order(node, f": >{ORDERS}/started; rm -f {ORDERS}/ended {ORDERS}/held")
+        self._holders.order(node.name, f": >{ORDERS}/started; rm -f {ORDERS}/ended {ORDERS}/held")
 
     def state(self, node: Node) -> NodeState:
         """The node's JVM as its sidecar sees it; none while there is no pod."""
         try:
-            said = self._holder(node, "node").split()
+            said = self._holders.tell(node.name, "node").split()
         except ClusterError:
             if node.name in self._look():
                 raise
@@ -173,7 +161,9 @@ class KubernetesCluster(Cluster):
 
     def exited_early(self, node: Node) -> str | None:
         """The last log lines of a JVM that has ended by itself; None while it runs."""
-        if not self._order(node, f"[ ! -e {ORDERS}/held ] || cat {ORDERS}/ended || :").strip():
+        if not self._holders.order(
+            node.name, f"[ ! -e {ORDERS}/held ] || cat {ORDERS}/ended || :"
+        ).strip():
             return None
         return self.api.log(manifests.pod_name(node), NODE, tail=12) or "no log"
 
@@ -184,10 +174,7 @@ class KubernetesCluster(Cluster):
         self._check()
         if node.role == "client":
             return self._here.run(argv)
-        if argv[0] in hand.QUICK:
-            return self._hands[node.name].run(argv)
-        inside = ["python3" if word == sys.executable else word for word in argv]
-        return self.api.run_in(manifests.pod_name(node), HOLDER, inside)
+        return self._holders.run(node.name, argv)
 
     def has_rules(self, node: Node) -> bool:
         """Clients live in this host's network, which is not ours to change."""
@@ -289,23 +276,21 @@ class KubernetesCluster(Cluster):
 
     def _adopt(self, name: str, pod: Pod) -> None:
         """Go on with the pod that has come in the place of one that we have had deleted."""
-        self._hands[name].close()  # it reaches the pod that has gone
-        self._wires[name].attach()  # its holder listens, before anybody is told of it
+        self._holders.adopt(name)  # its holder listens, before anybody is told of it
         self.nodes = tuple(self._located(n, pod) if n.name == name else n for n in self.nodes)
 
     def _let_go(self, node: Node) -> None:
         """Its pod is about to go by our order."""
         self._check()
         assert self._watch is not None
-        self._wires[node.name].let_go()
-        self._hands[node.name].close()
+        self._holders.let_go(node.name)
         self._watch.expect(node.name)
 
     def _check(self) -> None:
         """Raise ClusterError when faults in force may have gone without our doing."""
-        for guardian in (self._heart, self._watch):
-            if guardian is not None:
-                guardian.check()
+        self._holders.check()
+        if self._watch is not None:
+            self._watch.check()
 
     def _located(self, node: Node, pod: Pod) -> Node:
         """Where it is now: the address of its pod, and where it is dialled from here."""
@@ -336,17 +321,6 @@ class KubernetesCluster(Cluster):
     def _started(self, broker: Node) -> bool:
         said = self.api.log(manifests.pod_name(broker), NODE)
         return STARTED in said and _accepts(broker)
-
-    def _shell(self, node: Node) -> PodShell:
-        from harness.cluster.kubernetes.wire import PodShell  # noqa: PLC0415
-
-        return PodShell(self.api, manifests.pod_name(node))
-
-    def _holder(self, node: Node, *words: str) -> str:
-        return self.api.run_in(manifests.pod_name(node), HOLDER, holder.command(*words))
-
-    def _order(self, node: Node, script: str) -> str:
-        return self.api.run_in(manifests.pod_name(node), HOLDER, ["sh", "-c", script])
 
     def _keep_log(self, node: Node) -> None:
         said = self.api.log(manifests.pod_name(node), NODE)

@@ -20,9 +20,10 @@ class PodWire:
     """A harness.cluster.holder.Wire to the pod of a node: `let_go` when one goes by our order,
     `attach` to the one that comes in its place."""
 
-    def __init__(self, api: Api, pod: str) -> None:
+    def __init__(self, api: Api, pod: str, container: str) -> None:
         self._api = api
         self._pod = pod
+        self._container = container
         self._said = ""
         self._leaving = False  # the line may break: its pod goes by our order
         self._lock = threading.Lock()
@@ -77,14 +78,14 @@ class PodWire:
 
     def _begun(self) -> Any:
         command = holder.command("watch", str(holder.LIMIT_S))
-        return self._api.line_to(self._pod, "holder", command)
+        return self._api.line_to(self._pod, self._container, command)
 
 
 class PodShell:
     """A harness.cluster.hand.Line to a shell in a pod's holder."""
 
-    def __init__(self, api: Api, pod: str) -> None:
-        self._line = api.line_to(pod, "holder", hand.SHELL)
+    def __init__(self, api: Api, pod: str, container: str) -> None:
+        self._line = api.line_to(pod, container, hand.SHELL)
         self._said = ""
 
     def send(self, line: str) -> None:
