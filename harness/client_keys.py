@@ -136,7 +136,8 @@ IGNORED = {
 _OWN_CLUSTER = "clients talk to the harness's own cluster"
 _PRIVATE = (
     "a run keeps this file's settings: TLS and SASL are for the file that the scenario's "
-    "backend.external.client names, and the harness's own clusters speak plaintext"
+    "backend.external.client (or backend.kubernetes.attach.client) names, and the harness's own "
+    "clusters speak plaintext"
 )
 _OWN_SETTING = "the harness needs its own value to record the history"
 # Keys that cannot be had, each with its reason; one that ends in a dot stands for all such keys.

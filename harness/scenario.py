@@ -253,7 +253,7 @@ def _secret_problems(scenario: Scenario) -> list[str]:
     work = scenario.workload
     both = {"producer": work.producer, "consumer": work.consumer}
     return [f"workload.{role}.{key}: TLS and SASL are never kept with a run: put the key into the "
-            "file that backend.external.client names"
+            "file that backend.external.client (or backend.kubernetes.attach.client) names"
             for role, config in both.items() for key in config if is_secret(key)]  # fmt: skip
 
 
@@ -356,7 +356,9 @@ def _setting(scenario: Scenario) -> Setting:
         consumers=work.consumers if streams else 0,
         members=work.group_consumers,
         transactions="transactional.id" in work.producer,
-        any_broker=bool(scenario.backend.external.bootstrap),
+        any_broker=bool(
+            scenario.backend.external.bootstrap or scenario.backend.kubernetes.attach.bootstrap
+        ),
     )
 
 

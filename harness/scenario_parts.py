@@ -35,12 +35,31 @@ class DockerPart(Part):
     image: str = ""  # one for every container, as `make image` builds; else docker-compose.yml's
 
 
+class SelectorsPart(Part):
+    """By which labels the pods of a Kafka that is there are found (kubectl get -l)."""
+
+    brokers: str = ""
+    zookeepers: str = ""  # only as other ends of cuts
+
+
+class AttachPart(Part):
+    """A Kafka in pods that the harness did not make (harness.cluster.kubernetes.attached)."""
+
+    namespace: str = ""  # where it is; empty: the harness makes a cluster of its own
+    bootstrap: Annotated[tuple[str, ...], Field(strict=False)] = ()  # host:port, as for external
+    client: str = ""  # a .properties file with TLS and SASL
+    selectors: SelectorsPart = SelectorsPart()
+    container: str = ""  # Kafka's in a broker's pod; else the pod's first
+    image: str = ""  # of the containers that faults need: sh, iptables, ip, ss, tc, python3
+
+
 class KubernetesPart(Part):
     """Where the Kubernetes backend goes, and what it makes there."""
 
     context: str = ""  # of the kubeconfig; its current one, or the pod's own identity
     namespace: str = ""  # one of ours that is there and stays; else one of the run's own
     manifests: str = ""  # a kustomization's folder, or a file it was rendered to; else k8s/minikube
+    attach: AttachPart = AttachPart()
 
 
 class ExternalPart(Part):

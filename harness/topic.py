@@ -35,6 +35,7 @@ def own(scenario: Scenario, cluster: Cluster, folder: RunFolder) -> Scenario:
     name = f"{scenario.topic.name}-{folder.path.name}-{secrets.token_hex(2)}"
     config = {**cluster.topic_config, **scenario.topic.config}
     folder.update(cluster={
+        **(folder.read().get("cluster") or {}),
         "topic": name, "group": group_of(folder) if scenario.workload.group_consumers else None,
     })  # fmt: skip
     topic = scenario.topic.model_copy(update={"name": name, "config": config})

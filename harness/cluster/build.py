@@ -8,11 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.cluster import Cluster, client_settings, compose, docker, external, zookeepers
+from harness.cluster import (
+    Cluster,
+    ClusterError,
+    Foreign,
+    client_settings,
+    compose,
+    docker,
+    external,
+    zookeepers,
+)
 from harness.cluster.docker import DockerCluster, docker_nodes
 from harness.cluster.engine import Engine, connect
 from harness.cluster.external import ExternalCluster
-from harness.cluster.kubernetes import access, manifests
+from harness.cluster.kubernetes import access, attach, manifests
+from harness.cluster.kubernetes.attached import AttachedCluster
 from harness.cluster.kubernetes.backend import KubernetesCluster
 from harness.cluster.local import LocalCluster, local_nodes, private_tmpfs
 from harness.cluster.orphans import LABEL, Orphan, guard
@@ -20,6 +30,7 @@ from harness.cluster.view import ClusterView, ZooKeeperView
 from harness.kafka_home import find, find_java
 from harness.store import RunFolder
 
+AFTERWARDS_S = 60.0  # what a run may need beyond its time limit, to end in order
 RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 
@@ -29,8 +40,8 @@ def build(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
 
 
 def view_of(cluster: Cluster, topic: str, partitions: int) -> ClusterView:
-    """ZooKeeper's view where the cluster shows us its ensemble, else what its brokers say."""
-    if zookeepers(cluster.nodes):
+    """ZooKeeper's view where the ensemble is ours to ask, else what the cluster's brokers say."""
+    if zookeepers(cluster.nodes) and not isinstance(cluster, Foreign):
         return ZooKeeperView(cluster.nodes, topic, partitions)
     from harness.cluster.asked import AskedView  # noqa: PLC0415  see harness.cluster.link
 
@@ -59,6 +70,8 @@ def _local(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
 
 
 def _kubernetes(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
+    if access.attaches(record["scenario"]):
+        return _attached(folder, record)
     from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
 
     scenario, name = record["scenario"], access.namespace_of(folder.run_id)
@@ -81,6 +94,36 @@ def _kubernetes(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
         server={**_follower_reads(scenario), **scenario["cluster"]["server"]},
         zoo=scenario["cluster"]["zoo"],
         versions={"kubernetes": version, **manifests.images(rendered)},
+    )
+
+
+def _attached(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
+    from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
+
+    scenario, plan = record["scenario"], record["plan"]
+    wanted = scenario["backend"]["kubernetes"]
+    part, context = wanted["attach"], wanted["context"]
+    api = Api(configuration(context), part["namespace"])
+    version, labels = api.version(), api.namespace_labels()
+    if labels is None:
+        raise ClusterError(f"there is no namespace {part['namespace']}")
+    if plan:
+        name = part["namespace"]
+        guard(name, ours=LABEL in labels, named=name, allowed=record["allow"])
+    folder.update(cluster={"namespace": part["namespace"], "context": context})
+    settings = external.settings_of(part["client"])
+    return AttachedCluster(
+        nodes=external.brokers_of(scenario, part["bootstrap"], settings),
+        api=api,
+        selectors=part["selectors"],
+        run_id=folder.run_id,
+        image=part["image"],
+        container=part["container"],
+        hands=attach.hands_for(plan),
+        names_clients=attach.names_clients(plan),
+        limit_s=record["time_limit_s"] + AFTERWARDS_S,
+        client_settings=settings,
+        versions={"kubernetes": version},
     )
 
 
@@ -119,8 +162,10 @@ def _external(_: RunFolder, record: Mapping[str, Any]) -> Cluster:
     if record["plan"]:
         name = external.name_of(scenario)
         guard(name, ours=False, named=name, allowed=record["allow"])
-    settings = external.settings_of(scenario)
-    return ExternalCluster(nodes=external.brokers_of(scenario, settings), client_settings=settings)
+    wanted = scenario["backend"]["external"]
+    settings = external.settings_of(wanted["client"])
+    nodes = external.brokers_of(scenario, wanted["bootstrap"], settings)
+    return ExternalCluster(nodes=nodes, client_settings=settings)
 
 
 def _possible(_: Mapping[str, Any]) -> str | None:

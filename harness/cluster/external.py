@@ -20,6 +20,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +59,9 @@ class ExternalCluster(Cluster):
         self._here.close()
 
 
-def settings_of(scenario: Mapping[str, Any]) -> dict[str, str]:
-    """The scenario's client settings, read anew each time. Raises ClusterError."""
-    file = str(scenario["backend"]["external"]["client"])
+def settings_of(file: str) -> dict[str, str]:
+    """The client settings in that file, read anew each time; none without one. Raises
+    ClusterError."""
     if not file:
         return {}
     try:
@@ -69,11 +70,13 @@ def settings_of(scenario: Mapping[str, Any]) -> dict[str, str]:
         raise ClusterError(str(error)) from None
 
 
-def brokers_of(scenario: Mapping[str, Any], settings: Mapping[str, str]) -> tuple[Node, ...]:
+def brokers_of(
+    scenario: Mapping[str, Any], bootstrap: Sequence[str], settings: Mapping[str, str]
+) -> tuple[Node, ...]:
     """The cluster's brokers. Raises ClusterError when they cannot be told, or are too few."""
     from harness.cluster.discovery import discovered  # noqa: PLC0415  see harness.cluster.link
 
-    nodes = discovered(scenario["backend"]["external"]["bootstrap"], settings)
+    nodes = discovered(bootstrap, settings)
     wanted = scenario["cluster"]["brokers"]
     if len(nodes) < wanted:
         raise ClusterError(
@@ -89,27 +92,33 @@ def brokers_of(scenario: Mapping[str, Any], settings: Mapping[str, str]) -> tupl
 
 def refuses(scenario: Mapping[str, Any]) -> str | None:
     """Why a scenario cannot be run there, before anything starts."""
+    problems = there_already(scenario, scenario["backend"]["external"], "backend.external")
+    return next(chain(problems, _problems(scenario)), None)
+
+
+def there_already(
+    scenario: Mapping[str, Any], part: Mapping[str, Any], where: str
+) -> Iterator[str]:
+    """Why a scenario cannot be run on a cluster that is somebody's, which `part` tells of."""
     try:
-        settings_of(scenario)
+        settings_of(part["client"])
     except ClusterError as problem:
-        return str(problem)
-    return next(_problems(scenario), None)
-
-
-def _problems(scenario: Mapping[str, Any]) -> Iterator[str]:
-    bootstrap, cluster = scenario["backend"]["external"]["bootstrap"], scenario["cluster"]
-    if not bootstrap:
-        yield 'backend.external.bootstrap: name at least one broker, as in ["host:9092"]'
-    for endpoint in bootstrap:
+        yield str(problem)
+    if not part["bootstrap"]:
+        yield f'{where}.bootstrap: name at least one broker, as in ["host:9092"]'
+    for endpoint in part["bootstrap"]:
         if not re.fullmatch(r".+:\d{1,5}", endpoint):
-            yield f"backend.external.bootstrap: {endpoint!r} is not host:port"
+            yield f"{where}.bootstrap: {endpoint!r} is not host:port"
     for section in ("server", "zoo"):
-        if cluster[section]:
-            key = next(iter(cluster[section]))
+        if settings := scenario["cluster"][section]:
+            key = next(iter(settings))
             yield (f"cluster.{section}.{key}: the cluster is there, and its settings are not the "
                     "harness's: remove the key")  # fmt: skip
     if scenario["workload"]["read_via"] == "follower":
         yield 'workload.read_via = "follower" needs brokers that the harness has configured'
+
+
+def _problems(scenario: Mapping[str, Any]) -> Iterator[str]:
     for fault in faults_of(scenario):
         if fault["verb"] != "command":
             yield (f"{fault['verb']} cannot be done to a cluster that is not the harness's own: "
@@ -132,6 +141,11 @@ def heal(orphan: Orphan) -> list[str]:
     """Tell what the run has left there; with `down`, remove it."""
     if not orphan.record:
         raise ClusterError("a cluster that is not ours has no labels: give the run instead")
+    return heal_topic(orphan, orphan.record["scenario"]["backend"]["external"])
+
+
+def heal_topic(orphan: Orphan, part: Mapping[str, Any]) -> list[str]:
+    """What heal does about the run's topic and group in the cluster that `part` tells of."""
     topic = orphan.cluster.get("topic")
     if topic is None:
         return ["nothing to heal: the run had made nothing"]
@@ -139,7 +153,7 @@ def heal(orphan: Orphan) -> list[str]:
         return [f"topic {topic} stays if the run could not remove it: heal with --down does"]
     from harness.cluster.discovery import discovered  # noqa: PLC0415
 
-    scenario = orphan.record["scenario"]
-    settings = settings_of(scenario)
-    nodes = discovered(scenario["backend"]["external"]["bootstrap"], settings)
-    return Admin(nodes, settings).remove(topic, orphan.cluster.get("group"))
+    settings = settings_of(part["client"])
+    return Admin(discovered(part["bootstrap"], settings), settings).remove(
+        topic, orphan.cluster.get("group")
+    )

@@ -1,6 +1,7 @@
 # What the harness has done beside a node whose cluster outlives it: POSIX sh, run as root in the
 # container that shares the node's network and process namespaces (docker: the net holder,
-# Kubernetes: the sidecar). Shipped with each command: `sh -c SCRIPT holder VERB …`.
+# Kubernetes: the sidecar; in pods that are not ours a container for each of the two). Shipped with
+# each command: `sh -c SCRIPT holder VERB …`.
 #
 #   watch LIMIT_S   Prints `ready`. Reads a line every now and then, as long as the harness lives.
 #                   When they end, or none comes for LIMIT_S, everything of ours is undone here and
@@ -11,6 +12,9 @@
 #   beside ARGV     Runs a program of ours until it ends or this command's input does, and lists it.
 #   undo            Takes away our chains and queues, resumes what is listed, ends our programs, and
 #                   prints a line for each. Refused (exit 3) while a harness watches.
+#   stay LIMIT_S    Of a container that is there for the harness only, its main process: until
+#                   `leave`, or for LIMIT_S seconds; undoes what is left then.
+#   leave           Lets `stay` end.
 #   node            Prints the pid and the state (proc(5)) of the node's JVM; nothing without one.
 #
 # Ours are: chains named HARNESS-*, queues on eth0 with a handle from 1000: on, the processes whose
@@ -21,7 +25,9 @@ mkdir -p "$HERE"
 say() {
     echo "$*"
     echo "kafka-harness: $*" >>"$HERE/log"
-    { echo "kafka-harness: $*" >/proc/1/fd/1; } 2>/dev/null || true # in the container's log
+    # In the container's log; its main process is not 1 in a process namespace of others.
+    main=$(cat "$HERE/main" 2>/dev/null) || main=1
+    { echo "kafka-harness: $*" >"/proc/$main/fd/1"; } 2>/dev/null || true
 }
 
 # A kernel may have only one of the two kinds of iptables, and the image's default be the other.
@@ -126,6 +132,18 @@ watch() {
     rm -f "$HERE/beat" # the line is dead: its watcher need not wait
 }
 
+stay() {
+    left=$1
+    echo "$$" >"$HERE/main"
+    trap 'exit 143' TERM # its pod is deleted, and takes along what is in force there
+    while [ "$left" -gt 0 ] && [ ! -e "$HERE/leave" ]; do
+        sleep 1
+        left=$((left - 1))
+    done
+    choose_iptables
+    undo >/dev/null
+}
+
 beside() {
     exec 3<&0 # a child in the background has no input of its own
     "$@" </dev/null 3<&- &
@@ -140,6 +158,8 @@ beside() {
 
 case $1 in
 watch) watch "$2" ;;
+stay) stay "$2" ;;
+leave) : >"$HERE/leave" ;;
 beside)
     shift
     beside "$@"

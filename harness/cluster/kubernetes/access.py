@@ -8,8 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.cluster import ClusterError
+from harness.cluster import ClusterError, external
 from harness.cluster import holder as holders
+from harness.cluster.kubernetes import attach, guests
 from harness.cluster.kubernetes.backend import remove
 from harness.cluster.orphans import LABEL, Orphan, guard
 
@@ -23,10 +24,18 @@ def refuses(scenario: Mapping[str, Any]) -> str | None:
     """Why a scenario cannot be run there."""
     if why := without_client():
         return why
+    if attaches(scenario):
+        return attach.refuses(scenario)
     source = manifests_of(scenario)
     if not source.exists():
         return f"backend.kubernetes.manifests: there is no {source}"
     return None
+
+
+def attaches(scenario: Mapping[str, Any]) -> bool:
+    """Whether its cluster is there already: anything said of one means that."""
+    part = scenario["backend"]["kubernetes"]["attach"]
+    return any((*(part[key] for key in part if key != "selectors"), *part["selectors"].values()))
 
 
 def without_client() -> str | None:
@@ -59,6 +68,10 @@ def heal(orphan: Orphan) -> list[str]:
     labels = api.namespace_labels()
     if labels is None:
         return [f"nothing to heal: there is no namespace {name}"]
+    if orphan.record and attaches(orphan.record["scenario"]):
+        return _heal_attached(orphan, api)
+    if LABEL not in labels and any(guests.ours(api.pods(""))):
+        return _heal_guests(api)
     guard(name, ours=LABEL in labels, named=None, allowed=())
     said = [line for pod in sorted(api.pods(LABEL)) for line in heal_pod(api, pod)]
     for machine in api.cordoned_by_us():
@@ -72,6 +85,18 @@ def heal(orphan: Orphan) -> list[str]:
         return [*said, f"namespace {name} is removed"]
     return [*said, f"namespace {name} stays: `kafka-harness heal --backend kubernetes --cluster "
             f"{name} --down` removes it"]  # fmt: skip
+
+
+def _heal_attached(orphan: Orphan, api: Api) -> list[str]:
+    """What a run has left in a cluster that it did not make; with `down` its topic goes too."""
+    part = orphan.record["scenario"]["backend"]["kubernetes"]["attach"]
+    said = _heal_guests(api, guests.of_run(orphan.record["run_id"]))
+    return [*said, *external.heal_topic(orphan, part)]
+
+
+def _heal_guests(api: Api, prefix: str = guests.PREFIX) -> list[str]:
+    """Heal what is left in somebody's pods. The namespace stays in any case."""
+    return guests.heal(api, prefix) or [f"nothing is left in force in the pods of {api.namespace}"]
 
 
 def heal_pod(api: Api, pod: str) -> list[str]:

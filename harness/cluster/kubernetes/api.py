@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ from websocket import WebSocketException
 from harness.cluster import ClusterError
 from harness.cluster.kubernetes import minikube
 from harness.cluster.kubernetes.manifests import Manifest
-from harness.cluster.kubernetes.pods import Pod
+from harness.cluster.kubernetes.pods import Guest, Pod
 
 EXEC_LIMIT_S = 20.0
 ASK_LIMIT_S = 10.0
@@ -213,6 +213,14 @@ class Api:
 
     # What is in pods
 
+    def put_into(self, pod: str, containers: Sequence[Mapping[str, Any]]) -> None:
+        """Have ephemeral containers begun in a pod that is there; returns at once."""
+        with told(f"containers to be put into pod {pod}"):
+            self._core.patch_namespaced_pod_ephemeralcontainers(
+                pod, self.namespace, {"spec": {"ephemeralContainers": list(containers)}},
+                _request_timeout=ASK_LIMIT_S,
+            )  # fmt: skip
+
     def log(self, pod: str, container: str, tail: int | None = None) -> str:
         """What a container has said; empty when it cannot be had."""
         more = {"tail_lines": tail} if tail else {}
@@ -265,7 +273,25 @@ def _pod(found: Any) -> Pod:
         restarts=sum(each.restart_count for each in statuses),
         trouble=next((why for each in statuses if (why := _trouble(each))), None),
         machine=found.spec.node_name,
+        containers=tuple(each.name for each in found.spec.containers),
+        guests=_guests(found),
+        volatile=tuple(each.name for each in found.spec.volumes or () if each.empty_dir),
     )
+
+
+def _guests(found: Any) -> dict[str, Guest]:
+    statuses = {each.name: each for each in found.status.ephemeral_container_statuses or ()}
+    made = {}
+    for each in found.spec.ephemeral_containers or ():
+        status = statuses.get(each.name)
+        state = status.state if status else None
+        made[each.name] = Guest(
+            image=each.image,
+            running=bool(state and state.running),
+            code=state.terminated.exit_code if state and state.terminated else None,
+            trouble=_trouble(status) if status else None,
+        )
+    return made
 
 
 # Reasons that do not pass by themselves, as the kubelet gives them.

@@ -101,7 +101,7 @@ class KubernetesCluster(Cluster):
                    every_s=0.2)  # fmt: skip
         pods = self._look()
         self.nodes = tuple(self._located(node, pods[node.name]) for node in self.nodes)
-        self.client_address = _source_towards(self.nodes[0].dial)
+        self.client_address = source_towards(self.nodes[0].dial)
         for member in zookeepers(self.nodes):
             self._await_up(member, partial(serves, member))
         for broker in brokers(self.nodes):
@@ -365,7 +365,7 @@ def _accepts(broker: Node) -> bool:
     return True
 
 
-def _source_towards(end: tuple[str, int]) -> str:
+def source_towards(end: tuple[str, int]) -> str:
     """The address that this host's packets to there have; nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(end)

@@ -12,12 +12,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from harness.cluster import ClusterError
 from harness.waiting import Every
 
 LOOK_EVERY_S = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guest:
+    """An ephemeral container of a pod: put into it while it runs, and never taken out again."""
+
+    image: str
+    running: bool = False
+    code: int | None = None  # with which it ended; None before
+    trouble: str | None = None  # why it cannot be begun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +43,9 @@ class Pod:
     restarts: int  # of all its containers
     trouble: str | None  # why a container cannot be begun
     machine: str | None = None  # its node, in Kubernetes' word
+    containers: tuple[str, ...] = ()
+    guests: Mapping[str, Guest] = field(default_factory=dict)
+    volatile: tuple[str, ...] = ()  # the volumes that go with it
 
 
 class PodWatch:

@@ -317,7 +317,7 @@ def from_problems(options: Options, default: str = "others") -> list[str]:
     return [
         f"from names {word!r}, which is none of {', '.join(PEERS)}, nor a node such as kafka1"
         for word in words(options, default)
-        if word not in PEERS and not re.fullmatch(r"(kafka|zk)[1-9]\d*", word)
+        if word not in PEERS and not re.fullmatch(r"(kafka|zk)\d+", word)
     ]
 
 

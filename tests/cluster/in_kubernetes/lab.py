@@ -51,6 +51,7 @@ class Kubernetes:
     environment: dict[str, str]
     manifests: Path
     lab: bool  # whether its pods can borrow what this machine has
+    number: int | None = None  # the lab's
 
     def kubectl(self, *arguments: str, text: str | None = None) -> str:
         """What kubectl says; its complaint is the assertion's."""
@@ -88,7 +89,7 @@ def kubernetes(folder: Path, libs: Path, archives: dict[str, Path]) -> Iterator[
             path = f"{HOME / 'bin'}:{os.environ['PATH']}"
             write_overlay(folder, libs, archives)
             environment = {"KUBECONFIG": said[-1], "PATH": path}
-            yield Kubernetes(environment=environment, manifests=folder, lab=True)
+            yield Kubernetes(environment=environment, manifests=folder, lab=True, number=number)
         finally:
             _lab("down.sh", number)
 
