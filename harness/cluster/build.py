@@ -120,7 +120,7 @@ def _attached(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
         image=part["image"],
         container=part["container"],
         hands=attach.hands_for(plan),
-        names_clients=attach.names_clients(plan),
+        named=attach.named(plan),
         limit_s=record["time_limit_s"] + AFTERWARDS_S,
         client_settings=settings,
         versions={"kubernetes": version},

@@ -55,6 +55,11 @@ def placed(nodes: Sequence[Node], pods: Collection[str]) -> dict[str, str]:
     return {node.name: by_id[node.id][0] for node in nodes}
 
 
+def is_node(word: str) -> bool:
+    """Whether a fault's option names a node by it, not a group of them."""
+    return re.fullmatch(r"(kafka|zk)\d+", word) is not None
+
+
 def ends_of(listing: str) -> Counter[tuple[str, int]]:
     """How many connections there are by the other end's address and the own port (ss -tnH)."""
     own, other = r"\S*[\d.a-f]\]?:(\d+)", r"\[?(?:::ffff:)?([\d.]+|[\da-f:]+)\]?:\d+"
@@ -107,7 +112,7 @@ def hands_for(plan: Sequence[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(hand for step in hit if (hand := HANDS.get(step["verb"])))
 
 
-def names_clients(plan: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a fault of the plan must tell packets of workers from others."""
-    return any(step["verb"] == "cut-answers" or {"clients", "everyone"} & set(_from(step))
-               for step in plan)  # fmt: skip
+def named(plan: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    """The words by which a plan's faults name other ends: groups (`clients`, …) and nodes."""
+    answers = {"clients"} if any(step["verb"] == "cut-answers" for step in plan) else set()
+    return frozenset(answers.union(*map(_from, plan)) - {""})

@@ -34,7 +34,7 @@ from harness.cluster import Cluster, ClusterError, Node, NodeState, brokers, hol
 from harness.cluster.external import KEEPS_ALL
 from harness.cluster.here import Here
 from harness.cluster.kubernetes import guests
-from harness.cluster.kubernetes.attach import ends_of, numbered, placed
+from harness.cluster.kubernetes.attach import ends_of, is_node, numbered, placed
 from harness.cluster.kubernetes.backend import LASTING_DATA, source_towards
 from harness.cluster.kubernetes.guests import LINKS, PROCESS
 from harness.cluster.kubernetes.holders import Holders
@@ -54,8 +54,8 @@ class AttachedCluster(Cluster):
     far as pauses go.
 
     `nodes` are the brokers as they are dialled. `hands` are the kinds of containers to put into
-    pods, `names_clients` says whether faults tell workers by their address; a container of the run
-    ends after `limit_s` in any case.
+    pods, `named` the words by which faults name other ends; a container of the run ends after
+    `limit_s` in any case.
     """
 
     nodes: tuple[Node, ...]
@@ -65,7 +65,7 @@ class AttachedCluster(Cluster):
     image: str
     container: str
     hands: Collection[str]
-    names_clients: bool
+    named: Collection[str]
     limit_s: float
     client_settings: Mapping[str, str] = field(repr=False)
     client_address: str = ""
@@ -110,7 +110,7 @@ class AttachedCluster(Cluster):
             self._holders[kind] = Holders(self.api, f"{self._prefix}{kind}", places)
             self._holders[kind].open()
         self.client_address = source_towards(brokers(self.nodes)[0].dial)
-        if self.names_clients:
+        if {"clients", "everyone"} & set(self.named):
             self._see_clients(pods)
         self._watch = PodWatch(pods, self._look, self._adopt)
         self._watch.start()
@@ -176,10 +176,10 @@ class AttachedCluster(Cluster):
     # Pods
 
     def pod(self, node: Node) -> str | None:
-        """The uid of the node's pod; None while there is none that stays."""
+        """The uid of the node's pod; None while there is none that stays, or no hand in it."""
         self._check()
-        found = self._look().get(node.name)
-        return found.uid if found else None
+        assert self._watch is not None
+        return self._watch.uid(node.name)
 
     def delete_pod(self, node: Node, *, force: bool) -> None:
         """Whoever made the pod makes another."""
@@ -201,6 +201,8 @@ class AttachedCluster(Cluster):
             zoo = {f"zk{numbered(name)}": name for name in sorted(ends)}
             self.nodes = (*(_zookeeper(name, pod) for name, pod in zoo.items()), *self.nodes)
             self._pods |= zoo
+        if unknown := sorted(n for n in self.named if is_node(n) and n not in self._pods):
+            raise ClusterError(f"there is no {unknown[0]}, only {', '.join(self._pods)}")
         pods = self._look()
         if missing := sorted(self._pods.keys() - pods.keys()):
             raise ClusterError(f"the pod of {missing[0]} is about to go: wait until all are there")

@@ -183,10 +183,10 @@ class KubernetesCluster(Cluster):
     # Pods
 
     def pod(self, node: Node) -> str | None:
-        """The uid of the node's pod; None while there is none that stays."""
+        """The uid of the node's pod; None while there is none that stays, or no hand in it."""
         self._check()
-        found = self._look().get(node.name)
-        return found.uid if found else None
+        assert self._watch is not None
+        return self._watch.uid(node.name)
 
     def delete_pod(self, node: Node, *, force: bool) -> None:
         """What the old pod's container has said is kept first: it goes with it."""

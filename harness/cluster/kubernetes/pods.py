@@ -72,8 +72,14 @@ class PodWatch:
         """Look no more; safe to call twice."""
         self._looks.close(within_s=10)
 
+    def uid(self, node: str) -> str | None:
+        """Of the node's pod, once it is adopted; None while there is none that stays."""
+        now = self._look().get(node)
+        return now.uid if now and now.uid == self._known[node].uid else None
+
     def expect(self, node: str, *, ordered: bool = True) -> None:
         """The node's pod is about to be deleted, by our order; or it is not, after all."""
+        """The node's pod is about to be deleted, by our order."""
         with self._lock:
             (self._ordered.add if ordered else self._ordered.discard)(node)
 

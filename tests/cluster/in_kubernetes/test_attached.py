@@ -1,0 +1,233 @@
+"""A Kafka in pods that is not ours: hit where the command line allows it, and left as it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from commands import COMMAND, Ran, faults_of, newest
+from foreign import NAMESPACE, Foreign, deploy, hand_image
+from lab import ROOT, Kubernetes
+
+from harness.waiting import wait_until
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200, func_only=True)]
+HERE = Path(__file__).parent
+ALLOW = ("--allow", NAMESPACE)
+
+
+@pytest.fixture(scope="module")
+def foreign(cluster: Kubernetes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Foreign]:
+    yield deploy(cluster, hand_image(cluster, tmp_path_factory.mktemp("image")))
+    cluster.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+
+
+def command(foreign: Foreign, scenario: str, folder: Path, *more: str) -> list[str]:
+    return [*COMMAND, "run", str(HERE / scenario), "--backend", "kubernetes", "--seed", "7",
+            *foreign.sets(), *more, "--results", str(folder)]  # fmt: skip
+
+
+def carried_out(foreign: Foreign, argv: list[str], folder: Path) -> Ran:
+    done = subprocess.run(
+        argv, capture_output=True, text=True, timeout=900, check=False, stdin=subprocess.DEVNULL,
+        env={**os.environ, **foreign.cluster.environment},
+    )  # fmt: skip
+    return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(folder))
+
+
+def heal(foreign: Foreign, folder: Path, *arguments: str) -> Ran:
+    return carried_out(foreign, [*COMMAND, "heal", *arguments], folder)
+
+
+def has_topics(foreign: Foreign) -> list[str]:
+    """The topics there, as a broker names them."""
+    from confluent_kafka.admin import AdminClient  # noqa: PLC0415
+
+    ends = ",".join(f"{foreign.host}:{foreign.ports[f'kafka-{i}']}" for i in (1, 2, 3))
+    client = AdminClient({"bootstrap.servers": ends})
+    return [name for name in client.list_topics(timeout=30).topics if not name.startswith("__")]
+
+
+# The guard
+
+
+def test_faults_are_refused_without_leave(foreign: Foreign, tmp_path: Path) -> None:
+    ran = carried_out(foreign, command(foreign, "attached.toml", tmp_path), tmp_path)
+
+    assert 255 == ran.code
+    assert f"--allow {NAMESPACE}" in ran.out
+    assert [] == [name for name, pod in foreign.pods().items()
+                  if "ephemeralContainers" in pod["spec"]]  # fmt: skip
+
+
+def test_heal_leaves_a_namespace_alone_in_which_nothing_is_ours(
+    foreign: Foreign, tmp_path: Path
+) -> None:
+    ran = heal(foreign, tmp_path, "--backend", "kubernetes", "--cluster", NAMESPACE, "--down")
+
+    assert 255 == ran.code
+    assert "not a cluster of ours" in ran.err
+
+
+# One run with every fault
+
+
+@pytest.fixture(scope="module")
+def run(foreign: Foreign, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    folder = tmp_path_factory.mktemp("attached")
+    return carried_out(foreign, command(foreign, "attached.toml", folder, *ALLOW), folder)
+
+
+PROOFS = (
+    ("cut", "packets of clients", "is gone from"),
+    ("pause", "is stopped", "runs and serves"),
+    ("cut-answers", "answers of", "no rule left"),
+    ("delete-pod", "is gone", "serves"),
+    ("cut", "packets of kafka2", "put up anew 1 times"),
+    ("delete-pod-now", "is gone", "serves"),
+)
+
+
+@pytest.mark.parametrize(("number", "verb", "bit", "healed"),
+                         [(i, *proof) for i, proof in enumerate(PROOFS)])  # fmt: skip
+def test_a_fault_bites_and_is_healed(
+    run: Ran, number: int, verb: str, bit: str, healed: str
+) -> None:
+    fault = faults_of(run)[number]
+
+    assert verb == fault["verb"], run.out + run.err
+    assert bit in (fault["evidence"] or ""), fault
+    assert healed in (fault["heal_evidence"] or ""), fault
+
+
+def test_a_cut_names_everybody_it_parts(run: Ran) -> None:
+    """Followers and ZooKeepers drop the leader's packets in their own pods."""
+    said = faults_of(run)[0]["evidence"]
+
+    (leader,) = faults_of(run)[0]["nodes"]
+    for name in {"kafka1", "kafka2", "kafka3", "zk1", "zk2", "zk3"} - {leader}:
+        assert f"packets of {name}" in said
+        assert f"{name} dropped" in said
+
+
+def test_a_run_with_every_fault_is_valid(run: Ran) -> None:
+    assert "valid" == run.report["verdict"], run.report["reasons"]
+
+
+def test_a_deleted_pod_goes_when_its_broker_has_ended(run: Ran) -> None:
+    """What we have put into it does not keep it until the grace period is over (30 s)."""
+    fault = faults_of(run)[3]
+
+    assert 28 > (fault["heal_ok_ns"] - fault["invoke_ns"]) / 1e9
+
+
+def test_nothing_of_ours_is_left_at_work(run: Ran, foreign: Foreign) -> None:
+    assert run.folder is not None
+    assert [] == foreign.guests("running")
+    assert 9 <= len(foreign.guests("terminated"))
+    assert [] == has_topics(foreign)
+    assert 6 == len(foreign.pods())
+
+
+# A harness that is killed
+
+
+class Killed:
+    """A run whose harness was killed, every process of it, while a cut and a pause were in
+    force."""
+
+    def __init__(self, foreign: Foreign, folder: Path) -> None:
+        self.foreign, self.results = foreign, folder
+        with subprocess.Popen(
+            command(foreign, "attached-killed.toml", folder, *ALLOW),
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, **foreign.cluster.environment},
+        ) as process:  # fmt: skip
+            self.await_true(lambda: self.in_force() == 2, "two faults in force")
+            self.paused = foreign.processes("kafka-3")
+            self.rules = self.inside("kafka-1", "iptables -S")
+            for each in [*psutil.Process(process.pid).children(recursive=True), process]:
+                each.send_signal(signal.SIGKILL)
+
+    @staticmethod
+    def await_true(condition: Callable[[], bool], what: str, limit_s: float = 240) -> None:
+        wait_until(condition, timeout_s=limit_s, what=what, every_s=0.5)
+
+    @property
+    def folder(self) -> Path:
+        folder = newest(self.results)
+        assert folder is not None
+        return folder
+
+    def in_force(self) -> int:
+        folder = newest(self.results)
+        file = folder / "history" / "nemesis.jsonl" if folder else None
+        lines = file.read_text().splitlines() if file and file.exists() else []
+        return sum('"inject"' in line and '"ok"' in line for line in lines)
+
+    def inside(self, pod: str, script: str) -> str:
+        """By the container that the killed run has put there for links."""
+        found = self.foreign.guests("running")
+        (name,) = (each.split("/")[1] for each in found
+                   if each.startswith(pod) and each.endswith("links"))  # fmt: skip
+        return self.foreign.kubectl("exec", pod, "-c", name, "--", "sh", "-c", script)
+
+
+@pytest.fixture(scope="module")
+def killed(foreign: Foreign, run: Ran, tmp_path_factory: pytest.TempPathFactory) -> Killed:
+    assert run.folder is not None  # one after the other
+    return Killed(foreign, tmp_path_factory.mktemp("killed"))
+
+
+def test_links_are_mended_and_a_paused_broker_resumed_without_the_harness(killed: Killed) -> None:
+    assert "HARNESS" in killed.rules
+    assert "(java) T" in killed.paused
+
+    killed.await_true(lambda: "HARNESS" not in killed.inside("kafka-1", "iptables -S"), "mending")
+    killed.await_true(lambda: "(java) S" in killed.foreign.processes("kafka-3"), "kafka3 to run")
+    assert "(java) T" not in killed.foreign.processes("kafka-3")
+
+
+def test_another_run_waits_for_what_is_left(killed: Killed, foreign: Foreign, tmp_path) -> None:
+    ran = carried_out(foreign, command(foreign, "attached-killed.toml", tmp_path, *ALLOW), tmp_path)
+
+    assert 255 == ran.code
+    assert "heal --backend kubernetes --cluster" in ran.out
+
+
+def test_heal_tells_what_was_undone_and_ends_what_is_left(killed: Killed, foreign: Foreign) -> None:
+    said = heal(foreign, killed.results, str(killed.folder), "--down")
+
+    assert 0 == said.code, said.err
+    assert "kafka-1: took chain HARNESS-0 of table filter away, by itself" in said.out
+    assert "kafka-3: resumed process" in said.out
+    assert "is removed" in said.out
+    assert [] == foreign.guests("running")
+    assert [] == has_topics(foreign)
+    assert 6 == len(foreign.pods())
+
+
+def test_heal_by_the_namespace_finds_what_is_ours_there(killed: Killed, foreign: Foreign) -> None:
+    said = heal(foreign, killed.results, "--backend", "kubernetes", "--cluster", NAMESPACE)
+
+    assert 0 == said.code, said.err
+    assert "nothing is left in force" in said.out
+
+
+# Its rights
+
+
+def test_the_api_server_takes_the_rights_that_an_attached_run_needs(cluster: Kubernetes) -> None:
+    file = ROOT / "k8s" / "attach-rights.yaml"
+    cluster.kubectl("create", "namespace", "kafka")
+    try:
+        said = cluster.kubectl("apply", "--dry-run=server", "-f", str(file))
+    finally:
+        cluster.kubectl("delete", "namespace", "kafka", "--wait=false")
+
+    assert "role.rbac.authorization.k8s.io/kafka-harness created" in said
