@@ -166,6 +166,15 @@ def test_one_for_links_shares_nobody_s_processes() -> None:
     assert "kafka" == guests.manifest("n", "i", ["true"], "kafka")["targetContainerName"]
 
 
+def test_a_script_comes_through_the_kubelet_as_it_is() -> None:
+    """It reads $(NAME) and $$ its own way."""
+    (_, _, script) = guests.manifest("n", "i", ["sh", "-c", 'echo "$$" $(id) ${x}'], None)[
+        "command"
+    ]
+
+    assert 'echo "$$$$" $$(id) $${x}' == script
+
+
 POD = Pod(name="k-1", uid="a", ip="10.0.0.1", host_ip="10.1.0.1", leaving=False, ready=True,
           restarts=0, trouble=None)  # fmt: skip
 

@@ -45,7 +45,8 @@ def manifest(name: str, image: str, command: Iterable[str], target: str | None) 
         "name": name,
         "image": image,
         "imagePullPolicy": "IfNotPresent",
-        "command": list(command),
+        # The kubelet puts variables in place of $(NAME), and takes $$ for a dollar.
+        "command": [word.replace("$", "$$") for word in command],
         "securityContext": {
             "runAsUser": 0, "runAsNonRoot": False, "capabilities": {"add": ["NET_ADMIN"]},
         },
@@ -141,6 +142,7 @@ def _mend(api: Api, pod: str, image: str, prefix: str) -> list[str]:
 
 
 def _log(api: Api, pod: str, name: str) -> list[str]:
-    """What a holder has written into its container's log."""
-    lines = api.log(pod, name).splitlines()
-    return [line.removeprefix(SAID) for line in lines if line.startswith(SAID)]
+    """What a holder has done, as its container's log has it."""
+    lines = [line.removeprefix(SAID) for line in api.log(pod, name).splitlines()
+             if line.startswith(SAID)]  # fmt: skip
+    return [line for line in lines if not line.startswith("no sign of")]
