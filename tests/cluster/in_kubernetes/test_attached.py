@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -44,13 +45,13 @@ def heal(foreign: Foreign, folder: Path, *arguments: str) -> Ran:
     return carried_out(foreign, [*COMMAND, "heal", *arguments], folder)
 
 
-def has_topics(foreign: Foreign) -> list[str]:
+def topics(foreign: Foreign) -> list[str]:
     """The topics there, as a broker names them."""
     from confluent_kafka.admin import AdminClient  # noqa: PLC0415
 
     ends = ",".join(f"{foreign.host}:{foreign.ports[f'kafka-{i}']}" for i in (1, 2, 3))
     client = AdminClient({"bootstrap.servers": ends})
-    return [name for name in client.list_topics(timeout=30).topics if not name.startswith("__")]
+    return list(client.list_topics(timeout=30).topics)
 
 
 # The guard
@@ -127,10 +128,11 @@ def test_a_deleted_pod_goes_when_its_broker_has_ended(run: Ran) -> None:
 
 
 def test_nothing_of_ours_is_left_at_work(run: Ran, foreign: Foreign) -> None:
-    assert run.folder is not None
+    made = run.record()["cluster"]["topic"]
+
     assert [] == foreign.guests("running")
     assert 9 <= len(foreign.guests("terminated"))
-    assert [] == has_topics(foreign)
+    assert made not in topics(foreign)
     assert 6 == len(foreign.pods())
 
 
@@ -201,6 +203,9 @@ def test_another_run_waits_for_what_is_left(killed: Killed, foreign: Foreign, tm
 
 
 def test_heal_tells_what_was_undone_and_ends_what_is_left(killed: Killed, foreign: Foreign) -> None:
+    record = json.loads((killed.folder / "run.json").read_text())
+    made = record["cluster"]["topic"]
+    assert made in topics(foreign)
     said = heal(foreign, killed.results, str(killed.folder), "--down")
 
     assert 0 == said.code, said.err
@@ -208,7 +213,7 @@ def test_heal_tells_what_was_undone_and_ends_what_is_left(killed: Killed, foreig
     assert "kafka-3: resumed process" in said.out
     assert "is removed" in said.out
     assert [] == foreign.guests("running")
-    assert [] == has_topics(foreign)
+    assert made not in topics(foreign)
     assert 6 == len(foreign.pods())
 
 
