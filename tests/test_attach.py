@@ -270,7 +270,7 @@ def test_the_api_s_pods_tell_of_ephemeral_containers_and_volumes() -> None:
         status=SimpleNamespace(pod_ip="1.2.3.4", host_ip="1.2.3.5", container_statuses=[],
                                ephemeral_container_statuses=statuses),
         spec=SimpleNamespace(
-            containers=[SimpleNamespace(name="kafka")],
+            node_name="m", containers=[SimpleNamespace(name="kafka")],
             volumes=[SimpleNamespace(name="data-0", empty_dir=object()),
                      SimpleNamespace(name="conf", empty_dir=None)],
             ephemeral_containers=[SimpleNamespace(name=n, image="i") for n in "abcd"]),

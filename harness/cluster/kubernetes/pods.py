@@ -79,7 +79,6 @@ class PodWatch:
 
     def expect(self, node: str, *, ordered: bool = True) -> None:
         """The node's pod is about to be deleted, by our order; or it is not, after all."""
-        """The node's pod is about to be deleted, by our order."""
         with self._lock:
             (self._ordered.add if ordered else self._ordered.discard)(node)
 
