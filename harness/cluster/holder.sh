@@ -141,7 +141,7 @@ stay() {
         left=$((left - 1))
     done
     choose_iptables
-    undo >/dev/null
+    undo | cat >/dev/null # its own output is the container's log
 }
 
 beside() {
