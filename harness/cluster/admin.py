@@ -30,9 +30,9 @@ from harness.waiting import WaitTimeout, wait_until
 
 REQUEST_LIMIT_S = 10.0
 CREATE_LIMIT_S = 2.0  # a fresh client may wait in vain for a controller: ask again soon
-
-
 CHANGE_LIMIT_S = 30.0
+# Errors of a broker that has not heard yet: who is controller, or of a topic that was just made.
+NOT_YET = ("NOT_CONTROLLER", "UNKNOWN_TOPIC_OR_PART")
 T = TypeVar("T")
 
 _KINDS = {"topic": ConfigResource.Type.TOPIC, "broker": ConfigResource.Type.BROKER}
@@ -262,7 +262,7 @@ class Admin:
                 return ask()
             except KafkaException as error:
                 problem = error.args[0]
-                if problem.code() < 0 or problem.retriable() or problem.name() == "NOT_CONTROLLER":
+                if problem.code() < 0 or problem.retriable() or problem.name() in NOT_YET:
                     return None
                 raise ClusterError(f"{what}: refused: {problem.str()}") from None
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from lab import HOME, LAB, Kubernetes
+from lab import HOME, LAB, ROOT, Kubernetes
 
 from harness.cluster.kubernetes import manifests
 from harness.cluster.kubernetes.backend import STARTED
@@ -37,6 +37,7 @@ class Foreign:
     """Such a Kafka that is up: what a scenario is told of it."""
 
     cluster: Kubernetes
+    environment: dict[str, str]  # of who may do there what k8s/attach-rights.yaml says
     ports: dict[str, int]
     host: str
     image: str
@@ -68,7 +69,20 @@ class Foreign:
         return self.kubectl("exec", pod, "-c", "node", "--", "sh", "-c", show)
 
 
-def deploy(cluster: Kubernetes, image: str) -> Foreign:
+def limited(cluster: Kubernetes, folder: Path) -> dict[str, str]:
+    """The environment of an account that has an attached run's rights there, and no others."""
+    rights = (ROOT / "k8s" / "attach-rights.yaml").read_text()
+    made = rights.replace("namespace: kafka}", f"namespace: {NAMESPACE}}}")
+    cluster.kubectl("apply", "-f", "-", text=made)
+    token = cluster.kubectl("-n", NAMESPACE, "create", "token", "kafka-harness", "--duration=2h")
+    config = json.loads(cluster.kubectl("config", "view", "--raw", "--minify", "-o", "json"))
+    config["users"][0]["user"] = {"token": token.strip()}
+    file = folder / "kubeconfig"
+    file.write_text(json.dumps(config))
+    return {**cluster.environment, "KUBECONFIG": str(file)}
+
+
+def deploy(cluster: Kubernetes, image: str, folder: Path) -> Foreign:
     """Make it, and wait until it is up."""
     rendered = yaml.safe_load_all(cluster.kubectl("kustomize", str(cluster.manifests)))
     made = manifests.of_run(
@@ -90,7 +104,8 @@ def deploy(cluster: Kubernetes, image: str) -> Foreign:
         cluster.kubectl("apply", "-f", "-", text=json.dumps(each))
     host = json.loads(cluster.kubectl("get", "nodes", "-o", "json"))["items"][0]
     address = next(a["address"] for a in host["status"]["addresses"] if a["type"] == "InternalIP")
-    given = Foreign(cluster=cluster, ports=ports, host=address, image=image)
+    given = Foreign(cluster=cluster, environment=limited(cluster, folder), ports=ports,
+                    host=address, image=image)  # fmt: skip
     wait_until(
         lambda: _up(given),
         timeout_s=240,

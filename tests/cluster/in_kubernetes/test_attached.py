@@ -24,7 +24,8 @@ ALLOW = ("--allow", NAMESPACE)
 
 @pytest.fixture(scope="module")
 def foreign(cluster: Kubernetes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Foreign]:
-    yield deploy(cluster, hand_image(cluster, tmp_path_factory.mktemp("image")))
+    folder = tmp_path_factory.mktemp("somebodys")
+    yield deploy(cluster, hand_image(cluster, folder), folder)
     cluster.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
 
 
@@ -36,7 +37,7 @@ def command(foreign: Foreign, scenario: str, folder: Path, *more: str) -> list[s
 def carried_out(foreign: Foreign, argv: list[str], folder: Path) -> Ran:
     done = subprocess.run(
         argv, capture_output=True, text=True, timeout=900, check=False, stdin=subprocess.DEVNULL,
-        env={**os.environ, **foreign.cluster.environment},
+        env={**os.environ, **foreign.environment},
     )  # fmt: skip
     return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(folder))
 
@@ -148,7 +149,7 @@ class Killed:
         with subprocess.Popen(
             command(foreign, "attached-killed.toml", folder, *ALLOW),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env={**os.environ, **foreign.cluster.environment},
+            env={**os.environ, **foreign.environment},
         ) as process:  # fmt: skip
             self.await_true(lambda: self.in_force() == 2, "two faults in force")
             self.paused = foreign.processes("kafka-3")
@@ -224,7 +225,7 @@ def test_heal_by_the_namespace_finds_what_is_ours_there(killed: Killed, foreign:
     assert "nothing is left in force" in said.out
 
 
-# Its rights
+# Its rights: every run here has no others
 
 
 def test_the_api_server_takes_the_rights_that_an_attached_run_needs(cluster: Kubernetes) -> None:
