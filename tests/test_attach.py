@@ -242,6 +242,34 @@ def test_a_container_that_cannot_begin_ends_the_set_up() -> None:
         guests.put_into(api, {"k1": [guests.manifest(MINE, "i", ["sh"], None)]})
 
 
+def test_a_container_that_cannot_be_told_to_end_keeps_no_other_from_it() -> None:
+    api: Any = Api(k1={MINE: Guest(image="i", running=True)},
+                   k2={MINE: Guest(image="i", running=True)})  # fmt: skip
+    tell = api.run_in
+
+    def broken(pod: str, container: str, argv: Sequence[str]) -> str:
+        if pod == "k1":
+            raise ClusterError("no line to k1")
+        return str(tell(pod, container, argv))
+
+    api.run_in = broken
+    with pytest.raises(ClusterError, match="could not be told to end: no line to k1"):
+        guests.end(api, "kafka-harness-r-1-")
+    assert 0 == api.guests["k2"][MINE].code
+
+
+@pytest.mark.parametrize(
+    ("guest", "works"),
+    [(Guest(image="i", running=True), "k1"), (Guest(image="i"), "k1"),
+     (Guest(image="i", code=0), None), (Guest(image="i", trouble="ErrImagePull"), None)],
+)  # fmt: skip
+def test_who_works_in_a_pod_is_told_from_who_has_or_never_will(
+    guest: Guest, works: str | None
+) -> None:
+    assert works == guests.at_work({"k1": replace(POD, guests={MINE: guest})})
+    assert guests.at_work({"k1": replace(POD, guests={THEIRS: guest})}) is None
+
+
 def test_only_new_containers_are_put_into_a_pod() -> None:
     api: Any = Api(k1={MINE: Guest(image="old", running=True)})
     stay = holder.command("stay", "9")

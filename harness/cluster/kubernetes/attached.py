@@ -97,9 +97,9 @@ class AttachedCluster(Cluster):
     def start(self) -> None:
         """Find every node's pod, and get the hands in that the faults need."""
         pods = self._find()
-        if busy := [pod for pod, _, guest in guests.ours(self.api.pods("")) if guest.running]:
+        if busy := guests.at_work({pod.name: pod for pod in pods.values()}):
             raise ClusterError(
-                f"another run has its hand in pod {busy[0]}: wait for its end or, if it was "
+                f"another run has its hand in pod {busy}: wait for its end or, if it was "
                 "killed, heal it: kafka-harness heal --backend kubernetes --cluster "
                 f"{self.api.namespace}"
             )
@@ -150,8 +150,8 @@ class AttachedCluster(Cluster):
     def state(self, node: Node) -> NodeState:
         """The node's JVM, where a fault has to do with it."""
         self._check()
-        said = self._holders[PROCESS].tell(node.name, "node").split() if self._holders.get(
-            PROCESS) else []  # fmt: skip
+        holders = self._holders.get(PROCESS)
+        said = holders.tell(node.name, "node").split() if holders else []
         if not said:
             return NodeState(pid=None, stopped=False)
         return NodeState(pid=int(said[0]), stopped=said[1] in "Tt")

@@ -62,6 +62,14 @@ def ours(pods: Mapping[str, Pod], prefix: str = PREFIX) -> Iterator[tuple[str, s
                 yield pod, name, guest
 
 
+def at_work(pods: Mapping[str, Pod]) -> str | None:
+    """The name of a pod in which a container of ours runs or is about to."""
+    for pod, _, guest in ours(pods):
+        if guest.running or (guest.code is None and guest.trouble is None):
+            return pod
+    return None
+
+
 def put_into(api: Api, wanted: Mapping[str, Collection[Mapping[str, Any]]]) -> None:
     """Put containers into pods (by name) that have none of those names, and wait until all run.
 
@@ -78,9 +86,16 @@ def put_into(api: Api, wanted: Mapping[str, Collection[Mapping[str, Any]]]) -> N
 
 def end(api: Api, prefix: str) -> None:
     """Have a run's containers end, and wait until they have. Raises ClusterError."""
-    running = {(pod, name) for pod, name, guest in ours(api.pods(""), prefix) if guest.running}
+    pods = {name: pod for name, pod in api.pods("").items() if not pod.leaving}
+    running = {(pod, name) for pod, name, guest in ours(pods, prefix) if guest.running}
+    untold = list[str]()
     for pod, name in sorted(running):
-        api.run_in(pod, name, holder.command("leave"))
+        try:
+            api.run_in(pod, name, holder.command("leave"))
+        except ClusterError as error:
+            untold.append(str(error))  # the others are told all the same
+    if untold:
+        raise ClusterError(f"a container of the harness could not be told to end: {untold[0]}")
     _await(api, running, begun=False)
 
 
