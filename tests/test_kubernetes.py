@@ -181,8 +181,8 @@ SECOND = replace(FIRST, uid="b", ip="10.0.0.2", ready=False)
 class Watched:
     """A watch over one node, whose pod the test sets."""
 
-    def __init__(self) -> None:
-        self.now: dict[str, Pod] = {"kafka1": FIRST}
+    def __init__(self, first: Pod = FIRST) -> None:
+        self.now: dict[str, Pod] = {"kafka1": first}
         self.adopted: list[str] = []
         self.watch = PodWatch(
             self.now.copy(), lambda: self.now, lambda _, pod: self.adopted.append(pod.uid)
@@ -216,6 +216,18 @@ def test_what_nobody_ordered_is_told_for_ever(seen: Pod | None) -> None:
         watched.sees(seen)
     with pytest.raises(ClusterError, match="nobody here ordered"):
         watched.sees(FIRST)
+
+
+def test_an_order_outlives_the_old_pod_s_becoming_ready() -> None:
+    """The watch may have begun before the pod was ready; an order may come before the last one's
+    pod was seen so."""
+    watched = Watched(replace(FIRST, ready=False))
+    watched.watch.expect("kafka1")
+    watched.sees(FIRST, None, SECOND)
+    watched.watch.expect("kafka1")
+    watched.sees(replace(SECOND, ready=True), None, replace(SECOND, uid="c"))
+
+    assert ["b", "c"] == watched.adopted
 
 
 def test_readiness_that_comes_and_goes_means_nothing() -> None:

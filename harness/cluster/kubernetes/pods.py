@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from harness.cluster import ClusterError
 from harness.waiting import Every
@@ -60,6 +60,7 @@ class PodWatch:
         self._look = look
         self._adopt = adopt
         self._ordered: set[str] = set()
+        self._coming: set[str] = set()  # those whose successor has come and was never ready yet
         self._failure: str | None = None
         self._lock = threading.Lock()
         self._looks = Every(LOOK_EVERY_S, self._look_if_told, name="pods")
@@ -80,6 +81,7 @@ class PodWatch:
     def expect(self, node: str, *, ordered: bool = True) -> None:
         """The node's pod is about to be deleted, by our order; or it is not, after all."""
         with self._lock:
+            self._coming.discard(node)
             (self._ordered.add if ordered else self._ordered.discard)(node)
 
     def check(self) -> None:
@@ -105,8 +107,10 @@ class PodWatch:
                 self._fail(f"the pod of {node} was replaced, which nobody here ordered")
             elif new is not None and new.ip and new.host_ip:
                 self._adopt(node, new)
-                self._known[node] = replace(new, ready=False)
-        elif ordered and new.ready and not old.ready:
+                self._known[node] = new
+                self._coming.add(node)
+        elif node in self._coming and new.ready:
+            self._coming.discard(node)
             self._ordered.discard(node)
             self._known[node] = new
         elif new.restarts != old.restarts and not ordered:
