@@ -93,6 +93,19 @@ def test_undo_resumes_what_is_listed_and_says_so(tmp_path):
         sleeper.wait()
 
 
+def test_a_jvm_that_ends_while_it_is_looked_at_is_none(tmp_path):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    script = holder.SCRIPT.replace("\ncase $1 in", f"\njvms() {{ echo {gone.pid}; }}\ncase $1 in")
+    done = subprocess.run(
+        ["sh", "-c", script, "holder", "node"],
+        env={**os.environ, "KAFKA_HARNESS_FOLDER": str(tmp_path)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert (0, "") == (done.returncode, done.stdout)
+
+
 class Line:
     """A wire that says what it was told to say."""
 

@@ -179,7 +179,12 @@ undo)
     choose_iptables
     undo
     ;;
-node) for pid in $(jvms); do echo "$pid $(state_of "$pid")"; done ;;
+node)
+    for pid in $(jvms); do
+        state=$(state_of "$pid")
+        [ -z "$state" ] || echo "$pid $state" # it may have ended meanwhile
+    done
+    ;;
 *)
     echo "holder: no verb $1" >&2
     exit 64
