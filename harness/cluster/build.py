@@ -21,7 +21,7 @@ from harness.cluster import (
 from harness.cluster.docker import DockerCluster, docker_nodes
 from harness.cluster.engine import Engine, connect
 from harness.cluster.external import ExternalCluster
-from harness.cluster.kubernetes import access, attach, manifests
+from harness.cluster.kubernetes import access, attach, manifests, minikube
 from harness.cluster.kubernetes.attached import AttachedCluster
 from harness.cluster.kubernetes.backend import KubernetesCluster
 from harness.cluster.local import LocalCluster, local_nodes, private_tmpfs
@@ -72,7 +72,11 @@ def _local(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
 def _kubernetes(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
     if access.attaches(record["scenario"]):
         return _attached(folder, record)
-    from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
+    from harness.cluster.kubernetes.api import (  # noqa: PLC0415
+        Api,
+        configuration,
+        minikube_profile,
+    )
 
     scenario, name = record["scenario"], access.namespace_of(folder.run_id)
     wanted = scenario["backend"]["kubernetes"]
@@ -84,6 +88,8 @@ def _kubernetes(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
         guard(namespace, ours=ours, named=namespace, allowed=record["allow"])
     folder.update(cluster={"namespace": namespace, "context": context})
     sizes, rendered = scenario["cluster"], manifests.rendered(access.manifests_of(scenario))
+    if profile := minikube_profile(context):
+        minikube.bring(profile, manifests.images(rendered).values())
     return KubernetesCluster(
         nodes=manifests.pod_nodes(sizes["zookeepers"], sizes["brokers"]),
         api=api,
