@@ -293,14 +293,15 @@ class KubernetesCluster(Cluster):
             self._watch.check()
 
     def _located(self, node: Node, pod: Pod) -> Node:
-        """Where it is now: the address of its pod, and where it is dialled from here."""
+        """Where it is now: the address of its pod, its port for workers, and where they dial it."""
         assert pod.ip
         assert pod.host_ip
         if self._inside:
             dialled = (manifests.peer_name(node, self.api.namespace), node.port)
-        else:
-            dialled = (pod.host_ip, self._ports[node.name])
-        return replace(node, address=pod.ip, dialled=dialled)
+            return replace(node, address=pod.ip, dialled=dialled)
+        port = manifests.WORKER_PORT if node.role == "broker" else node.port
+        dialled = (pod.host_ip, self._ports[node.name])
+        return replace(node, address=pod.ip, port=port, dialled=dialled)
 
     def _await_up(self, node: Node, up: Callable[[], bool]) -> None:
         def settled() -> bool:
