@@ -184,9 +184,12 @@ class Watched:
     def __init__(self, first: Pod = FIRST) -> None:
         self.now: dict[str, Pod] = {"kafka1": first}
         self.adopted: list[str] = []
-        self.watch = PodWatch(
-            self.now.copy(), lambda: self.now, lambda _, pod: self.adopted.append(pod.uid)
-        )
+        self.takes = True
+        self.watch = PodWatch(self.now.copy(), lambda: self.now, self.adopt)
+
+    def adopt(self, _: str, pod: Pod) -> bool:
+        self.adopted.append(pod.uid)
+        return self.takes
 
     def sees(self, *pods: Pod | None) -> None:
         for pod in pods:
@@ -216,6 +219,19 @@ def test_what_nobody_ordered_is_told_for_ever(seen: Pod | None) -> None:
         watched.sees(seen)
     with pytest.raises(ClusterError, match="nobody here ordered"):
         watched.sees(FIRST)
+
+
+def test_a_successor_counts_when_it_is_gone_on_with() -> None:
+    watched = Watched()
+    watched.watch.expect("kafka1")
+    watched.takes = False
+    watched.sees(None, SECOND, replace(SECOND, restarts=1))
+    assert watched.watch.uid("kafka1") is None
+
+    watched.takes = True
+    watched.sees(replace(SECOND, restarts=1, ready=True))
+    assert "b" == watched.watch.uid("kafka1")
+    assert ["b", "b", "b"] == watched.adopted
 
 
 def test_an_order_outlives_the_old_pod_s_becoming_ready() -> None:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # the class can be known without the extra `kubernetes`
     from harness.cluster.kubernetes.api import Api
 
 ZOOKEEPER_PORT = 2181
+READY_LIMIT_S = 60.0
 HELD, SEEN_LIMIT_S = 5, 20.0  # connections that are held to be told among others
 
 
@@ -77,6 +78,7 @@ class AttachedCluster(Cluster):
         self._here = Here()
         self._holders: dict[str, Holders] = {}
         self._pods: dict[str, str] = {}  # node's name -> pod's
+        self._uids: dict[str, str] = {}  # of successors that links reach
         self._watch: PodWatch | None = None
         self._put = False  # whether containers of ours may be there
         self._closed = False
@@ -104,7 +106,9 @@ class AttachedCluster(Cluster):
                 f"{self.api.namespace}"
             )
         self._put = True
-        guests.put_into(self.api, {pod.name: self._containers(n, pod) for n, pod in pods.items()})
+        guests.put_into(
+            self.api, {pod.name: self._containers(n, pod, self.hands) for n, pod in pods.items()}
+        )
         for kind in self.hands:
             places = {n: p for n, p in self._pods.items() if kind == LINKS or _is_broker(n)}
             self._holders[kind] = Holders(self.api, f"{self._prefix}{kind}", places)
@@ -203,13 +207,17 @@ class AttachedCluster(Cluster):
             self._pods |= zoo
         if unknown := sorted(n for n in self.named if is_node(n) and n not in self._pods):
             raise ClusterError(f"there is no {unknown[0]}, only {', '.join(self._pods)}")
+        wait_until(self._all_ready, timeout_s=READY_LIMIT_S, what="every pod to be ready",
+                   every_s=0.5)  # fmt: skip
         pods = self._look()
-        if missing := sorted(self._pods.keys() - pods.keys()):
-            raise ClusterError(f"the pod of {missing[0]} is about to go: wait until all are there")
-        if waiting := [name for name, pod in pods.items() if not pod.ip or not pod.host_ip]:
-            raise ClusterError(f"the pod of {waiting[0]} has no address yet")
         self.nodes = tuple(_located(node, pods[node.name]) for node in self.nodes)
         return pods
+
+    def _all_ready(self) -> bool:
+        pods = self._look()
+        return pods.keys() == self._pods.keys() and all(
+            pod.ready and pod.ip and pod.host_ip for pod in pods.values()
+        )
 
     def _look(self) -> dict[str, Pod]:
         """Every node's pod now, those left out that are about to go."""
@@ -219,24 +227,37 @@ class AttachedCluster(Cluster):
         return {node: found[pod] for node, pod in self._pods.items()
                 if pod in found and not found[pod].leaving}  # fmt: skip
 
-    def _containers(self, node: str, pod: Pod) -> list[Mapping[str, Any]]:
-        """What is to be put into a node's pod."""
+    def _containers(self, node: str, pod: Pod, kinds: Collection[str]) -> list[Mapping[str, Any]]:
+        """What of these kinds is to be put into a node's pod."""
         if self.container and self.container not in pod.containers and _is_broker(node):
             raise ClusterError(f"pod {pod.name} has no container {self.container}, only "
                                f"{', '.join(pod.containers)}")  # fmt: skip
         command = holder.command("stay", f"{self.limit_s:.0f}")
         targets = {LINKS: None, PROCESS: self.container or pod.containers[0]}
         return [guests.manifest(f"{self._prefix}{kind}", self.image, command, targets[kind])
-                for kind in sorted(self.hands) if kind == LINKS or _is_broker(node)]  # fmt: skip
+                for kind in sorted(kinds) if kind == LINKS or _is_broker(node)]  # fmt: skip
 
-    def _adopt(self, name: str, pod: Pod) -> None:
-        """Go on with the pod that has come in the place of one that we have had deleted."""
-        guests.put_into(self.api, {pod.name: self._containers(name, pod)})
-        for kind, each in self._holders.items():
-            if kind == LINKS or _is_broker(name):
-                each.adopt(name)
-        self.nodes = tuple(replace(n, address=pod.ip or "") if n.name == name else n
-                           for n in self.nodes)  # fmt: skip
+    def _adopt(self, name: str, pod: Pod) -> bool:
+        """Go on with the pod that has come in the place of one that we have had deleted.
+
+        Links at once; processes when it is ready: its container may be started again until then,
+        and would take ours along.
+        """
+        if self._uids.get(name) != pod.uid:
+            self._put_in(LINKS, name, pod)
+            self.nodes = tuple(replace(n, address=pod.ip or "") if n.name == name else n
+                               for n in self.nodes)  # fmt: skip
+            self._uids[name] = pod.uid
+        if PROCESS in self.hands and not pod.ready:
+            return False
+        self._put_in(PROCESS, name, pod)
+        return True
+
+    def _put_in(self, kind: str, name: str, pod: Pod) -> None:
+        """Have a hand of that kind in a broker's new pod, if faults need it."""
+        if kind in self.hands:
+            guests.put_into(self.api, {pod.name: self._containers(name, pod, [kind])})
+            self._holders[kind].adopt(name)
 
     def _see_clients(self, pods: Mapping[str, Pod]) -> None:
         """Ask the pods by which address and at which port workers come to them."""

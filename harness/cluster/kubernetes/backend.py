@@ -274,10 +274,11 @@ class KubernetesCluster(Cluster):
                 raise ClusterError(f"{name} did not start: {pod.trouble}")
         return len(pods) == len(self.nodes) and all(p.ip and p.host_ip for p in pods.values())
 
-    def _adopt(self, name: str, pod: Pod) -> None:
+    def _adopt(self, name: str, pod: Pod) -> bool:
         """Go on with the pod that has come in the place of one that we have had deleted."""
         self._holders.adopt(name)  # its holder listens, before anybody is told of it
         self.nodes = tuple(self._located(n, pod) if n.name == name else n for n in self.nodes)
+        return True
 
     def _let_go(self, node: Node) -> None:
         """Its pod is about to go by our order."""

@@ -50,11 +50,12 @@ class Pod:
 
 class PodWatch:
     """Looks at the nodes' pods (`look`: by node, those that are about to go left out) from `start`
-    to `stop`; `adopt(node, pod)` is told of each successor that was ordered."""
+    to `stop`; `adopt(node, pod)` is told of each successor that was ordered, at every look until it
+    returns True: then it is gone on with."""
 
     def __init__(
         self, known: Mapping[str, Pod], look: Callable[[], dict[str, Pod]],
-        adopt: Callable[[str, Pod], None],
+        adopt: Callable[[str, Pod], bool],
     ) -> None:  # fmt: skip
         self._known = dict(known)
         self._look = look
@@ -105,8 +106,7 @@ class PodWatch:
         if new is None or new.uid != old.uid:
             if not ordered:
                 self._fail(f"the pod of {node} was replaced, which nobody here ordered")
-            elif new is not None and new.ip and new.host_ip:
-                self._adopt(node, new)
+            elif new is not None and new.ip and new.host_ip and self._adopt(node, new):
                 self._known[node] = new
                 self._coming.add(node)
         elif node in self._coming and new.ready:
