@@ -57,7 +57,7 @@ PROOFS = (
     ("cut", "packets of kafka2", "put up anew 1 times"),
     ("delete-pod-now", "is gone", "serves"),
     ("drain", "takes no pods", "takes pods again"),
-    ("cut-answers", "packets", "is gone"),
+    ("cut-answers", "answers of", "no rule left"),
 )
 
 
