@@ -87,3 +87,14 @@ def test_what_a_holder_undid_is_heard() -> None:
     made = wire(line)
 
     assert made.said().endswith("acted took chain HARNESS-0 away\n")
+
+
+def test_a_line_to_a_pod_that_stays_after_all_may_not_break() -> None:
+    line = Line("ready\n")
+    made = wire(line)
+    made.let_go()
+    made.hold_on()
+    line.broken = True
+
+    with pytest.raises(OSError, match="gone"):
+        made.send("beat")

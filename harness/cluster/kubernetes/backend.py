@@ -223,6 +223,7 @@ class KubernetesCluster(Cluster):
         else:
             assert self._watch is not None
             self._watch.expect(node.name, ordered=False)
+            self._holders.hold_on(node.name)
         return allowed
 
     # Parts

@@ -63,6 +63,10 @@ class Holders:
         self._wires[name].let_go()
         self._hands[name].close()
 
+    def hold_on(self, name: str) -> None:
+        """The pod that was let go stays."""
+        self._wires[name].hold_on()
+
     def adopt(self, name: str) -> None:
         """Go on with the pod that has come in the place of one that was let go."""
         self._hands[name].close()  # it reaches the pod that has gone

@@ -54,6 +54,10 @@ class PodWire:
         """The pod is about to go: until then it is watched on."""
         self._leaving = True
 
+    def hold_on(self) -> None:
+        """It is not to go, after all."""
+        self._leaving = False
+
     def attach(self) -> None:
         """Watch in the pod that is there now. Raises ClusterError."""
         # The container may be a moment behind its pod's address.
