@@ -144,7 +144,9 @@ def test_right_options_pass_and_the_plan_shows_them_as_a_shell_would():
 def left_over(tmp_path: Path, backend: str) -> RunFolder:
     folder = RunFolder(path=tmp_path)
     nodes = {"kafka2": {"address": "h2:9092", "role": "broker", "id": 2}}
-    folder.write({"schema": 1, "backend": backend, "nodes": nodes, "scenario": {}})
+    folder.write(
+        {"schema": 1, "backend": backend, "nodes": nodes, "scenario": {"backend": {"external": {}}}}
+    )
     record = Undo(tmp_path)
     mark = tmp_path / "healed"
     for fault in (1, 2):
