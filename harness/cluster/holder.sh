@@ -92,7 +92,10 @@ keep_time() {
     while [ -e "$HERE/watched" ]; do
         sleep 1
         [ -e "$HERE/watched" ] || return
-        beat=$(cat "$HERE/beat" 2>/dev/null) || silent=$limit
+        if ! beat=$(cat "$HERE/beat" 2>/dev/null); then # the line is dead, or it has ended just now
+            [ -e "$HERE/watched" ] || return
+            silent=$limit
+        fi
         if [ "$beat" = "$last" ]; then silent=$((silent + 1)); fi
         if [ -n "$beat" ] && [ "$beat" != "$last" ]; then silent=0; fi
         last=$beat
@@ -122,7 +125,8 @@ watch() {
     echo ready
     while read -r line; do
         if [ "$line" = end ]; then
-            rm -f "$HERE/watched" "$HERE/beat"
+            rm -f "$HERE/watched" # first: without it the time is kept no more
+            rm -f "$HERE/beat"
             exit 0
         fi
         beats=$((beats + 1))
