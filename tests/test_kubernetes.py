@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -285,8 +286,9 @@ def jvm(node: subprocess.Popen[str], limit_s: float = 20) -> int:
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
         for child in Path(f"/proc/{node.pid}/task/{node.pid}/children").read_text().split():
-            if Path(f"/proc/{child}/cmdline").read_bytes().startswith(b"sleep\x0060"):
-                return int(child)
+            with suppress(OSError):  # a child of a moment, as `sed`, may be gone already
+                if Path(f"/proc/{child}/cmdline").read_bytes().startswith(b"sleep\x0060"):
+                    return int(child)
         time.sleep(0.02)
     raise AssertionError("no JVM was begun")
 
