@@ -42,4 +42,5 @@ _ASKED: dict[str, Callable[[Settings], str | None]] = {
     "local": lambda _: None,
     "docker": _docker,
     "kubernetes": _kubernetes,
+    "external": lambda _: None,  # its run asks first of all
 }
