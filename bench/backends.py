@@ -47,8 +47,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cluster import ClusterError
-from harness.cluster.build import BACKENDS
-from harness.cluster.reach import absent
+from harness.cluster.build import BACKENDS, absent
 from harness.scenario import parse_override
 from harness.waiting import WaitTimeout, wait_until
 

@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -112,20 +112,29 @@ def _train(client: Any, name: str, say: Say) -> None:
         container.remove(force=True, v=True)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Make the image and say how to use it."""
-    parser = argparse.ArgumentParser(prog="python -m harness.image", description=__doc__)
-    parser.add_argument("--kafka-home", type=Path)
+def made(make: Callable[[Say], str], then: str) -> int:
+    """Make an image, and say what to do with it, where {name} is its name; the exit code."""
     say = partial(print, flush=True)
     try:
         if why := without_sdk():
             raise ClusterError(why)
-        name = make(find(parser.parse_args(argv).kafka_home), say)
+        name = make(say)
     except (ClusterError, KafkaHomeError) as error:
         sys.stderr.write(f"no image: {error}\n")
         return 1
-    say(f"kafka-harness run SCENARIO --backend docker --set backend.docker.image={name}")
+    say(then.format(name=name))
     return 0
+
+
+def main(argv: Sequence[str]) -> int:
+    """Make the image and say how to use it."""
+    parser = argparse.ArgumentParser(prog="python -m harness.image", description=__doc__)
+    parser.add_argument("--kafka-home", type=Path)
+    chosen = parser.parse_args(argv).kafka_home
+    return made(
+        lambda say: make(find(chosen), say),
+        "kafka-harness run SCENARIO --backend docker --set backend.docker.image={name}",
+    )
 
 
 if __name__ == "__main__":

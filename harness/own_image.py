@@ -18,14 +18,12 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from harness import image
 from harness.cluster import ClusterError
-from harness.cluster.docker import without_sdk
 from harness.cluster.engine import connect
-from harness.kafka_home import KafkaHomeError, Say
+from harness.kafka_home import Say
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTEXT = ROOT / "images" / "harness"
@@ -71,16 +69,9 @@ def _pip(*words: str) -> None:
 
 def main() -> int:
     """Make the image and say how it gets to a cluster."""
-    say = partial(print, flush=True)
-    try:
-        if why := without_sdk():
-            raise ClusterError(why)
-        name = make(say)
-    except (ClusterError, KafkaHomeError) as error:
-        sys.stderr.write(f"no image: {error}\n")
-        return 1
-    say(f"minikube image load {name}      # or push it to your registry, then k8s/nightly.yaml")
-    return 0
+    return image.made(
+        make, "minikube image load {name}      # or push it to your registry, then k8s/nightly.yaml"
+    )
 
 
 if __name__ == "__main__":

@@ -121,6 +121,12 @@ def missing(*, tests: bool = False) -> list[str]:
     return list(dict.fromkeys(needs))
 
 
+def dying_along(signal: str) -> tuple[str, ...]:
+    """The words before a command that shall get this signal when who started it dies (setpriv(1));
+    none where the system has no setpriv."""
+    return ("setpriv", "--pdeathsig", signal) if program("setpriv") else ()
+
+
 def own_engine() -> bool:
     """Whether the tests make a Docker engine of their own: root may, and no other is named."""
     return os.getuid() == 0 and package_manager() == "apt-get" and "DOCKER_HOST" not in os.environ

@@ -27,10 +27,9 @@ from rich.table import Table
 
 from harness import campaign as campaigns
 from harness import class_archives, host, seal, store
-from harness.cluster.build import BACKENDS
+from harness.cluster.build import BACKENDS, absent
 from harness.cluster.enclosure import living, run_beside, run_enclosed
 from harness.cluster.orphans import Orphan
-from harness.cluster.reach import absent
 from harness.kafka_home import KafkaHomeError, find_java
 from harness.kafka_home import find as find_home
 from harness.nemesis import undo

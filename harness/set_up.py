@@ -62,17 +62,22 @@ def _install_system_packages(*, tests: bool) -> None:
         command = packages.install_command(needs)
         raise SetUpError(f"missing: {', '.join(needs)}. Install with\n\n    {command}\n")
     _say(f"installing system packages for {', '.join(needs)}")
+    names = packages.packages("apt-get", needs)
+    apt_install(names, privilege)
+    if left := packages.missing(tests=tests):
+        raise SetUpError(f"still missing after apt-get installed {' '.join(names)}: {left}")
+
+
+def apt_install(names: Sequence[str], privilege: Sequence[str] = ()) -> None:
+    """Have apt install packages. Raises SetUpError with what it said."""
     # RUNLEVEL=1: no package starts a service; the tests run the Docker engine by themselves.
     apt = [*privilege, "env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1", "apt-get", "-qq"]
     apt += ["-o", "DPkg::Lock::Timeout=300"]  # another apt may be at work
     update = _run([*apt, "update"])  # where it fails, the lists that are here may do
-    names = packages.packages("apt-get", needs)
     done = _run([*apt, "install", "-y", "--no-install-recommends", *names])
     if done.returncode != 0:
         output = (update.stdout if update.returncode else "") + done.stdout
         raise SetUpError(f"apt-get could not install {' '.join(names)}:\n{output.strip()}")
-    if left := packages.missing(tests=tests):
-        raise SetUpError(f"still missing after apt-get installed {' '.join(names)}: {left}")
 
 
 def _apt_privilege() -> list[str] | None:

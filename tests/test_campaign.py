@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from harness import campaign, sessions
-from harness.cluster.reach import absent
+from harness.cluster.build import absent
 from harness.scenario import ScenarioError
 
 TEXT = """

@@ -28,7 +28,6 @@ MAY_PRINT = {
     "harness.kafka_home",
     "harness.class_archives",
     "harness.image",
-    "harness.own_image",
     "workloads.worker",
 }
 NAMELESS = {"utils", "util", "common", "helpers", "helper", "misc", "base"}

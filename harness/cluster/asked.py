@@ -237,9 +237,9 @@ class AskedView:
         when nobody is to be asked."""
         if ask:
             with suppress(Blind):
-                count = len(self.assignment_of(TOPICS[kind]))
-                told = self._told(TOPICS[kind], partition_of(name, count)) if count else None
-                self._coordinators[kind, name] = self._named(told.leader) if told else None
+                told = self._partitions(TOPICS[kind])
+                leader = told[partition_of(name, len(told))].leader if told else None
+                self._coordinators[kind, name] = self._named(leader)
         return self._coordinators.get((kind, name))
 
     def assignment_of(self, topic: str) -> tuple[tuple[str, ...], ...]:
@@ -247,13 +247,9 @@ class AskedView:
 
         Raises Blind.
         """
-        if topic not in self._topics:
-            self._topics = (*self._topics, topic)
-        answers = self._answers()
-        controller = self._controller(answers)
-        numbers = {number for each in answers for number in each.topics.get(topic, {})}
-        told = [newest(answers, topic, number, controller) for number in sorted(numbers)]
-        return tuple(tuple(self._name(i) for i in each.replicas) for each in told if each)
+        return tuple(
+            tuple(self._name(i) for i in each.replicas) for each in self._partitions(topic)
+        )
 
     def look(self) -> View:
         """The view now. Raises Blind when no broker answers."""
@@ -310,9 +306,15 @@ class AskedView:
             raise Blind("no broker answers")
         return answers
 
-    def _told(self, topic: str, partition: int) -> Told | None:
+    def _partitions(self, topic: str) -> list[Told]:
+        """Every partition of any topic, in order; none without such a topic. Raises Blind."""
+        if topic not in self._topics:
+            self._topics = (*self._topics, topic)
         answers = self._answers()
-        return newest(answers, topic, partition, self._controller(answers))
+        controller = self._controller(answers)
+        numbers = {number for each in answers for number in each.topics.get(topic, {})}
+        told = (newest(answers, topic, number, controller) for number in sorted(numbers))
+        return [each for each in told if each]
 
     def _controller(self, answers: Sequence[Answer]) -> int | None:
         if self._quorum.exists():

@@ -59,7 +59,7 @@ def _local(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
         scratch=private_tmpfs(),
         logs=folder.logs,
         keep_data_in=folder.path / "data" if record["keep"] else None,
-        server={**_follower_reads(scenario), **scenario["cluster"]["server"]},
+        server=_server(scenario),
         zoo=scenario["cluster"]["zoo"],
         versions={
             "kafka": home.version,
@@ -97,7 +97,7 @@ def _kubernetes(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
         logs=folder.logs,
         labels={LABEL: name},
         own=not wanted["namespace"],
-        server={**_follower_reads(scenario), **scenario["cluster"]["server"]},
+        server=_server(scenario),
         zoo=scenario["cluster"]["zoo"],
         versions={"kubernetes": version, **manifests.images(rendered)},
     )
@@ -133,14 +133,15 @@ def _attached(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
     )
 
 
-def _follower_reads(scenario: Mapping[str, Any]) -> dict[str, str | int]:
-    """What lets a follower serve reads (KIP-392), where the workload asks for it.
+def _server(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """The brokers' settings: the scenario's, and what lets a follower serve reads (KIP-392) where
+    the workload asks for it.
 
     With the default fetch wait a follower learns of a new watermark up to half a second late.
     """
-    if scenario["workload"]["read_via"] != "follower":
-        return {}
-    return {"replica.selector.class": RACK_AWARE, "replica.fetch.wait.max.ms": 10}
+    own = {"replica.selector.class": RACK_AWARE, "replica.fetch.wait.max.ms": 10}
+    wanted = scenario["workload"]["read_via"] == "follower"
+    return {**(own if wanted else {}), **scenario["cluster"]["server"]}
 
 
 def _docker(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
@@ -156,7 +157,7 @@ def _docker(folder: RunFolder, record: Mapping[str, Any]) -> Cluster:
         logs=folder.logs,
         run_id=folder.run_id,
         image=image,
-        server={**_follower_reads(scenario), **scenario["cluster"]["server"]},
+        server=_server(scenario),
         zoo=scenario["cluster"]["zoo"],
         keep_data_in=folder.path / "data" if record["keep"] else None,
         versions={"docker": engine.version, **compose.images(image)},
@@ -174,8 +175,9 @@ def _external(_: RunFolder, record: Mapping[str, Any]) -> Cluster:
     return ExternalCluster(nodes=nodes, client_settings=settings)
 
 
-def _possible(_: Mapping[str, Any]) -> str | None:
-    """The local backend takes every scenario; what the host lacks is found when it is prepared."""
+def _nothing(_: Mapping[str, Any]) -> str | None:
+    """The local backend takes every scenario; what the host lacks is found when it is prepared.
+    An external cluster is asked by its run, first of all."""
     return None
 
 
@@ -191,7 +193,7 @@ class Backend:
     An `enclosed` one lives in the private namespaces of its run and ends with them. One that is not
     may outlive its harness: `heal` then undoes what is left in force, by names and labels, and says
     what it did. `refuses` tells, from a scenario's dump and before anything starts, why it cannot
-    be run there.
+    be run there; `absent`, from settings alone (`backend.X.KEY`), why there is none to be had here.
     """
 
     make: Callable[[RunFolder, Mapping[str, Any]], Cluster]
@@ -199,6 +201,7 @@ class Backend:
     enclosed: bool
     refuses: Callable[[Mapping[str, Any]], str | None]
     heal: Callable[[Orphan], list[str]]
+    absent: Callable[[Mapping[str, Any]], str | None] = _nothing
 
     def lacks(self, capabilities: Iterable[type]) -> list[str]:
         """Which of these capabilities it does not have, by name."""
@@ -207,10 +210,15 @@ class Backend:
 
 BACKENDS: dict[str, Backend] = {
     "local": Backend(
-        make=_local, kind=LocalCluster, enclosed=True, refuses=_possible, heal=_nothing_left
+        make=_local, kind=LocalCluster, enclosed=True, refuses=_nothing, heal=_nothing_left
     ),
     "docker": Backend(
-        make=_docker, kind=DockerCluster, enclosed=False, refuses=docker.refuses, heal=docker.heal
+        make=_docker,
+        kind=DockerCluster,
+        enclosed=False,
+        refuses=docker.refuses,
+        heal=docker.heal,
+        absent=docker.absent,
     ),
     "kubernetes": Backend(
         make=_kubernetes,
@@ -218,6 +226,7 @@ BACKENDS: dict[str, Backend] = {
         enclosed=False,
         refuses=access.refuses,
         heal=access.heal,
+        absent=access.absent,
     ),
     "external": Backend(
         make=_external,
@@ -227,3 +236,14 @@ BACKENDS: dict[str, Backend] = {
         heal=external.heal,
     ),
 }
+
+
+def absent(backend: str, settings: Mapping[str, Any]) -> str | None:
+    """Why a backend is not to be had here, if it is not: asked before a campaign or a benchmark,
+    where one whose engine does not answer would fail run after run."""
+    if backend not in BACKENDS:
+        return "there is no such backend"
+    try:
+        return BACKENDS[backend].absent(settings)
+    except ClusterError as error:
+        return str(error)

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from harness.cluster import Node, brokers, zookeepers
 
+STARTED = "] started (kafka.server.KafkaServer)"  # a broker's word, once it is registered
+
 Settings = Mapping[str, str | int | float | bool]
 
 OWNED_BY_HARNESS = {

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kafka.protocol.metadata import ApiVersionsRequest
-
 from harness.cluster import ClusterError, Node
 from harness.cluster.asked import VERSION, metadata_request
 from harness.cluster.link import Link, Refused, Unanswered
@@ -38,7 +36,7 @@ def discovered(bootstrap: Sequence[str], settings: Mapping[str, str]) -> tuple[N
 
 
 def _brokers(link: Link) -> tuple[Node, ...]:
-    link.ask(ApiVersionsRequest(version=0))
+    link.connect()
     if link.newest(METADATA) < VERSION:
         raise ClusterError(f"{link.endpoint}: this is older than Kafka 2.4, and its metadata tell "
                            "no leader epochs that can be trusted")  # fmt: skip

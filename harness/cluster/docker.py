@@ -50,7 +50,6 @@ from harness.waiting import WaitTimeout, wait_until
 START_LIMIT_S = 180.0
 LAST_LINES = 12
 DATA = {"broker": "/var/lib/kafka/data", "zookeeper": "/var/lib/zookeeper/data"}
-STARTED = "] started (kafka.server.KafkaServer)"
 
 
 def docker_nodes(zookeeper_count: int, broker_count: int, address: str) -> tuple[Node, ...]:
@@ -170,7 +169,7 @@ class DockerCluster(Cluster):
             return self._here.run(argv)
         if argv[0] in hand.QUICK:
             return self._hands[node.name].run(argv)
-        return self.engine.run(compose.holder_of(node.name), _there(argv))
+        return self.engine.run(compose.holder_of(node.name), holder.there(argv))
 
     def has_rules(self, node: Node) -> bool:
         """Clients live in this host's network, which is not ours."""
@@ -183,7 +182,7 @@ class DockerCluster(Cluster):
         self._check()
         service = compose.holder_of(node.name)
         return self._here.stand_in([sys.executable, "-m", "harness.cluster.beside",
-                                    self.engine.project, service, *_there(argv)])  # fmt: skip
+                                    self.engine.project, service, *holder.there(argv)])  # fmt: skip
 
     # Parts
 
@@ -204,7 +203,7 @@ class DockerCluster(Cluster):
         return "\n".join(f"  {line}" for line in lines)
 
     def _started(self, broker: Node) -> bool:
-        return STARTED in self.engine.log(broker.name).decode(errors="replace")
+        return config.STARTED in self.engine.log(broker.name).decode(errors="replace")
 
     def _clients_seen(self) -> str:
         """What a node sees as the source of this host's packets, asked of one that sees them."""
@@ -236,17 +235,20 @@ class DockerCluster(Cluster):
             raise ClusterError(f"{error}; its last log lines:\n{last}") from None
 
 
-def _there(argv: Sequence[str]) -> list[str]:
-    """The command as a holder has it: sys.executable stands for the Python of the place."""
-    return ["python3" if argv[0] == sys.executable else argv[0], *argv[1:]]
-
-
 def refuses(scenario: Mapping[str, Any]) -> str | None:
     """Why a scenario cannot be run here, before anything starts."""
     counts = (scenario["cluster"]["zookeepers"], scenario["cluster"]["brokers"])
     if counts != (3, 3):
         return "docker-compose.yml has 3 ZooKeepers and 3 brokers, cluster wants other numbers"
     return without_sdk()
+
+
+def absent(_: Mapping[str, Any]) -> str | None:
+    """Why there is no Docker to be had. Raises ClusterError with the same."""
+    if why := without_sdk():
+        return why
+    connect()
+    return None
 
 
 def heal(orphan: Orphan) -> list[str]:
@@ -285,7 +287,7 @@ def _stay_up(engine: Engine, name: str) -> str:
             engine.start(name)
             starts += 1
         log = engine.log(name, since_start=True).decode(errors="replace")
-        return STARTED in log or (name.startswith("zk") and "binding to port" in log)
+        return config.STARTED in log or (name.startswith("zk") and "binding to port" in log)
 
     wait_until(up, timeout_s=START_LIMIT_S, what=f"{name} to stay up", every_s=0.5)
     return "at once" if starts == 1 else f"{starts} times until it stayed"

@@ -44,8 +44,7 @@ def run_beside(argv: Sequence[str]) -> int:
 
     When this process dies, `argv` is told by TERM, and has time to heal.
     """
-    told = ("setpriv", "--pdeathsig", "TERM") if packages.program("setpriv") else ()
-    return _run([*told, *argv], lambda pid: pid, own_session=True)
+    return _run([*packages.dying_along("TERM"), *argv], lambda pid: pid, own_session=True)
 
 
 def _run(argv: Sequence[str], inner: Callable[[int], int | None], *, own_session: bool) -> int:

@@ -12,6 +12,7 @@ as the harness. Without setpriv they may outlive it, until their own time limits
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -46,11 +47,17 @@ class Here:
             raise ClusterError(f"{argv[0]}: {said}")
         return done.stdout
 
+    def source_towards(self, end: tuple[str, int]) -> str:
+        """The address that this host's packets to there have; nothing is sent."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(end)
+            return str(probe.getsockname()[0])
+
     def close(self) -> None:
         """End the thread; what it started and is not ended ends now."""
         self._spawner.shutdown()
 
     def _start(self, argv: Sequence[str], **how: Any) -> subprocess.Popen[str]:
-        told = ("setpriv", "--pdeathsig", "KILL") if packages.program("setpriv") else ()
-        begin = partial(subprocess.Popen[str], [*told, *argv], stdout=subprocess.PIPE, text=True)
+        argv = [*packages.dying_along("KILL"), *argv]
+        begin = partial(subprocess.Popen[str], argv, stdout=subprocess.PIPE, text=True)
         return self._spawner.submit(begin, **how).result()

@@ -9,7 +9,8 @@ harness believes about its faults is true any more: `check` raises.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -24,6 +25,11 @@ LIMIT_S = 10
 def command(*words: str) -> list[str]:
     """What is executed in a holder: the script comes along, so that it is never of another day."""
     return ["sh", "-c", SCRIPT, "holder", *words]
+
+
+def there(argv: Sequence[str]) -> list[str]:
+    """A command as a holder has it: sys.executable stands for the Python of the place."""
+    return ["python3" if word == sys.executable else word for word in argv]
 
 
 class Wire(Protocol):

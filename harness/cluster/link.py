@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafka.errors import KafkaError, for_code
@@ -52,10 +52,17 @@ class Link:
 
     def ask(self, request: Any) -> Any:
         """The broker's answer. Raises Unanswered."""
+        return self._connected(lambda: self._exchange(request))
+
+    def connect(self) -> None:
+        """Be connected, so that `newest` can tell. Raises Unanswered."""
+        self._connected(lambda: None)
+
+    def _connected(self, ask: Callable[[], Any]) -> Any:
         try:
             if self._socket is None:
                 self._connect()
-            return self._exchange(request)
+            return ask()
         except Refused:
             self.close()
             raise

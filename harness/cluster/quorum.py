@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from kafka.protocol.admin import DescribeQuorumRequest
-from kafka.protocol.metadata import ApiVersionsRequest
 
 from harness.cluster.link import Link, Unanswered
 from harness.waiting import Every
@@ -54,7 +53,7 @@ class Quorum:
         )
         for link in list(self._links):
             with suppress(Unanswered):
-                link.ask(ApiVersionsRequest(version=0))  # so that it is connected
+                link.connect()
                 if not self.exists():
                     return
                 said = link.ask(DescribeQuorumRequest(topics=[topic], version=0))

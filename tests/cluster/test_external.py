@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import commands
 import pytest
-from commands import COMMAND, Ran, faults_of
+from commands import Ran, faults_of
 
 pytestmark = pytest.mark.cluster
 
@@ -29,15 +30,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     }  # fmt: skip
     sets = [word for key, value in server.items()
             for word in ("--set", f"cluster.server.{key}={value}")]  # fmt: skip
-    done = subprocess.run(
-        [*COMMAND, "up", str(OUTSIDE / "secured.toml"), *sets, "--", sys.executable,
-         str(OUTSIDE / "beside.py"), str(folder)],
-        capture_output=True, text=True, timeout=500, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    lines = [line for line in done.stdout.splitlines() if line.startswith("TOLD ")]
-    assert lines, done.stdout + done.stderr
-    found: dict[str, Any] = json.loads(lines[0].removeprefix("TOLD "))
-    return found
+    return commands.told(str(OUTSIDE / "secured.toml"), *sets, "--", sys.executable,
+                         str(OUTSIDE / "beside.py"), str(folder), limit_s=500)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

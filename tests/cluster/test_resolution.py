@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import commands
 import pytest
-from commands import COMMAND
 
 pytestmark = pytest.mark.cluster
 
@@ -18,15 +16,8 @@ SCRIPT = Path(__file__).with_name("resolve.py")
 
 @pytest.fixture(scope="module")
 def told() -> dict[str, Any]:
-    done = subprocess.run(
-        [*COMMAND, "up", "baseline", "--set", "cluster.zoo.tickTime=500", "--", sys.executable,
-         str(SCRIPT)],
-        capture_output=True, text=True, timeout=150, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    lines = [line for line in done.stdout.splitlines() if line.startswith("TOLD ")]
-    assert lines, done.stdout + done.stderr
-    found: dict[str, Any] = json.loads(lines[0].removeprefix("TOLD "))
-    return found
+    return commands.told("baseline", "--set", "cluster.zoo.tickTime=500", "--", sys.executable,
+                         str(SCRIPT), limit_s=150)  # fmt: skip
 
 
 def test_leader_followers_and_controller_are_those_of_zookeeper(told):

@@ -32,6 +32,16 @@ def refuses(scenario: Mapping[str, Any]) -> str | None:
     return None
 
 
+def absent(settings: Mapping[str, Any]) -> str | None:
+    """Why there is no Kubernetes to be had. Raises ClusterError with the same."""
+    if why := without_client():
+        return why
+    from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
+
+    Api(configuration(str(settings.get("backend.kubernetes.context", ""))), "default").version()
+    return None
+
+
 def attaches(scenario: Mapping[str, Any]) -> bool:
     """Whether its cluster is there already: anything said of one means that."""
     part = scenario["backend"]["kubernetes"]["attach"]

@@ -70,16 +70,20 @@ class Api:
         self._mine = threading.local()
 
     @property
+    def _client(self) -> client.ApiClient:
+        """This thread's own, with its connections: `stream` bends the client that it goes by."""
+        if not hasattr(self._mine, "client"):
+            self._mine.client = client.ApiClient(self._how)
+        return self._mine.client
+
+    @property
     def _core(self) -> Any:
-        """The client's own, for this thread: `stream` bends the client that it goes by."""
-        if not hasattr(self._mine, "core"):
-            self._mine.core = client.CoreV1Api(self._client())
-        return self._mine.core
+        return client.CoreV1Api(self._client)
 
     def version(self) -> str:
         """The API server's."""
         with told("the cluster to be reached"):
-            asked = client.VersionApi(self._client()).get_code(_request_timeout=ASK_LIMIT_S)
+            asked = client.VersionApi(self._client).get_code(_request_timeout=ASK_LIMIT_S)
             return str(asked.git_version)
 
     # Objects
@@ -89,7 +93,7 @@ class Api:
         what = f"{manifest['kind']} {manifest['metadata']['name']}"
         with told(f"{what} to be made"):
             try:
-                utils.create_from_dict(self._client(), manifest)
+                utils.create_from_dict(self._client, manifest)
             except utils.FailToCreateError as error:
                 raise error.api_exceptions[0] from None
 
@@ -114,7 +118,7 @@ class Api:
 
         Pods get no time to end in order: a broker without its ZooKeeper would take all of it.
         """
-        apps, policy = client.AppsV1Api(self._client()), client.PolicyV1Api(self._client())
+        apps, policy = client.AppsV1Api(self._client), client.PolicyV1Api(self._client)
         core, more = self._core, {"label_selector": selector, "_request_timeout": ASK_LIMIT_S}
         with told(f"what is labelled {selector} to be removed"):
             apps.delete_collection_namespaced_stateful_set(
@@ -125,9 +129,6 @@ class Api:
             core.delete_collection_namespaced_config_map(self.namespace, **more)
             core.delete_collection_namespaced_service(self.namespace, **more)
             core.delete_collection_namespaced_persistent_volume_claim(self.namespace, **more)
-
-    def _client(self) -> client.ApiClient:
-        return client.ApiClient(self._how)
 
     def node_ports(self, selector: str) -> dict[str, int]:
         """The node port of each Service with these labels that has one."""

@@ -35,10 +35,9 @@ from harness.cluster.external import KEEPS_ALL
 from harness.cluster.here import Here
 from harness.cluster.kubernetes import guests
 from harness.cluster.kubernetes.attach import ends_of, is_node, numbered, placed
-from harness.cluster.kubernetes.backend import LASTING_DATA, source_towards
 from harness.cluster.kubernetes.guests import LINKS, PROCESS
-from harness.cluster.kubernetes.holders import Holders
-from harness.cluster.kubernetes.pods import Pod, PodWatch
+from harness.cluster.kubernetes.holders import NO_PROCESS, Holders
+from harness.cluster.kubernetes.pods import Pod, PodWatch, must_last
 from harness.waiting import WaitTimeout, wait_until
 
 if TYPE_CHECKING:  # the class can be known without the extra `kubernetes`
@@ -87,8 +86,7 @@ class AttachedCluster(Cluster):
 
     def prepare(self, ways: frozenset[str]) -> None:
         """Pods may only be deleted where their nodes' data outlive them."""
-        if others := ways - {LASTING_DATA}:
-            raise ClusterError(f"nodes in pods cannot be started for {', '.join(sorted(others))}")
+        must_last(ways)
         for pod in self.api.pods(self.selectors["brokers"]).values():
             if lost := [volume for volume in pod.volatile if volume.startswith("data")]:
                 raise ClusterError(f"deleting pod {pod.name} would take its broker's data along: "
@@ -113,7 +111,7 @@ class AttachedCluster(Cluster):
             places = {n: p for n, p in self._pods.items() if kind == LINKS or _is_broker(n)}
             self._holders[kind] = Holders(self.api, f"{self._prefix}{kind}", places)
             self._holders[kind].open()
-        self.client_address = source_towards(brokers(self.nodes)[0].dial)
+        self.client_address = self._here.source_towards(brokers(self.nodes)[0].dial)
         if {"clients", "everyone"} & set(self.named):
             self._see_clients(pods)
         self._watch = PodWatch(pods, self._look, self._adopt)
@@ -145,7 +143,7 @@ class AttachedCluster(Cluster):
         self._check()
         if number not in (signal.SIGSTOP, signal.SIGCONT):
             raise ClusterError(f"{number.name} would end the container of {node.name}")
-        self._holders[PROCESS].tell(node.name, "signal", number.name.removeprefix("SIG"))
+        self._holders[PROCESS].signal(node.name, number)
 
     def start_node(self, node: Node) -> None:
         """Nobody but the kubelet starts a node there."""
@@ -155,10 +153,7 @@ class AttachedCluster(Cluster):
         """The node's JVM, where a fault has to do with it."""
         self._check()
         holders = self._holders.get(PROCESS)
-        said = holders.tell(node.name, "node").split() if holders else []
-        if not said:
-            return NodeState(pid=None, stopped=False)
-        return NodeState(pid=int(said[0]), stopped=said[1] in "Tt")
+        return holders.state(node.name) if holders else NO_PROCESS
 
     def exited_early(self, _: Node) -> str | None:
         """What ends there Kubernetes starts, or the watch over pods tells."""

@@ -33,8 +33,8 @@ from harness.cluster import (
 from harness.cluster import config as node_config
 from harness.cluster.here import Here
 from harness.cluster.kubernetes import manifests
-from harness.cluster.kubernetes.holders import Holders
-from harness.cluster.kubernetes.pods import Pod, PodWatch
+from harness.cluster.kubernetes.holders import NO_PROCESS, Holders
+from harness.cluster.kubernetes.pods import Pod, PodWatch, must_last
 from harness.cluster.orphans import LABEL
 from harness.cluster.view import serves
 from harness.waiting import WaitTimeout, wait_until
@@ -48,8 +48,6 @@ END_LIMIT_S = 90.0
 ORDERS = "/run/kafka-harness"
 HOLDER, NODE = "holder", "node"  # the containers of a pod
 ENDING = (signal.SIGKILL, signal.SIGTERM)
-LASTING_DATA = "lasting-data"
-STARTED = "] started (kafka.server.KafkaServer)"
 PATIENCE = 3  # restarts of a container that is coming up, after which it never will
 
 
@@ -84,9 +82,7 @@ class KubernetesCluster(Cluster):
 
     def prepare(self, ways: frozenset[str]) -> None:
         """Pods may only be deleted where their nodes' data outlive them."""
-        if others := ways - {LASTING_DATA}:
-            raise ClusterError(f"nodes in pods cannot be started for {', '.join(sorted(others))}")
-        if LASTING_DATA in ways and not manifests.keeps_data(self.manifests):
+        if must_last(ways) and not manifests.keeps_data(self.manifests):
             raise ClusterError(
                 "a deleted pod would take its node's data along, which these manifests keep on an "
                 "emptyDir: take the component k8s/claims, or leave the fault out"
@@ -101,7 +97,7 @@ class KubernetesCluster(Cluster):
                    every_s=0.2)  # fmt: skip
         pods = self._look()
         self.nodes = tuple(self._located(node, pods[node.name]) for node in self.nodes)
-        self.client_address = source_towards(self.nodes[0].dial)
+        self.client_address = self._here.source_towards(self.nodes[0].dial)
         for member in zookeepers(self.nodes):
             self._await_up(member, partial(serves, member))
         for broker in brokers(self.nodes):
@@ -141,7 +137,7 @@ class KubernetesCluster(Cluster):
         self._check()
         if number in ENDING:
             self._holders.order(node.name, f"rm -f {ORDERS}/started; : >{ORDERS}/held")
-        self._holders.tell(node.name, "signal", number.name.removeprefix("SIG"))
+        self._holders.signal(node.name, number)
 
     def start_node(self, node: Node) -> None:
         """Give the order; returns at once."""
@@ -150,14 +146,11 @@ class KubernetesCluster(Cluster):
     def state(self, node: Node) -> NodeState:
         """The node's JVM as its sidecar sees it; none while there is no pod."""
         try:
-            said = self._holders.tell(node.name, "node").split()
+            return self._holders.state(node.name)
         except ClusterError:
             if node.name in self._look():
                 raise
-            said = []
-        if not said:
-            return NodeState(pid=None, stopped=False)
-        return NodeState(pid=int(said[0]), stopped=said[1] in "Tt")
+            return NO_PROCESS
 
     def exited_early(self, node: Node) -> str | None:
         """The last log lines of a JVM that has ended by itself; None while it runs."""
@@ -323,7 +316,7 @@ class KubernetesCluster(Cluster):
 
     def _started(self, broker: Node) -> bool:
         said = self.api.log(manifests.pod_name(broker), NODE)
-        return STARTED in said and _accepts(broker)
+        return node_config.STARTED in said and _accepts(broker)
 
     def _keep_log(self, node: Node) -> None:
         said = self.api.log(manifests.pod_name(node), NODE)
@@ -366,10 +359,3 @@ def _accepts(broker: Node) -> bool:
     except OSError:
         return False
     return True
-
-
-def source_towards(end: tuple[str, int]) -> str:
-    """The address that this host's packets to there have; nothing is sent."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(end)
-        return str(probe.getsockname()[0])

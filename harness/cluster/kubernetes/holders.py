@@ -9,17 +9,20 @@ When a pod is deleted by our order it is let go; `adopt` goes on with the pod in
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
+from signal import Signals
 from typing import TYPE_CHECKING
 
-from harness.cluster import hand, holder
+from harness.cluster import NodeState, hand, holder
 from harness.cluster.hand import Hand
 
 if TYPE_CHECKING:  # needs the extra `kubernetes`
     from harness.cluster.kubernetes.api import Api
     from harness.cluster.kubernetes.wire import PodShell, PodWire
+
+
+NO_PROCESS = NodeState(pid=None, stopped=False)
 
 
 class Holders:
@@ -47,12 +50,20 @@ class Holders:
         ClusterError."""
         if argv[0] in hand.QUICK:
             return self._hands[name].run(argv)
-        inside = ["python3" if word == sys.executable else word for word in argv]
-        return self._api.run_in(self._pods[name], self._container, inside)
+        return self._api.run_in(self._pods[name], self._container, holder.there(argv))
 
     def tell(self, name: str, *words: str) -> str:
         """What holder.sh answers to a verb of its own. Raises ClusterError."""
         return self._api.run_in(self._pods[name], self._container, holder.command(*words))
+
+    def signal(self, name: str, number: Signals) -> None:
+        """Send the node's JVM a signal. Raises ClusterError."""
+        self.tell(name, "signal", number.name.removeprefix("SIG"))
+
+    def state(self, name: str) -> NodeState:
+        """The node's JVM. Raises ClusterError."""
+        said = self.tell(name, "node").split()
+        return NodeState(pid=int(said[0]), stopped=said[1] in "Tt") if said else NO_PROCESS
 
     def order(self, name: str, script: str) -> str:
         """What a line of sh prints there. Raises ClusterError."""

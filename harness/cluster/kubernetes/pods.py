@@ -18,6 +18,15 @@ from harness.cluster import ClusterError
 from harness.waiting import Every
 
 LOOK_EVERY_S = 0.5
+LASTING_DATA = "lasting-data"
+
+
+def must_last(ways: frozenset[str]) -> bool:
+    """Whether faults want the nodes' data to outlive their pods. Raises ClusterError for any other
+    way of starting nodes (harness.cluster.Preparable)."""
+    if others := ways - {LASTING_DATA}:
+        raise ClusterError(f"nodes in pods cannot be started for {', '.join(sorted(others))}")
+    return LASTING_DATA in ways
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,11 +53,11 @@ def of_node(template: Sequence[str], node: Node) -> list[str]:
 def carried_out(argv: Sequence[str], limit_s: float) -> tuple[int, str]:
     """Exit code and last line of a command. Raises ClusterError when it cannot be run, or is not
     over in time; then all that it has started is ended with it."""
-    told = ("setpriv", "--pdeathsig", "KILL") if packages.program("setpriv") else ()
     try:
         process = subprocess.Popen(
-            [*told, *argv], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+            [*packages.dying_along("KILL"), *argv], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            start_new_session=True,
         )  # fmt: skip
     except OSError as error:
         raise ClusterError(f"{argv[0]}: cannot be run: {error.strerror}") from None

@@ -191,8 +191,9 @@ def _keep_up(injection: Injection) -> None:
 def stay(injection: Injection) -> None:
     """Of faults that are not put up anew: raise ClusterError once another pod has come in a node's
     place, which they do not hit."""
-    begun = injection.memo.setdefault("addresses", addresses(injection))
-    if moved := [n.name for n in injection.nodes if begun[n.name] != addresses(injection)[n.name]]:
+    now = addresses(injection)
+    begun = injection.memo.setdefault("addresses", now)
+    if moved := [n.name for n in injection.nodes if begun[n.name] != now[n.name]]:
         raise ClusterError(f"another pod came in the place of {', '.join(moved)} while a fault was "
                            "in force, and it is not hit by it")  # fmt: skip
 

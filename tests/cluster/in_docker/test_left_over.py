@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from commands import newest
+from commands import in_force, newest
 from places import Docker
 
 from harness.cluster import compose, engine, holder
@@ -62,12 +62,6 @@ def left(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
         process.communicate(timeout=60)
     yield found
     project.remove()
-
-
-def in_force(folder: Path) -> int:
-    run = newest(folder)
-    file = run / "history" / "nemesis.jsonl" if run else folder / "none"
-    return file.read_text().count('"type": "ok"') if file.exists() else 0
 
 
 def project_of(run: Path) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 from lab import HOME, LAB, ROOT, Kubernetes
 
+from harness.cluster.config import STARTED
 from harness.cluster.kubernetes import manifests
-from harness.cluster.kubernetes.backend import STARTED
 from harness.waiting import wait_until
 
 NAMESPACE = "somebodys"

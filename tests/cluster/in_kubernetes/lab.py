@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import kafka_home
+from harness import kafka_home, set_up
 
 ROOT = Path(__file__).resolve().parents[3]
 LAB = Path(os.environ.get("KUBERNETES_LAB") or ROOT.parent / "shared" / "labs" / "kubernetes")
@@ -50,8 +50,7 @@ class Kubernetes:
 
     environment: dict[str, str]
     manifests: Path
-    lab: bool  # whether its pods can borrow what this machine has
-    number: int | None = None  # the lab's
+    number: int | None = None  # the lab's; other clusters' pods cannot borrow from this machine
 
     def kubectl(self, *arguments: str, text: str | None = None) -> str:
         """What kubectl says; its complaint is the assertion's."""
@@ -79,7 +78,7 @@ def kubernetes(folder: Path, libs: Path, archives: dict[str, Path]) -> Iterator[
     """A cluster for as long as the block lasts."""
     if os.environ.get("KUBECONFIG"):
         named = os.environ.get("KAFKA_HARNESS_MANIFESTS", str(ROOT / "k8s" / "minikube"))
-        yield Kubernetes(environment={}, manifests=Path(named), lab=False)
+        yield Kubernetes(environment={}, manifests=Path(named))
         return
     build()
     with free_lab() as number:
@@ -89,7 +88,7 @@ def kubernetes(folder: Path, libs: Path, archives: dict[str, Path]) -> Iterator[
             path = f"{HOME / 'bin'}:{os.environ['PATH']}"
             write_overlay(folder, libs, archives)
             environment = {"KUBECONFIG": said[-1], "PATH": path}
-            yield Kubernetes(environment=environment, manifests=folder, lab=True, number=number)
+            yield Kubernetes(environment=environment, manifests=folder, number=number)
         finally:
             _lab("down.sh", number)
 
@@ -107,11 +106,7 @@ def install() -> None:
     asked = ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *PACKAGES]
     there = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.splitlines()
     if missing := [name for name in PACKAGES if f"{name} installed" not in there]:
-        apt = ["env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1", "apt-get", "-qq"]
-        apt += ["-o", "DPkg::Lock::Timeout=300"]
-        subprocess.run([*apt, "update"], stdout=subprocess.DEVNULL, check=False)
-        subprocess.run([*apt, "install", "-y", "--no-install-recommends", *missing],
-                       stdout=subprocess.DEVNULL, check=True)  # fmt: skip
+        set_up.apt_install(missing)
 
 
 @contextmanager

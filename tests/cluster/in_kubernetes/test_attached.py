@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
 import pytest
-from commands import COMMAND, Ran, faults_of, newest
+from commands import COMMAND, Ran, assert_proved, faults_of, in_force, kill_tree, newest, ran
 from foreign import NAMESPACE, Foreign, deploy, hand_image
 from lab import ROOT, Kubernetes
 
@@ -35,11 +33,7 @@ def command(foreign: Foreign, scenario: str, folder: Path, *more: str) -> list[s
 
 
 def carried_out(foreign: Foreign, argv: list[str], folder: Path) -> Ran:
-    done = subprocess.run(
-        argv, capture_output=True, text=True, timeout=900, check=False, stdin=subprocess.DEVNULL,
-        env={**os.environ, **foreign.environment},
-    )  # fmt: skip
-    return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(folder))
+    return ran(argv, folder, limit_s=900, environment=foreign.environment)
 
 
 def heal(foreign: Foreign, folder: Path, *arguments: str) -> Ran:
@@ -59,10 +53,10 @@ def topics(foreign: Foreign) -> list[str]:
 
 
 def test_faults_are_refused_without_leave(foreign: Foreign, tmp_path: Path) -> None:
-    ran = carried_out(foreign, command(foreign, "attached.toml", tmp_path), tmp_path)
+    done = carried_out(foreign, command(foreign, "attached.toml", tmp_path), tmp_path)
 
-    assert 255 == ran.code
-    assert f"--allow {NAMESPACE}" in ran.out
+    assert 255 == done.code
+    assert f"--allow {NAMESPACE}" in done.out
     assert [] == [name for name, pod in foreign.pods().items()
                   if "ephemeralContainers" in pod["spec"]]  # fmt: skip
 
@@ -70,10 +64,10 @@ def test_faults_are_refused_without_leave(foreign: Foreign, tmp_path: Path) -> N
 def test_heal_leaves_a_namespace_alone_in_which_nothing_is_ours(
     foreign: Foreign, tmp_path: Path
 ) -> None:
-    ran = heal(foreign, tmp_path, "--backend", "kubernetes", "--cluster", NAMESPACE, "--down")
+    done = heal(foreign, tmp_path, "--backend", "kubernetes", "--cluster", NAMESPACE, "--down")
 
-    assert 255 == ran.code
-    assert "not a cluster of ours" in ran.err
+    assert 255 == done.code
+    assert "not a cluster of ours" in done.err
 
 
 # One run with every fault
@@ -100,11 +94,7 @@ PROOFS = (
 def test_a_fault_bites_and_is_healed(
     run: Ran, number: int, verb: str, bit: str, healed: str
 ) -> None:
-    fault = faults_of(run)[number]
-
-    assert verb == fault["verb"], run.out + run.err
-    assert bit in (fault["evidence"] or ""), fault
-    assert healed in (fault["heal_evidence"] or ""), fault
+    assert_proved(run, number, verb, bit, healed)
 
 
 def test_a_cut_names_everybody_it_parts(run: Ran) -> None:
@@ -151,11 +141,10 @@ class Killed:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env={**os.environ, **foreign.environment},
         ) as process:  # fmt: skip
-            self.await_true(lambda: self.in_force() == 2, "two faults in force")
+            self.await_true(lambda: in_force(folder) == 2, "two faults in force")
             self.paused = foreign.processes("kafka-3")
             self.rules = self.inside("kafka-1", "iptables -S")
-            for each in [*psutil.Process(process.pid).children(recursive=True), process]:
-                each.send_signal(signal.SIGKILL)
+            kill_tree(process)
 
     @staticmethod
     def await_true(condition: Callable[[], bool], what: str, limit_s: float = 240) -> None:
@@ -166,12 +155,6 @@ class Killed:
         folder = newest(self.results)
         assert folder is not None
         return folder
-
-    def in_force(self) -> int:
-        folder = newest(self.results)
-        file = folder / "history" / "nemesis.jsonl" if folder else None
-        lines = file.read_text().splitlines() if file and file.exists() else []
-        return sum('"inject"' in line and '"ok"' in line for line in lines)
 
     def inside(self, pod: str, script: str) -> str:
         """By the container that the killed run has put there for links."""
@@ -197,10 +180,12 @@ def test_links_are_mended_and_a_paused_broker_resumed_without_the_harness(killed
 
 
 def test_another_run_waits_for_what_is_left(killed: Killed, foreign: Foreign, tmp_path) -> None:
-    ran = carried_out(foreign, command(foreign, "attached-killed.toml", tmp_path, *ALLOW), tmp_path)
+    done = carried_out(
+        foreign, command(foreign, "attached-killed.toml", tmp_path, *ALLOW), tmp_path
+    )
 
-    assert 255 == ran.code
-    assert "heal --backend kubernetes --cluster" in ran.out
+    assert 255 == done.code
+    assert "heal --backend kubernetes --cluster" in done.out
 
 
 def test_heal_tells_what_was_undone_and_ends_what_is_left(killed: Killed, foreign: Foreign) -> None:

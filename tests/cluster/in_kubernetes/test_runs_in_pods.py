@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 import yaml
-from commands import COMMAND, Ran, faults_of, newest
+from commands import COMMAND, Ran, assert_proved, in_force, kill_tree, newest, ran
 from lab import ROOT, Kubernetes
+
+from harness.waiting import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200, func_only=True)]
 HERE = Path(__file__).parent
@@ -27,11 +26,7 @@ def options(cluster: Kubernetes) -> list[str]:
 
 
 def run(cluster: Kubernetes, folder: Path, *arguments: str) -> Ran:
-    done = subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, timeout=900, check=False,
-        stdin=subprocess.DEVNULL, env={**os.environ, **cluster.environment},
-    )  # fmt: skip
-    return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(folder))
+    return ran([*COMMAND, *arguments], folder, limit_s=900, environment=cluster.environment)
 
 
 def runs(cluster: Kubernetes, folder: Path, scenario: str, *sets: str) -> Ran:
@@ -66,11 +61,7 @@ PROOFS = (
 def test_a_fault_bites_and_is_healed(
     faulty: Ran, number: int, verb: str, bit: str, healed: str
 ) -> None:
-    fault = faults_of(faulty)[number]
-
-    assert verb == fault["verb"], faulty.out + faulty.err
-    assert bit in (fault["evidence"] or ""), fault
-    assert healed in (fault["heal_evidence"] or ""), fault
+    assert_proved(faulty, number, verb, bit, healed)
 
 
 def test_a_run_with_every_fault_is_valid(faulty: Ran) -> None:
@@ -97,9 +88,9 @@ def test_nothing_is_left_of_a_run(faulty: Ran, cluster: Kubernetes) -> None:
 def test_a_shipped_scenario_meets_its_demands(
     cluster: Kubernetes, tmp_path: Path, scenario: str, sets: list[str]
 ) -> None:
-    ran = runs(cluster, tmp_path, scenario, *sets)
+    done = runs(cluster, tmp_path, scenario, *sets)
 
-    assert 0 == ran.code, ran.out + ran.err
+    assert 0 == done.code, done.out + done.err
 
 
 # A harness that is killed
@@ -116,19 +107,12 @@ class Killed:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env={**os.environ, **cluster.environment},
         ) as process:  # fmt: skip
-            await_true(lambda: self.in_force() == 3, 240, "three faults in force")
-            for each in [*psutil.Process(process.pid).children(recursive=True), process]:
-                each.send_signal(signal.SIGKILL)
+            await_true(lambda: in_force(folder) == 3, 240, "three faults in force")
+            kill_tree(process)
         self.pods = {
             pod["metadata"]["name"]: pod
             for pod in json.loads(self.kubectl("get", "pods", "-o", "json"))["items"]
         }
-
-    def in_force(self) -> int:
-        folder = newest(self.results)
-        file = folder / "history" / "nemesis.jsonl" if folder else None
-        lines = file.read_text().splitlines() if file and file.exists() else []
-        return sum('"inject"' in line and '"ok"' in line for line in lines)
 
     @property
     def namespace(self) -> str:
@@ -144,10 +128,7 @@ class Killed:
 
 
 def await_true(condition: Callable[[], bool], limit_s: float, what: str) -> None:
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end, f"waited {limit_s} s for {what}"
-        time.sleep(0.5)
+    wait_until(condition, timeout_s=limit_s, what=what, every_s=0.5)
 
 
 JVM = "ps -eo stat=,comm= | grep java || true"
