@@ -61,7 +61,7 @@ def queries(history: History) -> Queries:
     return Queries(
         evidence=evidence(found, history),
         counts=counts(history),
-        landings=landings(values),
+        landings=landings(values, history.runs),
         windows=windows(history, values),
         fates=values,
     )

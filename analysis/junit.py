@@ -122,6 +122,13 @@ def _expectations(report: Row) -> Iterator[Case]:
             end={True: None, False: FAILURE, None: SKIPPED}[gap["demand_met"]],
             message=words if gap["demand_met"] is False else _unproved(report),
         )
+    for name, count in report.get("log_end_demands", {}).items():
+        words = f"{name} {count['demanded']} demanded, {count['seen']:,} seen"
+        yield Case(
+            name=f"expectation: {name} {count['demanded']}",
+            end={True: None, False: FAILURE, None: SKIPPED}[count["demand_met"]],
+            message=words if count["demand_met"] is False else _unproved(report),
+        )
 
 
 def _promise_end(report: Row, finding: Row) -> End:

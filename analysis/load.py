@@ -21,7 +21,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType
 
-from analysis import schema
+from analysis import elections, schema
+from analysis.looks import looks_of
 from harness import tables
 from harness.history import SEQUENCE_BITS
 
@@ -222,6 +223,7 @@ def facts(run: Run) -> dict[str, Any]:
         "deaths": list(run.deaths),
         "faults": _in_force(run),
         "leaders": _leaders(run),
+        "elections": elections.facts(elections.elections(looks_of(run.watermarks))),
     }
 
 

@@ -12,6 +12,9 @@ had reached the leader's watermark again, and when it was back. Records on a fol
 count before it has said so by its next fetch. Where it still fetches, what it has may have grown
 since the leader decided, and the time from catching up to leaving then is short by a fetch.
 
+**elections**, and of the acknowledged records past the log end of a leader when it was elected how
+many are lost and how many were found all the same: see analysis.elections.
+
 Pure functions over looks, views and faults; a look every 50 ms is little.
 """
 
@@ -19,29 +22,23 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from analysis.elections import Election, elections
 from analysis.load import Run
+from analysis.looks import Look, looks_of
 
 Row = Mapping[str, Any]
 LAG_MAX_MS = 30_000  # Kafka's default of replica.lag.time.max.ms
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """One look at one partition; leader and ISR are None where ZooKeeper did not answer."""
+def replication(run: Run, counts: Mapping[str, int], lost: int) -> dict[str, Any] | None:
+    """What was measured; None for a run whose replicas were not followed.
 
-    time_ns: int
-    leader: str | None = None
-    isr: frozenset[str] | None = None
-    marks: Mapping[str, int | None] = field(default_factory=dict)
-    ends: Mapping[str, int | None] = field(default_factory=dict)
-
-
-def replication(run: Run) -> dict[str, Any] | None:
-    """What was measured; None for a run whose replicas were not followed."""
+    `counts` has how many records past a log end are lost and kept, `lost` is how many are in all.
+    """
     if not run.watched:
         return None
     looks = looks_of(run.watermarks)
@@ -62,27 +59,9 @@ def replication(run: Run) -> dict[str, Any] | None:
             for partition, each in looks.items()
             for absence in absences(fault, partition, each, run.views)
         ],
+        "elections": [_elected(election, run) for election in elections(looks)],
+        **log_ends(counts, lost),
     }
-
-
-def looks_of(rows: Iterable[Row]) -> dict[int, list[Look]]:
-    """The rows of the table `watermarks` by partition and look, in order of time."""
-    found: dict[tuple[int, int], list[Row]] = {}
-    for row in rows:
-        found.setdefault((row["partition"], row["time_ns"]), []).append(row)
-    looks: dict[int, list[Look]] = {}
-    for (partition, time_ns), each in sorted(found.items()):
-        known = any(row["in_isr"] is not None for row in each)
-        looks.setdefault(partition, []).append(
-            Look(
-                time_ns=time_ns,
-                leader=next((row["broker"] for row in each if row["leads"]), None),
-                isr=frozenset(row["broker"] for row in each if row["in_isr"]) if known else None,
-                marks={row["broker"]: row["high_watermark"] for row in each},
-                ends={row["broker"]: row["log_end"] for row in each},
-            )
-        )
-    return looks
 
 
 def behind(run: Run) -> list[dict[str, Any]]:
@@ -108,6 +87,29 @@ def _less(end: int | None, other: int | None) -> int | None:
 
 def _most(one: int | None, other: int | None) -> int | None:
     return max((each for each in (one, other) if each is not None), default=None)
+
+
+# What elected leaders did not have
+
+
+def log_ends(counts: Mapping[str, int], lost: int) -> dict[str, int]:
+    """Of the records past a log end those lost and those kept, and the records lost otherwise."""
+    return {
+        "lost_past_log_end": counts["lost_past_log_end"],
+        "kept_past_log_end": counts["kept_past_log_end"],
+        "lost_within_log_end": lost - counts["lost_past_log_end"],
+    }
+
+
+def _elected(election: Election, run: Run) -> dict[str, Any]:
+    return {
+        "partition": election.partition,
+        "broker": election.broker,
+        "before": election.before,
+        "elected_s": run.seconds(election.elected_ns),
+        "log_end": election.log_end,
+        "end_before": election.end_before,
+    }
 
 
 # How late followers learn the watermark

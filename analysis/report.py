@@ -17,7 +17,17 @@ from analysis.promises import promises
 from analysis.replication import replication
 from analysis.sentence import sentence
 from analysis.tally import QUANTILES
-from analysis.verdict import Judgement, decide, doubts, judge, judge_gaps, judge_isr_times
+from analysis.verdict import (
+    Counted,
+    Gap,
+    Judgement,
+    decide,
+    doubts,
+    judge,
+    judge_gaps,
+    judge_isr_times,
+    judge_log_ends,
+)
 
 SCHEMA = 1
 EXAMPLES = 10
@@ -26,6 +36,8 @@ COUNTED = (
     "indeterminate_not_landed", "unacknowledged_lost", "reads", "lookups", "lookups_not_found",
     "final_read_records", "processed", "commits",
 )  # fmt: skip
+# Of the records past the log end of an elected leader (analysis.elections).
+PAST = ("lost_past_log_end", "kept_past_log_end")
 _HAS_SPLIT = {
     "lost": ("delivered_before", "never_delivered"),
     "phantom": ("never_sent", "send_failed", "unparsable"),
@@ -77,11 +89,13 @@ def report(run: Run, found: Found) -> dict[str, Any]:
     # Without acks nothing tells whether writes stood still.
     told = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
     windows = [outages.window(row, run) for row in told]
-    followed = replication(run)
+    followed = replication(run, found.counts, seen["lost"])
     absences = followed["isr"] if followed else []
     gaps = judge_gaps(outages.longest(windows), demands, unsure)
     gaps |= judge_isr_times(absences, demands, unsure)
-    verdict = decide(judgements, unsure, gaps)
+    past = judge_log_ends(followed or {}, demands, unsure)
+    measured: dict[str, Gap | Counted] = {**gaps, **past}
+    verdict = decide(judgements, unsure, measured)
     return {
         "schema": SCHEMA,
         "run_id": run.run_id,
@@ -90,7 +104,7 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         "sentence": sentence(
             verdict=verdict, judgements=judgements, doubts=unsure, acked=found.counts["acked"],
             facts=facts, faults=run.faults, windows=windows, threshold_ms=run.threshold_ms,
-            gaps=gaps,
+            gaps=measured,
         ),
         "reasons": list(verdict.reasons),
         "run": _run(run),
@@ -103,10 +117,7 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         },
         "windows": windows,
         "longest_window_s": outages.longest(windows),
-        "gap_demands": {
-            name: {"longest_s": gap.longest_s, "demanded": gap.demand.text, "demand_met": gap.met}
-            for name, gap in gaps.items()
-        },
+        **_measured(gaps, past),
         "replication": followed,
         "faults": [outages.fault(row, run) for row in run.faults],
         "planned_faults": len(run.record.get("plan") or []),
@@ -116,6 +127,20 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         "host": run.record.get("host") or {},
         "threshold_ms": run.threshold_ms,
     }  # fmt: skip
+
+
+def _measured(gaps: Mapping[str, Gap], past: Mapping[str, Counted]) -> dict[str, Any]:
+    """The demands on what is no anomaly."""
+    return {
+        "gap_demands": {
+            name: {"longest_s": gap.longest_s, "demanded": gap.demand.text, "demand_met": gap.met}
+            for name, gap in gaps.items()
+        },
+        "log_end_demands": {
+            name: {"seen": each.seen, "demanded": each.demand.text, "demand_met": each.met}
+            for name, each in past.items()
+        },
+    }
 
 
 def no_finding(name: str) -> Finding:

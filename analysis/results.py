@@ -30,7 +30,7 @@ from analysis.checks import Queries
 from analysis.expectations import ANOMALIES
 from analysis.load import Run
 from analysis.replication import behind
-from analysis.report import COUNTED, EXAMPLES, Finding, Found, no_finding
+from analysis.report import COUNTED, EXAMPLES, PAST, Finding, Found, no_finding
 from analysis.tally import QUANTILES
 
 Row = dict[str, Any]
@@ -79,7 +79,7 @@ def _results(
     whole: Row = {**landings, **by_bucket.pop(None, {})}
     lost = _buckets_of_lost(run, evidence.get("lost"))
     found = Found(
-        counts={name: whole.get(name, 0) for name in COUNTED},
+        counts={name: whole.get(name, 0) for name in (*COUNTED, *PAST)},
         ack_ms=whole.get("latency_ms"),
         delivery_ms=landings.get("latency_ms"),
         findings={name: _finding(name, evidence.get(name)) for name in ANOMALIES},

@@ -75,6 +75,11 @@ LEADER = _struct(
     from_ns=_LONG,
     to_ns=_LONG,  # null: still
 )
+ELECTION = _struct(
+    partition=_INT,
+    log_end=_LONG,  # of the broker that was elected, at the look before
+    looked_ns=_LONG,  # when that look began
+)
 DEATH = _struct(producer=_INT, died_ns=_LONG)
 RUNS = _struct(
     run_id=_STRING,
@@ -87,6 +92,7 @@ RUNS = _struct(
     deaths=ArrayType(DEATH),  # of producers that left no end
     faults=ArrayType(FAULT),  # those that hit somebody, in order of injection
     leaders=ArrayType(LEADER),
+    elections=ArrayType(ELECTION),  # where the replicas were followed
 )
 EVIDENCE = _struct(
     run_id=_STRING,

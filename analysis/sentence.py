@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.facts import Facts
-from analysis.verdict import Gap, Judgement, Verdict
+from analysis.verdict import Counted, Gap, Judgement, Verdict
 
 _DONE = {
     "kill": "killed",
@@ -87,7 +87,7 @@ def sentence(  # noqa: PLR0913  everything that the verdict was made of
     faults: Sequence[Mapping[str, Any]],
     windows: Sequence[Mapping[str, Any]],
     threshold_ms: float,
-    gaps: Mapping[str, Gap] | None = None,
+    gaps: Mapping[str, Gap | Counted] | None = None,
 ) -> str:
     """The whole text: two to five short sentences."""
     after = faults_words(faults)
@@ -183,12 +183,12 @@ def _demands(judgements: Mapping[str, Judgement]) -> list[str]:
     ]
 
 
-def _gap_demands(gaps: Mapping[str, Gap]) -> list[str]:
+def _gap_demands(gaps: Mapping[str, Gap | Counted]) -> list[str]:
     what = {"produce-gap-s": "writes", "consume-gap-s": "reads"}
     return [
         f"The scenario demands that {what[name]} stop for {gap.demand.text} s, but the longest "
         f"stop was {gap.longest_s:.1f} s."
-        if name in what
+        if isinstance(gap, Gap) and name in what
         else f"The scenario demands {name} {gap.demand.text}, but {gap.told()}."
         for name, gap in gaps.items()
         if gap.met is False

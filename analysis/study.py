@@ -105,6 +105,26 @@ def replicas(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] |
     }
 
 
+def log_ends(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+    """What lay past the log end of elected leaders, over all runs of a cell, if anything did."""
+    followed = [line for line in lines if line.get("replication", {}).get("lost_past_log_end")]
+    if not followed:
+        return None
+
+    def over(key: str, part: str = "replication") -> str:
+        return spread([line[part][key] for line in followed])
+
+    return {
+        "cell": cell.get("name", cell["scenario"]),
+        "runs": str(len(followed)),
+        "lost": over("lost_past_log_end"),
+        "kept": over("kept_past_log_end"),
+        "within": over("lost_within_log_end"),
+        "read": over("delivered_before", "lost_split"),
+        "never_read": over("never_delivered", "lost_split"),
+    }
+
+
 def _gaps_of_faults(line: Line) -> Sequence[float]:
     longest = sorted(line["produce_gaps_s"], reverse=True)[: line["faults"]]
     gaps: Sequence[float] = line.get("fault_gaps_s", longest)
@@ -156,6 +176,7 @@ def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
         parts={part: [r for r in rows if r["part"] == part] for part in _parts(rows)},
         gaps=[told for cell, own in cells if (told := every_gap(cell, own))],
         replicas=[told for cell, own in cells if (told := replicas(cell, own))],
+        log_ends=[told for cell, own in cells if (told := log_ends(cell, own))],
         versions=", ".join(versions),
     )
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.elections import is_past
 from analysis.load import History
-from analysis.loss import is_unacknowledged_lost
+from analysis.loss import is_unacknowledged_lost, lost
 from analysis.ops import UNASKED, UNKNOWN, is_ack, is_delivery, is_final, is_send
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
@@ -52,19 +53,28 @@ def counts(history: History) -> DataFrame:
     )
 
 
-def landings(fates: DataFrame) -> DataFrame:
-    """One row a run: what became of sends in doubt, and `delivery_ms`, its latency quantiles."""
+def landings(fates: DataFrame, runs: DataFrame) -> DataFrame:
+    """One row a run: what became of sends in doubt and of what an elected leader did not have
+    (analysis.elections), and `delivery_ms`, its latency quantiles."""
     doubt = F.col("sent").isin(UNKNOWN, UNASKED)
     landed, whole = F.col("first_place").isNotNull(), F.col("complete")
     delivery_ms = F.when(
         F.col("sent").isNotNull() & F.col("delivered_ns").isNotNull(),
         _ms(F.col("delivered_ns") - F.col("intended_ns")),
     )
-    return fates.groupBy("run_id").agg(
-        F.count_if(doubt & landed).alias("indeterminate_landed"),
-        F.count_if(doubt & ~landed & whole).alias("indeterminate_not_landed"),
-        F.count_if(is_unacknowledged_lost()).alias("unacknowledged_lost"),
-        _quantiles(delivery_ms),
+    gone, past = lost().holds, is_past()
+    elections = F.broadcast(runs.select("run_id", "elections"))
+    return (
+        fates.join(elections, on="run_id", how="inner")
+        .groupBy("run_id")
+        .agg(
+            F.count_if(doubt & landed).alias("indeterminate_landed"),
+            F.count_if(doubt & ~landed & whole).alias("indeterminate_not_landed"),
+            F.count_if(is_unacknowledged_lost()).alias("unacknowledged_lost"),
+            F.count_if(past & gone).alias("lost_past_log_end"),
+            F.count_if(past & landed).alias("kept_past_log_end"),
+            _quantiles(delivery_ms),
+        )
     )
 
 

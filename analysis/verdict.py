@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.expectations import GAPS, ISR_TIMES, Demand
+from analysis.expectations import GAPS, ISR_TIMES, LOG_ENDS, Demand
 from analysis.load import Run, final_ends
 from analysis.promises import Promise
 
@@ -58,6 +58,19 @@ class Gap:
         if self.shortest_s is None:
             return f"the longest lasted {self.longest_s:.1f} s"
         return f"they were {self.shortest_s:.1f} to {self.longest_s:.1f} s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """A number of records that is no anomaly's, against what was demanded of it."""
+
+    seen: int
+    demand: Demand
+    met: bool | None  # None: it cannot be told
+
+    def told(self) -> str:
+        """What was seen."""
+        return f"{self.seen:,} {'was' if self.seen == 1 else 'were'} seen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,10 +145,26 @@ def judge_isr_times(
     return found
 
 
+def judge_log_ends(
+    followed: Mapping[str, Any], demands: Mapping[str, Demand], doubts: tuple[str, ...]
+) -> dict[str, Counted]:
+    """The demanded numbers of records past and within log ends (analysis.elections), out of the
+    report's `replication`."""
+    return {
+        name: Counted(
+            seen=followed[key],
+            demand=demands[name],
+            met=demands[name].met(followed[key], known=not doubts),
+        )
+        for name, key in LOG_ENDS.items()
+        if name in demands and key in followed
+    }
+
+
 def decide(
     judgements: Mapping[str, Judgement],
     doubts: tuple[str, ...],
-    gaps: Mapping[str, Gap] | None = None,
+    gaps: Mapping[str, Gap | Counted] | None = None,
 ) -> Verdict:
     """The verdict over all anomalies, demanded gaps and doubts."""
     guilty = [

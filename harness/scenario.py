@@ -299,7 +299,8 @@ def _check_problems(scenario: Scenario) -> list[str]:
     check, expect = scenario.check, scenario.expect
     if "diverged" in expect and not check.replicas:
         return ["expect.diverged: set check.replicas=true, or nobody compares them"]
-    watched = ("watermark-ahead", "early-read", "isr-leave-s", "isr-return-s")
+    watched = ("watermark-ahead", "early-read", "isr-leave-s", "isr-return-s",
+               "kept-past-log-end", "lost-within-log-end")  # fmt: skip
     return [f"expect.{name}: set check.watermarks=true, or nobody looks at the replicas"
             for name in watched if name in expect and not check.watermarks]  # fmt: skip
 

@@ -217,6 +217,9 @@ def replication() -> dict[str, Any]:
                  "left_s": 15.017, "leave_after_s": 4.807, "leave_of_limit": 1.2,
                  "reached_s": 24.553, "returned_s": None, "return_after_s": None,
                  "heal_to_return_s": None}],
+        "elections": [{"partition": 0, "broker": "kafka2", "before": "kafka1", "elected_s": 12.5,
+                       "log_end": 1204, "end_before": 3310}],
+        "lost_past_log_end": 2106, "kept_past_log_end": 1, "lost_within_log_end": 0,
     }  # fmt: skip
 
 

@@ -146,6 +146,9 @@ def test_replicas_that_were_followed_are_told_in_numbers():
     assert "looked at 560 times, every 54.9 ms" in text
     assert "kafka3 1 6 13 211 ms 985 ms 3.09 s" in text
     assert "0: kill → kafka1 0 kafka3 10.21 s 15.02 s 4.81 s 1.20 24.55 s – –" in text
+    assert "2,107 acknowledged records lay past the log end of a leader" in text
+    assert "2,106 of them are lost, 1 were found all the same." in text
+    assert "12.50 s 0 kafka2 1,204 kafka1 3,310" in text
 
 
 def test_configuration_promises_and_the_command_are_there():

@@ -8,7 +8,8 @@ import pytest
 from histories import LOAD_MS, LOAD_START_NS, fault, final_read, look, sent, told, view
 
 from analysis.expectations import ExpectationError, parse
-from analysis.replication import Look, absences, behind, lag
+from analysis.looks import Look
+from analysis.replication import absences, behind, lag
 from analysis.verdict import judge_isr_times
 
 Report = dict[str, Any]

@@ -114,6 +114,10 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
         (MINIMAL + "[expect]\ndiverged = '0'", "expect.diverged: set check.replicas=true"),
         (MINIMAL + "[expect]\nearly-read = '0'", "expect.early-read: set check.watermarks=true"),
         (MINIMAL + "[expect]\nisr-leave-s = '<= 3'", "expect.isr-leave-s: set check.watermarks"),
+        (
+            MINIMAL + "[expect]\nkept-past-log-end = '0'",
+            "expect.kept-past-log-end: set check.watermarks",
+        ),
         (MINIMAL + 'commit = "never"', "workload.commit: Input should be 'auto', 'before' or"),
         (
             'title = "t"\n[workload]\nkind = "write-read"\ngroup_consumers = 1',
