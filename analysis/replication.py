@@ -32,6 +32,7 @@ from analysis.looks import Look, looks_of
 
 Row = Mapping[str, Any]
 LAG_MAX_MS = 30_000  # Kafka's default of replica.lag.time.max.ms
+CHECKPOINT_MS = 5_000  # and of replica.high.watermark.checkpoint.interval.ms
 
 
 def replication(run: Run, counts: Mapping[str, int], lost: int) -> dict[str, Any] | None:
@@ -43,10 +44,13 @@ def replication(run: Run, counts: Mapping[str, int], lost: int) -> dict[str, Any
         return None
     looks = looks_of(run.watermarks)
     steps = [b.time_ns - a.time_ns for each in looks.values() for a, b in pairwise(each)]
-    limit_s = float(run.node_settings["server"].get("replica.lag.time.max.ms", LAG_MAX_MS)) / 1000
+    server = run.node_settings["server"]
+    limit_s = float(server.get("replica.lag.time.max.ms", LAG_MAX_MS)) / 1000
+    written_ms = server.get("replica.high.watermark.checkpoint.interval.ms", CHECKPOINT_MS)
     return {
         "looks": sum(map(len, looks.values())),
         "every_ms": round(statistics.median(steps) / 1e6, 1) if steps else None,
+        "checkpoint_ms": float(written_ms),
         "lag": [
             {"partition": partition, **row}
             for partition, each in looks.items()

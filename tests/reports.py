@@ -208,7 +208,7 @@ def hostile() -> Example:
 def replication() -> dict[str, Any]:
     """Replicas that were followed: a follower left the ISR and was not seen to be back."""
     return {
-        "looks": 560, "every_ms": 54.9, "isr_limit_s": 4.0,
+        "looks": 560, "every_ms": 54.9, "checkpoint_ms": 5000.0, "isr_limit_s": 4.0,
         "lag": [{"partition": 0, "broker": "kafka3", "offsets": {"p50": 1, "p95": 6, "max": 13},
                  "ms": {"p50": 210.6, "p95": 984.7, "max": 3086.6}},
                 {"partition": 0, "broker": "kafka2", "offsets": {"p50": 0, "p95": 0, "max": 0},
