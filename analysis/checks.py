@@ -1,4 +1,4 @@
-"""All checks of all runs as Spark sees them: four queries over one history.
+"""All checks of all runs as Spark sees them: five queries over one history.
 
 Pure DataFrame -> DataFrame; nothing is computed before `analysis.results` asks for it.
 """
@@ -14,6 +14,7 @@ from analysis.divergence import diverged, held
 from analysis.duplicates import contested, duplicate, moved
 from analysis.evidence import evidence, rows
 from analysis.groups import handled, reprocessed, skipped
+from analysis.leadership import acks_between_cuts
 from analysis.load import History
 from analysis.loss import lost, unacknowledged_lost, unseen, vanished
 from analysis.ops import fates, places
@@ -30,12 +31,13 @@ class Queries:
     evidence: DataFrame  # one row an anomaly, schema.EVIDENCE
     counts: DataFrame  # a row a run, a row a bucket of time
     landings: DataFrame  # a row a run
+    acks: DataFrame  # a row a partition and cut of the load
     windows: DataFrame
     fates: DataFrame  # shared: worth keeping while the others are computed
 
 
 def queries(history: History) -> Queries:
-    """The four queries and what they share."""
+    """The five queries and what they share."""
     values = fates(history.operations, history.runs).persist()
     of_values = [
         lost(),
@@ -62,6 +64,7 @@ def queries(history: History) -> Queries:
         evidence=evidence(found, history),
         counts=counts(history),
         landings=landings(values, history.runs),
+        acks=acks_between_cuts(history),
         windows=windows(history, values),
         fates=values,
     )

@@ -11,7 +11,8 @@ from typing import Any
 
 from analysis import outages
 from analysis.expectations import ANOMALIES, ExpectationError, parse
-from analysis.facts import facts_of
+from analysis.facts import Facts, facts_of
+from analysis.leadership import leadership
 from analysis.load import CheckError, Run, final_ends
 from analysis.promises import promises
 from analysis.replication import replication
@@ -66,6 +67,7 @@ class Found:
     delivery_ms: Sequence[float] | None
     findings: Mapping[str, Finding]
     windows: Sequence[Mapping[str, Any]]
+    acks: Sequence[Mapping[str, Any]] = ()  # rows of `leadership.acks_between_cuts`
 
 
 def report(run: Run, found: Found) -> dict[str, Any]:
@@ -74,11 +76,7 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         demands = parse(run.scenario.get("expect") or {}, found.counts["acked"])
     except ExpectationError as error:
         raise CheckError(f"{run.path / 'run.json'}: scenario.{error}") from None
-    options = {step["step"]: step.get("options") or {} for step in run.record.get("plan") or []}
-    facts = facts_of(
-        run.scenario, run.node_settings["server"], run.faults, run.views, options,
-        members_died=run.members_died,
-    )  # fmt: skip
+    facts = _facts(run)
     seen = {name: found.findings[name].count for name in ANOMALIES}
     unsure = doubts(run, found.counts, seen["unseen"])
     judgements = judge(seen, promises(facts), demands, unsure)
@@ -119,6 +117,7 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         "longest_window_s": outages.longest(windows),
         **_measured(gaps, past),
         "replication": followed,
+        "leadership": leadership(run, found.acks),
         "faults": [outages.fault(row, run) for row in run.faults],
         "planned_faults": len(run.record.get("plan") or []),
         "final_read": _final_read(run),
@@ -146,6 +145,14 @@ def _measured(gaps: Mapping[str, Gap], past: Mapping[str, Counted]) -> dict[str,
 def no_finding(name: str) -> Finding:
     """Nothing found of an anomaly."""
     return Finding(split=dict.fromkeys(_HAS_SPLIT.get(name, ()), 0))
+
+
+def _facts(run: Run) -> Facts:
+    options = {step["step"]: step.get("options") or {} for step in run.record.get("plan") or []}
+    return facts_of(
+        run.scenario, run.node_settings["server"], run.faults, run.views, options,
+        members_died=run.members_died,
+    )  # fmt: skip
 
 
 def _run(run: Run) -> dict[str, Any]:

@@ -58,6 +58,7 @@ def compute(queries: Queries, runs: Sequence[Run], place: Path) -> dict[str, Res
     evidence = _write_evidence(queries, place)
     counts = _by_run(queries.counts.collect())
     landings = _by_run(queries.landings.collect())
+    acks = _by_run(queries.acks.collect())
     windows = _by_run(queries.windows.collect())
     return {
         run.run_id: _results(
@@ -65,15 +66,16 @@ def compute(queries: Queries, runs: Sequence[Run], place: Path) -> dict[str, Res
             evidence=evidence.get(run.run_id, {}),
             counts=counts.get(run.run_id, []),
             landings=(landings.get(run.run_id) or [{}])[0],
+            acks=acks.get(run.run_id, []),
             windows=windows.get(run.run_id, []),
         )
         for run in runs
     }
 
 
-def _results(
+def _results(  # noqa: PLR0913  each is the answer to one query
     run: Run, *, evidence: Mapping[str, Path], counts: Sequence[Row], landings: Row,
-    windows: Sequence[Row],
+    acks: Sequence[Row], windows: Sequence[Row],
 ) -> Results:  # fmt: skip
     by_bucket = {row["bucket"]: row for row in counts}
     whole: Row = {**landings, **by_bucket.pop(None, {})}
@@ -83,6 +85,7 @@ def _results(
         ack_ms=whole.get("latency_ms"),
         delivery_ms=landings.get("latency_ms"),
         findings={name: _finding(name, evidence.get(name)) for name in ANOMALIES},
+        acks=acks,
         windows=sorted(windows, key=lambda w: (w["start_ns"], w["partition"], w["kind"])),
     )
     return Results(found=found, timeline=_timeline(run, by_bucket, lost), evidence=evidence)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from analysis.job import check
@@ -49,6 +51,36 @@ def test_a_leader_paused_for_two_seconds_is_one_outage_of_about_that_length(repo
 
     assert window["length_s"] == pytest.approx(2.0, abs=0.5)
     assert window["faults"] == [0]
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_every_ack_of_the_load_is_in_the_stretch_in_which_it_came(reports, name):
+    """Counted again, in plain Python, from the recorded operations."""
+    record = json.loads((GOLDEN / name / "run.json").read_text())
+    (start_ns,) = [p["start_ns"] for p in record["phases"] if p["name"] == "load"]
+    files = (GOLDEN / name / "history" / "operations").glob("*.parquet")
+    came_s = [
+        (row["end_ns"] - start_ns) / 1e9
+        for file in files
+        for row in pq.read_table(file).to_pylist()
+        if row["f"] == "send" and row["type"] == "ok"
+    ]
+    rows = reports[name]["leadership"]
+
+    assert len(rows) >= 2
+    assert [sum(1 for at_s in came_s if row["start_s"] <= at_s < row["end_s"]) for row in rows] == [
+        row["leaderless_acks"] + sum(broker["acks"] for broker in row["brokers"]) for row in rows
+    ]
+
+
+def test_the_heir_of_a_killed_leader_bears_its_load(reports):
+    rows = reports["acks-1-leader-killed"]["leadership"]
+
+    assert [[(b["leads"], b["acks"]) for b in row["brokers"]] for row in rows] == [
+        [(1, 202), (0, 0), (0, 0)],
+        [(1, 4), (0, 0), (0, 0)],  # its followers are paused, then it is killed
+        [(0, 0), (1, 243), (0, 0)],
+    ]
 
 
 def test_every_golden_run_is_known():
