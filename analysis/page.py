@@ -37,6 +37,7 @@ Row = Mapping[str, Any]
 TEMPLATES = Path(__file__).parent / "templates"
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 ROWS_MAX = 200  # of a table of windows or faults: a page, not an archive
+STRETCHES_MAX = 12  # of the table of leaders
 MEANINGS = {
     "valid": "Every promise was kept, and every expectation of the scenario met.",
     "unknown": "This run proves nothing, neither for Kafka nor against it.",
@@ -67,6 +68,7 @@ def render(
         windows=_longest(report["windows"], "length_s"),
         faults=report["faults"][:ROWS_MAX],
         fault_names=_fault_names(report["faults"]),
+        leadership=leadership(report),
         starved=_starved(report["host"]),
         picture=_picture(report, timeline, views, looks),
         style=Markup(style),  # noqa: S704 our own
@@ -209,6 +211,24 @@ def _longest(windows: Sequence[Row], key: str) -> list[Row]:
         return list(windows)
     chosen = sorted(windows, key=lambda window: float(window[key]), reverse=True)[:ROWS_MAX]
     return sorted(chosen, key=lambda window: float(window["start_s"]))
+
+
+def leadership(report: Row) -> dict[str, Any] | None:
+    """The first stretches of who led what, and how many more there are; None where that says
+    nothing: of one partition that one broker led throughout, or of a report from before."""
+    rows = report.get("leadership") or []
+    brokers = [broker["broker"] for broker in rows[0]["brokers"]] if rows else []
+    leads = {tuple(broker["leads"] for broker in row["brokers"]) for row in rows}
+    partitions = int(str(wording.flat(report["configuration"]["topic"]).get("partitions", 1)))
+    if not rows or (partitions == 1 and len(leads) == 1):
+        return None
+    shown = rows[:STRETCHES_MAX]
+    return {
+        "rows": shown,
+        "more": len(rows) - len(shown),
+        "brokers": brokers,
+        "leaderless": any(row["leaderless"] for row in shown),
+    }
 
 
 def _starved(host: Row) -> bool:

@@ -11,7 +11,7 @@ import pytest
 import reports
 from jinja2 import UndefinedError
 
-from analysis.page import ROWS_MAX, TEMPLATES, render, tiles
+from analysis.page import ROWS_MAX, STRETCHES_MAX, TEMPLATES, render, tiles
 
 BUILDERS = [
     reports.valid,
@@ -150,6 +150,49 @@ def test_replicas_that_were_followed_are_told_in_numbers():
     assert "2,107 acknowledged records lay past the log end of a leader" in text
     assert "2,106 of them are lost, 1 were found all the same." in text
     assert "12.50 s 0 kafka2 1,204 kafka1 3,310" in text
+
+
+def test_who_led_what_and_how_much_load_each_bore_is_told_in_numbers():
+    example = reports.kills(times=1)
+    example.report["leadership"] = reports.leadership()
+
+    text = read(example).text
+
+    assert (
+        "0.00 s 3.00 s leads 1, 200 acks/s leads 1, 201 acks/s leads 1, 199 acks/s – "
+        "3.00 s 6.00 s leads 0, 0 acks/s leads 2, 402 acks/s leads 1, 199 acks/s 0: kill → kafka1"
+    ) in text
+    assert "more stand in report.json" not in text
+    assert "No leader" not in text
+
+
+def test_of_many_stretches_the_first_are_shown_and_the_others_counted():
+    example = reports.kills(times=1)
+    example.report["leadership"] = reports.leadership(stretches=STRETCHES_MAX + 1_001, leaderless=1)
+
+    text = read(example).text
+
+    assert f"The first {STRETCHES_MAX} are listed, 1,001 more stand in report.json" in text
+    assert text.count("1 partition ") == STRETCHES_MAX
+    assert "33.00 s 36.00 s" in text
+    assert "36.00 s 39.00 s" not in text
+
+
+@pytest.mark.parametrize(
+    ("stretches", "partitions", "shown"), [(1, 1, False), (2, 1, True), (1, 3, True), (0, 3, False)]
+)
+def test_one_partition_with_one_leader_throughout_needs_no_table(stretches, partitions, shown):
+    example = reports.kills(times=1)
+    example.report["leadership"] = reports.leadership(stretches=stretches)
+    example.report["configuration"]["topic"]["partitions"] = partitions
+
+    assert ("Leaders and load" in read(example).text) == shown
+
+
+def test_a_report_from_before_leaders_were_counted_is_shown_all_the_same():
+    example = reports.kills(times=1)
+    assert "leadership" not in example.report
+    assert "Leaders and load" not in read(example).text
 
 
 def test_configuration_promises_and_the_command_are_there():
