@@ -21,9 +21,12 @@ from typing import Any
 import jinja2
 
 Line = Mapping[str, Any]
+Row = Mapping[str, Any]
 # Anomalies that have no column of their own.
 OTHERS = ("vanished", "inconsistent-offset", "skipped", "reprocessed", "diverged",
           "unacknowledged-lost", "watermark-ahead", "early-read")  # fmt: skip
+# Of a run with a failure and an election after it.
+STAGES = ("before the failure", "after it", "after the election")
 TEMPLATES = Path(__file__).parent / "templates"
 Z_95 = 1.959964
 
@@ -125,6 +128,39 @@ def log_ends(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] |
     }
 
 
+def balance(cell: Mapping[str, Any], lines: Sequence[Line]) -> list[dict[str, str]]:
+    """What part of a cell's load its brokers bore in each stage, where the cell asks for it. Runs
+    with less than three stretches, or from before they were kept, tell nothing of it."""
+    whole = [rows for line in lines if len(rows := line.get("leadership") or []) >= len(STAGES)]
+    if not cell.get("balance") or not whole:
+        return []
+    stages = zip(*map(_stages, whole), strict=True)
+    return [
+        {"cell": cell.get("name", cell["scenario"]), "stage": stage, **_borne(rows)}
+        for stage, rows in zip(STAGES, stages, strict=True)
+    ]
+
+
+def _stages(rows: Sequence[Row]) -> tuple[Row, Row, Row]:
+    """The first stretch of a run, the longest between, and the last."""
+    longest = max(rows[1:-1], key=lambda row: float(row["end_s"] - row["start_s"]))
+    return rows[0], longest, rows[-1]
+
+
+def _borne(stretches: Sequence[Row]) -> dict[str, str]:
+    """Over all runs: the busiest and the least busy broker's part of the acks, in percent, and the
+    most partitions that one broker led."""
+    acks = [[broker["acks"] for broker in row["brokers"]] for row in stretches]
+    parts = [[100 * each / sum(row) for each in row] for row in acks if sum(row)]
+    leads = [max(broker["leads"] for broker in row["brokers"]) for row in stretches]
+    return {
+        "runs": str(len(stretches)),
+        "busiest": spread([round(max(row)) for row in parts]),
+        "idlest": spread([round(min(row)) for row in parts]),
+        "leads": spread(leads),
+    }
+
+
 def _gaps_of_faults(line: Line) -> Sequence[float]:
     longest = sorted(line["produce_gaps_s"], reverse=True)[: line["faults"]]
     gaps: Sequence[float] = line.get("fault_gaps_s", longest)
@@ -177,6 +213,7 @@ def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
         gaps=[told for cell, own in cells if (told := every_gap(cell, own))],
         replicas=[told for cell, own in cells if (told := replicas(cell, own))],
         log_ends=[told for cell, own in cells if (told := log_ends(cell, own))],
+        balance=[stage for cell, own in cells for stage in balance(cell, own)],
         versions=", ".join(versions),
     )
 

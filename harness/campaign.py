@@ -11,6 +11,7 @@
     part = "…"                       # the part of the page that it belongs to
     claim = "…"                      # what the run is measured against, for the reader
     every_gap = true                 # show how the gaps of all its faults are distributed
+    balance = true                   # show how evenly brokers bore the load, stage by stage
     note = "…"                       # what the page says of the cell, in our own words
     [cells.set]                      # as --set, the same on every backend
     "workload.rounds" = 10000
@@ -51,6 +52,7 @@ class Cell(BaseModel):
     part: str = ""  # of the page that shows it
     note: str = ""  # what the page says of it, in our own words
     every_gap: bool = False  # whether the page shows the gap of every single fault
+    balance: bool = False  # whether it shows what part of the load each broker bore
     set: dict[str, Any] = {}  # checked as part of the scenario
 
     @property
@@ -191,6 +193,7 @@ def summary(
         "consume_gaps_s": [round(w["length_s"], 3) for w in windows if w["kind"] == "consume"],
         "fault_gaps_s": fault_gaps_s(report["faults"], windows),
         **({"replication": report["replication"]} if report.get("replication") else {}),
+        **({"leadership": report.get("leadership", [])} if cell.balance else {}),
         "ack_ms": report["latency_ms"]["ack"],
         "kafka": report["versions"].get("kafka"),
         "started_utc": report["run"]["started_utc"],

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+import reports
 from rich.console import Console
 
 from harness import campaign, sessions
 from harness.cluster.build import absent
+from harness.prepare import Request
 from harness.scenario import ScenarioError
 
 TEXT = """
@@ -51,6 +53,16 @@ def test_a_finished_run_is_never_made_again_whatever_it_ended_with(tmp_path):
     todo = campaign.missing(plan, campaign.finished(data))
 
     assert [("short", 7), ("study-1", 8)] == [(cell.key, r.seed) for cell, r in todo]
+
+
+@pytest.mark.parametrize(("asks", "kept"), [(True, True), (False, False)])
+def test_who_led_what_is_kept_where_the_cell_asks_for_it(asks, kept):
+    report = reports.kills(times=1).report | {"leadership": reports.leadership()}
+    cell = campaign.Cell(scenario="study-1", repeats=1, balance=asks)
+
+    line = campaign.summary(cell, 0, report, Request(scenario="study-1", seed=1))
+
+    assert line.get("leadership") == (reports.leadership() if kept else None)
 
 
 ON_TWO = TEXT.replace("seed = 7", 'seed = 7\nbackends = ["local", "docker"]')

@@ -107,3 +107,60 @@ def test_what_the_replicas_did_is_told_over_all_runs():
         "of_limit": "1.17 / 1.17 / 1.17", "reached": "2.00 / 2.00 / 2.00", "back": "—",
     }  # fmt: skip
     assert study.replicas(CELL, [line()]) is None
+
+
+BALANCE = {**CELL, "balance": True}
+
+
+def stretch(from_s: float, to_s: float, *brokers: tuple[int, int]) -> dict[str, Any]:
+    """How many partitions each broker led, and its acks."""
+    rows = [{"leads": leads, "acks": acks} for leads, acks in brokers]
+    return {"start_s": from_s, "end_s": to_s, "brokers": rows}
+
+
+LED = [
+    stretch(0, 3, (1, 300), (1, 300), (1, 400)),
+    stretch(3, 5, (1, 0), (1, 0), (1, 0)),  # nobody is served until the dead one's session ends
+    stretch(5, 9, (0, 0), (2, 800), (1, 400)),
+    stretch(9, 12, (1, 330), (1, 330), (1, 340)),
+]
+
+
+def test_the_load_of_brokers_is_told_for_each_stage():
+    """The longest stretch between the first and the last is the one after the failure."""
+    other = [*LED[:2], stretch(5, 9, (0, 0), (3, 1200), (0, 0)), LED[3]]
+
+    rows = study.balance(BALANCE, [line(leadership=LED), line(leadership=other)])
+
+    assert [tuple(row.values()) for row in rows] == [
+        ("c", "before the failure", "2", "40 / 40 / 40", "30 / 30 / 30", "1 / 1 / 1"),
+        ("c", "after it", "2", "67 / 83.5 / 100", "0 / 0 / 0", "2 / 2.5 / 3"),
+        ("c", "after the election", "2", "34 / 34 / 34", "33 / 33 / 33", "1 / 1 / 1"),
+    ]
+    assert "| `c` | after it | 2 | 67 / 83.5 / 100 | 0 / 0 / 0 | 2 / 2.5 / 3 |" in study.render(
+        {"cells": [BALANCE]}, [line(leadership=LED), line(leadership=other)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("cell", "kept"),
+    [(CELL, {"leadership": LED}), (BALANCE, {}), (BALANCE, {"leadership": LED[:2]})],
+    ids=["not-asked", "from-before", "nothing-moved"],
+)
+def test_without_stages_to_tell_of_there_is_no_table_of_load(cell, kept):
+    assert study.balance(cell, [line(**kept)]) == []
+    assert "Load by broker" not in study.render({"cells": [cell]}, [line(**kept)])
+
+
+def test_runs_from_before_stand_beside_new_ones():
+    (first, *_) = study.balance(BALANCE, [line(), line(leadership=LED)])
+
+    assert first["runs"] == "1"
+
+
+def test_a_stage_in_which_nothing_was_acknowledged_has_no_parts():
+    silent = [LED[0], stretch(3, 9, (0, 0), (2, 0), (1, 0)), LED[3]]
+
+    rows = study.balance(BALANCE, [line(leadership=silent)])
+
+    assert (rows[1]["busiest"], rows[1]["leads"]) == ("—", "2 / 2 / 2")
