@@ -36,6 +36,7 @@ from harness.prepare import Request
 from harness.scenario_parts import FaultPart
 from harness.side_files import faults, read
 
+Entry = Mapping[str, Any]  # a table of [[faults]]
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DATA, PAGE = DOCS / "data/faults.jsonl", DOCS / "faults.md"
 BEGIN, END = "<!-- the table: python -m harness.fault_table -->", "<!-- end of the table -->"
@@ -53,13 +54,25 @@ OPTIONS: dict[str, Options] = {
 }
 LITTLE: dict[str, Options] = {"throttle": {"kbit": 1}}  # where a ZooKeeper is hit: it says little
 # Verbs that do something at more targets where each broker leads a partition.
-PARTITIONS = {"move-leader": 3}
-# Where a verb would find something to do by luck only: not tried.
-BY_LUCK = {"elect": ("controller", "group-coordinator", "transaction-coordinator")}
-# What brings about, before each fault, that the verb finds something to do.
-BEFORE = {
-    "elect": 'verb = "stop"\ntarget = "preferred-leader"\nuntil = "leader-moved"\n',
+PARTITIONS = {"elect": 3, "move-leader": 3}
+REPLICAS = {"elect": 2}  # elsewhere all three, unless an operator's command needs one to spare
+# What is done before a fault, so that its verb finds something to do. Replicas that move on by one
+# broker and back leave their leaders behind: A+B, B+C, C+A are then led by B, C and A, and each
+# broker is preferred for a partition that another leads.
+AWAY: Entry = {"verb": "reassign", "target": "leader"}
+BEFORE: dict[tuple[str, str], tuple[Entry, ...]] = {
+    **{("elect", target): (AWAY,) for target in TARGETS},
+    # A is gone, and B, alone in the ISR of A+B, is still preferred for B+C.
+    ("elect", "last-isr"): (AWAY, {"verb": "stop", "target": "preferred-leader", "for_s": 3}),
+    # Placed on kafka2 and kafka3; who alone is left leads and is the controller, and stays both.
+    ("elect", "leader-and-controller"): (
+        {"verb": "kill", "target": "kafka1", "for_s": 6},
+        {"verb": "kill", "target": "kafka2", "for_s": 6, "when": "in-force"},
+        AWAY,
+    ),
 }
+PLACED = {"elect": "kafka2"}  # the leader, where those two are brought about; else the controller
+WHILE = {("elect", "last-isr")}  # what was done before must still be in force
 BASE = """
 title = "{verb} at every target, one after the other"
 [cluster.zoo]
@@ -124,7 +137,7 @@ def known() -> Sequence[Line]:
 
 def chosen_for(verb: str) -> scenario.Scenario:
     """The scenario that a verb's pairs are tried in, without faults."""
-    made = scenario.Scenario.model_validate(_tables(verb, replicas=3))
+    made = scenario.Scenario.model_validate(_tables(verb, REPLICAS.get(verb, 3)))
     if any(not reason(verb, target, made) for target in TARGETS):
         return made
     # Some commands of an operator need a broker without a replica.
@@ -157,7 +170,6 @@ def _run_missing(verb: str, number: int, results: Path) -> list[int]:
     targets = [
         target for target in TARGETS
         if not reason(verb, target, chosen) and done.count((verb, target)) <= number
-        and target not in BY_LUCK.get(verb, ())
     ]  # fmt: skip
     # Leader and controller are two at the start, and may be one after a few faults.
     usual = [target for target in targets if target not in BROUGHT_ABOUT]
@@ -167,7 +179,8 @@ def _run_missing(verb: str, number: int, results: Path) -> list[int]:
     replicas = chosen.topic.replication_factor
     few = 1 if all(not reason(verb, target, alone) for target in others) else replicas
     texts = [text_of(verb, usual, replicas, "not-controller")] if usual else []
-    texts += [text_of(verb, others, few, "controller")] if others else []
+    placed = PLACED.get(verb, "controller")
+    texts += [text_of(verb, others, few, placed)] if others else []
     return [_run(verb, text, number + 1, results) for text in texts]
 
 
@@ -183,16 +196,29 @@ def _run(verb: str, text: str, seed: int, results: Path) -> int:
 
 def text_of(verb: str, targets: Sequence[str], replicas: int, leader: str) -> str:
     """The scenario of one run."""
-    text = _base(verb, replicas, leader)
-    for number, target in enumerate(targets):
-        when = 'when = "healed"' if number else "at_s = 1"
-        if verb in BEFORE:
-            text += f"[[faults]]\n{BEFORE[verb]}{when}\n"
-            when = 'when = "healed"'
-        text += f'[[faults]]\nverb = "{verb}"\ntarget = "{target}"\n{when}\nfor_s = 1\n'
-        options = ", ".join(f'"{k}" = {json.dumps(v)}' for k, v in _options(verb, target).items())
-        text += f"options = {{ {options} }}\n" if options else ""
-    return text
+    entries = [entry for target in targets for entry in _entries(verb, target)]
+    first = {key: value for key, value in entries[0].items() if key != "when"} | {"at_s": 1}
+    return _base(verb, replicas, leader) + "".join(map(_table, [first, *entries[1:]]))
+
+
+def _entries(verb: str, target: str) -> list[Entry]:
+    """A fault, after what must be done before it; each by default when all before is healed."""
+    when = "in-force" if (verb, target) in WHILE else "healed"
+    fault = {"verb": verb, "target": target, "when": when, "for_s": 1}
+    if options := _options(verb, target):
+        fault["options"] = options
+    return [*({"when": "healed"} | dict(e) for e in BEFORE.get((verb, target), ())), fault]
+
+
+def _table(entry: Entry) -> str:
+    lines = [f"{key} = {_value(value)}\n" for key, value in entry.items()]
+    return "[[faults]]\n" + "".join(lines)
+
+
+def _value(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return json.dumps(value)
+    return "{ " + ", ".join(f'"{k}" = {json.dumps(v)}' for k, v in value.items()) + " }"
 
 
 def _options(verb: str, target: str) -> Options:

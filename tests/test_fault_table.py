@@ -62,3 +62,24 @@ def test_every_verb_that_hits_brokers_can_hit_the_coordinators() -> None:
     }
 
     assert not refused
+
+
+def test_what_is_not_tried_yet_waits_for_a_kernel_with_netem() -> None:
+    """In the table of the repository; its third column."""
+    rows = [row.split("|") for row in fault_table.render(fault_table.known()).splitlines()[2:]]
+    waiting = {row[1].strip(" `") for row in rows if row[3].strip()}
+
+    assert waiting <= {verb for verb in VERBS if VERBS[verb].prepares == "netem"}
+
+
+def test_what_brings_a_fault_about_comes_before_it_and_the_first_at_a_time_of_its_own() -> None:
+    text = fault_table.text_of("elect", ["leader-and-controller", "last-isr"], 2, "kafka2")
+    faults = tomllib.loads(text)["faults"]
+
+    assert [(fault["verb"], fault["target"], fault.get("when")) for fault in faults] == [
+        ("kill", "kafka1", None), ("kill", "kafka2", "in-force"), ("reassign", "leader", "healed"),
+        ("elect", "leader-and-controller", "healed"),
+        ("reassign", "leader", "healed"), ("stop", "preferred-leader", "healed"),
+        ("elect", "last-isr", "in-force"),
+    ]  # fmt: skip
+    assert faults[0]["at_s"] == 1
