@@ -23,9 +23,13 @@ def facts() -> dict[str, Any]:
     }
 
 
-def is_stopped(pid: int) -> bool:
-    """Whether a signal has stopped a process, as the kernel says it (proc(5), /proc/PID/stat)."""
-    stat = Path(f"/proc/{pid}/stat").read_text()
+def is_stopped(pid: int) -> bool | None:
+    """Whether a signal has stopped a process, as the kernel says it (proc(5), /proc/PID/stat); None
+    when there is none: who has just been alive may be reaped by another thread."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
     return stat[stat.rindex(")") + 2] in ("T", "t")
 
 

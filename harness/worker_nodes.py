@@ -62,10 +62,9 @@ class WorkerNodes:
     def state(self, node: Node) -> NodeState:
         """The process of the worker in the node's place."""
         worker = self._now(node)
-        if worker.ended():
-            return NodeState(pid=None, stopped=False)
         pid = worker.process.pid
-        return NodeState(pid=pid, stopped=host.is_stopped(pid))
+        stopped = None if worker.ended() else host.is_stopped(pid)
+        return NodeState(pid=None if stopped is None else pid, stopped=bool(stopped))
 
     def exited_early(self, node: Node) -> str | None:
         """The last lines of a worker that has ended; None while it runs."""

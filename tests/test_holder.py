@@ -86,7 +86,7 @@ def test_undo_resumes_what_is_listed_and_says_so(tmp_path):
         )  # fmt: skip
 
         assert f"resumed process {sleeper.pid}" in done.stdout
-        assert not is_stopped(sleeper.pid)
+        assert is_stopped(sleeper.pid) is False
         assert not (tmp_path / "stopped").exists()
     finally:
         sleeper.kill()

@@ -72,6 +72,17 @@ def replaced(load: WorkerNodes, name: str) -> Node:
     return hit
 
 
+def test_a_worker_that_ends_while_it_is_looked_at_has_no_process(load, monkeypatch):
+    """It had not ended when that was asked, and has been reaped when the kernel is."""
+    hit = node(load, "consumer-0")
+    worker = next(each for each in load.workers.all if each.name == hit.name)
+    worker.process.kill()
+    worker.process.wait()
+    monkeypatch.setattr(Worker, "ended", lambda _: False)
+
+    assert load.state(hit).pid is None
+
+
 def test_a_successor_has_a_name_and_values_of_its_own(load):
     replaced(load, "producer-0")
     replaced(load, "producer-0-2")

@@ -175,9 +175,10 @@ class LocalCluster(Cluster):
     def state(self, node: Node) -> NodeState:
         """The node's process as the kernel sees it."""
         process = self._process(node)
-        if process is None:
+        stopped = None if process is None else host.is_stopped(process.pid)
+        if process is None or stopped is None:
             return NodeState(pid=None, stopped=False)
-        return NodeState(pid=process.pid, stopped=host.is_stopped(process.pid))
+        return NodeState(pid=process.pid, stopped=stopped)
 
     def exited_early(self, node: Node) -> str | None:
         """The last log lines of a node whose process is gone; None while it runs."""
