@@ -13,7 +13,7 @@ pytestmark = pytest.mark.cluster
 
 # In the order of clients.toml.
 WHICH = ("kill-producer", "stop-successor", "kill-consumer", "pause-producers", "pause-consumers",
-         "stop-consumers")  # fmt: skip
+         "stop-consumers", "stop-member")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,17 @@ def test_the_worker_in_its_place_goes_on(faults, which):
 def test_the_same_place_means_whoever_is_in_it(faults):
     assert faults["kill-producer"]["nodes"] == ["producer-0"]
     assert faults["stop-successor"]["nodes"] == ["producer-0-2"]
+
+
+def test_a_member_that_is_told_to_stop_leaves_its_group(run, faults):
+    """Else its successor would be given the partition when the session is over, after 45 s."""
+    events = pq.read_table(run.folder / "history" / "events.parquet").to_pylist()
+    joined = [e["time_ns"] for e in events if e["event"] == "assigned" and e["text"] == "0"
+              and e["process"] == "group-consumer-0-2"]  # fmt: skip
+
+    assert faults["stop-member"]["nodes"] == ["group-consumer-0"]
+    assert joined
+    assert joined[0] - faults["stop-member"]["invoke_ns"] < 20e9
 
 
 def test_every_worker_that_ever_was_is_on_record_and_values_stay_unique(run):
