@@ -16,7 +16,7 @@ from harness.nemesis.faults import VERBS, Verb
 from harness.nemesis.faults.verb import DoesNothing
 from harness.nemesis.plan import Step
 from harness.nemesis.undo import Undo, outstanding
-from harness.waiting import wait_until
+from harness.waiting import WaitTimeout, wait_until
 
 NODES = local_nodes(3, 3)
 
@@ -392,6 +392,20 @@ def test_a_fault_may_wait_until_the_one_before_is_in_force(world, monkeypatch):
     told = [(line["event"], line["fault"]) for line in world.lines if line["type"] == "ok"]
     assert told.index(("inject", 1)) < told.index(("heal", 0))
     assert told.index(("inject", 0)) < told.index(("inject", 1))
+
+
+def test_an_isr_that_was_small_before_is_no_answer_to_the_fault_before(world):
+    """At the load's begin it may be, for a moment, on a busy host."""
+    world.sent, world.isr = 5, ("kafka1",)
+    second = step(1, series=1, when="isr-alone", unit="seconds", at=0.0, target="kafka3")
+    made = conductor(world, step(), second)
+    with pytest.raises(WaitTimeout):
+        wait_until(lambda: world.told("inject", "invoke"), timeout_s=0.5, what="nothing")
+    world.sent, world.isr = 11, ("kafka3",)  # who leads after the first
+    finish(made)
+
+    order = [line["fault"] for line in world.told("inject", "ok")]
+    assert order == [0, 1]
 
 
 def test_what_never_was_in_force_keeps_nobody_waiting(world):

@@ -146,11 +146,12 @@ class Conductor:
         return step.when == "in-force" or self._recovered() is not None
 
     def _earlier_are_over(self, step: Step) -> bool:
-        """Of "healed" and "in-force": whether the entry before has come so far, however long it
-        may take."""
+        """Whether the entry before has come so far, however long it may take. For "isr-alone" one
+        of its faults will do: an ISR that was small before it is no answer to it."""
         before = {s.step for s in self.steps if s.series == step.series - 1}
-        waits = {"healed": self._unhealed, "in-force": self._to_come}
-        return not before & waits.get(step.when or "", set())
+        if step.when == "isr-alone":
+            return not before or not before <= self._to_come
+        return not before & (self._unhealed if step.when == "healed" else self._to_come)
 
     def _due(self, step: Step, base: float) -> bool:
         if step.unit == "seconds":
