@@ -3,8 +3,9 @@
 How long writes or reads stood still can be demanded as well, in seconds, of the longest window
 (analysis.availability): `produce-gap-s = ">= 8"`, `consume-gap-s = "<= 2"`. So can the times in
 which followers leave the ISR and are back (analysis.replication), of each of them:
-`isr-leave-s = "1.9 to 5"`. Two more counts say whether exactly that was lost which a new leader did
-not have (analysis.elections): `kept-past-log-end = "0"` and `lost-within-log-end = "0"`.
+`isr-leave-s = "1.9 to 5"`. Other counts: `acked-isr-alone = "0"`, what was acknowledged while the
+leader was alone in its ISR; `kept-past-log-end = "0"` and `lost-within-log-end = "0"`, whether
+exactly that was lost which a new leader did not have (analysis.elections).
 
 A demand is on top of the promises: it can convict a run, never excuse one. A bare number means
 exactly that many. In a run of which not everything is known, counts can only grow with more
@@ -38,11 +39,13 @@ OF_REPLICAS = frozenset({"watermark-ahead", "early-read"})  # only where they we
 GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume"}  # demand -> kind of window
 # demand -> the field of report.json's `replication.isr` that it is about
 ISR_TIMES = {"isr-leave-s": "leave_after_s", "isr-return-s": "return_after_s"}
-# demand -> the field of report.json's `replication` that it is about
-LOG_ENDS = {
-    "kept-past-log-end": "kept_past_log_end", "lost-within-log-end": "lost_within_log_end",
-}  # fmt: skip
-DEMANDS = (*ANOMALIES, *GAPS, *ISR_TIMES, *LOG_ENDS)
+# demand -> the field of report.json's `counts` or `replication` that it is about
+COUNTS = {
+    "acked-isr-alone": "acked_isr_alone",
+    "kept-past-log-end": "kept_past_log_end",
+    "lost-within-log-end": "lost_within_log_end",
+}
+DEMANDS = (*ANOMALIES, *GAPS, *ISR_TIMES, *COUNTS)
 _FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
 _SECONDS = r"\d+(?:\.\d+)?"
 _LENGTH = re.compile(

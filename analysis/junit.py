@@ -122,7 +122,7 @@ def _expectations(report: Row) -> Iterator[Case]:
             end={True: None, False: FAILURE, None: SKIPPED}[gap["demand_met"]],
             message=words if gap["demand_met"] is False else _unproved(report),
         )
-    for name, count in report.get("log_end_demands", {}).items():
+    for name, count in report.get("count_demands", {}).items():
         words = f"{name} {count['demanded']} demanded, {count['seen']:,} seen"
         yield Case(
             name=f"expectation: {name} {count['demanded']}",

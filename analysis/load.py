@@ -27,6 +27,7 @@ from harness import tables
 from harness.history import SEQUENCE_BITS
 
 WATERMARKS = "history/watermarks.parquet"
+SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
 # What run.json must hold to be checked; all else may be missing in a run that was killed.
 _NEEDED = (
@@ -223,6 +224,7 @@ def facts(run: Run) -> dict[str, Any]:
         "deaths": list(run.deaths),
         "faults": _in_force(run),
         "leaders": _leaders(run),
+        "alone": _alone(run),
         "elections": elections.facts(elections.elections(looks_of(run.watermarks))),
     }
 
@@ -255,6 +257,20 @@ def _leaders(run: Run) -> list[dict[str, Any]]:
         last[view["partition"]] = row
         rows.append(row)
     return rows
+
+
+def _alone(run: Run) -> list[dict[str, Any]]:
+    """When a leader was alone in its ISR, but for the margins in which that may be seen late."""
+    found = []
+    for partition in {view["partition"] for view in run.views}:
+        mine = [view for view in run.views if view["partition"] == partition]
+        mine.sort(key=lambda view: int(view["time_ns"]))
+        ends_ns = [view["time_ns"] for view in mine[1:]] + [run.load_end_ns]
+        for view, end_ns in zip(mine, ends_ns, strict=True):
+            from_ns, to_ns = view["time_ns"] + SEEN_LATE_NS, end_ns - SEEN_LATE_NS
+            if view["leader"] and view["isr"] == [view["leader"]] and from_ns < to_ns:
+                found.append({"partition": partition, "from_ns": from_ns, "to_ns": to_ns})
+    return found
 
 
 # Reading with suspicion

@@ -83,7 +83,7 @@ def _meaning(report: Row) -> str:
     if report["verdict"] != "invalid":
         return MEANINGS[report["verdict"]]
     findings = [*report["anomalies"].values()]
-    gaps = [*report.get("gap_demands", {}).values(), *report.get("log_end_demands", {}).values()]
+    gaps = [*report.get("gap_demands", {}).values(), *report.get("count_demands", {}).values()]
     broken = any(finding["convicts"] for finding in findings)
     unmet = any(demand["demand_met"] is False for demand in (*findings, *gaps))
     words = ["a promise was broken"] * broken + ["a demand of the scenario was not met"] * unmet

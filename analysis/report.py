@@ -25,16 +25,16 @@ from analysis.verdict import (
     decide,
     doubts,
     judge,
+    judge_counts,
     judge_gaps,
     judge_isr_times,
-    judge_log_ends,
 )
 
 SCHEMA = 1
 EXAMPLES = 10
 COUNTED = (
-    "sends", "acked", "acked_without_offset", "failed", "indeterminate", "indeterminate_landed",
-    "indeterminate_not_landed", "unacknowledged_lost", "reads", "lookups", "lookups_not_found",
+    "sends", "acked", "acked_without_offset", "acked_isr_alone", "failed", "indeterminate",
+    "indeterminate_landed", "indeterminate_not_landed", "unacknowledged_lost", "reads", "lookups", "lookups_not_found",
     "final_read_records", "processed", "commits",
 )  # fmt: skip
 # Of the records past the log end of an elected leader (analysis.elections).
@@ -91,8 +91,8 @@ def report(run: Run, found: Found) -> dict[str, Any]:
     absences = followed["isr"] if followed else []
     gaps = judge_gaps(outages.longest(windows), demands, unsure)
     gaps |= judge_isr_times(absences, demands, unsure)
-    past = judge_log_ends(followed or {}, demands, unsure)
-    measured: dict[str, Gap | Counted] = {**gaps, **past}
+    numbers = judge_counts({**found.counts, **(followed or {})}, demands, unsure)
+    measured: dict[str, Gap | Counted] = {**gaps, **numbers}
     verdict = decide(judgements, unsure, measured)
     return {
         "schema": SCHEMA,
@@ -115,7 +115,7 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         },
         "windows": windows,
         "longest_window_s": outages.longest(windows),
-        **_measured(gaps, past),
+        **_measured(gaps, numbers),
         "replication": followed,
         "leadership": leadership(run, found.acks),
         "faults": [outages.fault(row, run) for row in run.faults],
@@ -128,16 +128,16 @@ def report(run: Run, found: Found) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _measured(gaps: Mapping[str, Gap], past: Mapping[str, Counted]) -> dict[str, Any]:
+def _measured(gaps: Mapping[str, Gap], numbers: Mapping[str, Counted]) -> dict[str, Any]:
     """The demands on what is no anomaly."""
     return {
         "gap_demands": {
             name: {"longest_s": gap.longest_s, "demanded": gap.demand.text, "demand_met": gap.met}
             for name, gap in gaps.items()
         },
-        "log_end_demands": {
+        "count_demands": {
             name: {"seen": each.seen, "demanded": each.demand.text, "demand_met": each.met}
-            for name, each in past.items()
+            for name, each in numbers.items()
         },
     }
 

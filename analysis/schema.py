@@ -75,6 +75,11 @@ LEADER = _struct(
     from_ns=_LONG,
     to_ns=_LONG,  # null: still
 )
+ALONE = _struct(
+    partition=_INT,
+    from_ns=_LONG,
+    to_ns=_LONG,
+)
 ELECTION = _struct(
     partition=_INT,
     log_end=_LONG,  # of the broker that was elected, at the look before
@@ -92,6 +97,7 @@ RUNS = _struct(
     deaths=ArrayType(DEATH),  # of producers that left no end
     faults=ArrayType(FAULT),  # those that hit somebody, in order of injection
     leaders=ArrayType(LEADER),
+    alone=ArrayType(ALONE),  # when a leader certainly was the only member of its ISR
     elections=ArrayType(ELECTION),  # where the replicas were followed
 )
 EVIDENCE = _struct(

@@ -31,6 +31,7 @@ def counts(history: History) -> DataFrame:
         "sends": is_send(),
         "acked": is_ack(),
         "acked_without_offset": is_ack() & F.col("offset").isNull(),
+        "acked_isr_alone": is_ack() & F.exists("alone", _within),
         "failed": is_send() & (kind == "fail"),
         "indeterminate": is_send() & (kind == "info"),
         "reads": F.col("f") == "read",
@@ -43,7 +44,7 @@ def counts(history: History) -> DataFrame:
     }
     since_ns = F.coalesce("end_ns", "start_ns") - F.col("load_start_ns")
     ack_ms = F.when(is_ack(), _ms(F.col("end_ns") - F.col("intended_ns")))
-    runs = F.broadcast(history.runs.select("run_id", "load_start_ns", "bucket_ns"))
+    runs = F.broadcast(history.runs.select("run_id", "load_start_ns", "bucket_ns", "alone"))
     bucket = F.when(~is_final(), F.floor(since_ns / F.col("bucket_ns"))).otherwise(-1)
     return (
         history.operations.join(runs, on="run_id", how="inner")
@@ -75,6 +76,16 @@ def landings(fates: DataFrame, runs: DataFrame) -> DataFrame:
             F.count_if(past & landed).alias("kept_past_log_end"),
             _quantiles(delivery_ms),
         )
+    )
+
+
+def _within(alone: Column) -> Column:
+    """Whether an operation ended in this time of its partition's."""
+    ended = F.col("end_ns")
+    return (
+        (alone["partition"] == F.col("partition"))
+        & (ended >= alone["from_ns"])
+        & (ended < alone["to_ns"])
     )
 
 

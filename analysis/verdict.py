@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.expectations import GAPS, ISR_TIMES, LOG_ENDS, Demand
+from analysis.expectations import COUNTS, GAPS, ISR_TIMES, Demand
 from analysis.load import Run, final_ends
 from analysis.promises import Promise
 
@@ -145,19 +145,19 @@ def judge_isr_times(
     return found
 
 
-def judge_log_ends(
-    followed: Mapping[str, Any], demands: Mapping[str, Demand], doubts: tuple[str, ...]
+def judge_counts(
+    numbers: Mapping[str, Any], demands: Mapping[str, Demand], doubts: tuple[str, ...]
 ) -> dict[str, Counted]:
-    """The demanded numbers of records past and within log ends (analysis.elections), out of the
-    report's `replication`."""
+    """The demanded numbers of records that are no anomaly's, out of the report's `counts` and
+    `replication`."""
     return {
         name: Counted(
-            seen=followed[key],
+            seen=numbers[key],
             demand=demands[name],
-            met=demands[name].met(followed[key], known=not doubts),
+            met=demands[name].met(numbers[key], known=not doubts),
         )
-        for name, key in LOG_ENDS.items()
-        if name in demands and key in followed
+        for name, key in COUNTS.items()
+        if name in demands and key in numbers
     }
 
 

@@ -85,6 +85,7 @@ def _counts() -> dict[str, int]:
         "sends": 10000,
         "acked": 9997,
         "acked_without_offset": 0,
+        "acked_isr_alone": 0,
         "failed": 0,
         "indeterminate": 3,
         "indeterminate_landed": 1,

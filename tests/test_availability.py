@@ -16,6 +16,7 @@ from histories import (
     sent,
     split,
     told,
+    view,
 )
 
 Report = dict[str, Any]
@@ -252,3 +253,34 @@ def test_missing_a_record_that_was_never_acked_is_not_stale(report: Report) -> N
 def test_a_look_up_that_never_ended_says_nothing(report: Report) -> None:
     """Its worker died."""
     assert found(report, "stale-read") == []
+
+
+# Acks of a leader that is alone in its ISR, from 2 s to 6 s
+
+
+ALONE = (
+    view("kafka1", ms=0),
+    view("kafka1", ms=2000, isr=("kafka1",)),
+    view("kafka1", ms=6000),
+)
+
+
+@told(sent(1, at=0, ms=1000), sent(2, at=1, ms=3500), sent(3, at=2, ms=7000), *ALONE,
+      final_read(1, 2, 3), expect={"acked-isr-alone": "0"})  # fmt: skip
+def test_what_a_leader_acknowledges_alone_breaks_the_demand_that_it_refuse(report: Report) -> None:
+    assert report["counts"]["acked_isr_alone"] == 1
+    assert report["reasons"] == ['demanded acked-isr-alone "0", 1 was seen']
+
+
+@told(sent(1, at=0, ms=1000), sent(2, at=1, ms=2300), sent(3, at=2, ms=5500),
+      sent(4, at=3, ms=7000), *ALONE, final_read(1, 2, 3, 4),
+      expect={"acked-isr-alone": "0"})  # fmt: skip
+def test_acks_where_an_isr_may_be_seen_late_are_nobodys(report: Report) -> None:
+    assert report["counts"]["acked_isr_alone"] == 0
+    assert report["verdict"] == "valid"
+
+
+@told(sent(1, at=0, ms=5000), view("kafka1", ms=0), view("kafka2", ms=2000, isr=("kafka1",)),
+      final_read(1))  # fmt: skip
+def test_who_does_not_lead_is_not_alone(report: Report) -> None:
+    assert report["counts"]["acked_isr_alone"] == 0

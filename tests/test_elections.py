@@ -73,7 +73,7 @@ def test_exactly_what_the_new_leader_lacked_is_lost(report: Report) -> None:
     ]  # fmt: skip
     assert (followed["lost_past_log_end"], followed["kept_past_log_end"]) == (2, 0)
     assert followed["lost_within_log_end"] == 0
-    assert report["log_end_demands"]["kept-past-log-end"]["demand_met"] is True
+    assert report["count_demands"]["kept-past-log-end"]["demand_met"] is True
     assert report["verdict"] == "valid"
 
 
@@ -101,6 +101,6 @@ def test_an_ack_since_the_look_before_may_be_the_new_leader_s(report: Report) ->
       **FOLLOWED)  # fmt: skip
 def test_what_is_lost_without_an_election_lay_past_no_log_end(report: Report) -> None:
     assert report["replication"]["elections"] == []
-    assert report["log_end_demands"]["lost-within-log-end"] == {
+    assert report["count_demands"]["lost-within-log-end"] == {
         "seen": 1, "demanded": "0", "demand_met": False,
     }  # fmt: skip

@@ -77,9 +77,8 @@ def _seen(injection: Injection) -> str:
 def _slowed(injection: Injection) -> str | None:
     _follow(injection)
     delay = injection.options.get("delay_ms", 100)
-    all_ms = [float(each) * 1000 for each in TOOK_S.findall(_seen(injection))]
-    took_ms = [each for each in all_ms if each >= ALMOST * float(delay)]
-    if not took_ms or 2 * len(took_ms) < len(all_ms):
+    took_ms = [float(each) * 1000 for each in TOOK_S.findall(_seen(injection))]
+    if not took_ms or min(took_ms) < ALMOST * float(delay):
         return None
     return (f"{len(took_ms)} writes of {injection.node.name} to its segments waited {delay} ms: "
             f"they took {min(took_ms):.0f} to {max(took_ms):.0f} ms each")  # fmt: skip
