@@ -34,8 +34,8 @@ SCHEMA = 1
 EXAMPLES = 10
 COUNTED = (
     "sends", "acked", "acked_without_offset", "acked_isr_alone", "failed", "indeterminate",
-    "indeterminate_landed", "indeterminate_not_landed", "unacknowledged_lost", "reads", "lookups", "lookups_not_found",
-    "final_read_records", "processed", "commits",
+    "indeterminate_landed", "indeterminate_not_landed", "unacknowledged_lost", "reads", "lookups",
+    "lookups_not_found", "final_read_records", "processed", "commits",
 )  # fmt: skip
 # Of the records past the log end of an elected leader (analysis.elections).
 PAST = ("lost_past_log_end", "kept_past_log_end")

@@ -108,6 +108,15 @@ def replicas(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] |
     }
 
 
+def latency(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+    """How long acks took in a cell's runs, in ms, where the cell asks for it."""
+    took = [line["ack_ms"] for line in lines if line.get("ack_ms")]
+    if not cell.get("latency") or not took:
+        return None
+    told = {name: spread([each[name] for each in took], 1) for name in ("p50", "p99", "max")}
+    return {"cell": cell.get("name", cell["scenario"]), "runs": str(len(took)), **told}
+
+
 def log_ends(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
     """What lay past the log end of elected leaders, over all runs of a cell, if anything did."""
     followed = [line for line in lines if line.get("replication", {}).get("lost_past_log_end")]
@@ -212,6 +221,7 @@ def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
         parts={part: [r for r in rows if r["part"] == part] for part in _parts(rows)},
         gaps=[told for cell, own in cells if (told := every_gap(cell, own))],
         replicas=[told for cell, own in cells if (told := replicas(cell, own))],
+        latencies=[told for cell, own in cells if (told := latency(cell, own))],
         log_ends=[told for cell, own in cells if (told := log_ends(cell, own))],
         balance=[stage for cell, own in cells for stage in balance(cell, own)],
         versions=", ".join(versions),

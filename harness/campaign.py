@@ -11,6 +11,7 @@
     part = "…"                       # the part of the page that it belongs to
     claim = "…"                      # what the run is measured against, for the reader
     every_gap = true                 # show how the gaps of all its faults are distributed
+    latency = true                   # show how long acks took
     balance = true                   # show how evenly brokers bore the load, stage by stage
     note = "…"                       # what the page says of the cell, in our own words
     [cells.set]                      # as --set, the same on every backend
@@ -52,6 +53,7 @@ class Cell(BaseModel):
     part: str = ""  # of the page that shows it
     note: str = ""  # what the page says of it, in our own words
     every_gap: bool = False  # whether the page shows the gap of every single fault
+    latency: bool = False  # whether it shows how long acks took
     balance: bool = False  # whether it shows what part of the load each broker bore
     set: dict[str, Any] = {}  # checked as part of the scenario
 

@@ -36,6 +36,29 @@ def test_twins_differ_in_the_key_they_name_and_share_the_plan(base, twin, key):
     assert plan.make(one.faults, 7) == plan.make(other.faults, 7)
 
 
+@pytest.mark.parametrize("history", ["loss", "divergence"])
+def test_histories_with_and_without_leader_epochs_differ_in_the_protocol_alone(history):
+    """Message formats follow the protocol: two keys that are one change."""
+    one, other = scenario.load(f"epoch-{history}-without"), scenario.load(f"epoch-{history}-with")
+    found = differences(one.model_dump(), other.model_dump())
+
+    assert {path for path in found if path.split("/")[1] not in TOLD} == {
+        "/cluster/server/inter.broker.protocol.version",
+        "/cluster/server/log.message.format.version",
+    }
+    assert plan.make(one.faults, 7) == plan.make(other.faults, 7)
+
+
+def test_partition_ap_exact_only_looks_closer():
+    one, other = scenario.load("partition-ap"), scenario.load("partition-ap-exact")
+    found = differences(one.model_dump(), other.model_dump())
+
+    assert {path for path in found if path.split("/")[1] not in TOLD} == {
+        "/check/watermarks", "/cluster/server/replica.high.watermark.checkpoint.interval.ms",
+    }  # fmt: skip
+    assert plan.make(one.faults, 7) == plan.make(other.faults, 7)
+
+
 def test_graceful_and_hard_failovers_differ_in_the_fault_alone():
     for one, other in (("graceful", "hard"), ("failover-graceful", "failover-hard")):
         found = differences(

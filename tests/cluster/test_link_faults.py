@@ -14,7 +14,16 @@ from harness.cluster.enclosure import UNSHARE
 
 pytestmark = pytest.mark.cluster
 
-CUTS = ("followers-in", "everyone", "reject", "zookeepers-out", "ring")
+CUTS = (
+    "followers-in",
+    "everyone",
+    "reject",
+    "zookeepers-out",
+    "ring",
+    "halves",
+    "bridge",
+    "scattered",
+)
 VERBS = ("lose", "delay", "throttle")
 
 
@@ -35,7 +44,8 @@ def test_nothing_is_lost_on_bad_links_and_all_of_it_is_proved(run):
 @pytest.mark.parametrize(
     ("which", "pairs", "word"),
     [("followers-in", 2, "dropped"), ("everyone", 12, "dropped"), ("reject", 6, "rejected"),
-     ("zookeepers-out", 2, "dropped"), ("ring", 3, "dropped")],
+     ("zookeepers-out", 2, "dropped"), ("ring", 3, "dropped"), ("halves", 4, "dropped"),
+     ("bridge", 2, "dropped"), ("scattered", 6, "dropped")],
 )  # fmt: skip
 def test_a_cut_bites_between_every_two_that_it_names(faults, which, pairs, word):
     evidence = faults[which]["evidence"]
