@@ -211,11 +211,13 @@ class Experiment:
         """Let the workers go and wait until each producer's first send has ended and is read.
 
         A fresh topic's followers can take a second to begin to fetch, and no record can be read
-        before; the load, its plan and its windows begin when the paths are open.
+        before; the load, its plan and its windows begin when the paths are open. On a busy host
+        such a second may be enough to leave the ISR for a moment: it is full when the load begins.
         """
         for worker in self.workers.all:
             worker.go()
         self._await(self._paths_open, "the first sends to end and to be read", 60.0)
+        self._await_full_isr(60.0)
 
     def _paths_open(self) -> bool:
         if died := self.workers.died():
