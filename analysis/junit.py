@@ -107,28 +107,22 @@ def _expectations(report: Row) -> Iterator[Case]:
     """What this scenario demands to see, or not to see."""
     for name, finding in report["anomalies"].items():
         if finding["demanded"] is not None:
-            unmet = finding["demand_met"] is False
-            words = f"{name} {finding['demanded']} demanded, {finding['count']:,} seen"
-            yield Case(
-                name=f"expectation: {name} {finding['demanded']}",
-                end={True: None, False: FAILURE, None: SKIPPED}[finding["demand_met"]],
-                message=words if unmet else _unproved(report),
-                text=_evidence(name, finding),
-            )
+            seen = f"{finding['count']:,} seen"
+            yield _expectation(report, name, finding, seen, _evidence(name, finding))
     for name, gap in report.get("gap_demands", {}).items():
-        words = f"{name} {gap['demanded']} demanded, the longest lasted {gap['longest_s']:.1f} s"
-        yield Case(
-            name=f"expectation: {name} {gap['demanded']}",
-            end={True: None, False: FAILURE, None: SKIPPED}[gap["demand_met"]],
-            message=words if gap["demand_met"] is False else _unproved(report),
-        )
+        yield _expectation(report, name, gap, f"the longest lasted {gap['longest_s']:.1f} s")
     for name, count in report.get("count_demands", {}).items():
-        words = f"{name} {count['demanded']} demanded, {count['seen']:,} seen"
-        yield Case(
-            name=f"expectation: {name} {count['demanded']}",
-            end={True: None, False: FAILURE, None: SKIPPED}[count["demand_met"]],
-            message=words if count["demand_met"] is False else _unproved(report),
-        )
+        yield _expectation(report, name, count, f"{count['seen']:,} seen")
+
+
+def _expectation(report: Row, name: str, demand: Row, seen: str, text: str = "") -> Case:
+    unmet = demand["demand_met"] is False
+    return Case(
+        name=f"expectation: {name} {demand['demanded']}",
+        end={True: None, False: FAILURE, None: SKIPPED}[demand["demand_met"]],
+        message=f"{name} {demand['demanded']} demanded, {seen}" if unmet else _unproved(report),
+        text=text,
+    )
 
 
 def _promise_end(report: Row, finding: Row) -> End:

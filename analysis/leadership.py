@@ -35,7 +35,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.load import History, Run, facts
+from analysis.load import History, Run, in_force, leaders_of
 from analysis.ops import is_ack
 
 Row = Mapping[str, Any]
@@ -96,12 +96,12 @@ def _slice(time_ns: str) -> Column:
 
 def leadership(run: Run, counted: Iterable[Row]) -> list[dict[str, Any]]:
     """The rows of the report, from the run's rows of `acks_between_cuts`; none without views."""
-    told = facts(run)
-    if not told["leaders"]:
+    led = leaders_of(run)
+    if not led:
         return []
     brokers = _brokers(run)
     pieces = between_cuts(
-        told["leaders"], told["faults"], counted,
+        led, in_force(run), counted,
         bounds_ns=(run.load_start_ns, run.load_end_ns),
         partitions=int(run.scenario["topic"]["partitions"]),
     )  # fmt: skip

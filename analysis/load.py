@@ -222,14 +222,14 @@ def facts(run: Run) -> dict[str, Any]:
             {"complete": end["complete"], "log_start": end["log_start"]} for end in final_ends(run)
         ],
         "deaths": list(run.deaths),
-        "faults": _in_force(run),
-        "leaders": _leaders(run),
+        "faults": in_force(run),
+        "leaders": leaders_of(run),
         "alone": _alone(run),
         "elections": elections.facts(elections.elections(looks_of(run.watermarks))),
     }
 
 
-def _in_force(run: Run) -> list[dict[str, Any]]:
+def in_force(run: Run) -> list[dict[str, Any]]:
     """From injection until healed; a fault that found no target never was in force."""
     hit = [fault for fault in run.faults if fault["nodes"]]
     return [
@@ -238,7 +238,7 @@ def _in_force(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def _leaders(run: Run) -> list[dict[str, Any]]:
+def leaders_of(run: Run) -> list[dict[str, Any]]:
     """Who led from when to when, as far as ZooKeeper told."""
     rows: list[dict[str, Any]] = []
     last: dict[int, dict[str, Any]] = {}
