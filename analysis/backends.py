@@ -18,7 +18,7 @@ from typing import Any
 
 import jinja2
 
-from analysis.study import TEMPLATES, Line, spread, write_page
+from analysis.study import Line, spread, write_page
 
 GAP_S = 0.5  # a difference of gaps that is worth a sentence
 
@@ -131,7 +131,7 @@ def _pressure(line: Line) -> float | None:
 def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
     """The whole page."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), keep_trailing_newline=True,
+        loader=jinja2.PackageLoader("analysis"), keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined, autoescape=False,  # noqa: S701  it is Markdown
     )  # fmt: skip
     columns = campaign["backends"]

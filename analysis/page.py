@@ -21,10 +21,10 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
@@ -34,7 +34,7 @@ from analysis.picture import figure
 
 Row = Mapping[str, Any]
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = files("analysis") / "templates"
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 ROWS_MAX = 200  # of a table of windows or faults: a page, not an archive
 STRETCHES_MAX = 12  # of the table of leaders
@@ -280,7 +280,7 @@ def _policy(script: str) -> str:
 
 def _environment() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=PackageLoader("analysis"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -12,10 +12,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from analysis.expectations import ANOMALIES, OF_GROUPS, OF_REPLICAS
 from analysis.facts import AT_THE_LEADER, DEPOSING, DESTROYING, ON_LINKS, Facts
+from harness.checkout import DOCS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,6 +308,6 @@ def render() -> str:
 
 
 if __name__ == "__main__":
-    page = Path(__file__).resolve().parent.parent / "docs" / "promises.md"
+    page = DOCS / "promises.md"
     page.write_text(render())
     sys.stdout.write(f"{page} written\n")

@@ -27,7 +27,6 @@ OTHERS = ("vanished", "inconsistent-offset", "skipped", "reprocessed", "diverged
           "unacknowledged-lost", "watermark-ahead", "early-read")  # fmt: skip
 # Of a run with a failure and an election after it.
 STAGES = ("before the failure", "after it", "after the election")
-TEMPLATES = Path(__file__).parent / "templates"
 Z_95 = 1.959964
 
 
@@ -210,7 +209,7 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
 def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
     """The whole page."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), keep_trailing_newline=True,
+        loader=jinja2.PackageLoader("analysis"), keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined, autoescape=False,  # noqa: S701  it is Markdown
     )  # fmt: skip
     cells = [(cell, _of(cell, lines)) for cell in campaign["cells"]]

@@ -46,6 +46,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
+from harness.checkout import ROOT
 from harness.cluster import ClusterError
 from harness.cluster.build import BACKENDS, absent
 from harness.scenario import parse_override
@@ -350,7 +351,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, why in missing.items():
         console.print(f"{name} is left out: {why}", style="yellow")
     places = [place for place in places if place.name not in missing]
-    os.environ.setdefault("PYTHONPATH", str(Path(__file__).resolve().parents[1]))
+    os.environ.setdefault("PYTHONPATH", str(ROOT))
     for number in range(asked.rounds):
         for place in places:
             why = one(place, number, ROWS)

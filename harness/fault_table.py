@@ -27,6 +27,7 @@ from typing import Any
 from rich.console import Console
 
 from harness import campaign, scenario, sessions
+from harness.checkout import DOCS
 from harness.cluster.build import BACKENDS
 from harness.history import Lines
 from harness.nemesis.faults import VERBS
@@ -37,7 +38,6 @@ from harness.scenario_parts import FaultPart
 from harness.side_files import faults, read
 
 Entry = Mapping[str, Any]  # a table of [[faults]]
-DOCS = Path(__file__).resolve().parent.parent / "docs"
 DATA, PAGE = DOCS / "data/faults.jsonl", DOCS / "faults.md"
 BEGIN, END = "<!-- the table: python -m harness.fault_table -->", "<!-- end of the table -->"
 

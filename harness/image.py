@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import packages
+from harness.checkout import IMAGES
 from harness.cluster import ClusterError, config
 from harness.cluster.docker import without_sdk
 from harness.cluster.engine import connect
@@ -34,7 +35,7 @@ SUITE = "bookworm"
 PACKAGES = ("openjdk-17-jre-headless", "iptables", "iproute2", "python3-minimal")
 # Manuals and translations are never read here. Folders that a package's install needs stay.
 EXCLUDED = ("/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/info/*")
-CONTEXT = Path(__file__).resolve().parents[1] / "images" / "kafka"
+CONTEXT = IMAGES / "kafka"
 TRAINING_LIMIT_S = 300
 
 

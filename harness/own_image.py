@@ -21,12 +21,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness import image
+from harness.checkout import IMAGES, ROOT
 from harness.cluster import ClusterError
 from harness.cluster.engine import connect
 from harness.kafka_home import Say
 
-ROOT = Path(__file__).resolve().parents[1]
-CONTEXT = ROOT / "images" / "harness"
+CONTEXT = IMAGES / "harness"
 NAME, BASE = "kafka-harness/harness", "kafka-harness/harness-base"
 PACKAGES = ("openjdk-17-jre-headless", "python3", "python3-venv")
 PYTHON = "3.11"  # of the suite

@@ -26,6 +26,7 @@ from typing import Any
 from pydantic import Field, ValidationError, model_validator
 
 from harness import clients
+from harness.checkout import SCENARIOS
 from harness.cluster.config import OWNED_BY_HARNESS
 from harness.cluster.security import is_secret
 from harness.contradictions import contradictions
@@ -42,8 +43,6 @@ from harness.scenario_parts import (
     TopicPart,
     WorkloadPart,
 )
-
-SHIPPED = Path(__file__).parent / "scenarios"
 
 
 class ScenarioError(ValueError):
@@ -84,7 +83,7 @@ class Scenario(Part):
 
 def shipped() -> dict[str, Path]:
     """Name -> file of every scenario that comes with the harness."""
-    files = sorted(SHIPPED.glob("*.toml"), key=lambda path: path.stem)
+    files = sorted(SCENARIOS.glob("*.toml"), key=lambda path: path.stem)
     return {path.stem: path for path in files}
 
 

@@ -17,12 +17,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from harness import kafka_home, packages
+from harness.checkout import ROOT
 from harness.cluster.enclosure import UNSHARE
 
-ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / ".installed"  # what .venv was made of, written once it is whole

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from analysis import backends, study
+from harness.checkout import ROOT
 
-ROOT = Path(__file__).parents[1]
 GAP = backends.MEASURES[2]
 CELL: dict[str, Any] = {"scenario": "c", "claim": "it loses", "note": "ours"}
 CAMPAIGN = {"cells": [CELL], "backends": ["local", "docker"], "seed": 1}

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from harness import sessions
+from harness.checkout import ROOT
 from harness.nemesis.undo import Undo
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = ROOT / "tests" / "golden"
 
 
 def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -96,7 +97,7 @@ def test_a_results_folder_that_is_not_ours_is_refused(tmp_path):
 
 
 def test_a_damaged_history_is_one_sentence_that_names_the_file(tmp_path):
-    run = shutil.copytree(Path(__file__).parent / "golden" / "leader-stopped", tmp_path / "run")
+    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
     table = next((run / "history" / "operations").glob("producer*.parquet"))
     table.write_bytes(table.read_bytes()[:1000])
 

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from harness.checkout import IMAGES
 from harness.cluster import ClusterError, Node, compose, config, docker
 
 ZK = Node(name="zk1", role="zookeeper", id=1, address="", port=2181, dialled=("127.0.0.1", 40001))
@@ -109,7 +110,7 @@ def test_the_image_s_start_script_makes_the_files_that_the_variables_mean(tmp_pa
     java.chmod(0o755)
     variables = {"KAFKA_BROKER_ID": "1", "KAFKA_NUM_IO_THREADS": "4", "KAFKA_A__B_C___D": "x",
                  "KAFKA_HEAP_OPTS": "-Xmx1m", "PATH": f"{tmp_path}:/usr/bin:/bin"}  # fmt: skip
-    script = compose.FILE.parent / "images" / "kafka" / "run"
+    script = IMAGES / "kafka" / "run"
     shown = subprocess.run([script], env=variables, capture_output=True, text=True, check=True)
 
     assert {"log.dirs=/var/lib/kafka/data", "broker.id=1", "num.io.threads=4", "a_b.c-d=x"} == {

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from analysis.expectations import ANOMALIES, DEMANDS
+from harness.checkout import DOCS
 
-PAGE = Path(__file__).parent.parent / "docs" / "anomalies.md"
+PAGE = DOCS / "anomalies.md"
 
 
 def test_every_demand_that_is_no_anomaly_is_in_the_table():

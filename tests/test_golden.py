@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from analysis.job import check
+from harness.checkout import ROOT
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = ROOT / "tests" / "golden"
 KNOWN: dict[str, dict[str, Any]] = {
     # acks=1, followers paused, leader killed: four of 450 acknowledged records are gone.
     "acks-1-leader-killed": {"verdict": "valid", "acked": 450, "lost": 4, "duplicate": 0},

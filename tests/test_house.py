@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from harness.checkout import ROOT
+
 PACKAGES = ("harness", "workloads", "analysis")
 FILE_LINES = 400
 FUNCTION_LINES = 60
@@ -119,7 +120,7 @@ def _shared(module: str) -> set[str]:
     late = imports(module) - imports(module, late=False)
     in_layers = under(module, "harness.cluster", "harness.nemesis")
     checks = {name for name in late if under(name, "analysis")} if not in_layers else set()
-    history = {"harness.history", "harness.tables"}
+    history = {"harness.history", "harness.tables", "harness.checkout"}
     return checks | (history if not under(module, "harness") else set())
 
 

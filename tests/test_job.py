@@ -23,12 +23,12 @@ from analysis.job import CheckError, check
 from analysis.load import open_run
 from analysis.spark import _start
 from harness import tables
+from harness.checkout import ROOT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Report = dict[str, Any]
-ROOT = Path(__file__).resolve().parent.parent
 PARTS = (sent(1, at=0), sent(2, at=1), read(1, at=0), final_read(1))
 
 

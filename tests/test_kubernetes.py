@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
+from harness.checkout import MANIFESTS
 from harness.cluster import ClusterError, Node
 from harness.cluster.kubernetes import access, manifests
 from harness.cluster.kubernetes.api import CORDONED, Api
 from harness.cluster.kubernetes.pods import Pod, PodWatch
 
-BASE = Path(__file__).resolve().parents[1] / "k8s" / "base"
+BASE = MANIFESTS / "base"
 NODES = manifests.pod_nodes(3, 3)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,9 @@ from analysis import promises
 from analysis.expectations import ANOMALIES, OF_GROUPS
 from analysis.facts import Facts, facts_of, verbs_that_matter
 from analysis.promises import TABLE
+from harness.checkout import DOCS
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "promises.md"
+PAGE = DOCS / "promises.md"
 
 # acks=all with an idempotent producer, clean elections, and a leader that was killed.
 SAFE = Facts(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.checkout import ROOT
 from harness.cluster import security
 from harness.cluster.external import refuses
 from harness.properties import PropertiesError
@@ -110,7 +111,7 @@ def test_a_secret_in_a_scenario_is_refused_without_its_value(role):
 
 
 def test_the_example_in_the_readme_is_a_scenario_that_can_be_run_there(tmp_path, monkeypatch):
-    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    readme = (ROOT / "README.md").read_text()
     text = readme.partition("```toml\n")[2].partition("```")[0]
     (tmp_path / "external.toml").write_text(text)
     (tmp_path / "client.properties").write_text(LIBRDKAFKA)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from analysis import study
-
-ROOT = Path(__file__).parents[1]
+from harness.checkout import ROOT
 
 
 def line(lost: int = 0, duplicate: int = 0, gaps: tuple[float, ...] = (), **more: Any) -> dict:

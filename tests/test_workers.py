@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import KafkaError, Producer
 from mock_kafka import FETCH, LIST_OFFSETS, PRODUCE, TOPIC, MockKafka
-from worker_processes import LONG_S, ROOT, Starter
+from worker_processes import LONG_S, Starter
 
+from harness.checkout import ROOT
 from harness.waiting import wait_until
 from workloads import payload
 from workloads.sends import AckedOffsets

@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow.parquet as pq
 from mock_kafka import TOPIC
 
+from harness.checkout import ROOT
 from harness.history import DONE, Progress
 from harness.seal import seal
 from harness.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parent.parent
 LONG_S = 60.0
 
 

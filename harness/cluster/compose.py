@@ -23,10 +23,10 @@ from random import sample
 from typing import Any
 
 from harness import packages
+from harness.checkout import COMPOSE_FILE
 from harness.cluster import ClusterError, Node
 from harness.cluster import config as node_config
 
-FILE = Path(__file__).resolve().parents[2] / "docker-compose.yml"
 COMMANDS = (("docker", "compose"), ("docker-compose",))
 IMAGES = ("HARNESS_KAFKA_IMAGE", "HARNESS_ZOOKEEPER_IMAGE", "HARNESS_HOLDER_IMAGE")
 ZOOKEEPER_PORT, CLIENTS_PORT = 2181, 19092  # inside
@@ -76,14 +76,15 @@ def variables(nodes: Sequence[Node], image: str) -> dict[str, str]:
 
 def images(image: str) -> dict[str, str]:
     """Which images the nodes are made of: as asked for, or as docker-compose.yml has them."""
-    defaults = dict(re.findall(r"\$\{(HARNESS_\w+_IMAGE):-([^}]+)\}", FILE.read_text()))
+    defaults = dict(re.findall(r"\$\{(HARNESS_\w+_IMAGE):-([^}]+)\}", COMPOSE_FILE.read_text()))
     chosen = {name: image or os.environ.get(name) or defaults[name] for name in IMAGES}
     return {"kafka": chosen[IMAGES[0]], "zookeeper": chosen[IMAGES[1]]}
 
 
 def up(project: str, additions_file: Path, given: Mapping[str, str]) -> None:
     """Start all containers of a project; returns when they run. Raises ClusterError."""
-    argv = [*command(), "-p", project, "-f", str(FILE), "-f", str(additions_file), "up", "-d"]
+    files = ["-f", str(COMPOSE_FILE), "-f", str(additions_file)]
+    argv = [*command(), "-p", project, *files, "up", "-d"]
     try:
         done = subprocess.run(
             argv, env={**_environment(), **given}, capture_output=True, text=True, check=False,

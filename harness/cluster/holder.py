@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from importlib.resources import files
 from typing import Protocol
 
 from harness.cluster import ClusterError
 from harness.waiting import Every
 
-SCRIPT = Path(__file__).with_name("holder.sh").read_text()
+SCRIPT = (files(__package__) / "holder.sh").read_text()
 BEAT_EVERY_S = 2.0
 LIMIT_S = 10
 

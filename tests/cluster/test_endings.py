@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from commands import COMMAND, newest
 
+from harness.checkout import ROOT
 from harness.history import Progress
 from harness.kafka_home import cache_folder
 from harness.seal import seal
@@ -28,7 +29,6 @@ LONG = ("run", "graceful", "--seed", "7", "--set", "workload.duration_s=60",
         "--set", "faults.0.at_s=50", "--set", "faults.0.times=1")  # fmt: skip
 
 
-ROOT = Path(__file__).parents[2]
 # `env` is started without the capabilities that setpriv itself still has when it starts it.
 NOBODY = [
     "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.checkout import MANIFESTS
 from harness.cluster import ClusterError, external
 from harness.cluster import holder as holders
 from harness.cluster.kubernetes import attach, guests
@@ -16,8 +17,6 @@ from harness.cluster.orphans import LABEL, Orphan, guard
 
 if TYPE_CHECKING:
     from harness.cluster.kubernetes.api import Api
-
-MANIFESTS = Path(__file__).resolve().parents[3] / "k8s" / "minikube"
 
 
 def refuses(scenario: Mapping[str, Any]) -> str | None:
@@ -58,7 +57,7 @@ def without_client() -> str | None:
 def manifests_of(scenario: Mapping[str, Any]) -> Path:
     """The kustomization that a scenario asks for."""
     named = scenario["backend"]["kubernetes"]["manifests"]
-    return Path(named).expanduser().absolute() if named else MANIFESTS
+    return Path(named).expanduser().absolute() if named else MANIFESTS / "minikube"
 
 
 def namespace_of(run_id: str) -> str:

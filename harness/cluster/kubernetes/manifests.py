@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.checkout import MANIFESTS
 from harness.cluster import ClusterError, Node, brokers, zookeepers
 from harness.cluster import config as node_config
 
@@ -184,7 +185,7 @@ def standing_alone() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    folder = Path(__file__).resolve().parents[3] / "k8s" / "base" / "settings"
+    folder = MANIFESTS / "base" / "settings"
     folder.mkdir(exist_ok=True)
     for name, text in standing_alone().items():
         (folder / name).write_text(text)

@@ -18,12 +18,12 @@ Source: iptables-extensions(8) NFQUEUE, tc-tbf(8).
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 from harness.cluster import ClusterError, Companions, Links, Node
@@ -60,7 +60,7 @@ def _delay(injection: Injection) -> None:
     ms, jitter_ms = _asked(injection.options)
     program = injection.memo["program"] = cast(Companions, injection.cluster).start_beside(
         node,
-        [sys.executable, "-S", "-c", Path(delay_queue.__file__).read_text(),
+        [sys.executable, "-S", "-c", inspect.getsource(delay_queue),
          str(injection.fault), str(ms), str(jitter_ms)],
     )  # fmt: skip
     assert program.stdout is not None

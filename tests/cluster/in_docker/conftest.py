@@ -18,10 +18,10 @@ import pytest
 from places import Docker
 
 from harness import image, kafka_home, packages
+from harness.checkout import ROOT
 from harness.cluster import ClusterError, engine
 from harness.cluster.orphans import LABEL
 
-ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "scripts" / "private-dockerd"
 
 

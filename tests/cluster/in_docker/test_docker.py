@@ -12,6 +12,7 @@ import pytest
 from commands import COMMAND, Ran, faults_of
 from places import Docker, ended
 
+from harness.checkout import COMPOSE_FILE
 from harness.cluster import compose
 
 pytestmark = pytest.mark.cluster
@@ -103,7 +104,7 @@ def test_the_compose_file_is_one_for_each_compose(words):
     if not compose.answers(words):
         pytest.skip(f"there is no `{' '.join(words)}` here")
     done = subprocess.run(
-        [*words, "-f", str(compose.FILE), "config"], capture_output=True, text=True, check=False,
+        [*words, "-f", str(COMPOSE_FILE), "config"], capture_output=True, text=True, check=False,
         env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
     )  # fmt: skip
 

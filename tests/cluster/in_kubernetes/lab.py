@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import kafka_home, set_up
+from harness.checkout import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 LAB = Path(os.environ.get("KUBERNETES_LAB") or ROOT.parent / "shared" / "labs" / "kubernetes")
 HOME = Path(os.environ.get("LAB_HOME") or Path.home() / ".cache" / "kubernetes-lab")
 UP_LIMIT_S, BUILD_LIMIT_S = 180, 3000
