@@ -116,8 +116,11 @@ def hosts(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]:
             continue
         kafka = ", ".join(sorted({line["kafka"] for line in own if line.get("kafka")}))
         busy = [p for line in own if (p := _pressure(line)) is not None]
-        waited = f", somebody waited for a processor {statistics.median(busy):.0f} % of the time" \
-            if busy else ""  # fmt: skip
+        waited = (
+            f", somebody waited for a processor {statistics.median(busy):.0f} % of the time"
+            if busy
+            else ""
+        )
         told.append(f"{backend}: {len(own)} runs, Kafka {kafka or 'as its image has it'}{waited}")
     return told
 
@@ -131,9 +134,11 @@ def _pressure(line: Line) -> float | None:
 def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
     """The whole page."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("analysis"), keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined, autoescape=False,  # noqa: S701  it is Markdown
-    )  # fmt: skip
+        loader=jinja2.PackageLoader("analysis"),
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701  it is Markdown
+    )
     columns = campaign["backends"]
     runs = {name_of(c): [runs_of(lines, c, name) for name in columns] for c in campaign["cells"]}
     return environment.get_template("backends.md.j2").render(

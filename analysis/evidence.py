@@ -24,9 +24,14 @@ from harness.history import SEQUENCE_BITS
 
 # What evidence takes over from the table that a rule looked at; null where it has no such column.
 _TAKEN = {
-    "value": "bigint", "home": "int", "sent": "int", "copies": "int", "sent_ns": "bigint",
-    "acked_ns": "bigint", "delivered_ns": "bigint",
-}  # fmt: skip
+    "value": "bigint",
+    "home": "int",
+    "sent": "int",
+    "copies": "int",
+    "sent_ns": "bigint",
+    "acked_ns": "bigint",
+    "delivered_ns": "bigint",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

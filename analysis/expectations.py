@@ -121,8 +121,11 @@ def _share(name: str, text: str, sign: str, hundredfold: int) -> Demand:
     """A demand on a share: counts are whole, so the nearest one that meets it is the limit."""
     below, above = hundredfold // 100, -(-hundredfold // 100)
     limits = {
-        ">=": (above, None), ">": (below + 1, None), "<=": (0, below), "<": (0, above - 1),
-    }  # fmt: skip
+        ">=": (above, None),
+        ">": (below + 1, None),
+        "<=": (0, below),
+        "<": (0, above - 1),
+    }
     if sign not in limits:
         raise ExpectationError(f'expect.{name}: {text!r} can hardly be met; write "> 50 %"')
     least, most = limits[sign]

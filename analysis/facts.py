@@ -14,21 +14,56 @@ from typing import Any
 # Verbs after which another broker may lead: its node is gone, silent, or told to hand over, a
 # ZooKeeper session ends, as it may on any bad link, or an operator wants it so. Cutting answers to
 # clients is not among them: the leader stays.
-DEPOSING = frozenset({
-    "kill", "stop", "pause", "cut", "lose", "delay", "throttle", "reorder", "duplicate", "corrupt",
-    "slow", "roll", "crash-loop", "elect", "move-leader", "reassign", "decommission",
-    "freeze-disk", "fill-disk", "slow-disk", "fail-disk", "skew-clock",
-    "delete-pod", "delete-pod-now", "drain",
-    "command",  # a program of the user's can do anything of the kind
-})  # fmt: skip
+DEPOSING = frozenset(
+    {
+        "kill",
+        "stop",
+        "pause",
+        "cut",
+        "lose",
+        "delay",
+        "throttle",
+        "reorder",
+        "duplicate",
+        "corrupt",
+        "slow",
+        "roll",
+        "crash-loop",
+        "elect",
+        "move-leader",
+        "reassign",
+        "decommission",
+        "freeze-disk",
+        "fill-disk",
+        "slow-disk",
+        "fail-disk",
+        "skew-clock",
+        "delete-pod",
+        "delete-pod-now",
+        "drain",
+        "command",  # a program of the user's can do anything of the kind
+    }
+)
 # Those that do so only where they hit a broker that leads, or half of the ensemble: without its
 # quorum sessions may end unseen. At a follower, a single ZooKeeper member or a worker they leave
 # the leader where it is, unless it was seen to move all the same.
-AT_THE_LEADER = frozenset({
-    "kill", "stop", "pause", "roll", "crash-loop", "freeze-disk", "fill-disk", "slow-disk",
-    "fail-disk", "skew-clock",
-    "delete-pod", "delete-pod-now", "drain",
-})  # fmt: skip
+AT_THE_LEADER = frozenset(
+    {
+        "kill",
+        "stop",
+        "pause",
+        "roll",
+        "crash-loop",
+        "freeze-disk",
+        "fill-disk",
+        "slow-disk",
+        "fail-disk",
+        "skew-clock",
+        "delete-pod",
+        "delete-pod-now",
+        "drain",
+    }
+)
 # Links may be bad between the target and `from` alone. Where that is the clients only, brokers and
 # ensemble hear each other as ever, and the leader stays, unless it was seen to move all the same.
 ON_LINKS = frozenset({"cut", "lose", "delay"})
@@ -115,8 +150,9 @@ def facts_of(  # noqa: PLR0913  each is a part of the run's record
     producer = work["producer"]
     changed = [
         (options or {}).get(fault["step"], {})
-        for fault in faults if fault["nodes"] and fault["verb"] == "set-config"
-    ]  # fmt: skip
+        for fault in faults
+        if fault["nodes"] and fault["verb"] == "set-config"
+    ]
 
     def ever(key: str, default: str) -> list[str]:
         """The values in force at one time or another: the topic's goes before the broker's."""

@@ -80,9 +80,7 @@ def _by_value(operations: DataFrame) -> DataFrame:
     """One row for each (run_id, value) that a member was given."""
     by_place = (
         operations.where(F.col("f").isin("poll", "process") & F.col("value").isNotNull())
-        .groupBy(
-            "run_id", "value", place_of(F.col("partition"), F.col("offset")).alias("place")
-        )
+        .groupBy("run_id", "value", place_of(F.col("partition"), F.col("offset")).alias("place"))
         .agg(
             F.min(F.when(F.col("f") == "poll", F.col("end_ns"))).alias("polled_ns"),
             F.count_if(_is_processed()).alias("processed"),
@@ -92,10 +90,10 @@ def _by_value(operations: DataFrame) -> DataFrame:
             F.min(F.when(_is_processed(), F.xxhash64("process"))).alias("one"),
             F.max(F.when(_is_processed(), F.xxhash64("process"))).alias("other"),
         )
-    )  # fmt: skip
-    most = F.max_by(
-        F.struct("place", "processed_ns", "one", "other"), F.col("processed")
-    ).alias("most")  # fmt: skip
+    )
+    most = F.max_by(F.struct("place", "processed_ns", "one", "other"), F.col("processed")).alias(
+        "most"
+    )
     return (
         by_place.groupBy("run_id", "value")
         .agg(
@@ -105,12 +103,16 @@ def _by_value(operations: DataFrame) -> DataFrame:
             most,
         )
         .select(
-            "run_id", "value", "polled_ns", "processed", "begun",
+            "run_id",
+            "value",
+            "polled_ns",
+            "processed",
+            "begun",
             F.col("most.place").alias("processed_place"),
             F.col("most.processed_ns").alias("processed_ns"),
             F.when(F.col("most.one") != F.col("most.other"), 2).otherwise(1).alias("members"),
         )
-    )  # fmt: skip
+    )
 
 
 def _by_partition(operations: DataFrame) -> DataFrame:

@@ -101,10 +101,12 @@ def leadership(run: Run, counted: Iterable[Row]) -> list[dict[str, Any]]:
         return []
     brokers = _brokers(run)
     pieces = between_cuts(
-        led, in_force(run), counted,
+        led,
+        in_force(run),
+        counted,
         bounds_ns=(run.load_start_ns, run.load_end_ns),
         partitions=int(run.scenario["topic"]["partitions"]),
-    )  # fmt: skip
+    )
     return [_told(stretch, run, brokers) for stretch in merged(pieces)]
 
 

@@ -351,8 +351,9 @@ def _deaths(
     for footer in (footer for name, footer in footers.items() if name in ended_badly):
         if set(_statistics(footer, "f")) != {("send", "send")}:
             continue
-        times = [high for column in ("start_ns", "end_ns")
-                 for _, high in _statistics(footer, column)]  # fmt: skip
+        times = [
+            high for column in ("start_ns", "end_ns") for _, high in _statistics(footer, column)
+        ]
         for first, _ in _statistics(footer, "value")[:1]:
             yield {"producer": int(first) >> SEQUENCE_BITS, "died_ns": int(max(times))}
 
@@ -363,12 +364,15 @@ def _load_bounds(record: dict[str, Any], footers: Sequence[pq.FileMetaData]) -> 
         if phase["name"] == "load":
             return int(phase["start_ns"]), int(phase["end_ns"])
     load = [
-        footer for footer in footers
+        footer
+        for footer in footers
         if any(low != "final-read" for low, _ in _statistics(footer, "f"))
-    ]  # fmt: skip
+    ]
     starts = [low for footer in load for low, _ in _statistics(footer, "start_ns")]
     ends = [
-        high for footer in load for column in ("start_ns", "end_ns")
+        high
+        for footer in load
+        for column in ("start_ns", "end_ns")
         for _, high in _statistics(footer, column)
-    ]  # fmt: skip
+    ]
     return min(starts, default=0), max(ends, default=0)

@@ -42,10 +42,11 @@ def related_faults(row: Row, faults: Sequence[dict[str, Any]]) -> list[dict[str,
     """The faults in force during a window, else the last one before it."""
     happened = sorted((f for f in faults if f["nodes"]), key=lambda fault: int(fault["invoke_ns"]))
     in_force = [
-        fault for fault in happened
+        fault
+        for fault in happened
         if fault["invoke_ns"] < row["end_ns"]
         and (fault["heal_ok_ns"] is None or fault["heal_ok_ns"] > row["start_ns"])
-    ]  # fmt: skip
+    ]
     before = [fault for fault in happened if fault["invoke_ns"] <= row["start_ns"]]
     return in_force or before[-1:]
 

@@ -153,9 +153,11 @@ def _late_ms(looks: Sequence[Look], broker: str) -> Iterator[float]:
         learned = max(learned, number)
         while learned < len(looks) and _waits(looks[learned], look, broker, mark):
             learned += 1
-        if learned < len(looks) and looks[learned].leader == look.leader and (
-            _behind(looks[learned], broker) is not None
-        ):  # fmt: skip
+        if (
+            learned < len(looks)
+            and looks[learned].leader == look.leader
+            and (_behind(looks[learned], broker) is not None)
+        ):
             yield (looks[learned].time_ns - look.time_ns) / 1e6
 
 
@@ -197,14 +199,19 @@ def absences(
 
 
 def _absence(  # noqa: PLR0913, PLR0917  what an absence is made of
-    fault: Row, partition: int, broker: str, left_ns: int, looks: Sequence[Look],
+    fault: Row,
+    partition: int,
+    broker: str,
+    left_ns: int,
+    looks: Sequence[Look],
     views: Sequence[Row],
-) -> Absence:  # fmt: skip
+) -> Absence:
     before = [look for look in looks if look.time_ns <= left_ns]
     got_to = _known_to_have(before, broker)
     level = [look.time_ns for look in before if got_to is not None and _not_above(look, got_to)]
-    back_ns = next((v["time_ns"] for v in views
-                    if v["time_ns"] > left_ns and broker in v["isr"]), None)  # fmt: skip
+    back_ns = next(
+        (v["time_ns"] for v in views if v["time_ns"] > left_ns and broker in v["isr"]), None
+    )
     return Absence(
         fault=fault,
         partition=partition,

@@ -33,10 +33,22 @@ from analysis.verdict import (
 SCHEMA = 1
 EXAMPLES = 10
 COUNTED = (
-    "sends", "acked", "acked_without_offset", "acked_isr_alone", "failed", "indeterminate",
-    "indeterminate_landed", "indeterminate_not_landed", "unacknowledged_lost", "reads", "lookups",
-    "lookups_not_found", "final_read_records", "processed", "commits",
-)  # fmt: skip
+    "sends",
+    "acked",
+    "acked_without_offset",
+    "acked_isr_alone",
+    "failed",
+    "indeterminate",
+    "indeterminate_landed",
+    "indeterminate_not_landed",
+    "unacknowledged_lost",
+    "reads",
+    "lookups",
+    "lookups_not_found",
+    "final_read_records",
+    "processed",
+    "commits",
+)
 # Of the records past the log end of an elected leader (analysis.elections).
 PAST = ("lost_past_log_end", "kept_past_log_end")
 _HAS_SPLIT = {
@@ -100,8 +112,14 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         "verdict": verdict.name,
         "exit_code": verdict.exit_code,
         "sentence": sentence(
-            verdict=verdict, judgements=judgements, doubts=unsure, acked=found.counts["acked"],
-            facts=facts, faults=run.faults, windows=windows, threshold_ms=run.threshold_ms,
+            verdict=verdict,
+            judgements=judgements,
+            doubts=unsure,
+            acked=found.counts["acked"],
+            facts=facts,
+            faults=run.faults,
+            windows=windows,
+            threshold_ms=run.threshold_ms,
             gaps=measured,
         ),
         "reasons": list(verdict.reasons),
@@ -125,7 +143,7 @@ def report(run: Run, found: Found) -> dict[str, Any]:
         "versions": run.record.get("versions") or {},
         "host": run.record.get("host") or {},
         "threshold_ms": run.threshold_ms,
-    }  # fmt: skip
+    }
 
 
 def _measured(gaps: Mapping[str, Gap], numbers: Mapping[str, Counted]) -> dict[str, Any]:
@@ -150,9 +168,13 @@ def no_finding(name: str) -> Finding:
 def _facts(run: Run) -> Facts:
     options = {step["step"]: step.get("options") or {} for step in run.record.get("plan") or []}
     return facts_of(
-        run.scenario, run.node_settings["server"], run.faults, run.views, options,
+        run.scenario,
+        run.node_settings["server"],
+        run.faults,
+        run.views,
+        options,
         members_died=run.members_died,
-    )  # fmt: skip
+    )
 
 
 def _run(run: Run) -> dict[str, Any]:

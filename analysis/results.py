@@ -74,9 +74,14 @@ def compute(queries: Queries, runs: Sequence[Run], place: Path) -> dict[str, Res
 
 
 def _results(  # noqa: PLR0913  each is the answer to one query
-    run: Run, *, evidence: Mapping[str, Path], counts: Sequence[Row], landings: Row,
-    acks: Sequence[Row], windows: Sequence[Row],
-) -> Results:  # fmt: skip
+    run: Run,
+    *,
+    evidence: Mapping[str, Path],
+    counts: Sequence[Row],
+    landings: Row,
+    acks: Sequence[Row],
+    windows: Sequence[Row],
+) -> Results:
     by_bucket = {row["bucket"]: row for row in counts}
     whole: Row = {**landings, **by_bucket.pop(None, {})}
     lost = _buckets_of_lost(run, evidence.get("lost"))

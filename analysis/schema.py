@@ -26,8 +26,12 @@ from pyspark.sql.types import (
 )
 
 _STRING, _LONG, _INT, _BOOL, _DOUBLE = (
-    StringType(), LongType(), IntegerType(), BooleanType(), DoubleType(),
-)  # fmt: skip
+    StringType(),
+    LongType(),
+    IntegerType(),
+    BooleanType(),
+    DoubleType(),
+)
 
 
 def _struct(**columns: DataType) -> StructType:
@@ -152,9 +156,13 @@ TIMELINE = _struct(
 )
 
 _ARROW: dict[str, pa.DataType] = {
-    "string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_(),
-    "double": pa.float64(), "array<int>": pa.list_(pa.int32()),
-}  # fmt: skip
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "boolean": pa.bool_(),
+    "double": pa.float64(),
+    "array<int>": pa.list_(pa.int32()),
+}
 
 
 def arrow(table: StructType) -> pa.Schema:

@@ -163,9 +163,11 @@ def _others(judgements: Mapping[str, Judgement], facts: Facts) -> list[str]:
             continue
         one = judgement.count == 1
         said = text.format(n=_plural(judgement.count, "record"), **_verbs(one))
-        promise = "which Kafka promises cannot happen" if judgement.convicts else (
-            "which this configuration allows"
-        )  # fmt: skip
+        promise = (
+            "which Kafka promises cannot happen"
+            if judgement.convicts
+            else ("which this configuration allows")
+        )
         parts.append(f"{said[0].upper()}{said[1:]}, {promise}.")
     return parts
 

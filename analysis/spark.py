@@ -39,10 +39,21 @@ LOOK_S = 0.005
 
 # Packages that Spark 4 reaches into; its own launcher opens the same (JavaModuleOptions).
 _OPENED = (
-    "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio",
-    "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref",
-    "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar",
-)  # fmt: skip
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+)
 _PROPERTIES = (
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Dio.netty.allocator.type=pooled",
@@ -144,16 +155,24 @@ def _command(operations: int, archive_to: Path | None) -> list[str]:
     # the memory that the next run's nodes live in.
     most = half if operations >= BIG else min(half, MOST_MIB)
     return [
-        _java(), "-cp", ":".join(map(str, _jars())),
+        _java(),
+        "-cp",
+        ":".join(map(str, _jars())),
         f"-Xmx{max(512, most)}m",
         *(_SMALL if operations < BIG else _LARGE),
-        "-XX:-UsePerfData", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off:stderr",
-        "-XX:+IgnoreUnrecognizedVMOptions", "--sun-misc-unsafe-memory-access=allow",
+        "-XX:-UsePerfData",
+        "-Xshare:auto",
+        "-Xlog:disable",
+        "-Xlog:all=off:stderr",
+        "-XX:+IgnoreUnrecognizedVMOptions",
+        "--sun-misc-unsafe-memory-access=allow",
         "--enable-native-access=ALL-UNNAMED",
-        *sharing, *_PROPERTIES,
+        *sharing,
+        *_PROPERTIES,
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
-        "org.apache.spark.deploy.SparkSubmit", "pyspark-shell",
-    ]  # fmt: skip
+        "org.apache.spark.deploy.SparkSubmit",
+        "pyspark-shell",
+    ]
 
 
 def _start(command: list[str]) -> subprocess.Popen[bytes] | None:
@@ -167,9 +186,13 @@ def _start(command: list[str]) -> subprocess.Popen[bytes] | None:
     }
     try:
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env=environment, preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509
-        )  # fmt: skip
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509
+        )
         if not _answered(process, answer):
             process.kill()
             process.wait()

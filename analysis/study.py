@@ -23,8 +23,16 @@ import jinja2
 Line = Mapping[str, Any]
 Row = Mapping[str, Any]
 # Anomalies that have no column of their own.
-OTHERS = ("vanished", "inconsistent-offset", "skipped", "reprocessed", "diverged",
-          "unacknowledged-lost", "watermark-ahead", "early-read")  # fmt: skip
+OTHERS = (
+    "vanished",
+    "inconsistent-offset",
+    "skipped",
+    "reprocessed",
+    "diverged",
+    "unacknowledged-lost",
+    "watermark-ahead",
+    "early-read",
+)
 # Of a run with a failure and an election after it.
 STAGES = ("before the failure", "after it", "after the election")
 Z_95 = 1.959964
@@ -209,9 +217,11 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
 def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
     """The whole page."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("analysis"), keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined, autoescape=False,  # noqa: S701  it is Markdown
-    )  # fmt: skip
+        loader=jinja2.PackageLoader("analysis"),
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701  it is Markdown
+    )
     cells = [(cell, _of(cell, lines)) for cell in campaign["cells"]]
     rows = [row(cell, own) for cell, own in cells]
     versions = sorted({line["kafka"] for line in lines if "kafka" in line})

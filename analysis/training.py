@@ -50,12 +50,25 @@ def training_run(folder: Path) -> Path:
     sends = [_operation("send", n, n) for n in range(_SENDS)]
     kept = range(1, _SENDS)
     _write(operations / "producer-0.parquet", tables.OPERATION_COLUMNS, sends)
-    _write(operations / "final-read-0.parquet", tables.OPERATION_COLUMNS,
-           [_operation("final-read", n, n, at_s=60) for n in kept])  # fmt: skip
-    _write(operations / "consumer-0.parquet", tables.OPERATION_COLUMNS,
-           [_operation("read", n, n, at_s=1) for n in kept])  # fmt: skip
-    ends = {"event": "ends", "process": "final-read-0", "time_ns": 1, "partition": 0,
-            "log_start": 0, "position": _SENDS, "complete": True}  # fmt: skip
+    _write(
+        operations / "final-read-0.parquet",
+        tables.OPERATION_COLUMNS,
+        [_operation("final-read", n, n, at_s=60) for n in kept],
+    )
+    _write(
+        operations / "consumer-0.parquet",
+        tables.OPERATION_COLUMNS,
+        [_operation("read", n, n, at_s=1) for n in kept],
+    )
+    ends = {
+        "event": "ends",
+        "process": "final-read-0",
+        "time_ns": 1,
+        "partition": 0,
+        "log_start": 0,
+        "position": _SENDS,
+        "complete": True,
+    }
     for name, columns in tables.SMALL_TABLES.items():
         _write(folder / "history" / f"{name}.parquet", columns, [ends] if name == "events" else [])
     (folder / "run.json").write_text(json.dumps(_record()))
@@ -65,10 +78,17 @@ def training_run(folder: Path) -> Path:
 def _operation(f: str, value: int, offset: int, at_s: float = 0) -> dict[str, Any]:
     start_ns = 10**9 + value * 10**8 + int(at_s * 1e9)
     return {
-        "process": f, "id": value, "f": f, "type": "ok", "partition": 0, "value": value,
-        "offset": offset, "intended_ns": start_ns, "start_ns": start_ns,
+        "process": f,
+        "id": value,
+        "f": f,
+        "type": "ok",
+        "partition": 0,
+        "value": value,
+        "offset": offset,
+        "intended_ns": start_ns,
+        "start_ns": start_ns,
         "end_ns": start_ns + 7 * 10**8,
-    }  # fmt: skip
+    }
 
 
 def _write(
@@ -81,16 +101,24 @@ def _write(
 
 def _record() -> dict[str, Any]:
     return {
-        "schema": 1, "run_id": _RUN_ID, "seed": 0, "state": "complete",
+        "schema": 1,
+        "run_id": _RUN_ID,
+        "seed": 0,
+        "state": "complete",
         "scenario": {
-            "name": "training", "title": "A made-up run",
+            "name": "training",
+            "title": "A made-up run",
             "cluster": {"server": {}, "zoo": {}},
             "topic": {"partitions": 1, "replication_factor": 3, "config": {}},
-            "workload": {"kind": "stream", "consumers": 1, "consumer": {},
-                         "producer": {"acks": "1", "retries": 0}},
+            "workload": {
+                "kind": "stream",
+                "consumers": 1,
+                "consumer": {},
+                "producer": {"acks": "1", "retries": 0},
+            },
             "check": {"unavailability_threshold_ms": 500},
         },
-    }  # fmt: skip
+    }
 
 
 if __name__ == "__main__":

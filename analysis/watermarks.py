@@ -54,9 +54,13 @@ def read_before(operations: DataFrame, looked: DataFrame) -> DataFrame:
     """One row for each place that a consumer was given, with the first look begun after that."""
     seconds = F.sequence(_second("since_ns"), _second("time_ns"))
     by_second = looked.where(F.col("since_ns").isNotNull()).select(
-        "run_id", "partition", "since_ns", "time_ns", "least_end",
+        "run_id",
+        "partition",
+        "since_ns",
+        "time_ns",
+        "least_end",
         F.explode(seconds).alias("second"),
-    )  # fmt: skip
+    )
     given = (
         places(operations)
         .where(F.col("delivered_ns").isNotNull())

@@ -73,9 +73,22 @@ class Place:
     def argv(self, results: Path, seed: int) -> list[str]:
         """The command of one run."""
         sets = [word for each in self.settings for word in ("--set", each)]
-        return [*self.way, sys.executable, "-m", "harness.cli", "run", str(SCENARIO), "--no-check",
-                "--backend", self.name, "--seed", str(seed), "--results", str(results),
-                *sets]  # fmt: skip
+        return [
+            *self.way,
+            sys.executable,
+            "-m",
+            "harness.cli",
+            "run",
+            str(SCENARIO),
+            "--no-check",
+            "--backend",
+            self.name,
+            "--seed",
+            str(seed),
+            "--results",
+            str(results),
+            *sets,
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,15 +267,20 @@ def one(place: Place, seed: int, rows: dict[str, Row]) -> str | None:
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         results = Path(name)
         process = subprocess.Popen(
-            place.argv(results, seed), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+            place.argv(results, seed),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         try:
             with suppress(WaitTimeout):
                 wait_until(
                     lambda: process.poll() is not None or _isr_is_full(results),
-                    timeout_s=START_LIMIT_S, what="a full ISR", every_s=0.02,
-                )  # fmt: skip
+                    timeout_s=START_LIMIT_S,
+                    what="a full ISR",
+                    every_s=0.02,
+                )
             if process.poll() is None and _isr_is_full(results):
                 _sample(place, process.pid, results, rows)
             said, _ = process.communicate(timeout=RUN_LIMIT_S)
@@ -334,8 +352,9 @@ def demands(rows: dict[str, Row], backends: Sequence[str]) -> list[tuple[str, bo
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print; 1 when a demand is not met, 255 when nothing could be measured."""
-    parser = argparse.ArgumentParser(prog="python -m bench.backends",
-                                     description=(__doc__ or "").splitlines()[0])  # fmt: skip
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.backends", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--backends", default=",".join(STARTED_HERE), help="names, commas between")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--set", action="append", default=[], metavar="backend.X.KEY=VALUE")
@@ -343,10 +362,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked, console = parser.parse_args(argv), Console(highlight=False, soft_wrap=True)
     ways = dict(each.split("=", 1) for each in asked.way)
     places = [
-        Place(name=name, way=tuple(shlex.split(ways.get(name, ""))),
-              settings=tuple(s for s in asked.set if s.startswith(f"backend.{name}.")))
+        Place(
+            name=name,
+            way=tuple(shlex.split(ways.get(name, ""))),
+            settings=tuple(s for s in asked.set if s.startswith(f"backend.{name}.")),
+        )
         for name in asked.backends.split(",")
-    ]  # fmt: skip
+    ]
     missing = {p.name: why for p in places if (why := absent(p.name, parsed(p.settings)))}
     for name, why in missing.items():
         console.print(f"{name} is left out: {why}", style="yellow")

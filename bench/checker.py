@@ -46,18 +46,55 @@ def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
     kept = ~lost
     offset = np.cumsum(kept) - 1
     base = {"run_id": run_id, "partition": 0, "error": None, "broker": None, "type": "ok"}
-    _write(folder, "producer-0", sends, base, f="send", value=value, offset=offset,
-           intended_ns=due, start_ns=due + 20_000, end_ns=end)  # fmt: skip
+    _write(
+        folder,
+        "producer-0",
+        sends,
+        base,
+        f="send",
+        value=value,
+        offset=offset,
+        intended_ns=due,
+        start_ns=due + 20_000,
+        end_ns=end,
+    )
     read, places, when = value[kept], offset[kept], end[kept] + 500_000
     half = slice(0, len(read) // 2)  # the consumer starts late: half of the records
     given = when[half]
-    _write(folder, "consumer-0", len(given), base, f="read", value=read[half],
-           offset=places[half], intended_ns=given, start_ns=given, end_ns=given)  # fmt: skip
+    _write(
+        folder,
+        "consumer-0",
+        len(given),
+        base,
+        f="read",
+        value=read[half],
+        offset=places[half],
+        intended_ns=given,
+        start_ns=given,
+        end_ns=given,
+    )
     later = np.full(len(read), end.max() + 10**10)
-    _write(folder, "final-read-0", len(read), base, f="final-read", value=read, offset=places,
-           intended_ns=later, start_ns=later, end_ns=later)  # fmt: skip
-    ends = {"event": "ends", "run_id": run_id, "process": "final-read-0", "time_ns": 1,
-            "partition": 0, "log_start": 0, "complete": True}  # fmt: skip
+    _write(
+        folder,
+        "final-read-0",
+        len(read),
+        base,
+        f="final-read",
+        value=read,
+        offset=places,
+        intended_ns=later,
+        start_ns=later,
+        end_ns=later,
+    )
+    ends = {
+        "event": "ends",
+        "run_id": run_id,
+        "process": "final-read-0",
+        "time_ns": 1,
+        "partition": 0,
+        "log_start": 0,
+        "complete": True,
+    }
     rows = [{name: ends.get(name) for name, _ in tables.EVENT_COLUMNS}]
     schema = tables.schema(tables.EVENT_COLUMNS)
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "history/events.parquet")
@@ -70,10 +107,11 @@ def _write(
     given = {**base, "process": process, "id": np.arange(count), **columns}
     schema = tables.schema(tables.OPERATION_COLUMNS)
     arrays = [
-        pa.array(given[f.name], type=f.type) if isinstance(given[f.name], np.ndarray)
+        pa.array(given[f.name], type=f.type)
+        if isinstance(given[f.name], np.ndarray)
         else pa.array([given[f.name]] * count, type=f.type)
         for f in schema
-    ]  # fmt: skip
+    ]
     file = folder / "history/operations" / f"{process}.parquet"
     table = pa.table(arrays, schema=schema)
     pq.write_table(table, file, compression="zstd", row_group_size=100_000)

@@ -132,9 +132,15 @@ def session(rate: float, seconds: float) -> Iterator[_Session]:
         brokers = os.environ.get("KAFKA")
         where = {"bootstrap.servers": brokers} if brokers else {"test.mock.num.brokers": 1}
         spec = Spec(
-            run_id="bench/bench", process="bench", history=Path(folder), topic=TOPIC,
-            partitions=1, config={**CLIENT, **where}, limit_s=seconds, rate=rate,
-        )  # fmt: skip
+            run_id="bench/bench",
+            process="bench",
+            history=Path(folder),
+            topic=TOPIC,
+            partitions=1,
+            config={**CLIENT, **where},
+            limit_s=seconds,
+            rate=rate,
+        )
         running = _Session("bench", spec)
         yield running
         running.recorder.close()

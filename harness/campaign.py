@@ -117,8 +117,10 @@ def places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """The settings of a sitting: only where backends are; what is measured is in the file."""
     for key in settings:
         if not key.startswith("backend."):
-            raise ScenarioError(f"--set {key}: a campaign's settings are in its file; only "
-                                "backend.… may be given beside it")  # fmt: skip
+            raise ScenarioError(
+                f"--set {key}: a campaign's settings are in its file; only "
+                "backend.… may be given beside it"
+            )
     return settings
 
 
@@ -132,13 +134,20 @@ def missing(
     have = {(line["cell"], line.get("backend", "local"), line["seed"]) for line in done}
     most = max((cell.repeats for cell in campaign.cells), default=0)
     return [
-        (cell, Request(scenario=cell.scenario, seed=campaign.seed + number, backend=backend,
-                       settings={**cell.set, **_told(backend, settings or {})}))
+        (
+            cell,
+            Request(
+                scenario=cell.scenario,
+                seed=campaign.seed + number,
+                backend=backend,
+                settings={**cell.set, **_told(backend, settings or {})},
+            ),
+        )
         for number in range(most)
         for cell in campaign.cells
         for backend in of(campaign, backends)
         if number < cell.repeats and (cell.key, backend, campaign.seed + number) not in have
-    ]  # fmt: skip
+    ]
 
 
 def _told(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,8 +183,13 @@ def summary(
     cell: Cell, code: int, report: Mapping[str, Any] | None, request: Request
 ) -> dict[str, Any]:
     """What is kept of a finished run: small enough for git, enough for every table."""
-    line: dict[str, Any] = {"cell": cell.key, "scenario": cell.scenario, "seed": request.seed,
-                            "backend": request.backend, "exit": code}  # fmt: skip
+    line: dict[str, Any] = {
+        "cell": cell.key,
+        "scenario": cell.scenario,
+        "seed": request.seed,
+        "backend": request.backend,
+        "exit": code,
+    }
     if report is None:
         return line
     counts = report["counts"]

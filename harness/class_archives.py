@@ -176,8 +176,12 @@ def _load(nodes: dict[Role, subprocess.Popen[bytes]]) -> None:
             raise ChildProcessError(f"the {gone[0]} ended by itself")
         return bool(AdminClient(client).list_topics(timeout=1).brokers)
 
-    wait_until(answered, timeout_s=START_TIMEOUT_S, what="the broker of the training run to answer",
-               ignoring=(KafkaException,))  # fmt: skip
+    wait_until(
+        answered,
+        timeout_s=START_TIMEOUT_S,
+        what="the broker of the training run to answer",
+        ignoring=(KafkaException,),
+    )
     producer = Producer({**client, "enable.idempotence": True})
     for number in range(RECORDS):
         producer.produce("training", str(number))
@@ -190,8 +194,11 @@ def _load(nodes: dict[Role, subprocess.Popen[bytes]]) -> None:
 
 def _stop(role: str, node: subprocess.Popen[bytes]) -> None:
     node.send_signal(signal.SIGTERM)
-    wait_until(lambda: node.poll() is not None, timeout_s=EXIT_TIMEOUT_S,
-               what=f"the {role} of the training run to end")  # fmt: skip
+    wait_until(
+        lambda: node.poll() is not None,
+        timeout_s=EXIT_TIMEOUT_S,
+        what=f"the {role} of the training run to end",
+    )
 
 
 def _last_line(log: Path) -> str:

@@ -34,9 +34,13 @@ BAD_ARGUMENTS, FAILED = 254, 255
 RESULTS = Path("results")
 
 app = typer.Typer(
-    name="kafka-harness", help=__doc__, no_args_is_help=True, add_completion=False,
-    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+    name="kafka-harness",
+    help=__doc__,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 console = Console(highlight=False, soft_wrap=True)
 
 Scenarios = Annotated[list[str], typer.Argument(help="Names (`scenarios` lists them) or files.")]
@@ -48,9 +52,12 @@ Backend = Annotated[
 Seed = Annotated[int | None, typer.Option(help="All randomness of the run; drawn when not given.")]
 Sets = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE",
-                 help="Change a key of the scenario, e.g. workload.rounds=1000. Repeatable."),
-]  # fmt: skip
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change a key of the scenario, e.g. workload.rounds=1000. Repeatable.",
+    ),
+]
 ProducerConfig = Annotated[
     Path | None, typer.Option(help="Your producer's configuration: Java or librdkafka names.")
 ]
@@ -104,14 +111,21 @@ def run(
     first = secrets.randbelow(1_000_000) if seed is None else seed
     requests = [
         prepare.Request(
-            scenario=name, seed=first + number, backend=backend, settings=_settings(sets),
-            producer_config=producer_config, consumer_config=consumer_config,
-            server_properties=server_properties, kafka_home=kafka_home,
-            time_limit_s=time_limit, keep=keep, allow=tuple(allow or ()),
+            scenario=name,
+            seed=first + number,
+            backend=backend,
+            settings=_settings(sets),
+            producer_config=producer_config,
+            consumer_config=consumer_config,
+            server_properties=server_properties,
+            kafka_home=kafka_home,
+            time_limit_s=time_limit,
+            keep=keep,
+            allow=tuple(allow or ()),
         )
         for name in scenarios
         for number in range(repeat)
-    ]  # fmt: skip
+    ]
     prepared = [sessions.prepared(request) for request in requests]  # refuse all before any starts
     place = copies.place(copy_to) if copy_to else None
     codes = []
@@ -174,10 +188,13 @@ def show(
 ) -> None:
     """Print the plan and the complete configuration of a run; nothing is started."""
     request = prepare.Request(
-        scenario=scenario_name, seed=seed or 0, settings=_settings(sets),
-        producer_config=producer_config, consumer_config=consumer_config,
+        scenario=scenario_name,
+        seed=seed or 0,
+        settings=_settings(sets),
+        producer_config=producer_config,
+        consumer_config=consumer_config,
         server_properties=server_properties,
-    )  # fmt: skip
+    )
     prepared = sessions.prepared(request)
     for note in prepared.notes:
         console.print(f"note: {note}", style="yellow")
@@ -239,9 +256,12 @@ def up(
     The shell's environment has the addresses in KAFKA and ZOOKEEPER.
     """
     request = prepare.Request(
-        scenario=scenario_name, seed=0, settings=_settings(sets),
-        server_properties=server_properties, kafka_home=kafka_home,
-    )  # fmt: skip
+        scenario=scenario_name,
+        seed=0,
+        settings=_settings(sets),
+        server_properties=server_properties,
+        kafka_home=kafka_home,
+    )
     raise typer.Exit(sessions.up(prepare.prepare(request), command or []))
 
 

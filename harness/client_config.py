@@ -99,8 +99,14 @@ def differences(used: Mapping[str, Any], role: Role) -> list[dict[str, str]]:
     rows = [_row(key, plain) for key in KEYS[role] if key.java_default != key.librdkafka_default]
     if role == "producer":
         no_blocking = "0: a full queue fails the send"
-        rows.append({"key": "max.block.ms", "java_default": "60000",
-                     "librdkafka_default": no_blocking, "used": no_blocking})  # fmt: skip
+        rows.append(
+            {
+                "key": "max.block.ms",
+                "java_default": "60000",
+                "librdkafka_default": no_blocking,
+                "used": no_blocking,
+            }
+        )
     return [{"client": role, **row} for row in rows]
 
 
@@ -149,8 +155,10 @@ def _refuse(path: Path, setting: Setting, role: Role, *, java: bool) -> None:
         return
     other: Role = "consumer" if role == "producer" else "producer"
     if setting.key in {key.java for key in KEYS[other]} | set(LIBRDKAFKA_ONLY[other]):
-        raise ClientConfigError(f"{where} is a {other}'s key, and this file is for the {role}: "
-                                f"move it to the file of --{other}-config")  # fmt: skip
+        raise ClientConfigError(
+            f"{where} is a {other}'s key, and this file is for the {role}: "
+            f"move it to the file of --{other}-config"
+        )
     right = properties.nearest(setting.key, {*known, *IGNORED, *COMPRESSION_LEVELS})
     hint = f"did you mean {right}?" if right else "remove the line"
     raise ClientConfigError(f"{where} is no {role} key that the harness knows: {hint}")

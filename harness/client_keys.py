@@ -25,8 +25,13 @@ class Key:
 
 
 def _key(java: str, default: str, other_default: str, *names: str, unit: int = 1) -> Key:
-    return Key(java=java, librdkafka=names or (java,), java_default=default,
-               librdkafka_default=other_default, unit=unit)  # fmt: skip
+    return Key(
+        java=java,
+        librdkafka=names or (java,),
+        java_default=default,
+        librdkafka_default=other_default,
+        unit=unit,
+    )
 
 
 _BOTH = (
@@ -161,26 +166,54 @@ REFUSED = {
 }
 
 _LIBRDKAFKA_BOTH = (
-    "broker.address.family", "broker.address.ttl", "debug", "log.connection.close", "log_level",
-    "max.in.flight", "message.copy.max.bytes", "message.max.bytes",
-    "metadata.recovery.rebootstrap.trigger.ms", "receive.message.max.bytes",
-    "socket.keepalive.enable", "socket.max.fails", "socket.nagle.disable",
-    "socket.receive.buffer.bytes", "socket.send.buffer.bytes", "socket.timeout.ms",
-    "topic.metadata.propagation.max.ms", "topic.metadata.refresh.fast.interval.ms",
-    "topic.metadata.refresh.interval.ms", "topic.metadata.refresh.sparse",
-)  # fmt: skip
+    "broker.address.family",
+    "broker.address.ttl",
+    "debug",
+    "log.connection.close",
+    "log_level",
+    "max.in.flight",
+    "message.copy.max.bytes",
+    "message.max.bytes",
+    "metadata.recovery.rebootstrap.trigger.ms",
+    "receive.message.max.bytes",
+    "socket.keepalive.enable",
+    "socket.max.fails",
+    "socket.nagle.disable",
+    "socket.receive.buffer.bytes",
+    "socket.send.buffer.bytes",
+    "socket.timeout.ms",
+    "topic.metadata.propagation.max.ms",
+    "topic.metadata.refresh.fast.interval.ms",
+    "topic.metadata.refresh.interval.ms",
+    "topic.metadata.refresh.sparse",
+)
 # What librdkafka knows and the Java client does not: a file with one of these is librdkafka's.
 LIBRDKAFKA_ONLY: dict[Role, tuple[str, ...]] = {
     "producer": (
-        *_LIBRDKAFKA_BOTH, "batch.num.messages", "compression.codec", "compression.level",
-        "enable.gapless.guarantee", "message.send.max.retries", "message.timeout.ms",
-        "queue.buffering.backpressure.threshold", "queue.buffering.max.kbytes",
-        "queue.buffering.max.messages", "queue.buffering.max.ms", "queuing.strategy",
-        "request.required.acks", "sticky.partitioning.linger.ms",
+        *_LIBRDKAFKA_BOTH,
+        "batch.num.messages",
+        "compression.codec",
+        "compression.level",
+        "enable.gapless.guarantee",
+        "message.send.max.retries",
+        "message.timeout.ms",
+        "queue.buffering.backpressure.threshold",
+        "queue.buffering.max.kbytes",
+        "queue.buffering.max.messages",
+        "queue.buffering.max.ms",
+        "queuing.strategy",
+        "request.required.acks",
+        "sticky.partitioning.linger.ms",
     ),
     "consumer": (
-        *_LIBRDKAFKA_BOTH, "coordinator.query.interval.ms", "fetch.error.backoff.ms",
-        "fetch.message.max.bytes", "fetch.queue.backoff.ms", "fetch.wait.max.ms",
-        "group.protocol.type", "queued.max.messages.kbytes", "queued.min.messages",
+        *_LIBRDKAFKA_BOTH,
+        "coordinator.query.interval.ms",
+        "fetch.error.backoff.ms",
+        "fetch.message.max.bytes",
+        "fetch.queue.backoff.ms",
+        "fetch.wait.max.ms",
+        "group.protocol.type",
+        "queued.max.messages.kbytes",
+        "queued.min.messages",
     ),
-}  # fmt: skip
+}

@@ -38,9 +38,11 @@ class Copies:
         try:
             self.files.create_dir(target, recursive=True)
             fs.copy_files(
-                str(run.path), target,
-                source_filesystem=fs.LocalFileSystem(), destination_filesystem=self.files,
-            )  # fmt: skip
+                str(run.path),
+                target,
+                source_filesystem=fs.LocalFileSystem(),
+                destination_filesystem=self.files,
+            )
         except _FAILS as error:
             raise StoreError(f"--copy-to: {run.path} could not be copied: {error}") from None
         return target

@@ -116,14 +116,21 @@ def java() -> Finding:
 
 def browser() -> Finding:
     """A Chromium with its driver, in which the tests open the report."""
-    found = [next(filter(None, map(packages.program, names)), None)
-             for names in (packages.BROWSERS, packages.BROWSER_DRIVERS)]  # fmt: skip
+    found = [
+        next(filter(None, map(packages.program, names)), None)
+        for names in (packages.BROWSERS, packages.BROWSER_DRIVERS)
+    ]
     if all(found):
         detail = ", ".join(map(str, found))
         return Finding(name="Chromium", status="ok", detail=detail, needed_for=TESTS)
     remedy = packages.install_command(["browser", "browser-driver"])
-    return Finding(name="Chromium", status="missing", detail="not installed, or without its driver",
-                   remedy=remedy, needed_for=TESTS)  # fmt: skip
+    return Finding(
+        name="Chromium",
+        status="missing",
+        detail="not installed, or without its driver",
+        remedy=remedy,
+        needed_for=TESTS,
+    )
 
 
 def docker_backend() -> Finding:
@@ -165,9 +172,12 @@ def namespaces() -> Finding:
     try:
         made = _inside("test $$ = 1 && test -d /proc/1 && test $(id -u) = 0")
     except OSError as error:
-        return Finding(name="private namespaces", status="missing",
-                       detail=f"{error.filename} is not installed",
-                       remedy=packages.install_command(["util-linux"]))  # fmt: skip
+        return Finding(
+            name="private namespaces",
+            status="missing",
+            detail=f"{error.filename} is not installed",
+            remedy=packages.install_command(["util-linux"]),
+        )
     if made.returncode == 0:
         return Finding(name="private namespaces", status="ok", detail="user, network, mount, pid")
     complaint = (made.stdout.strip() or f"exit {made.returncode}").splitlines()[-1]
@@ -225,46 +235,58 @@ _PROBES: dict[str, tuple[str, str, Status, str]] = {
     "bridge, veth, nsenter": ("a network of its own for each node", _NETWORK, "missing", LOCAL),
     "iptables rules": ("cut links", _RULE.format("-j DROP"), "missing", LOCAL),
     "iptables REJECT": (
-        "links cut by resets", _RULE.format("-p tcp -j REJECT --reject-with tcp-reset"),
-        "unavailable", 'cut and cut-answers with how = "reject" or "reset"',
+        "links cut by resets",
+        _RULE.format("-p tcp -j REJECT --reject-with tcp-reset"),
+        "unavailable",
+        'cut and cut-answers with how = "reject" or "reset"',
     ),
     "iptables statistic": (
-        "packets by chance", _RULE.format("-m statistic --mode nth --every 2 --packet 0 -j DROP"),
-        "unavailable", 'lose, cut-answers with how = "reset"',
+        "packets by chance",
+        _RULE.format("-m statistic --mode nth --every 2 --packet 0 -j DROP"),
+        "unavailable",
+        'lose, cut-answers with how = "reset"',
     ),
     "iptables NFQUEUE": (
         "delay without netem",
         "iptables -w -t mangle -A INPUT -s 10.77.0.1 -j NFQUEUE --queue-num 1 --queue-bypass",
-        "unavailable", "delay",
+        "unavailable",
+        "delay",
     ),
     "tc netem": (
-        "packets out of order, twice, spoiled", "tc qdisc add dev lo root netem delay 10ms",
-        "unavailable", "reorder, duplicate, corrupt",
+        "packets out of order, twice, spoiled",
+        "tc qdisc add dev lo root netem delay 10ms",
+        "unavailable",
+        "reorder, duplicate, corrupt",
     ),
     "tc tbf": (
-        "bandwidth", "tc qdisc add dev lo root tbf rate 1mbit burst 32kbit latency 400ms",
-        "unavailable", "throttle",
+        "bandwidth",
+        "tc qdisc add dev lo root tbf rate 1mbit burst 32kbit latency 400ms",
+        "unavailable",
+        "throttle",
     ),
     "strace": (
         "system calls watched, delayed, failed",
-        "strace -f --seccomp-bpf -qq -o /dev/null -e trace=fsync true", "unavailable",
+        "strace -f --seccomp-bpf -qq -o /dev/null -e trace=fsync true",
+        "unavailable",
         "lose-power, slow-disk, fail-disk",
     ),
     "libfaketime": (
         "a clock of each node's own",
-        'for f in /usr/lib/*/faketime/libfaketimeMT.so.1 /usr/lib*/faketime/libfaketimeMT.so.1 '
-        '/usr/lib*/libfaketimeMT.so.1; do '
+        "for f in /usr/lib/*/faketime/libfaketimeMT.so.1 /usr/lib*/faketime/libfaketimeMT.so.1 "
+        "/usr/lib*/libfaketimeMT.so.1; do "
         'test -e "$f" && test "$(LD_PRELOAD=$f FAKETIME="@2001-01-01 00:00:00" date +%Y)" = 2001 '
         "&& exit 0; done; echo libfaketime is not installed; exit 1",
-        "unavailable", "skew-clock",
+        "unavailable",
+        "skew-clock",
     ),
     "mounts in a node's namespace": (
         "a disk of each node's own, read-only or full",
         "mount -t tmpfs -o size=1m tmpfs /mnt && mount --bind /mnt /mnt "
         "&& mount -o remount,bind,ro /mnt && ! touch /mnt/x 2>/dev/null",
-        "unavailable", "freeze-disk, fill-disk",
+        "unavailable",
+        "freeze-disk, fill-disk",
     ),
-}  # fmt: skip
+}
 _REMEDIES = {"strace": "strace", "libfaketime": "libfaketime"}
 
 
@@ -282,17 +304,27 @@ def _probe(name: str, purpose: str, command: str, otherwise: Status, needed_for:
         return Finding(name=name, status="ok", detail=purpose, needed_for=needed_for)
     complaint = next((line for line in done.stdout.splitlines() if line.strip()), "failed")
     remedy = packages.install_command([_REMEDIES[name]]) if name in _REMEDIES else ""
-    return Finding(name=name, status=otherwise, detail=f"{purpose}: {complaint.strip()}",
-                   remedy=remedy, needed_for=needed_for)  # fmt: skip
+    return Finding(
+        name=name,
+        status=otherwise,
+        detail=f"{purpose}: {complaint.strip()}",
+        remedy=remedy,
+        needed_for=needed_for,
+    )
 
 
 def _inside(command: str) -> subprocess.CompletedProcess[str]:
     """Run a shell command as root of private namespaces; its output and errors together."""
     return subprocess.run(
         [*UNSHARE, "sh", "-c", command],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        timeout=PROBE_TIMEOUT_S, env={**os.environ, "PATH": packages.search_path()}, check=False,
-    )  # fmt: skip
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=PROBE_TIMEOUT_S,
+        env={**os.environ, "PATH": packages.search_path()},
+        check=False,
+    )
 
 
 def _settings() -> dict[str, str]:
@@ -343,9 +375,15 @@ def _archives(home: kafka_home.KafkaHome) -> list[Finding]:
     if all(kafka_home.archive_fits(home, runtime, role) for role in kafka_home.ROLES):
         detail = str(home.archives)
         return [Finding(name="class archives", status="ok", detail=detail, needed_for=FASTER)]
-    return [Finding(name="class archives", status="warning", needed_for=FASTER,
-                    remedy=f"rm -rf {home.archives}; make setup",
-                    detail="none that fits: nodes start slower")]  # fmt: skip
+    return [
+        Finding(
+            name="class archives",
+            status="warning",
+            needed_for=FASTER,
+            remedy=f"rm -rf {home.archives}; make setup",
+            detail="none that fits: nodes start slower",
+        )
+    ]
 
 
 # --- room
@@ -366,8 +404,12 @@ def room() -> list[Finding]:
 def _enough(name: str, have: float, want: float, unit: str, why: str) -> Finding:
     if have >= want:
         return Finding(name=name, status="ok", detail=f"{have:.3g}{unit}")
-    return Finding(name=name, status="warning", detail=f"{have:.3g}{unit}, and {why}",
-                   remedy=f"have at least {want:g}{unit}")  # fmt: skip
+    return Finding(
+        name=name,
+        status="warning",
+        detail=f"{have:.3g}{unit}, and {why}",
+        remedy=f"have at least {want:g}{unit}",
+    )
 
 
 def _memory_available() -> int:

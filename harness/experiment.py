@@ -93,9 +93,11 @@ class Experiment:
         self.cluster.start()
         self.folder.update(
             versions={**self.record["versions"], **self.cluster.versions},
-            nodes={n.name: {"address": n.endpoint, "role": n.role, "id": n.id}
-                   for n in self.cluster.nodes},
-        )  # fmt: skip
+            nodes={
+                n.name: {"address": n.endpoint, "role": n.role, "id": n.id}
+                for n in self.cluster.nodes
+            },
+        )
         self.scenario = topics.own(self.scenario, self.cluster, self.folder)
         topic = self.scenario.topic
         self.view = view_of(self.cluster, topic.name, topic.partitions)
@@ -199,9 +201,12 @@ class Experiment:
         if work.read_via == "follower":
             consumer["client.rack"] = follower.name
         return self._spec(
-            "write-read-0", clients.of_one(work.producer, 0), index=0, consumer_config=consumer,
+            "write-read-0",
+            clients.of_one(work.producer, 0),
+            index=0,
+            consumer_config=consumer,
             read_bootstrap=follower.endpoint,
-        )  # fmt: skip
+        )
 
     def _flush_s(self) -> float:
         """As long as a send may take, so that each one's end is seen."""
@@ -222,8 +227,10 @@ class Experiment:
     def _paths_open(self) -> bool:
         if died := self.workers.died():
             raise ClusterError(f"worker {', '.join(died)} died")
-        sent = all(w.progress.acked + w.progress.failed + w.progress.info > 0
-                   for w in self.workers.producers)  # fmt: skip
+        sent = all(
+            w.progress.acked + w.progress.failed + w.progress.info > 0
+            for w in self.workers.producers
+        )
         members = self.workers.members
         joined = not members or any(w.progress.reads > 0 for w in members)
         return sent and joined and all(w.progress.reads > 0 for w in self.workers.readers)
@@ -297,8 +304,10 @@ class Experiment:
             successor = self._succeed(dead, {**self.workers.heir_of(dead), "dies": dies})
             self.workers.add(successor)
             successor.go()
-            self.screen.say(f"{dead.name} ended itself {dead.dies}; {successor.name} "
-                            "takes its place", style="yellow")  # fmt: skip
+            self.screen.say(
+                f"{dead.name} ended itself {dead.dies}; {successor.name} takes its place",
+                style="yellow",
+            )
 
     def _end_of_load(self) -> None:
         """Producers first, then the plan's last healing, then consumers that have caught up."""
@@ -372,8 +381,13 @@ class Experiment:
         if reader.process.returncode != 0:
             raise ClusterError(f"the final read died (exit {reader.process.returncode})")
         if self.scenario.check.replicas:
-            replicas.record(cast(Dumps, self.cluster), brokers(self.cluster.nodes), self.view.topic,
-                            self.view.partitions, self.folder.history)  # fmt: skip
+            replicas.record(
+                cast(Dumps, self.cluster),
+                brokers(self.cluster.nodes),
+                self.view.topic,
+                self.view.partitions,
+                self.folder.history,
+            )
 
     def _await_full_isr(self, limit_s: float) -> None:
         self._await(self._recovered, "every ISR to be full", limit_s)

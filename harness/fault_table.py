@@ -102,8 +102,11 @@ BROUGHT_ABOUT = ("leader-and-controller", "last-isr")
 Line = Mapping[str, Any]
 # What the local backend can do; pods are deleted in tests/cluster/in_kubernetes, and what commands
 # of the user's do is theirs (tests/cluster/test_external.py).
-LOCAL = [name for name, verb in VERBS.items()
-         if name != "command" and not BACKENDS["local"].lacks(verb.needs)]  # fmt: skip
+LOCAL = [
+    name
+    for name, verb in VERBS.items()
+    if name != "command" and not BACKENDS["local"].lacks(verb.needs)
+]
 
 
 def main() -> int:
@@ -168,9 +171,10 @@ def _run_missing(verb: str, number: int, results: Path) -> list[int]:
     chosen = chosen_for(verb)
     done = [(line["verb"], line["target"]) for line in known() if line["bit"] and line["healed"]]
     targets = [
-        target for target in TARGETS
+        target
+        for target in TARGETS
         if not reason(verb, target, chosen) and done.count((verb, target)) <= number
-    ]  # fmt: skip
+    ]
     # Leader and controller are two at the start, and may be one after a few faults.
     usual = [target for target in targets if target not in BROUGHT_ABOUT]
     usual.sort(key=lambda target: target != "leader-not-controller")
@@ -233,10 +237,15 @@ def _keep(folder: Path, record: Line, verb: str) -> None:
         if fault["verb"] != verb:
             continue  # it brought the next one about
         whole = {
-            "target": fault["target"], "nodes": fault["nodes"], "bit": fault["evidence"],
-            "healed": fault["heal_evidence"], "error": fault["error"], "seed": record["seed"],
-            "kafka": record["versions"].get("kafka"), "utc": datetime.now(UTC).isoformat(),
-        }  # fmt: skip
+            "target": fault["target"],
+            "nodes": fault["nodes"],
+            "bit": fault["evidence"],
+            "healed": fault["heal_evidence"],
+            "error": fault["error"],
+            "seed": record["seed"],
+            "kafka": record["versions"].get("kafka"),
+            "utc": datetime.now(UTC).isoformat(),
+        }
         lines.write("fault", verb=verb, **whole)
     lines.close()
 

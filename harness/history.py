@@ -39,10 +39,16 @@ EMPTY, OPEN, OK, FAIL, INFO = range(5)  # the type byte
 SEND, READ, LOOKUP, FINAL_READ, POLL, PROCESS, COMMIT, COMMITTED, REPLICA = range(1, 10)  # f
 TYPE_NAMES: Final = {OPEN: "info", OK: "ok", FAIL: "fail", INFO: "info"}
 F_NAMES: Final = {
-    SEND: "send", READ: "read", LOOKUP: "lookup", FINAL_READ: "final-read",
-    POLL: "poll", PROCESS: "process", COMMIT: "commit", COMMITTED: "committed",  # of a group
+    SEND: "send",
+    READ: "read",
+    LOOKUP: "lookup",
+    FINAL_READ: "final-read",
+    POLL: "poll",
+    PROCESS: "process",
+    COMMIT: "commit",
+    COMMITTED: "committed",  # of a group
     REPLICA: "replica",
-}  # fmt: skip
+}
 
 MAGIC: Final = b"KHIST\0\0\1"
 RECORD_SIZE: Final = 56
@@ -132,9 +138,15 @@ class Recorder:
         segment[at] = type_
 
     def record(  # noqa: PLR0913, PLR0917
-        self, f: int, partition: int, value: int, start_ns: int, offset: int, end_ns: int,
+        self,
+        f: int,
+        partition: int,
+        value: int,
+        start_ns: int,
+        offset: int,
+        end_ns: int,
         broker: int,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Record in one go what is known only once it is ok: a record read. Returns its id."""
         at = self._next
         if at == self._end:
@@ -270,17 +282,28 @@ def _operation(slot: bytes, operation: int) -> Operation | str:
     if type_ == OPEN:
         offset, end, broker, error = NOTHING, start, NOTHING, 0
     possible = (
-        type_ in TYPE_NAMES and f in F_NAMES
-        and partition >= 0 and min(value, offset, broker) >= NOTHING
-        and intended > 0 and 0 < start <= end
-    )  # fmt: skip
+        type_ in TYPE_NAMES
+        and f in F_NAMES
+        and partition >= 0
+        and min(value, offset, broker) >= NOTHING
+        and intended > 0
+        and 0 < start <= end
+    )
     if not possible:
         return "bad"
     return Operation(
-        id=operation, f=F_NAMES[f], type=TYPE_NAMES[type_], partition=partition,
-        value=_known(value), intended_ns=intended, start_ns=start, offset=_known(offset),
-        end_ns=None if type_ == OPEN else end, broker=_known(broker), error=error,
-    )  # fmt: skip
+        id=operation,
+        f=F_NAMES[f],
+        type=TYPE_NAMES[type_],
+        partition=partition,
+        value=_known(value),
+        intended_ns=intended,
+        start_ns=start,
+        offset=_known(offset),
+        end_ns=None if type_ == OPEN else end,
+        broker=_known(broker),
+        error=error,
+    )
 
 
 def _known(number: int) -> int | None:

@@ -84,9 +84,17 @@ def root_filesystem(name: str, contents: Sequence[str], say: Say) -> Path:
         say("making a root filesystem of Debian packages (a minute or two, once)")
         partial_tar = tar.with_suffix(".part")
         options = [f"--dpkgopt=path-exclude={pattern}" for pattern in EXCLUDED]
-        argv = ["mmdebstrap", "--quiet", "--variant=minbase", "--format=tar", *options,
-                "--aptopt=APT::Install-Recommends \"false\"",
-                f"--include={','.join(contents)}", SUITE, str(partial_tar)]  # fmt: skip
+        argv = [
+            "mmdebstrap",
+            "--quiet",
+            "--variant=minbase",
+            "--format=tar",
+            *options,
+            '--aptopt=APT::Install-Recommends "false"',
+            f"--include={','.join(contents)}",
+            SUITE,
+            str(partial_tar),
+        ]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             said = "\n".join(done.stderr.strip().splitlines()[-5:])
@@ -99,9 +107,11 @@ def _train(client: Any, name: str, say: Say) -> None:
     say("training the class archives that make nodes start faster")
     repository, tag = name.rsplit(":", 1)
     container = client.containers.run(
-        f"{name}-untrained", ["/etc/confluent/docker/run", "train"],
-        network_mode="none", detach=True,
-    )  # fmt: skip
+        f"{name}-untrained",
+        ["/etc/confluent/docker/run", "train"],
+        network_mode="none",
+        detach=True,
+    )
     try:
         ended = container.wait(timeout=TRAINING_LIMIT_S)
         if ended["StatusCode"] != 0:

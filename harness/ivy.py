@@ -57,11 +57,24 @@ def retrieve(
     wanted = [_DEPENDENCY.format(*wanted) for wanted in modules]
     module.write_text(_MODULE.format(dependencies="\n".join(wanted)))
     command = [
-        str(java), *proxy_options(urllib.request.getproxies()), "-jar", str(_ivy_jar()),
-        "-settings", str(settings), "-ivy", str(module), "-cache", str(scratch / "cache"),
-        "-confs", "default", "-types", "jar", "bundle",
-        "-retrieve", f"{into}/[artifact]-[revision](-[classifier]).[ext]",
-    ]  # fmt: skip
+        str(java),
+        *proxy_options(urllib.request.getproxies()),
+        "-jar",
+        str(_ivy_jar()),
+        "-settings",
+        str(settings),
+        "-ivy",
+        str(module),
+        "-cache",
+        str(scratch / "cache"),
+        "-confs",
+        "default",
+        "-types",
+        "jar",
+        "bundle",
+        "-retrieve",
+        f"{into}/[artifact]-[revision](-[classifier]).[ext]",
+    ]
     for _attempt in range(ATTEMPTS):
         if not (complaints := _ivy(command, scratch, say)):
             return

@@ -336,8 +336,11 @@ def _asked(program: Path) -> Java | None:
     try:
         answer = subprocess.run(
             [program, "-XshowSettings:properties", "-version"],
-            capture_output=True, text=True, timeout=30, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     said: dict[str, str] = dict(

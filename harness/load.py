@@ -86,8 +86,12 @@ class Worker:
 
     def as_record(self) -> dict[str, Any]:
         """The worker as run.json holds it."""
-        record = {"process": self.name, "role": self.role, "exit": self.process.poll(),
-                  "config": dict(self.spec["config"])}  # fmt: skip
+        record = {
+            "process": self.name,
+            "role": self.role,
+            "exit": self.process.poll(),
+            "config": dict(self.spec["config"]),
+        }
         return {**record, "dies": self.dies} if self.dies else record
 
     def _listen(self) -> None:
@@ -187,9 +191,11 @@ class Workers:
     def held(self, worker: Worker) -> bool:
         """Whether nothing new can come to this worker until the load is let go on: a producer may
         not send any more, or, for a reader, no producer may."""
-        return all(0 <= w.progress.allowed <= w.progress.sends
-                   for w in self.producers if worker is w or worker not in self.producers
-                   )  # fmt: skip
+        return all(
+            0 <= w.progress.allowed <= w.progress.sends
+            for w in self.producers
+            if worker is w or worker not in self.producers
+        )
 
     def producers_ended(self) -> bool:
         """Whether every producer has ended, and none of them by a fault that will be healed."""
@@ -197,9 +203,11 @@ class Workers:
 
     def died(self) -> list[str]:
         """Names and exit codes of workers that ended with an error, and were not to."""
-        return [f"{w.name} (exit {w.process.returncode})" for w in self.ever
-                if w.ended() and w.process.returncode != 0
-                and not w.meant and not w.died_as_planned()]  # fmt: skip
+        return [
+            f"{w.name} (exit {w.process.returncode})"
+            for w in self.ever
+            if w.ended() and w.process.returncode != 0 and not w.meant and not w.died_as_planned()
+        ]
 
     def end(self, workers: Sequence[Worker], timeout_s: float) -> None:
         """Ask workers to finish, and kill those that do not within `timeout_s`."""
@@ -232,9 +240,15 @@ def spawn(
     if spec["private"]:
         _whisper(process, client_settings(cluster))
     return Worker(
-        name=name, role=role, module=module, place=spec.get("place", name), process=process,
-        progress=progress, log=log, spec=spec,
-    )  # fmt: skip
+        name=name,
+        role=role,
+        module=module,
+        place=spec.get("place", name),
+        process=process,
+        progress=progress,
+        log=log,
+        spec=spec,
+    )
 
 
 def _whisper(process: subprocess.Popen[str], settings: Mapping[str, str]) -> None:

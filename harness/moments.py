@@ -31,9 +31,13 @@ def _too_late(where: str, fault: FaultPart, workload: WorkloadPart) -> list[str]
     unit = fault.first[0]
     rounds = workload.rounds if workload.kind == "write-read" else workload.stream_sends
     if unit != "seconds" and fault.last >= rounds:
-        return [f"{where}: the last one is due after {fault.last:,.0f} {unit}, but the workload "
-                f"sends only {rounds:,.0f}"]  # fmt: skip
+        return [
+            f"{where}: the last one is due after {fault.last:,.0f} {unit}, but the workload "
+            f"sends only {rounds:,.0f}"
+        ]
     if unit == "seconds" and workload.kind == "stream" and fault.last >= workload.duration_s:
-        return [f"{where}: the last one is due at {fault.last:g} s, but workload.duration_s is "
-                f"{workload.duration_s:g}"]  # fmt: skip
+        return [
+            f"{where}: the last one is due at {fault.last:g} s, but workload.duration_s is "
+            f"{workload.duration_s:g}"
+        ]
     return []

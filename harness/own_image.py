@@ -55,8 +55,15 @@ def _fetch_wheels(folder: Path, dependencies: Sequence[str]) -> None:
     spark = [each for each in dependencies if each.startswith("pyspark")]
     _pip("wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT), *spark)
     systems = [f"--platform={libc}_{platform.machine()}" for libc in GLIBC]
-    _pip("download", "--only-binary=:all:", f"--python-version={PYTHON}", *systems,
-         f"--find-links={folder}", f"--dest={folder}", "kafka-harness[kubernetes]")  # fmt: skip
+    _pip(
+        "download",
+        "--only-binary=:all:",
+        f"--python-version={PYTHON}",
+        *systems,
+        f"--find-links={folder}",
+        f"--dest={folder}",
+        "kafka-harness[kubernetes]",
+    )
 
 
 def _pip(*words: str) -> None:

@@ -101,8 +101,10 @@ def _length_notes(chosen: scenario.Scenario, steps: Sequence[plan.Step]) -> list
     lasts_s = plan.lasts_s(steps, work.rate * work.producers)
     if work.kind != "stream" or lasts_s <= work.duration_s:
         return []
-    return [f"the plan goes on until {lasts_s:g} s at least, workload.duration_s is "
-            f"{work.duration_s:g}: the load goes on until the last fault is healed"]  # fmt: skip
+    return [
+        f"the plan goes on until {lasts_s:g} s at least, workload.duration_s is "
+        f"{work.duration_s:g}: the load goes on until the last fault is healed"
+    ]
 
 
 def _client_file(path: Path | None, role: Role) -> client_config.ClientConfig:

@@ -188,8 +188,12 @@ def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 # Sections whose keys are Kafka's own and hold dots: the rest of the path is one key.
 _OPEN = (
-    "cluster.server", "cluster.zoo", "topic.config", "workload.producer", "workload.consumer",
-)  # fmt: skip
+    "cluster.server",
+    "cluster.zoo",
+    "topic.config",
+    "workload.producer",
+    "workload.consumer",
+)
 
 
 def _set(raw: dict[str, Any], path: str, value: Any) -> None:
@@ -243,17 +247,22 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
     if topic.leader not in ("any", "controller", "not-controller") and not (
         topic.leader.startswith("kafka") and is_known(topic.leader, _setting(scenario))
     ):
-        problems.append(f"topic.leader: {topic.leader!r} is none of any, controller, "
-                        "not-controller, kafkaN")  # fmt: skip
+        problems.append(
+            f"topic.leader: {topic.leader!r} is none of any, controller, not-controller, kafkaN"
+        )
     return problems
 
 
 def _secret_problems(scenario: Scenario) -> list[str]:
     work = scenario.workload
     both = {"producer": work.producer, "consumer": work.consumer}
-    return [f"workload.{role}.{key}: TLS and SASL are never kept with a run: put the key into the "
-            "file that backend.external.client (or backend.kubernetes.attach.client) names"
-            for role, config in both.items() for key in config if is_secret(key)]  # fmt: skip
+    return [
+        f"workload.{role}.{key}: TLS and SASL are never kept with a run: put the key into the "
+        "file that backend.external.client (or backend.kubernetes.attach.client) names"
+        for role, config in both.items()
+        for key in config
+        if is_secret(key)
+    ]
 
 
 def _client_problems(scenario: Scenario) -> list[str]:
@@ -261,12 +270,16 @@ def _client_problems(scenario: Scenario) -> list[str]:
     if why := clients.transaction_problem(producer):
         return [f"workload.producer: {why}"]
     if scenario.workload.transaction_abort_every and "transactional.id" not in producer:
-        return ["workload.transaction_abort_every: set workload.producer.transactional.id, or "
-                "there is no transaction to abort"]  # fmt: skip
+        return [
+            "workload.transaction_abort_every: set workload.producer.transactional.id, or "
+            "there is no transaction to abort"
+        ]
     acks = str(producer.get("acks", producer.get("request.required.acks", "all")))
     if "unacknowledged-lost" in scenario.expect and acks != "0":
-        return [f"expect.unacknowledged-lost: set workload.producer.acks=0; with acks={acks} what "
-                "is gone is lost, or was never acknowledged"]  # fmt: skip
+        return [
+            f"expect.unacknowledged-lost: set workload.producer.acks=0; with acks={acks} what "
+            "is gone is lost, or was never acknowledged"
+        ]
     idempotent = producer.get("enable.idempotence") is True
     if idempotent and acks not in ("all", "-1"):
         return [
@@ -285,8 +298,10 @@ def _group_problems(scenario: Scenario) -> list[str]:
     if work.dies and not work.group_consumers:
         return ["workload.dies: set workload.group_consumers, or nobody is there to die"]
     if work.dies and work.dies_after * len(work.dies) >= work.stream_sends:
-        return [f"workload.dies_after: {len(work.dies)} deaths after {work.dies_after:,} records "
-                f"each, but the workload sends only {work.stream_sends:,.0f}"]  # fmt: skip
+        return [
+            f"workload.dies_after: {len(work.dies)} deaths after {work.dies_after:,} records "
+            f"each, but the workload sends only {work.stream_sends:,.0f}"
+        ]
     asked = sorted({"skipped", "reprocessed"} & scenario.expect.keys())
     if asked and not work.group_consumers:
         return [f"expect.{asked[0]}: set workload.group_consumers, or there is no group to judge"]
@@ -298,10 +313,19 @@ def _check_problems(scenario: Scenario) -> list[str]:
     check, expect = scenario.check, scenario.expect
     if "diverged" in expect and not check.replicas:
         return ["expect.diverged: set check.replicas=true, or nobody compares them"]
-    watched = ("watermark-ahead", "early-read", "isr-leave-s", "isr-return-s",
-               "kept-past-log-end", "lost-within-log-end")  # fmt: skip
-    return [f"expect.{name}: set check.watermarks=true, or nobody looks at the replicas"
-            for name in watched if name in expect and not check.watermarks]  # fmt: skip
+    watched = (
+        "watermark-ahead",
+        "early-read",
+        "isr-leave-s",
+        "isr-return-s",
+        "kept-past-log-end",
+        "lost-within-log-end",
+    )
+    return [
+        f"expect.{name}: set check.watermarks=true, or nobody looks at the replicas"
+        for name in watched
+        if name in expect and not check.watermarks
+    ]
 
 
 def _fault_problems(scenario: Scenario) -> list[str]:
@@ -314,9 +338,11 @@ def _fault_problems(scenario: Scenario) -> list[str]:
             problems.append(f"{where}.verb: {fault.verb!r} is unknown{nearest(fault.verb, VERBS)}")
             continue
         verb = VERBS[fault.verb]
-        problems += [f"{where}.options: {key} takes one value, not a list"
-                     for key, value in fault.options.items()
-                     if isinstance(value, list) and key not in verb.lists]  # fmt: skip
+        problems += [
+            f"{where}.options: {key} takes one value, not a list"
+            for key, value in fault.options.items()
+            if isinstance(value, list) and key not in verb.lists
+        ]
         if not problems:
             problems += [f"{where}.options: {p}" for p in verb.problems(fault.options)]
         problems += [f"{where}.{p}" for p in target_problems(fault, scenario)]
@@ -371,8 +397,10 @@ def _mixed_problems(scenario: Scenario) -> list[str]:
     if mixed.until_s < mixed.period_s:
         return [f"mixed.until_s is {mixed.until_s:g}, shorter than mixed.period_s"]
     if work.kind == "stream" and mixed.until_s > work.duration_s:
-        return [f"mixed.until_s is {mixed.until_s:g}, but workload.duration_s is "
-                f"{work.duration_s:g}: raise the one or lower the other"]  # fmt: skip
+        return [
+            f"mixed.until_s is {mixed.until_s:g}, but workload.duration_s is "
+            f"{work.duration_s:g}: raise the one or lower the other"
+        ]
     return []
 
 

@@ -109,7 +109,7 @@ def _seal(folder: Path, run_id: str, workers: Sequence[str]) -> Seal:
     _write_table(folder / "findings.parquet", FINDING_COLUMNS, rows)
     return Seal(
         run_id=run_id, processes=tuple(processes), operations=operations, findings=len(rows)
-    )  # fmt: skip
+    )
 
 
 def _write_small_tables(folder: Path, run_id: str, events: list[side_files.Row]) -> list[Finding]:

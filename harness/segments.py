@@ -26,10 +26,17 @@ from harness.history import (
 )
 
 _FIELDS: Final = (
-    ("type", "u1", 0), ("f", "u1", 1), ("partition", "<i4", 4), ("value", "<i8", 8),
-    ("intended_ns", "<i8", 16), ("start_ns", "<i8", 24), ("offset", "<i8", 32),
-    ("end_ns", "<i8", 40), ("broker", "<i4", 48), ("error", "<i4", 52),
-)  # fmt: skip
+    ("type", "u1", 0),
+    ("f", "u1", 1),
+    ("partition", "<i4", 4),
+    ("value", "<i8", 8),
+    ("intended_ns", "<i8", 16),
+    ("start_ns", "<i8", 24),
+    ("offset", "<i8", 32),
+    ("end_ns", "<i8", 40),
+    ("broker", "<i4", 48),
+    ("error", "<i4", 52),
+)
 RECORD_TYPE: Final = np.dtype(
     {
         "names": [name for name, _, _ in _FIELDS],

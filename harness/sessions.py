@@ -86,8 +86,9 @@ def run(
     if code in INTERRUPTED or not check or not _has_history(folder):
         with contextlib.suppress(seal.HistoryError):
             seal.seal(folder.path)
-        screen.say(f"kept in {_shown(folder.path)}; `kafka-harness check {_shown(folder.path)}` "
-                   "checks it")  # fmt: skip
+        screen.say(
+            f"kept in {_shown(folder.path)}; `kafka-harness check {_shown(folder.path)}` checks it"
+        )
         return code, folder
     return worst([code, check_runs([folder], master=None, console=console)]), folder
 
@@ -171,8 +172,10 @@ def heal(folder: RunFolder, console: Console, *, down: bool) -> int:
         )
     left = undo.outstanding(folder.path)
     for fault in left:
-        console.print(f"fault {fault['fault']}: {fault['verb']} {', '.join(fault['nodes'])}, not "
-                      f"known to be undone ({fault['undo']})")  # fmt: skip
+        console.print(
+            f"fault {fault['fault']}: {fault['verb']} {', '.join(fault['nodes'])}, not "
+            f"known to be undone ({fault['undo']})"
+        )
     if not BACKENDS[record["backend"]].enclosed:
         for fault in filter(lambda fault: fault["verb"] == COMMAND.name, left):
             for line in heal_left(fault, record["nodes"]):
@@ -229,9 +232,12 @@ def _anomaly_table(report: dict[str, Any]) -> Table:
             demand += {True: "  met", False: "  NOT met", None: "  unknown"}[found["demand_met"]]
         bad = found["convicts"] or found["demand_met"] is False
         table.add_row(
-            name, f"{found['count']:,}", "yes" if found["forbidden"] else "no", demand,
+            name,
+            f"{found['count']:,}",
+            "yes" if found["forbidden"] else "no",
+            demand,
             style="red" if bad else None,
-        )  # fmt: skip
+        )
     return table
 
 
@@ -245,9 +251,13 @@ def _window_table(report: dict[str, Any], most: int = 12) -> Table:
         hit = [faults[i] for i in window["faults"] if i in faults]
         names = ", ".join(f"{f['verb']} {'+'.join(f['nodes'])}" for f in hit)
         table.add_row(
-            window["kind"], str(window["partition"]), f"{window['start_s']:.2f}",
-            f"{window['length_s']:.2f}", f"{window['attempts']:,}", names,
-        )  # fmt: skip
+            window["kind"],
+            str(window["partition"]),
+            f"{window['start_s']:.2f}",
+            f"{window['length_s']:.2f}",
+            f"{window['attempts']:,}",
+            names,
+        )
     if len(windows) > most:
         table.caption = f"and {len(windows) - most} more in the report"
     return table

@@ -153,9 +153,14 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Run quietly, errors among the output; a program that is not there fails like any other."""
     try:
         return subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, cwd=ROOT, check=False,
-        )  # fmt: skip
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+            check=False,
+        )
     except OSError as error:
         return subprocess.CompletedProcess(command, 127, stdout=str(error))
 

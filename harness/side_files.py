@@ -42,9 +42,7 @@ class SideFile:
         if not self.bad:
             return ()
         text = f"{self.name}: {'; '.join(self.bad[:3])}"
-        return (
-            Finding(process=self.process, kind="bad-line", count=len(self.bad), text=text),
-        )  # fmt: skip
+        return (Finding(process=self.process, kind="bad-line", count=len(self.bad), text=text),)
 
 
 def read(path: Path) -> SideFile:

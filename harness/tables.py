@@ -11,37 +11,80 @@ from typing import Final
 import pyarrow as pa
 
 OPERATION_COLUMNS: Final = (
-    ("run_id", "string"), ("process", "string"), ("id", "int64"), ("f", "string"),
-    ("type", "string"), ("partition", "int32"), ("value", "int64"), ("offset", "int64"),
-    ("error", "string"), ("intended_ns", "int64"), ("start_ns", "int64"), ("end_ns", "int64"),
+    ("run_id", "string"),
+    ("process", "string"),
+    ("id", "int64"),
+    ("f", "string"),
+    ("type", "string"),
+    ("partition", "int32"),
+    ("value", "int64"),
+    ("offset", "int64"),
+    ("error", "string"),
+    ("intended_ns", "int64"),
+    ("start_ns", "int64"),
+    ("end_ns", "int64"),
     ("broker", "int32"),
-)  # fmt: skip
+)
 EVENT_COLUMNS: Final = (
-    ("run_id", "string"), ("process", "string"), ("time_ns", "int64"), ("event", "string"),
-    ("partition", "int32"), ("code", "int32"), ("name", "string"), ("text", "string"),
-    ("log_start", "int64"), ("committed_end", "int64"), ("uncommitted_end", "int64"),
-    ("position", "int64"), ("complete", "bool"),
-)  # fmt: skip
+    ("run_id", "string"),
+    ("process", "string"),
+    ("time_ns", "int64"),
+    ("event", "string"),
+    ("partition", "int32"),
+    ("code", "int32"),
+    ("name", "string"),
+    ("text", "string"),
+    ("log_start", "int64"),
+    ("committed_end", "int64"),
+    ("uncommitted_end", "int64"),
+    ("position", "int64"),
+    ("complete", "bool"),
+)
 FAULT_COLUMNS: Final = (
-    ("run_id", "string"), ("fault", "int32"), ("step", "int32"), ("verb", "string"),
-    ("target", "string"), ("nodes", "list<string>"), ("invoke_ns", "int64"), ("ok_ns", "int64"),
-    ("heal_invoke_ns", "int64"), ("heal_ok_ns", "int64"), ("evidence", "string"),
-    ("heal_evidence", "string"), ("error", "string"), ("before", "string"), ("after", "string"),
-)  # fmt: skip
+    ("run_id", "string"),
+    ("fault", "int32"),
+    ("step", "int32"),
+    ("verb", "string"),
+    ("target", "string"),
+    ("nodes", "list<string>"),
+    ("invoke_ns", "int64"),
+    ("ok_ns", "int64"),
+    ("heal_invoke_ns", "int64"),
+    ("heal_ok_ns", "int64"),
+    ("evidence", "string"),
+    ("heal_evidence", "string"),
+    ("error", "string"),
+    ("before", "string"),
+    ("after", "string"),
+)
 VIEW_COLUMNS: Final = (
-    ("run_id", "string"), ("time_ns", "int64"), ("partition", "int32"), ("leader", "string"),
-    ("isr", "list<string>"), ("leader_epoch", "int32"), ("controller", "string"),
-)  # fmt: skip
+    ("run_id", "string"),
+    ("time_ns", "int64"),
+    ("partition", "int32"),
+    ("leader", "string"),
+    ("isr", "list<string>"),
+    ("leader_epoch", "int32"),
+    ("controller", "string"),
+)
 BLIND_COLUMNS: Final = (("run_id", "string"), ("start_ns", "int64"), ("end_ns", "int64"))
 WATERMARK_COLUMNS: Final = (
-    ("run_id", "string"), ("time_ns", "int64"), ("end_ns", "int64"), ("partition", "int32"),
-    ("broker", "string"), ("leads", "bool"), ("in_isr", "bool"), ("high_watermark", "int64"),
+    ("run_id", "string"),
+    ("time_ns", "int64"),
+    ("end_ns", "int64"),
+    ("partition", "int32"),
+    ("broker", "string"),
+    ("leads", "bool"),
+    ("in_isr", "bool"),
+    ("high_watermark", "int64"),
     ("log_end", "int64"),
-)  # fmt: skip
+)
 FINDING_COLUMNS: Final = (
-    ("run_id", "string"), ("process", "string"), ("kind", "string"), ("count", "int64"),
+    ("run_id", "string"),
+    ("process", "string"),
+    ("kind", "string"),
+    ("count", "int64"),
     ("text", "string"),
-)  # fmt: skip
+)
 # Beside the operations each run has one of these: name of the file -> its columns.
 SMALL_TABLES: Final = {
     "events": EVENT_COLUMNS,
@@ -52,9 +95,12 @@ SMALL_TABLES: Final = {
     "findings": FINDING_COLUMNS,
 }
 _ARROW: Final = {
-    "string": pa.string(), "int32": pa.int32(), "int64": pa.int64(), "bool": pa.bool_(),
+    "string": pa.string(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "bool": pa.bool_(),
     "list<string>": pa.list_(pa.string()),
-}  # fmt: skip
+}
 
 
 def schema(columns: Iterable[tuple[str, str]]) -> pa.Schema:

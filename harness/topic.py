@@ -34,10 +34,13 @@ def own(scenario: Scenario, cluster: Cluster, folder: RunFolder) -> Scenario:
         return scenario
     name = f"{scenario.topic.name}-{folder.path.name}-{secrets.token_hex(2)}"
     config = {**cluster.topic_config, **scenario.topic.config}
-    folder.update(cluster={
-        **(folder.read().get("cluster") or {}),
-        "topic": name, "group": group_of(folder) if scenario.workload.group_consumers else None,
-    })  # fmt: skip
+    folder.update(
+        cluster={
+            **(folder.read().get("cluster") or {}),
+            "topic": name,
+            "group": group_of(folder) if scenario.workload.group_consumers else None,
+        }
+    )
     topic = scenario.topic.model_copy(update={"name": name, "config": config})
     return scenario.model_copy(update={"topic": topic})
 
@@ -53,8 +56,10 @@ def on_loan(admin: Admin, folder: RunFolder, say: Callable[[str], None]) -> Iter
     run is to keep it. Raises ClusterError when somebody has such a topic already."""
     made = folder.read()["cluster"]
     if admin.has_topic(made["topic"]):
-        raise ClusterError(f"topic {made['topic']} is there already, and may be somebody's: give "
-                           "topic.name another value")  # fmt: skip
+        raise ClusterError(
+            f"topic {made['topic']} is there already, and may be somebody's: give "
+            "topic.name another value"
+        )
     try:
         yield
     except BaseException:
@@ -85,11 +90,13 @@ def create(admin: Admin, topic: TopicPart, cluster: Cluster, view: ClusterView) 
     admin.create_topic(
         topic.name,
         replica_assignment(
-            [node.id for node in kafkas], _leader_wanted(topic, kafkas, view).id,
-            topic.partitions, topic.replication_factor,
+            [node.id for node in kafkas],
+            _leader_wanted(topic, kafkas, view).id,
+            topic.partitions,
+            topic.replication_factor,
         ),
         topic.config,
-    )  # fmt: skip
+    )
 
 
 def _leader_wanted(topic: TopicPart, kafkas: tuple[Node, ...], view: ClusterView) -> Node:

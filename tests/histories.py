@@ -47,10 +47,17 @@ class Story:
 
 
 def sent(
-    value: int, at: int | None = None, *, ms: float | None = None, took: float | None = 5,
-    partition: int = 0, ended: str = "ok", error: str | None = None, due: float | None = None,
+    value: int,
+    at: int | None = None,
+    *,
+    ms: float | None = None,
+    took: float | None = 5,
+    partition: int = 0,
+    ended: str = "ok",
+    error: str | None = None,
+    due: float | None = None,
     process: str = "producer-0",
-) -> Part:  # fmt: skip
+) -> Part:
     """A send: acked at an offset (`at`), or ended otherwise; took=None: it never ended."""
     row = _operation("send", value, at, took, partition, process)
     return Part(
@@ -79,9 +86,13 @@ def unasked(value: int, **more: Any) -> Part:
 
 
 def read(
-    value: int | None, at: int, *, ms: float | None = None, partition: int = 0,
+    value: int | None,
+    at: int,
+    *,
+    ms: float | None = None,
+    partition: int = 0,
     process: str = "consumer-0",
-) -> Part:  # fmt: skip
+) -> Part:
     """A record given to a consumer; value None: its payload cannot be parsed."""
     return Part(
         table="operations", rows=(_operation("read", value, at, 0, partition, process),), ms=ms
@@ -89,9 +100,13 @@ def read(
 
 
 def looked_up(
-    value: int, at: int | None = None, *, ms: float | None = None, took: float | None = 5,
+    value: int,
+    at: int | None = None,
+    *,
+    ms: float | None = None,
+    took: float | None = 5,
     partition: int = 0,
-) -> Part:  # fmt: skip
+) -> Part:
     """A look-up; at=None: it did not find the record by its deadline; took=None: it never ended."""
     row = _operation("lookup", value, at, took, partition, "write-read-0")
     kind = "ok" if at is not None else "info" if took is None else "fail"
@@ -99,18 +114,26 @@ def looked_up(
 
 
 def polled(
-    value: int, at: int, *, ms: float | None = None, partition: int = 0,
+    value: int,
+    at: int,
+    *,
+    ms: float | None = None,
+    partition: int = 0,
     process: str = "group-consumer-0",
-) -> Part:  # fmt: skip
+) -> Part:
     """A record given to a member of the group."""
     row = _operation("poll", value, at, 0, partition, process)
     return Part(table="operations", rows=(row,), ms=ms)
 
 
 def processed(
-    value: int, at: int | None, *, ms: float | None = None, partition: int = 0,
+    value: int,
+    at: int | None,
+    *,
+    ms: float | None = None,
+    partition: int = 0,
     process: str = "group-consumer-0",
-) -> Part:  # fmt: skip
+) -> Part:
     """A record processed by a member of the group; at=None: begun and never ended."""
     row = _operation("process", value, at, None if at is None else 0, partition, process)
     kind = "info" if at is None else "ok"
@@ -127,18 +150,26 @@ def replica(broker: int, *values: int, partition: int = 0) -> Part:
 
 
 def committed(
-    at: int, *, ms: float | None = None, partition: int = 0, process: str = "group-consumer-0",
-    ended: str = "ok", found: bool = False,
-) -> Part:  # fmt: skip
+    at: int,
+    *,
+    ms: float | None = None,
+    partition: int = 0,
+    process: str = "group-consumer-0",
+    ended: str = "ok",
+    found: bool = False,
+) -> Part:
     """The group's commit, or (found) what the coordinator told a member on joining."""
     row = _operation("committed" if found else "commit", None, at, 0, partition, process)
     return Part(table="operations", rows=({**row, "type": ended},), ms=ms)
 
 
 def final_read(
-    *values: int | Mapping[int, int | None] | None, partition: int = 0, complete: bool = True,
-    log_start: int = 0, process: str = "final-read-0",
-) -> Part:  # fmt: skip
+    *values: int | Mapping[int, int | None] | None,
+    partition: int = 0,
+    complete: bool = True,
+    log_start: int = 0,
+    process: str = "final-read-0",
+) -> Part:
     """Values from the log's start on, or {offset: value}; and whether it got to the end."""
     if len(values) == 1 and isinstance(values[0], Mapping):
         found = dict(values[0])
@@ -147,60 +178,96 @@ def final_read(
     end = max(found, default=log_start - 1) + 1
     rows = [_operation("final-read", v, at, 0, partition, process) for at, v in found.items()]
     ends = {
-        "event": "ends", "process": process, "partition": partition, "log_start": log_start,
-        "committed_end": end, "uncommitted_end": end, "position": end, "complete": complete,
-    }  # fmt: skip
+        "event": "ends",
+        "process": process,
+        "partition": partition,
+        "log_start": log_start,
+        "committed_end": end,
+        "uncommitted_end": end,
+        "position": end,
+        "complete": complete,
+    }
     return Part(table="final", rows=(*rows, ends), ms=LOAD_MS + 1000)
 
 
 def fault(
-    verb: str = "kill", target: str = "leader", *, ms: float, for_ms: float | None = 1000,
-    number: int = 0, nodes: Sequence[str] = ("kafka1",), evidence: str | None = "pid 7 is gone",
-    error: str | None = None, healing_took: float = 100,
-) -> Part:  # fmt: skip
+    verb: str = "kill",
+    target: str = "leader",
+    *,
+    ms: float,
+    for_ms: float | None = 1000,
+    number: int = 0,
+    nodes: Sequence[str] = ("kafka1",),
+    evidence: str | None = "pid 7 is gone",
+    error: str | None = None,
+    healing_took: float = 100,
+) -> Part:
     """A fault from injection to heal (for_ms=None: never healed); evidence=None: not proved."""
     healed = None if for_ms is None else ms + for_ms
     row = {
-        "fault": number, "step": number, "verb": verb, "target": target, "nodes": list(nodes),
-        "invoke_ns": _ns(ms), "ok_ns": _ns(ms + 1) if evidence else None,
+        "fault": number,
+        "step": number,
+        "verb": verb,
+        "target": target,
+        "nodes": list(nodes),
+        "invoke_ns": _ns(ms),
+        "ok_ns": _ns(ms + 1) if evidence else None,
         "heal_invoke_ns": None if healed is None else _ns(healed - healing_took),
-        "heal_ok_ns": None if healed is None else _ns(healed), "evidence": evidence,
-        "heal_evidence": None if healed is None else "ISR full", "error": error,
-        "before": json.dumps({"leader": {"0": "kafka1"}, "isr": {"0": ["kafka1"]},
-                              "controller": "kafka1"}),
+        "heal_ok_ns": None if healed is None else _ns(healed),
+        "evidence": evidence,
+        "heal_evidence": None if healed is None else "ISR full",
+        "error": error,
+        "before": json.dumps(
+            {"leader": {"0": "kafka1"}, "isr": {"0": ["kafka1"]}, "controller": "kafka1"}
+        ),
         "after": None,
-    }  # fmt: skip
+    }
     return Part(table="faults", rows=(row,), ms=ms)
 
 
 def look(
-    *ends: int | None, ms: float, marks: Sequence[int | None] | None = None,
-    isr: Sequence[int] | None = (1, 2, 3), partition: int = 0, leader: int = 1,
-) -> Part:  # fmt: skip
+    *ends: int | None,
+    ms: float,
+    marks: Sequence[int | None] | None = None,
+    isr: Sequence[int] | None = (1, 2, 3),
+    partition: int = 0,
+    leader: int = 1,
+) -> Part:
     """A look at the replicas kafka1, kafka2, …: their log ends, and high watermarks that are the
     least of them unless told; isr=None: ZooKeeper did not answer."""
     least = min(end for end in ends if end is not None)
     rows = [
         {
-            "time_ns": _ns(ms), "end_ns": _ns(ms + 2), "partition": partition,
-            "broker": f"kafka{number}", "leads": None if isr is None else number == leader,
-            "in_isr": None if isr is None else number in isr, "log_end": end,
+            "time_ns": _ns(ms),
+            "end_ns": _ns(ms + 2),
+            "partition": partition,
+            "broker": f"kafka{number}",
+            "leads": None if isr is None else number == leader,
+            "in_isr": None if isr is None else number in isr,
+            "log_end": end,
             "high_watermark": (marks or [least] * len(ends))[number - 1],
         }
         for number, end in enumerate(ends, start=1)
-    ]  # fmt: skip
+    ]
     return Part(table="watermarks", rows=tuple(rows), ms=ms)
 
 
 def view(
-    leader: str | None, *, ms: float, partition: int = 0,
+    leader: str | None,
+    *,
+    ms: float,
+    partition: int = 0,
     isr: Sequence[str] = ("kafka1", "kafka2"),
-) -> Part:  # fmt: skip
+) -> Part:
     """Who leads from now on, as ZooKeeper says."""
     row = {
-        "time_ns": _ns(ms), "partition": partition, "leader": leader, "isr": list(isr),
-        "leader_epoch": 0, "controller": "kafka1",
-    }  # fmt: skip
+        "time_ns": _ns(ms),
+        "partition": partition,
+        "leader": leader,
+        "isr": list(isr),
+        "leader_epoch": 0,
+        "controller": "kafka1",
+    }
     return Part(table="views", rows=(row,), ms=ms)
 
 
@@ -258,31 +325,45 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
     load = {"name": "load", "start_ns": _ns(0), "end_ns": _ns(LOAD_MS)}
     kind = said.get("kind", "stream")
     return {
-        "schema": 1, "run_id": run_id, "seed": 42, "backend": "local",
-        "state": said.get("state", "complete"), "started_utc": "2026-11-21T02:15:00+00:00",
-        "command": "kafka-harness run told --seed 42", "plan": said.get("plan", []),
-        "workers": said.get("workers", []), "differences": [], "nodes": {}, "versions": {},
-        "host": {}, "phases": said.get("phases", [load]), "failure": said.get("failure"),
+        "schema": 1,
+        "run_id": run_id,
+        "seed": 42,
+        "backend": "local",
+        "state": said.get("state", "complete"),
+        "started_utc": "2026-11-21T02:15:00+00:00",
+        "command": "kafka-harness run told --seed 42",
+        "plan": said.get("plan", []),
+        "workers": said.get("workers", []),
+        "differences": [],
+        "nodes": {},
+        "versions": {},
+        "host": {},
+        "phases": said.get("phases", [load]),
+        "failure": said.get("failure"),
         "scenario": {
-            "name": "told", "title": "A history told by a test", "description": "",
+            "name": "told",
+            "title": "A history told by a test",
+            "description": "",
             "cluster": {"zookeepers": 3, "brokers": 3, "server": said.get("server", {}), "zoo": {}},
             "topic": {
-                "name": "harness", "partitions": said.get("partitions", 1),
-                "replication_factor": said.get("replicas", 3), "leader": "any",
+                "name": "harness",
+                "partitions": said.get("partitions", 1),
+                "replication_factor": said.get("replicas", 3),
+                "leader": "any",
                 "config": said.get("topic", {}),
             },
             "workload": {
-                "kind": kind, "consumers": said.get("consumers", 0),
+                "kind": kind,
+                "consumers": said.get("consumers", 0),
                 "group_consumers": 1 if "commit" in said else 0,
                 "commit": said.get("commit", "after"),
                 "producer": {
-                    "acks": said.get("acks", "all"), "retries": said.get("retries", 0),
+                    "acks": said.get("acks", "all"),
+                    "retries": said.get("retries", 0),
                     "enable.idempotence": said.get("idempotent", False),
                     **({"transactional.id": "t-0"} if "isolation" in said else {}),
                 },
-                "consumer": (
-                    {"isolation.level": said["isolation"]} if "isolation" in said else {}
-                ),
+                "consumer": ({"isolation.level": said["isolation"]} if "isolation" in said else {}),
             },
             "faults": [],
             "check": {
@@ -292,7 +373,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
             },
             "expect": said.get("expect", {}),
         },
-    }  # fmt: skip
+    }
 
 
 def planned(*verbs: str) -> list[dict[str, Any]]:
@@ -324,9 +405,16 @@ def _operation(  # noqa: PLR0917
     f: str, value: int | None, at: int | None, took: float | None, partition: int, process: str
 ) -> dict[str, Any]:
     return {
-        "f": f, "type": "ok", "value": value, "offset": at, "partition": partition,
-        "process": process, "took": took, "error": None, "broker": None,
-    }  # fmt: skip
+        "f": f,
+        "type": "ok",
+        "value": value,
+        "offset": at,
+        "partition": partition,
+        "process": process,
+        "took": took,
+        "error": None,
+        "broker": None,
+    }
 
 
 def _tables(parts: Sequence[Part], run_id: str) -> dict[str, list[dict[str, Any]]]:

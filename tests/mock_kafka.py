@@ -37,9 +37,12 @@ def _library() -> Any:
         ("rd_kafka_mock_broker_set_up", _INT, [_POINTER, ctypes.c_int32]),
         ("rd_kafka_mock_broker_set_rtt", _INT, [_POINTER, ctypes.c_int32, _INT]),
         ("rd_kafka_mock_group_initial_rebalance_delay_ms", None, [_POINTER, ctypes.c_int32]),
-        ("rd_kafka_mock_push_request_errors_array", None,
-         [_POINTER, ctypes.c_int16, ctypes.c_size_t, ctypes.POINTER(_INT)]),
-    ):  # fmt: skip
+        (
+            "rd_kafka_mock_push_request_errors_array",
+            None,
+            [_POINTER, ctypes.c_int16, ctypes.c_size_t, ctypes.POINTER(_INT)],
+        ),
+    ):
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library

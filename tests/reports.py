@@ -211,19 +211,53 @@ def hostile() -> Example:
 def replication() -> dict[str, Any]:
     """Replicas that were followed: a follower left the ISR and was not seen to be back."""
     return {
-        "looks": 560, "every_ms": 54.9, "checkpoint_ms": 5000.0, "isr_limit_s": 4.0,
-        "lag": [{"partition": 0, "broker": "kafka3", "offsets": {"p50": 1, "p95": 6, "max": 13},
-                 "ms": {"p50": 210.6, "p95": 984.7, "max": 3086.6}},
-                {"partition": 0, "broker": "kafka2", "offsets": {"p50": 0, "p95": 0, "max": 0},
-                 "ms": None}],
-        "isr": [{"fault": 0, "partition": 0, "broker": "kafka3", "caught_up_s": 10.21,
-                 "left_s": 15.017, "leave_after_s": 4.807, "leave_of_limit": 1.2,
-                 "reached_s": 24.553, "returned_s": None, "return_after_s": None,
-                 "heal_to_return_s": None}],
-        "elections": [{"partition": 0, "broker": "kafka2", "before": "kafka1", "elected_s": 12.5,
-                       "log_end": 1204, "end_before": 3310}],
-        "lost_past_log_end": 2106, "kept_past_log_end": 1, "lost_within_log_end": 0,
-    }  # fmt: skip
+        "looks": 560,
+        "every_ms": 54.9,
+        "checkpoint_ms": 5000.0,
+        "isr_limit_s": 4.0,
+        "lag": [
+            {
+                "partition": 0,
+                "broker": "kafka3",
+                "offsets": {"p50": 1, "p95": 6, "max": 13},
+                "ms": {"p50": 210.6, "p95": 984.7, "max": 3086.6},
+            },
+            {
+                "partition": 0,
+                "broker": "kafka2",
+                "offsets": {"p50": 0, "p95": 0, "max": 0},
+                "ms": None,
+            },
+        ],
+        "isr": [
+            {
+                "fault": 0,
+                "partition": 0,
+                "broker": "kafka3",
+                "caught_up_s": 10.21,
+                "left_s": 15.017,
+                "leave_after_s": 4.807,
+                "leave_of_limit": 1.2,
+                "reached_s": 24.553,
+                "returned_s": None,
+                "return_after_s": None,
+                "heal_to_return_s": None,
+            }
+        ],
+        "elections": [
+            {
+                "partition": 0,
+                "broker": "kafka2",
+                "before": "kafka1",
+                "elected_s": 12.5,
+                "log_end": 1204,
+                "end_before": 3310,
+            }
+        ],
+        "lost_past_log_end": 2106,
+        "kept_past_log_end": 1,
+        "lost_within_log_end": 0,
+    }
 
 
 def _view(time_s: float, *, leader: int, isr: tuple[int, ...], controller: int) -> dict[str, Any]:
@@ -342,13 +376,15 @@ def leadership(*, stretches: int = 3, leaderless: int = 0) -> list[dict[str, Any
     uneven = [("kafka1", 0, 0), ("kafka2", 2, 1206), ("kafka3", 1, 597)]
     return [
         {
-            "start_s": 3.0 * number, "end_s": 3.0 * number + 3.0,
+            "start_s": 3.0 * number,
+            "end_s": 3.0 * number + 3.0,
             "faults": [0] if number == 1 else [],
             "brokers": [
                 {"broker": name, "leads": leads, "acks": acks, "acks_per_s": round(acks / 3, 1)}
                 for name, leads, acks in (uneven if number % 2 else balanced)
             ],
-            "leaderless": leaderless, "leaderless_acks": 0,
+            "leaderless": leaderless,
+            "leaderless_acks": 0,
         }
         for number in range(stretches)
-    ]  # fmt: skip
+    ]

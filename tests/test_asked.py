@@ -23,23 +23,45 @@ ALL = (1, 2, 3)
 
 
 def metadata(
-    *, leader: int, epoch: int, isr: tuple[int, ...] = ALL, controller: int = 1,
-    alive: tuple[int, ...] = ALL, error: int = 0,
-) -> Any:  # fmt: skip
+    *,
+    leader: int,
+    epoch: int,
+    isr: tuple[int, ...] = ALL,
+    controller: int = 1,
+    alive: tuple[int, ...] = ALL,
+    error: int = 0,
+) -> Any:
     """What a broker answers, of one topic with one partition."""
     response = MetadataResponse
     partition = response.MetadataResponseTopic.MetadataResponsePartition(
-        error_code=0, partition_index=0, leader_id=leader, leader_epoch=epoch,
-        replica_nodes=[2, 1, 3], isr_nodes=list(isr), offline_replicas=[], version=9,
-    )  # fmt: skip
+        error_code=0,
+        partition_index=0,
+        leader_id=leader,
+        leader_epoch=epoch,
+        replica_nodes=[2, 1, 3],
+        isr_nodes=list(isr),
+        offline_replicas=[],
+        version=9,
+    )
     topic = response.MetadataResponseTopic(
-        error_code=error, name="t", is_internal=False, version=9,
+        error_code=error,
+        name="t",
+        is_internal=False,
+        version=9,
         partitions=[] if error else [partition],
-    )  # fmt: skip
-    members = [response.MetadataResponseBroker(node_id=i, host="h", port=1, rack=None, version=9)
-               for i in alive]  # fmt: skip
-    return response(throttle_time_ms=0, brokers=members, cluster_id="c", controller_id=controller,
-                    topics=[topic], version=9)  # fmt: skip
+    )
+    members = [
+        response.MetadataResponseBroker(node_id=i, host="h", port=1, rack=None, version=9)
+        for i in alive
+    ]
+    return response(
+        throttle_time_ms=0,
+        brokers=members,
+        cluster_id="c",
+        controller_id=controller,
+        topics=[topic],
+        version=9,
+    )
 
 
 def answers(**said: Any) -> list[Any]:
@@ -64,9 +86,10 @@ def test_a_stale_broker_does_not_fool_us_though_it_is_the_one_that_led():
 
 def test_two_stale_brokers_are_outvoted_by_one_higher_epoch():
     told = answers(
-        b1=metadata(leader=1, epoch=4), b2=metadata(leader=1, epoch=4),
+        b1=metadata(leader=1, epoch=4),
+        b2=metadata(leader=1, epoch=4),
         b3=metadata(leader=3, epoch=5, isr=(3,)),
-    )  # fmt: skip
+    )
 
     assert newest(told, "t", 0, controller=1).leader == 3  # type: ignore[union-attr]
 
@@ -75,16 +98,18 @@ def test_two_stale_brokers_are_outvoted_by_one_higher_epoch():
 def test_of_one_epoch_the_controller_is_believed_else_most(controller, isr):
     """An ISR that shrinks has no epoch of its own."""
     told = answers(
-        b1=metadata(leader=1, epoch=4), b2=metadata(leader=1, epoch=4, isr=(1, 2)),
+        b1=metadata(leader=1, epoch=4),
+        b2=metadata(leader=1, epoch=4, isr=(1, 2)),
         b3=metadata(leader=1, epoch=4),
-    )  # fmt: skip
+    )
 
     assert newest(told, "t", 0, controller).isr == isr  # type: ignore[union-attr]
 
 
 def test_as_many_votes_for_each_go_to_the_controller_that_is_news():
-    told = answers(b1=metadata(leader=1, epoch=1, controller=1),
-                   b2=metadata(leader=1, epoch=1, controller=2))  # fmt: skip
+    told = answers(
+        b1=metadata(leader=1, epoch=1, controller=1), b2=metadata(leader=1, epoch=1, controller=2)
+    )
 
     assert (controller_of(told, last=1), controller_of(told, last=2)) == (2, 1)
     assert controller_of(answers(b1=metadata(leader=1, epoch=1, controller=-1)), None) is None
@@ -104,9 +129,10 @@ def test_a_broker_that_has_just_started_and_knows_nobody_is_not_heard():
 
 def test_who_lives_the_controller_knows_else_most():
     told = answers(
-        b1=metadata(leader=1, epoch=1), b2=metadata(leader=1, epoch=1, alive=(2, 3)),
+        b1=metadata(leader=1, epoch=1),
+        b2=metadata(leader=1, epoch=1, alive=(2, 3)),
         b3=metadata(leader=1, epoch=1),
-    )  # fmt: skip
+    )
 
     assert (alive_of(told, 2), alive_of(told, None)) == ({2, 3}, {1, 2, 3})
 
@@ -120,8 +146,13 @@ class Broker(threading.Thread):
     def __init__(self, number: int, said: Any) -> None:
         super().__init__(daemon=True)
         self.said, self._ear = said, socket.create_server(("127.0.0.1", 0))
-        self.node = Node(name=f"kafka{number}", role="broker", id=number, address="127.0.0.1",
-                         port=self._ear.getsockname()[1])  # fmt: skip
+        self.node = Node(
+            name=f"kafka{number}",
+            role="broker",
+            id=number,
+            address="127.0.0.1",
+            port=self._ear.getsockname()[1],
+        )
         self._open: list[socket.socket] = [self._ear]
         self.start()
 

@@ -42,10 +42,13 @@ def test_the_number_at_the_end_of_a_pod_s_name_is_its_broker_s_id() -> None:
         (KAFKAS, (), "the pods are none"),
         (KAFKAS[:2], PODS, "pod my-cluster-kafka-2 is no broker that the cluster knows of"),
         (KAFKAS, (*PODS, "other-kafka-1"), "pods my-cluster-kafka-1 and other-kafka-1 have one"),
-        (KAFKAS, (*PODS, "my-cluster-entity-operator-5c8x"), "no number at its end, .*: narrow "
-         "backend.kubernetes.attach.selectors"),
+        (
+            KAFKAS,
+            (*PODS, "my-cluster-entity-operator-5c8x"),
+            "no number at its end, .*: narrow backend.kubernetes.attach.selectors",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_broker_without_a_pod_and_a_pod_without_a_broker_are_told(
     nodes: Sequence[Node], pods: Sequence[str], words: str
 ) -> None:
@@ -78,12 +81,23 @@ ATTACH = {
 
 def refusal(verb: str = "cut", target: str = "leader", **changes: Any) -> str:
     """Why such a run is refused; the tests have the client."""
-    fault = {"verb": verb, "target": target, "at_s": 1, "for_s": 1,
-             "options": changes.pop("options", {})}  # fmt: skip
+    fault = {
+        "verb": verb,
+        "target": target,
+        "at_s": 1,
+        "for_s": 1,
+        "options": changes.pop("options", {}),
+    }
     settings = {**ATTACH, "faults": [fault], "cluster.server": {}, "cluster.zoo": {}, **changes}
     with pytest.raises(ScenarioError) as found:
-        prepare(Request(scenario="baseline", seed=1, backend="kubernetes",
-                        settings={k: v for k, v in settings.items() if v is not None}))  # fmt: skip
+        prepare(
+            Request(
+                scenario="baseline",
+                seed=1,
+                backend="kubernetes",
+                settings={k: v for k, v in settings.items() if v is not None},
+            )
+        )
     return str(found.value)
 
 
@@ -97,22 +111,46 @@ pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed"
         ("take delete-pod-now", "roll", "all", {}),
         ("elect cannot be done to pods that are not", "elect", "preferred-leader", {}),
         ("ZooKeepers are known there as other ends of cuts only", "cut", "zk1", {}),
-        ("attach.image: pause needs one", "pause", "leader",
-         {"backend.kubernetes.attach.image": ""}),
-        ("attach.namespace: say where it is", "cut", "leader",
-         {"backend.kubernetes.attach.namespace": ""}),
-        ("attach.selectors.brokers: say by which labels", "cut", "leader",
-         {"backend.kubernetes.attach.selectors.brokers": ""}),
-        ("attach.bootstrap: name at least one broker", "cut", "leader",
-         {"backend.kubernetes.attach.bootstrap": None}),
+        (
+            "attach.image: pause needs one",
+            "pause",
+            "leader",
+            {"backend.kubernetes.attach.image": ""},
+        ),
+        (
+            "attach.namespace: say where it is",
+            "cut",
+            "leader",
+            {"backend.kubernetes.attach.namespace": ""},
+        ),
+        (
+            "attach.selectors.brokers: say by which labels",
+            "cut",
+            "leader",
+            {"backend.kubernetes.attach.selectors.brokers": ""},
+        ),
+        (
+            "attach.bootstrap: name at least one broker",
+            "cut",
+            "leader",
+            {"backend.kubernetes.attach.bootstrap": None},
+        ),
         ("selectors.zookeepers", "cut", "leader", {"options": {"from": "followers,zookeepers"}}),
-        ("its settings are not the harness's", "cut", "leader",
-         {"cluster.server": {"min.insync.replicas": 2}}),
-        ("backend.kubernetes.namespace is for a cluster of the harness's own", "cut", "leader",
-         {"backend.kubernetes.namespace": "mine"}),
+        (
+            "its settings are not the harness's",
+            "cut",
+            "leader",
+            {"cluster.server": {"min.insync.replicas": 2}},
+        ),
+        (
+            "backend.kubernetes.namespace is for a cluster of the harness's own",
+            "cut",
+            "leader",
+            {"backend.kubernetes.namespace": "mine"},
+        ),
         ("attach.client", "cut", "leader", {"workload.producer": {"sasl.password": "x"}}),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_refused_before_anything_starts(
     said: str, verb: str, target: str, changes: dict[str, Any]
 ) -> None:
@@ -125,11 +163,20 @@ def test_workers_may_be_killed_and_brokers_be_named_by_any_id() -> None:
         {"verb": "delete-pod", "target": "kafka0", "at_s": 1},
         {"verb": "cut", "target": "kafka17", "at_s": 1, "options": {"from": "kafka0"}},
     ]
-    prepared = prepare(Request(
-        scenario="baseline", seed=1, backend="kubernetes",
-        settings={**ATTACH, "faults": faults, "workload.kind": "stream", "cluster.server": {},
-                  "cluster.zoo": {}},
-    ))  # fmt: skip
+    prepared = prepare(
+        Request(
+            scenario="baseline",
+            seed=1,
+            backend="kubernetes",
+            settings={
+                **ATTACH,
+                "faults": faults,
+                "workload.kind": "stream",
+                "cluster.server": {},
+                "cluster.zoo": {},
+            },
+        )
+    )
 
     assert {LINKS} == attach.hands_for(prepared.record["plan"])
     assert access.attaches(prepared.record["scenario"])
@@ -175,8 +222,16 @@ def test_a_script_comes_through_the_kubelet_as_it_is() -> None:
     assert 'echo "$$$$" $$(id) $${x}' == script
 
 
-POD = Pod(name="k-1", uid="a", ip="10.0.0.1", host_ip="10.1.0.1", leaving=False, ready=True,
-          restarts=0, trouble=None)  # fmt: skip
+POD = Pod(
+    name="k-1",
+    uid="a",
+    ip="10.0.0.1",
+    host_ip="10.1.0.1",
+    leaving=False,
+    ready=True,
+    restarts=0,
+    trouble=None,
+)
 
 
 class Api:
@@ -214,8 +269,10 @@ def test_heal_tells_what_was_undone_by_itself_undoes_the_rest_and_ends_what_runs
     api: Any = Api(k1={MINE: Guest(image="i", running=True), THEIRS: Guest(image="x", code=1)})
     api.log_of[MINE] = "kafka-harness: resumed process 7\nsomething else\n"
 
-    assert ["k1: resumed process 7, by itself",
-            "k1: took chain HARNESS-1 of table filter away"] == guests.heal(api)  # fmt: skip
+    assert [
+        "k1: resumed process 7, by itself",
+        "k1: took chain HARNESS-1 of table filter away",
+    ] == guests.heal(api)
     assert [("k1", MINE, "undo"), ("k1", MINE, "leave")] == api.asked
 
 
@@ -243,8 +300,9 @@ def test_a_container_that_cannot_begin_ends_the_set_up() -> None:
 
 
 def test_a_container_that_cannot_be_told_to_end_keeps_no_other_from_it() -> None:
-    api: Any = Api(k1={MINE: Guest(image="i", running=True)},
-                   k2={MINE: Guest(image="i", running=True)})  # fmt: skip
+    api: Any = Api(
+        k1={MINE: Guest(image="i", running=True)}, k2={MINE: Guest(image="i", running=True)}
+    )
     tell = api.run_in
 
     def broken(pod: str, container: str, argv: Sequence[str]) -> str:
@@ -260,9 +318,13 @@ def test_a_container_that_cannot_be_told_to_end_keeps_no_other_from_it() -> None
 
 @pytest.mark.parametrize(
     ("guest", "works"),
-    [(Guest(image="i", running=True), "k1"), (Guest(image="i"), "k1"),
-     (Guest(image="i", code=0), None), (Guest(image="i", trouble="ErrImagePull"), None)],
-)  # fmt: skip
+    [
+        (Guest(image="i", running=True), "k1"),
+        (Guest(image="i"), "k1"),
+        (Guest(image="i", code=0), None),
+        (Guest(image="i", trouble="ErrImagePull"), None),
+    ],
+)
 def test_who_works_in_a_pod_is_told_from_who_has_or_never_will(
     guest: Guest, works: str | None
 ) -> None:
@@ -274,8 +336,9 @@ def test_only_new_containers_are_put_into_a_pod() -> None:
     api: Any = Api(k1={MINE: Guest(image="old", running=True)})
     stay = holder.command("stay", "9")
 
-    guests.put_into(api, {"k1": [guests.manifest(name, "new", stay, None)
-                                 for name in (MINE, f"{MINE}2")]})  # fmt: skip
+    guests.put_into(
+        api, {"k1": [guests.manifest(name, "new", stay, None) for name in (MINE, f"{MINE}2")]}
+    )
 
     assert "old" == api.guests["k1"][MINE].image
     assert "new" == api.guests["k1"][f"{MINE}2"].image
@@ -290,22 +353,36 @@ def test_the_api_s_pods_tell_of_ephemeral_containers_and_volumes() -> None:
     statuses = [
         SimpleNamespace(name="a", state=state(running=object())),
         SimpleNamespace(name="b", state=state(terminated=SimpleNamespace(exit_code=137))),
-        SimpleNamespace(name="c", state=state(
-            waiting=SimpleNamespace(reason="ErrImagePull", message="no"))),
-    ]  # fmt: skip
-    found = _pod(SimpleNamespace(
-        metadata=SimpleNamespace(name="p", uid="u", deletion_timestamp=None),
-        status=SimpleNamespace(pod_ip="1.2.3.4", host_ip="1.2.3.5", container_statuses=[],
-                               ephemeral_container_statuses=statuses),
-        spec=SimpleNamespace(
-            node_name="m", containers=[SimpleNamespace(name="kafka")],
-            volumes=[SimpleNamespace(name="data-0", empty_dir=object()),
-                     SimpleNamespace(name="conf", empty_dir=None)],
-            ephemeral_containers=[SimpleNamespace(name=n, image="i") for n in "abcd"]),
-    ))  # fmt: skip
+        SimpleNamespace(
+            name="c", state=state(waiting=SimpleNamespace(reason="ErrImagePull", message="no"))
+        ),
+    ]
+    found = _pod(
+        SimpleNamespace(
+            metadata=SimpleNamespace(name="p", uid="u", deletion_timestamp=None),
+            status=SimpleNamespace(
+                pod_ip="1.2.3.4",
+                host_ip="1.2.3.5",
+                container_statuses=[],
+                ephemeral_container_statuses=statuses,
+            ),
+            spec=SimpleNamespace(
+                node_name="m",
+                containers=[SimpleNamespace(name="kafka")],
+                volumes=[
+                    SimpleNamespace(name="data-0", empty_dir=object()),
+                    SimpleNamespace(name="conf", empty_dir=None),
+                ],
+                ephemeral_containers=[SimpleNamespace(name=n, image="i") for n in "abcd"],
+            ),
+        )
+    )
 
-    assert (True, 137, None) == (found.guests["a"].running, found.guests["b"].code,
-                                 found.guests["d"].code)  # fmt: skip
+    assert (True, 137, None) == (
+        found.guests["a"].running,
+        found.guests["b"].code,
+        found.guests["d"].code,
+    )
     assert "ErrImagePull" in (found.guests["c"].trouble or "")
     assert (("kafka",), ("data-0",)) == (found.containers, found.volatile)
 
@@ -316,9 +393,13 @@ def test_the_api_s_pods_tell_of_ephemeral_containers_and_volumes() -> None:
 def staying(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "KAFKA_HARNESS_FOLDER": str(folder), "HOLDER": holder.SCRIPT}
     return subprocess.run(
-        [*UNSHARE, "sh", "-c", f"iptables -N HARNESS-3\n{script}\niptables -S"], env=environment,
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        [*UNSHARE, "sh", "-c", f"iptables -N HARNESS-3\n{script}\niptables -S"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def test_it_stays_until_its_time_is_over_and_undoes_what_is_left(tmp_path: Path) -> None:

@@ -55,15 +55,23 @@ def test_a_stretch_as_long_as_the_threshold_is_a_window(report: Report) -> None:
     assert windows(report) == [(1.0, 1.5)]
 
 
-@told(sent(1, at=0, ms=1000, took=0), sent(2, at=1, ms=1000, took=300), final_read(1, 2),
-      threshold_ms=200)  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000, took=0),
+    sent(2, at=1, ms=1000, took=300),
+    final_read(1, 2),
+    threshold_ms=200,
+)
 def test_the_threshold_is_the_scenarios(report: Report) -> None:
     """300 ms are a window where the scenario says 200."""
     assert windows(report) == [(1.0, 1.3)]
 
 
-@told(sent(1, at=0, ms=1000, took=0), sent(2, at=1, ms=1000, took=2000),
-      sent(3, at=2, ms=1900, took=10), final_read(1, 2, 3))  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000, took=0),
+    sent(2, at=1, ms=1000, took=2000),
+    sent(3, at=2, ms=1900, took=10),
+    final_read(1, 2, 3),
+)
 def test_an_ack_divides_a_window(report: Report) -> None:
     """Something was acked at 1.91 s; before and after nothing was."""
     assert windows(report) == [(1.0, 1.91), (1.91, 3.0)]
@@ -89,33 +97,49 @@ def test_a_send_that_never_ended_is_outstanding_until_the_load_ends(report: Repo
     assert report["windows"][0]["length_s"] == pytest.approx(6.0)
 
 
-@told(sent(1, at=0, ms=1000, took=0),
-      *(doubtful(n, ms=1000 + 400 * n, took=1) for n in range(2, 12)),
-      sent(20, at=1, ms=6000, took=0), final_read(1, 20))  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000, took=0),
+    *(doubtful(n, ms=1000 + 400 * n, took=1) for n in range(2, 12)),
+    sent(20, at=1, ms=6000, took=0),
+    final_read(1, 20),
+)
 def test_pauses_below_the_threshold_do_not_end_a_window(report: Report) -> None:
     """A client that fails at once and tries again every 400 ms is in an outage."""
     assert windows(report) == [(1.8, 5.401)]
     assert report["windows"][0]["attempts"] == 10
 
 
-@told(sent(1, at=0, ms=1000, took=0), doubtful(2, ms=1000, took=700),
-      doubtful(3, ms=2200, took=800), sent(4, at=1, ms=9000, took=0),
-      final_read(1, 4))  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000, took=0),
+    doubtful(2, ms=1000, took=700),
+    doubtful(3, ms=2200, took=800),
+    sent(4, at=1, ms=9000, took=0),
+    final_read(1, 4),
+)
 def test_a_pause_as_long_as_the_threshold_ends_a_window(report: Report) -> None:
     """Nobody tried between 1.7 s and 2.2 s; both stretches are before the ack at 9 s."""
     assert windows(report) == [(1.0, 1.7), (2.2, 3.0)]
 
 
-@told(sent(1, at=0, ms=1000, took=0), sent(2, at=0, ms=1000, took=3000, partition=1),
-      sent(3, at=1, ms=1500, took=0), final_read(1, 3), final_read(2, partition=1),
-      partitions=2)  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000, took=0),
+    sent(2, at=0, ms=1000, took=3000, partition=1),
+    sent(3, at=1, ms=1500, took=0),
+    final_read(1, 3),
+    final_read(2, partition=1),
+    partitions=2,
+)
 def test_each_partition_has_its_own_windows(report: Report) -> None:
     """Partition 1 was out while partition 0 was acked."""
     assert [w["partition"] for w in report["windows"] if w["kind"] == "produce"] == [1]
 
 
-@told(sent(1, at=0, ms=1000, took=0), sent(2, at=1, ms=1200, took=1800),
-      fault(ms=1150, for_ms=2000), final_read(1, 2))  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000, took=0),
+    sent(2, at=1, ms=1200, took=1800),
+    fault(ms=1150, for_ms=2000),
+    final_read(1, 2),
+)
 def test_a_window_names_the_fault_in_force_and_the_time_to_the_first_ack(report: Report) -> None:
     """Injected at 1.15 s, healing begun at 3.05 s: the ack at 3.0 s did not wait for it."""
     window = report["windows"][0]
@@ -125,30 +149,47 @@ def test_a_window_names_the_fault_in_force_and_the_time_to_the_first_ack(report:
     assert window["heal_to_first_ack_s"] is None
 
 
-@told(sent(1, at=0, ms=1000, took=0), sent(2, at=1, ms=1200, took=2800),
-      fault(ms=1150, for_ms=2000), final_read(1, 2))  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000, took=0),
+    sent(2, at=1, ms=1200, took=2800),
+    fault(ms=1150, for_ms=2000),
+    final_read(1, 2),
+)
 def test_a_window_that_lasts_beyond_healing_counts_from_it(report: Report) -> None:
     """Healing began at 3.05 s, the first ack came at 4.0 s."""
     assert report["windows"][0]["heal_to_first_ack_s"] == pytest.approx(0.95)
 
 
-@told(sent(1, at=0, ms=5000, took=0), sent(2, at=1, ms=6000, took=1000),
-      fault(ms=100, for_ms=200, number=0), fault(ms=1000, for_ms=500, number=1),
-      final_read(1, 2))  # fmt: skip
+@told(
+    sent(1, at=0, ms=5000, took=0),
+    sent(2, at=1, ms=6000, took=1000),
+    fault(ms=100, for_ms=200, number=0),
+    fault(ms=1000, for_ms=500, number=1),
+    final_read(1, 2),
+)
 def test_a_window_without_a_fault_in_force_names_the_one_before(report: Report) -> None:
     """Both were healed long before; the last one is the nearest."""
     assert report["windows"][0]["faults"] == [1]
 
 
-@told(sent(1, at=0, ms=0), sent(2, at=1, ms=1000, took=0), doubtful(3, ms=1000, took=None),
-      final_read(1, 2))  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    sent(2, at=1, ms=1000, took=0),
+    doubtful(3, ms=1000, took=None),
+    final_read(1, 2),
+)
 def test_an_open_send_is_an_attempt_as_long_as_its_producer_lives(report: Report) -> None:
     """It never ended, and nothing else did."""
     assert windows(report) == [(1.0, None)]
 
 
-@told(sent(1, at=0, ms=0), sent(2, at=1, ms=1000, took=0), doubtful(3, ms=1000, took=None),
-      damage("no-end"), final_read(1, 2))  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    sent(2, at=1, ms=1000, took=0),
+    doubtful(3, ms=1000, took=None),
+    damage("no-end"),
+    final_read(1, 2),
+)
 def test_a_dead_producer_tries_nothing(report: Report) -> None:
     """The twin: the producer was killed, and with it its open send."""
     assert windows(report) == []
@@ -157,31 +198,39 @@ def test_a_dead_producer_tries_nothing(report: Report) -> None:
 # --- consume
 
 
-@told(sent(1, at=0, ms=1000, took=0), read(1, at=0, ms=1010),
-      sent(2, at=1, ms=2000, took=0), read(2, at=1, ms=3500), final_read(1, 2),
-      consumers=1)  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000, took=0),
+    read(1, at=0, ms=1010),
+    sent(2, at=1, ms=2000, took=0),
+    read(2, at=1, ms=3500),
+    final_read(1, 2),
+    consumers=1,
+)
 def test_an_acked_record_that_nobody_delivers_is_a_window(report: Report) -> None:
     """Acked at 2.0 s, delivered at 3.5 s, nothing in between."""
     assert windows(report, "consume") == [(2.0, 3.5)]
 
 
-@told(sent(1, at=0, ms=1000, took=0), read(1, at=0, ms=1010),
-      sent(2, at=1, ms=2000, took=0), read(2, at=1, ms=2020), final_read(1, 2),
-      consumers=1)  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000, took=0),
+    read(1, at=0, ms=1010),
+    sent(2, at=1, ms=2000, took=0),
+    read(2, at=1, ms=2020),
+    final_read(1, 2),
+    consumers=1,
+)
 def test_a_record_delivered_at_once_is_no_window(report: Report) -> None:
     """The twin: a second without reads, but nothing waited to be read."""
     assert windows(report, "consume") == []
 
 
-@told(sent(1, at=0, ms=1000, took=0), sent(2, at=1, ms=2000, took=0), final_read(1, 2),
-      consumers=0)  # fmt: skip
+@told(sent(1, at=0, ms=1000, took=0), sent(2, at=1, ms=2000, took=0), final_read(1, 2), consumers=0)
 def test_without_a_consumer_there_are_no_consume_windows(report: Report) -> None:
     """Nobody meant to read during the load."""
     assert windows(report, "consume") == []
 
 
-@told(sent(1, at=0, ms=1000, took=0), sent(2, at=1, ms=2000, took=0), final_read(1, 2),
-      consumers=1)  # fmt: skip
+@told(sent(1, at=0, ms=1000, took=0), sent(2, at=1, ms=2000, took=0), final_read(1, 2), consumers=1)
 def test_a_consumer_that_never_reads_is_out(report: Report) -> None:
     """The twin: there is a consumer, and it was never given anything."""
     assert windows(report, "consume") == [(1.0, None)]
@@ -200,8 +249,13 @@ def test_a_record_delivered_before_its_ack_never_waited(report: Report) -> None:
     assert windows(report, "consume") == []
 
 
-@told(sent(1, at=0, ms=1000, took=5), looked_up(1, ms=1005, took=1000), read(1, at=0, ms=2400),
-      final_read(1), kind="write-read")  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000, took=5),
+    looked_up(1, ms=1005, took=1000),
+    read(1, at=0, ms=2400),
+    final_read(1),
+    kind="write-read",
+)
 def test_write_read_has_consume_windows_too(report: Report) -> None:
     """Its consumer follows the log; the record came after 1.395 s."""
     assert windows(report, "consume") == [(1.005, 2.4)]
@@ -210,8 +264,13 @@ def test_write_read_has_consume_windows_too(report: Report) -> None:
 # --- stale read
 
 
-@told(sent(1, at=0, ms=1000), looked_up(1, ms=1005, took=1000), read(1, at=0, ms=2400),
-      final_read(1), kind="write-read")  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000),
+    looked_up(1, ms=1005, took=1000),
+    read(1, at=0, ms=2400),
+    final_read(1),
+    kind="write-read",
+)
 def test_a_look_up_that_misses_an_acked_record_is_stale(report: Report) -> None:
     """It appeared later, and the evidence says when."""
     row = report["anomalies"]["stale-read"]["examples"][0]
@@ -222,8 +281,9 @@ def test_a_look_up_that_misses_an_acked_record_is_stale(report: Report) -> None:
     assert report["anomalies"]["stale-read"]["forbidden"] is False
 
 
-@told(sent(1, at=0, ms=1000), looked_up(1, at=0, ms=1005, took=10), final_read(1),
-      kind="write-read")  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000), looked_up(1, at=0, ms=1005, took=10), final_read(1), kind="write-read"
+)
 def test_a_look_up_that_finds_the_record_is_not_stale(report: Report) -> None:
     """The twin."""
     assert found(report, "stale-read") == []
@@ -265,22 +325,38 @@ ALONE = (
 )
 
 
-@told(sent(1, at=0, ms=1000), sent(2, at=1, ms=3500), sent(3, at=2, ms=7000), *ALONE,
-      final_read(1, 2, 3), expect={"acked-isr-alone": "0"})  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000),
+    sent(2, at=1, ms=3500),
+    sent(3, at=2, ms=7000),
+    *ALONE,
+    final_read(1, 2, 3),
+    expect={"acked-isr-alone": "0"},
+)
 def test_what_a_leader_acknowledges_alone_breaks_the_demand_that_it_refuse(report: Report) -> None:
     assert report["counts"]["acked_isr_alone"] == 1
     assert report["reasons"] == ['demanded acked-isr-alone "0", 1 was seen']
 
 
-@told(sent(1, at=0, ms=1000), sent(2, at=1, ms=2300), sent(3, at=2, ms=5500),
-      sent(4, at=3, ms=7000), *ALONE, final_read(1, 2, 3, 4),
-      expect={"acked-isr-alone": "0"})  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000),
+    sent(2, at=1, ms=2300),
+    sent(3, at=2, ms=5500),
+    sent(4, at=3, ms=7000),
+    *ALONE,
+    final_read(1, 2, 3, 4),
+    expect={"acked-isr-alone": "0"},
+)
 def test_acks_where_an_isr_may_be_seen_late_are_nobodys(report: Report) -> None:
     assert report["counts"]["acked_isr_alone"] == 0
     assert report["verdict"] == "valid"
 
 
-@told(sent(1, at=0, ms=5000), view("kafka1", ms=0), view("kafka2", ms=2000, isr=("kafka1",)),
-      final_read(1))  # fmt: skip
+@told(
+    sent(1, at=0, ms=5000),
+    view("kafka1", ms=0),
+    view("kafka2", ms=2000, isr=("kafka1",)),
+    final_read(1),
+)
 def test_who_does_not_lead_is_not_alone(report: Report) -> None:
     assert report["counts"]["acked_isr_alone"] == 0

@@ -16,9 +16,15 @@ CAMPAIGN = {"cells": [CELL], "backends": ["local", "docker"], "seed": 1}
 
 def line(backend: str, lost: int = 0, gap: float = 0.0, **more: Any) -> dict[str, Any]:
     return {
-        "cell": "c", "backend": backend, "seed": 1, "verdict": "valid", "reasons": [],
-        "anomalies": {"lost": lost, "duplicate": 0}, "produce_gaps_s": [0.6, gap], **more,
-    }  # fmt: skip
+        "cell": "c",
+        "backend": backend,
+        "seed": 1,
+        "verdict": "valid",
+        "reasons": [],
+        "anomalies": {"lost": lost, "duplicate": 0},
+        "produce_gaps_s": [0.6, gap],
+        **more,
+    }
 
 
 def test_the_page_in_the_repository_is_the_one_that_its_data_give():

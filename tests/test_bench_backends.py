@@ -39,8 +39,12 @@ def test_the_moments_of_a_fault_are_read_from_the_nemesiss_lines(tmp_path: Path)
 def test_the_cluster_is_up_when_the_isr_is_first_full(tmp_path: Path):
     assert backends.full_isr_ns(tmp_path) is None
     (tmp_path / "history").mkdir()
-    views = [("blind", 1, []), ("view", 2, ["kafka1"]), ("view", 3, ["a", "b", "c"]),
-             ("view", 4, ["a", "b", "c"])]  # fmt: skip
+    views = [
+        ("blind", 1, []),
+        ("view", 2, ["kafka1"]),
+        ("view", 3, ["a", "b", "c"]),
+        ("view", 4, ["a", "b", "c"]),
+    ]
     (tmp_path / "history" / "views.jsonl").write_text(
         "".join(json.dumps({"event": e, "time_ns": t, "isr": isr}) + "\n" for e, t, isr in views)
     )

@@ -20,16 +20,32 @@ GOLDEN = ROOT / "tests" / "golden"
 def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "harness.cli", *arguments],
-        capture_output=True, text=True, check=False, timeout=120, cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=cwd,
         stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
 
 
 def test_the_help_names_every_command_and_every_exit_code():
     said = call("--help").stdout
 
-    for word in ("run", "check", "report", "history", "scenarios", "show", "doctor", "up",
-                 "campaign", "heal", "254", "255"):  # fmt: skip
+    for word in (
+        "run",
+        "check",
+        "report",
+        "history",
+        "scenarios",
+        "show",
+        "doctor",
+        "up",
+        "campaign",
+        "heal",
+        "254",
+        "255",
+    ):
         assert word in said
 
 
@@ -120,11 +136,17 @@ def test_a_results_place_that_cannot_be_written_is_named_with_the_remedy(tmp_pat
 @pytest.mark.parametrize(
     ("codes", "together"),
     [
-        ([], 2), ([0], 0), ([0, 2], 2), ([0, 2, 255], 255), ([2, 255, 0], 255),
-        ([0, 2, 255, 1], 1), ([255, 1, 2], 1),
-        ([1, 130], 130), ([255, 143, 0], 143),
+        ([], 2),
+        ([0], 0),
+        ([0, 2], 2),
+        ([0, 2, 255], 255),
+        ([2, 255, 0], 255),
+        ([0, 2, 255, 1], 1),
+        ([255, 1, 2], 1),
+        ([1, 130], 130),
+        ([255, 143, 0], 143),
     ],
-)  # fmt: skip
+)
 def test_over_several_runs_1_beats_255_beats_2_beats_0(codes, together):
     assert together == sessions.worst(codes)
 

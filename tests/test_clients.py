@@ -7,9 +7,15 @@ import pytest
 from harness import clients
 
 EXPLICIT = (
-    "acks", "retries", "enable.idempotence", "max.in.flight.requests.per.connection",
-    "linger.ms", "message.timeout.ms", "request.timeout.ms", "compression.type",
-)  # fmt: skip
+    "acks",
+    "retries",
+    "enable.idempotence",
+    "max.in.flight.requests.per.connection",
+    "linger.ms",
+    "message.timeout.ms",
+    "request.timeout.ms",
+    "compression.type",
+)
 
 
 @pytest.mark.parametrize("key", EXPLICIT)
@@ -75,9 +81,20 @@ def test_what_rules_transactions_out_is_said_with_its_remedy(more, why):
 
     assert problem.startswith("transactional.id ")
     assert why in problem
-    assert clients.transaction_problem({**more} | {"transactional.id": "t", "acks": -1,
-        "retries": 1, "enable.idempotence": True, "request.required.acks": "all",
-        "message.send.max.retries": 1}) is None  # fmt: skip
+    assert (
+        clients.transaction_problem(
+            {**more}
+            | {
+                "transactional.id": "t",
+                "acks": -1,
+                "retries": 1,
+                "enable.idempotence": True,
+                "request.required.acks": "all",
+                "message.send.max.retries": 1,
+            }
+        )
+        is None
+    )
     more.pop("transactional.id", None)
     assert clients.transaction_problem(more) is None
 

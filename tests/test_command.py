@@ -36,11 +36,16 @@ def say(text: str, code: int = 0) -> list[str]:
 def injection() -> Callable[..., Injection]:
     def made(**options: Any) -> Injection:
         view: Any = None
-        roles = Roles(nodes=NODES, view=View(partitions=(), controller=None),
-                      ensemble_leader=lambda: None, random=Random(1))  # fmt: skip
+        roles = Roles(
+            nodes=NODES,
+            view=View(partitions=(), controller=None),
+            ensemble_leader=lambda: None,
+            random=Random(1),
+        )
         given = {"inject": ["true"], "heal": ["true"], **options}
-        return Injection(fault=1, nodes=(KAFKA2,), roles=roles, cluster=view, view=view,
-                         options=given, seed=1)  # fmt: skip
+        return Injection(
+            fault=1, nodes=(KAFKA2,), roles=roles, cluster=view, view=view, options=given, seed=1
+        )
 
     return made
 
@@ -49,8 +54,12 @@ def test_words_stand_for_the_node():
     template = ["{node}", "{id}", "-p{port}", "{host}:{port}", "{{{id}}}"]
 
     assert of_node(template, KAFKA2) == [
-        "kafka2", "2", f"-p{KAFKA2.port}", KAFKA2.endpoint, "{2}",
-    ]  # fmt: skip
+        "kafka2",
+        "2",
+        f"-p{KAFKA2.port}",
+        KAFKA2.endpoint,
+        "{2}",
+    ]
 
 
 def test_without_a_probe_it_is_the_commands_own_word(injection):
@@ -132,8 +141,18 @@ def test_options_are_refused_with_the_one_that_is_wrong(options, told):
 def test_right_options_pass_and_the_plan_shows_them_as_a_shell_would():
     options = {"inject": ["ssh", "{host}", "a b"], "heal": ["b"], "bit": ["c"], "limit_s": 5}
     assert VERBS["command"].problems(options) == []
-    step = Step(step=0, series=0, verb="command", target="leader", unit="seconds", at=1, for_s=0,
-                until=None, options=options, seed=1)  # fmt: skip
+    step = Step(
+        step=0,
+        series=0,
+        verb="command",
+        target="leader",
+        unit="seconds",
+        at=1,
+        for_s=0,
+        until=None,
+        options=options,
+        seed=1,
+    )
 
     assert "inject=(ssh '{host}' 'a b') heal=(b) bit=(c) limit_s=5" in step.describe()
 
@@ -150,9 +169,16 @@ def left_over(tmp_path: Path, backend: str) -> RunFolder:
     record = Undo(tmp_path)
     mark = tmp_path / "healed"
     for fault in (1, 2):
-        record.begun(fault, "command", "heal", ["kafka2"], {
-            "inject": ["true"], "heal": ["sh", "-c", f"echo {fault} {{id}} {{host}} >> {mark}"],
-        })  # fmt: skip
+        record.begun(
+            fault,
+            "command",
+            "heal",
+            ["kafka2"],
+            {
+                "inject": ["true"],
+                "heal": ["sh", "-c", f"echo {fault} {{id}} {{host}} >> {mark}"],
+            },
+        )
     record.undone(1)
     return folder
 

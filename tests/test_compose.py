@@ -108,8 +108,13 @@ def test_the_image_s_start_script_makes_the_files_that_the_variables_mean(tmp_pa
     java = tmp_path / "java"
     java.write_text('#!/bin/sh\nfor last; do :; done\ncat "$last"\n')
     java.chmod(0o755)
-    variables = {"KAFKA_BROKER_ID": "1", "KAFKA_NUM_IO_THREADS": "4", "KAFKA_A__B_C___D": "x",
-                 "KAFKA_HEAP_OPTS": "-Xmx1m", "PATH": f"{tmp_path}:/usr/bin:/bin"}  # fmt: skip
+    variables = {
+        "KAFKA_BROKER_ID": "1",
+        "KAFKA_NUM_IO_THREADS": "4",
+        "KAFKA_A__B_C___D": "x",
+        "KAFKA_HEAP_OPTS": "-Xmx1m",
+        "PATH": f"{tmp_path}:/usr/bin:/bin",
+    }
     script = IMAGES / "kafka" / "run"
     shown = subprocess.run([script], env=variables, capture_output=True, text=True, check=True)
 

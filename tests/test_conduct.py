@@ -80,10 +80,14 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Told:
             told.down -= {node.name for node in injection.nodes}
 
     verb = Verb(
-        name="fell", undo="raise", needs=(), inject=inject, heal=heal,
+        name="fell",
+        undo="raise",
+        needs=(),
+        inject=inject,
+        heal=heal,
         bit=lambda i: "fallen" if told.bites and i.node.name in told.down else None,
         healed=lambda i: None if i.node.name in told.down else "risen",
-    )  # fmt: skip
+    )
     monkeypatch.setitem(VERBS, "fell", verb)
     monkeypatch.setitem(VERBS, "fell-alone", replace(verb, holds="process"))
     monkeypatch.setitem(VERBS, "fell-together", replace(verb, together=True))
@@ -96,17 +100,31 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Told:
 
 def step(number: int = 0, **changes: Any) -> Step:
     defaults: dict[str, Any] = {
-        "step": number, "series": 0, "verb": "fell", "target": "leader", "unit": "rounds",
-        "at": 10.0, "for_s": 0.0, "until": None, "options": {}, "seed": 1,
-    }  # fmt: skip
+        "step": number,
+        "series": 0,
+        "verb": "fell",
+        "target": "leader",
+        "unit": "rounds",
+        "at": 10.0,
+        "for_s": 0.0,
+        "until": None,
+        "options": {},
+        "seed": 1,
+    }
     return Step(**{**defaults, **changes})
 
 
 def conductor(world: Told, *steps: Step, undo: Undo | None = None) -> Conductor:
     made = Conductor(
-        steps=steps, cluster=world, view=world, load=world, replicas=3,  # type: ignore[arg-type]
-        write=world.write, tell=lambda line: None, undo=undo,
-    )  # fmt: skip
+        steps=steps,
+        cluster=world,
+        view=world,
+        load=world,
+        replicas=3,  # type: ignore[arg-type]
+        write=world.write,
+        tell=lambda line: None,
+        undo=undo,
+    )
     made.start(0)
     return made
 
@@ -121,8 +139,11 @@ def test_a_fault_is_injected_proved_healed_and_proved_again(world):
     finish(made)
 
     assert [(line["event"], line["type"]) for line in world.lines] == [
-        ("inject", "invoke"), ("inject", "ok"), ("heal", "invoke"), ("heal", "ok"),
-    ]  # fmt: skip
+        ("inject", "invoke"),
+        ("inject", "ok"),
+        ("heal", "invoke"),
+        ("heal", "ok"),
+    ]
     assert world.told("inject", "invoke")[0]["nodes"] == ["kafka1"]
     assert world.told("inject", "ok")[0]["evidence"] == "fallen"
     assert world.told("heal", "ok")[0]["evidence"] == "risen; every ISR has 3 members"
@@ -305,8 +326,10 @@ def test_who_was_hit_is_told_with_the_role_it_played(world):
     finish(conductor(world, step(target="all")))
 
     assert world.told("inject", "invoke")[0]["roles"] == {
-        "kafka1": ["leader"], "kafka2": ["follower", "controller"], "kafka3": ["follower"],
-    }  # fmt: skip
+        "kafka1": ["leader"],
+        "kafka2": ["follower", "controller"],
+        "kafka3": ["follower"],
+    }
 
 
 def test_what_must_be_undone_is_on_disk_before_it_is_done(world, tmp_path, monkeypatch):

@@ -11,8 +11,16 @@ from harness.contradictions import contradictions
 from harness.nemesis.targets import Setting
 from harness.scenario_parts import FaultPart
 
-SETTING = Setting(brokers=3, zookeepers=3, partitions=1, replicas=2, producers=2, consumers=1,
-                  members=0, transactions=False)  # fmt: skip
+SETTING = Setting(
+    brokers=3,
+    zookeepers=3,
+    partitions=1,
+    replicas=2,
+    producers=2,
+    consumers=1,
+    members=0,
+    transactions=False,
+)
 
 
 def fault(verb: str = "kill", target: str = "kafka1", **changes: Any) -> FaultPart:
@@ -72,16 +80,25 @@ def test_what_may_come_to_pass_is_not(second):
 @pytest.mark.parametrize(
     ("first", "second", "what"),
     [
-        (fault("skew-clock", "zk1", at_s=1.0, for_s=3.0), fault("skew-clock", "zk1", at_s=2.0),
-         "clock of zk1"),
+        (
+            fault("skew-clock", "zk1", at_s=1.0, for_s=3.0),
+            fault("skew-clock", "zk1", at_s=2.0),
+            "clock of zk1",
+        ),
         (fault("delay", at_s=1.0, for_s=3.0), fault("delay", at_s=2.0), "ingress of kafka1"),
-        (fault("reassign", "all", at_s=1.0, for_s=3.0), fault("move-leader", "leader", at_s=2.0),
-         "assignment of the topic"),
-        (fault("kill", "producers", at_s=1.0, for_s=3.0), fault("stop", "producer-1", at_s=2.0),
-         "process of producer-1"),
+        (
+            fault("reassign", "all", at_s=1.0, for_s=3.0),
+            fault("move-leader", "leader", at_s=2.0),
+            "assignment of the topic",
+        ),
+        (
+            fault("kill", "producers", at_s=1.0, for_s=3.0),
+            fault("stop", "producer-1", at_s=2.0),
+            "process of producer-1",
+        ),
         (fault("kill", after_acks=100), fault("stop", after_acks=100), "process of kafka1"),
     ],
-)  # fmt: skip
+)
 def test_whatever_two_faults_cannot_share_is_named(first, second, what):
     (sentence,) = refused(first, second)
 

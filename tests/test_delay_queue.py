@@ -103,8 +103,11 @@ END
 def test_the_kernel_lets_packets_wait_and_pass_in_order_and_at_once_when_the_program_has_ended():
     done = subprocess.run(
         [*UNSHARE, "env", f"PYTHON={sys.executable}", "sh", "-c", KERNEL],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
     assert done.returncode == 0, done.stderr
     held_ms, after_ms = map(float, done.stdout.split())

@@ -102,9 +102,14 @@ def nodes(tmp_path: Path) -> Nodes:
 
 def at(nodes: Nodes, *hit: Node, **options: Any) -> Injection:
     return Injection(
-        fault=3, nodes=hit or (KAFKA1,), roles=None, cluster=nodes, view=nodes,  # type: ignore[arg-type]
-        options=options, seed=1,
-    )  # fmt: skip
+        fault=3,
+        nodes=hit or (KAFKA1,),
+        roles=None,
+        cluster=nodes,
+        view=nodes,  # type: ignore[arg-type]
+        options=options,
+        seed=1,
+    )
 
 
 # --- power and disks that are lost
@@ -213,8 +218,10 @@ def test_a_frozen_disk_has_bitten_when_the_broker_met_it_and_is_gone(nodes: Node
     verb.inject(injection)
     folder = str(nodes.data_folder(KAFKA1))
 
-    assert nodes.done == [("mount", "--bind", folder, folder),
-                          ("mount", "-o", "remount,bind,ro", folder)]  # fmt: skip
+    assert nodes.done == [
+        ("mount", "--bind", folder, folder),
+        ("mount", "-o", "remount,bind,ro", folder),
+    ]
     assert verb.bit(injection) is None
     nodes.log.append("java.io.FileNotFoundException: x.tmp (Read-only file system)")
     assert verb.bit(injection) is None
@@ -315,8 +322,9 @@ def test_a_bit_is_flipped_in_the_records_of_a_closed_segment_and_restored(nodes:
 
     assert verb.bit(injection) is None
     assert " was 0x6" in str(verb.bit(injection))
-    differ = [i for i, (old, new) in enumerate(zip(whole, closed.read_bytes(), strict=True))
-              if old != new]  # fmt: skip
+    differ = [
+        i for i, (old, new) in enumerate(zip(whole, closed.read_bytes(), strict=True)) if old != new
+    ]
     assert len(differ) == 1
     verb.heal(injection)
     assert closed.read_bytes() == whole
@@ -342,8 +350,9 @@ def test_a_skewed_clock_is_seen_in_a_thread_dump_and_so_is_its_return(
     verb.inject(injection)
 
     assert verb.bit(injection) is None  # it is asked now
-    assert verb.bit(injection) in {f"the clock of kafka1 is {s} s ahead by its own thread dump"
-                                   for s in (-599, -600, -601)}  # fmt: skip
+    assert verb.bit(injection) in {
+        f"the clock of kafka1 is {s} s ahead by its own thread dump" for s in (-599, -600, -601)
+    }
     verb.heal(injection)
     assert verb.healed(injection) is None
     nodes.signal(KAFKA1, signal.SIGQUIT)

@@ -10,8 +10,16 @@ Report = dict[str, Any]
 OLD = {"inter.broker.protocol.version": "0.10.2"}
 
 
-@told(sent(1, at=0), sent(2, at=1), final_read(1, 2), replica(1, 1, 2), replica(2, 1, 2),
-      replica(3, 1, 7), compared=True, server=OLD)  # fmt: skip
+@told(
+    sent(1, at=0),
+    sent(2, at=1),
+    final_read(1, 2),
+    replica(1, 1, 2),
+    replica(2, 1, 2),
+    replica(3, 1, 7),
+    compared=True,
+    server=OLD,
+)
 def test_two_values_at_one_offset_of_two_replicas_have_diverged(report: Report) -> None:
     """kafka3 has another record at offset 1; no fault moved the leader, so it is forbidden."""
     found = report["anomalies"]["diverged"]
@@ -22,8 +30,15 @@ def test_two_values_at_one_offset_of_two_replicas_have_diverged(report: Report) 
     assert report["anomalies"]["phantom"]["count"] == 0
 
 
-@told(sent(1, at=0), sent(2, at=1), final_read(1, 2), replica(1, 1, 2), replica(2, 1, 2),
-      replica(3, 1), compared=True)  # fmt: skip
+@told(
+    sent(1, at=0),
+    sent(2, at=1),
+    final_read(1, 2),
+    replica(1, 1, 2),
+    replica(2, 1, 2),
+    replica(3, 1),
+    compared=True,
+)
 def test_a_shorter_log_has_not_diverged(report: Report) -> None:
     """A copy may be late."""
     assert report["anomalies"]["diverged"]["count"] == 0

@@ -86,25 +86,37 @@ def test_a_kubernetes_that_does_not_answer_is_unavailable_with_the_reason(
     ("settings", "uid", "box", "reason", "remedy"),
     [
         (
-            {"kernel.apparmor_restrict_unprivileged_userns": "1"}, 1000, None,
-            "AppArmor", "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+            {"kernel.apparmor_restrict_unprivileged_userns": "1"},
+            1000,
+            None,
+            "AppArmor",
+            "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
         ),
         (
-            {"kernel.unprivileged_userns_clone": "0"}, 1000, None,
-            "for root", "sudo sysctl -w kernel.unprivileged_userns_clone=1",
+            {"kernel.unprivileged_userns_clone": "0"},
+            1000,
+            None,
+            "for root",
+            "sudo sysctl -w kernel.unprivileged_userns_clone=1",
         ),
         (
-            {"user.max_user_namespaces": "0"}, 0, None,
-            "no user namespaces", "sudo sysctl -w user.max_user_namespaces=15000",
+            {"user.max_user_namespaces": "0"},
+            0,
+            None,
+            "no user namespaces",
+            "sudo sysctl -w user.max_user_namespaces=15000",
         ),
         (
-            {"kernel.unprivileged_userns_clone": "0"}, 0, "container",
-            "container", "start the container with `docker run --privileged`",
+            {"kernel.unprivileged_userns_clone": "0"},
+            0,
+            "container",
+            "container",
+            "start the container with `docker run --privileged`",
         ),
         ({}, 0, "chroot", "chroot", "run outside of the chroot, or enter it by pivot_root"),
         ({}, 1000, None, "neither", f"find out why this fails: {' '.join(UNSHARE)} true"),
     ],
-)  # fmt: skip
+)
 def test_why_namespaces_are_forbidden_and_the_one_command_that_allows_them(
     settings: dict[str, str], uid: int, box: doctor.Box | None, reason: str, remedy: str
 ) -> None:
@@ -129,8 +141,9 @@ def test_a_host_that_allows_no_namespaces_is_found_out_by_trying() -> None:
 
 
 def test_a_probe_that_fails_tells_what_the_kernel_said() -> None:
-    failed = doctor._probe("tc nonsense", "nothing", "tc qdisc add dev lo root nonsense",
-                           "unavailable", "a fault")  # fmt: skip
+    failed = doctor._probe(
+        "tc nonsense", "nothing", "tc qdisc add dev lo root nonsense", "unavailable", "a fault"
+    )
 
     assert failed.status == "unavailable"
     assert failed.detail.startswith("nothing: ")
@@ -200,13 +213,18 @@ def test_too_little_room_is_a_warning() -> None:
     ("manager", "command"),
     [
         ("dnf", "dnf install -y java-21-openjdk-headless iptables-nft iproute util-linux"),
-        ("zypper", "zypper --non-interactive install java-17-openjdk-headless iptables iproute2 "
-                   "util-linux"),
-        ("pacman", "pacman -S --needed --noconfirm jre17-openjdk-headless iptables iproute2 "
-                   "util-linux"),
+        (
+            "zypper",
+            "zypper --non-interactive install java-17-openjdk-headless iptables iproute2 "
+            "util-linux",
+        ),
+        (
+            "pacman",
+            "pacman -S --needed --noconfirm jre17-openjdk-headless iptables iproute2 util-linux",
+        ),
         ("apk", "apk add openjdk17-jre-headless iptables iproute2 util-linux-misc setpriv"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.usefixtures("root")
 def test_each_platform_has_its_command(manager: str, command: str) -> None:
     needs = ["java", "iptables", "iproute2", "util-linux"]

@@ -157,8 +157,9 @@ def test_a_failed_send_that_nobody_read_is_nothing(report: Report) -> None:
 TRANSACTIONS = {"retries": 9, "idempotent": True}
 
 
-@told(sent(1, at=0), aborted(2), final_read({0: 1, 2: 2}), isolation="read_committed",
-      **TRANSACTIONS)  # fmt: skip
+@told(
+    sent(1, at=0), aborted(2), final_read({0: 1, 2: 2}), isolation="read_committed", **TRANSACTIONS
+)
 def test_an_aborted_send_that_is_read_as_committed_breaks_a_promise(report: Report) -> None:
     """Offset 1 is the commit's own."""
     assert found(report, "phantom") == [2]
@@ -169,8 +170,13 @@ def test_an_aborted_send_that_is_read_as_committed_breaks_a_promise(report: Repo
     )
 
 
-@told(sent(1, at=0), aborted(2), final_read({0: 1, 2: 2}), isolation="read_uncommitted",
-      **TRANSACTIONS)  # fmt: skip
+@told(
+    sent(1, at=0),
+    aborted(2),
+    final_read({0: 1, 2: 2}),
+    isolation="read_uncommitted",
+    **TRANSACTIONS,
+)
 def test_who_asks_for_uncommitted_records_may_be_given_aborted_ones(report: Report) -> None:
     """The twin: the same log, read by somebody who asked for it."""
     assert found(report, "phantom") == [2]
@@ -178,8 +184,14 @@ def test_who_asks_for_uncommitted_records_may_be_given_aborted_ones(report: Repo
     assert "never committed, which this configuration allows." in report["sentence"]
 
 
-@told(sent(1, at=0), aborted(2), sent(3, at=3), final_read({0: 1, 3: 3}),
-      isolation="read_committed", **TRANSACTIONS)  # fmt: skip
+@told(
+    sent(1, at=0),
+    aborted(2),
+    sent(3, at=3),
+    final_read({0: 1, 3: 3}),
+    isolation="read_committed",
+    **TRANSACTIONS,
+)
 def test_the_offsets_that_commits_take_are_gaps_and_nothing_else(report: Report) -> None:
     """So are those of aborted records."""
     assert report["verdict"] == "valid"

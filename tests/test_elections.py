@@ -21,9 +21,16 @@ def test_an_election_has_the_log_ends_of_the_look_before():
     looks = {0: [at(1, "a", a=5, b=5), at(2, "a", a=9, b=5), at(3, "b", a=9, b=5)]}
 
     assert elections(looks) == [
-        Election(partition=0, broker="b", before="a", looked_ns=2 * SECOND,
-                 elected_ns=3 * SECOND, log_end=5, end_before=9)
-    ]  # fmt: skip
+        Election(
+            partition=0,
+            broker="b",
+            before="a",
+            looked_ns=2 * SECOND,
+            elected_ns=3 * SECOND,
+            log_end=5,
+            end_before=9,
+        )
+    ]
 
 
 def test_a_leader_that_stays_was_not_elected_again():
@@ -68,9 +75,15 @@ FOLLOWED: dict[str, Any] = {"watched": True, "server": UNCLEAN, "expect": EXACTL
 def test_exactly_what_the_new_leader_lacked_is_lost(report: Report) -> None:
     followed = report["replication"]
     assert followed["elections"] == [
-        {"partition": 0, "broker": "kafka2", "before": "kafka1", "elected_s": 5.0, "log_end": 2,
-         "end_before": 4},
-    ]  # fmt: skip
+        {
+            "partition": 0,
+            "broker": "kafka2",
+            "before": "kafka1",
+            "elected_s": 5.0,
+            "log_end": 2,
+            "end_before": 4,
+        },
+    ]
     assert (followed["lost_past_log_end"], followed["kept_past_log_end"]) == (2, 0)
     assert followed["lost_within_log_end"] == 0
     assert report["count_demands"]["kept-past-log-end"]["demand_met"] is True
@@ -97,10 +110,17 @@ def test_an_ack_since_the_look_before_may_be_the_new_leader_s(report: Report) ->
     assert report["verdict"] == "valid"
 
 
-@told(sent(1, at=0, ms=0), final_read({}), look(1, 1, 1, ms=100), look(1, 1, 1, ms=LOAD_MS + 1),
-      **FOLLOWED)  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    final_read({}),
+    look(1, 1, 1, ms=100),
+    look(1, 1, 1, ms=LOAD_MS + 1),
+    **FOLLOWED,
+)
 def test_what_is_lost_without_an_election_lay_past_no_log_end(report: Report) -> None:
     assert report["replication"]["elections"] == []
     assert report["count_demands"]["lost-within-log-end"] == {
-        "seen": 1, "demanded": "0", "demand_met": False,
-    }  # fmt: skip
+        "seen": 1,
+        "demanded": "0",
+        "demand_met": False,
+    }

@@ -77,9 +77,12 @@ def test_what_brings_a_fault_about_comes_before_it_and_the_first_at_a_time_of_it
     faults = tomllib.loads(text)["faults"]
 
     assert [(fault["verb"], fault["target"], fault.get("when")) for fault in faults] == [
-        ("kill", "kafka1", None), ("kill", "kafka2", "in-force"), ("reassign", "leader", "healed"),
+        ("kill", "kafka1", None),
+        ("kill", "kafka2", "in-force"),
+        ("reassign", "leader", "healed"),
         ("elect", "leader-and-controller", "healed"),
-        ("reassign", "leader", "healed"), ("stop", "preferred-leader", "healed"),
+        ("reassign", "leader", "healed"),
+        ("stop", "preferred-leader", "healed"),
         ("elect", "last-isr", "in-force"),
-    ]  # fmt: skip
+    ]
     assert faults[0]["at_s"] == 1

@@ -17,8 +17,10 @@ from workloads import payload
 
 RECORDS = 60
 PATIENCE = {
-    "session.timeout.ms": 1000, "heartbeat.interval.ms": 200, "auto.commit.interval.ms": 300,
-}  # fmt: skip
+    "session.timeout.ms": 1000,
+    "heartbeat.interval.ms": 200,
+    "auto.commit.interval.ms": 300,
+}
 
 
 @pytest.fixture
@@ -35,8 +37,9 @@ def kafka() -> Iterator[MockKafka]:
 
 def member(start: Starter, kafka: MockKafka, **spec: Any) -> Started:
     """A member that has begun."""
-    worker = start("group_consumer", kafka.bootstrap, group="a-group", config=PATIENCE,
-                   **{"batch": 10, **spec})  # fmt: skip
+    worker = start(
+        "group_consumer", kafka.bootstrap, group="a-group", config=PATIENCE, **{"batch": 10, **spec}
+    )
     worker.go()
     return worker
 
@@ -145,8 +148,14 @@ def test_a_refused_commit_before_processing_leaves_the_batch_to_others(
     start: Starter, kafka: MockKafka
 ) -> None:
     """Nothing of it is processed; it is given again, and processed once in all."""
-    worker = start("group_consumer", kafka.bootstrap, group="a-group", config=PATIENCE,
-                   batch=10, commit="before")  # fmt: skip
+    worker = start(
+        "group_consumer",
+        kafka.bootstrap,
+        group="a-group",
+        config=PATIENCE,
+        batch=10,
+        commit="before",
+    )
     kafka.answer(OFFSET_COMMIT, KafkaError.ILLEGAL_GENERATION)
     worker.go()
     await_reads(worker, RECORDS + 10)
@@ -161,10 +170,17 @@ def test_processing_that_is_cut_off_is_info(start: Starter, kafka: MockKafka) ->
     worker = member(start, kafka, process_ms=30_000)
     segment = start.run / f"history/{worker.name}.0000.seg"
     wait_until(
-        lambda: "process" in [each.f for each in read_operations(segment.read_bytes())
-                              if isinstance(each, Operation)],
-        timeout_s=LONG_S, what="processing to begin",
-    )  # fmt: skip
+        lambda: (
+            "process"
+            in [
+                each.f
+                for each in read_operations(segment.read_bytes())
+                if isinstance(each, Operation)
+            ]
+        ),
+        timeout_s=LONG_S,
+        what="processing to begin",
+    )
     worker.process.kill()
     await_death(worker)
 

@@ -39,8 +39,13 @@ def test_the_two_ways_of_a_cut_make_up_the_whole(nodes, size):
 
 @given(names)
 def test_nobody_drops_its_own_packets(nodes):
-    for grudge in (scattered(nodes), halves(nodes), bridge(nodes), ring(nodes),
-                   apart(nodes, nodes[:1])):  # fmt: skip
+    for grudge in (
+        scattered(nodes),
+        halves(nodes),
+        bridge(nodes),
+        ring(nodes),
+        apart(nodes, nodes[:1]),
+    ):
         assert not any(node in dropped for node, dropped in grudge.items())
 
 

@@ -48,9 +48,18 @@ def told(folder: Path) -> list[Operation]:
 def operation(**changed: object) -> Operation:
     """An operation that is open, but for what is given."""
     open_ = {
-        "id": 0, "f": "send", "type": "info", "partition": 3, "value": 7, "intended_ns": 10,
-        "start_ns": 11, "offset": None, "end_ns": None, "broker": None, "error": 0,
-    }  # fmt: skip
+        "id": 0,
+        "f": "send",
+        "type": "info",
+        "partition": 3,
+        "value": 7,
+        "intended_ns": 10,
+        "start_ns": 11,
+        "offset": None,
+        "end_ns": None,
+        "broker": None,
+        "error": 0,
+    }
     return Operation(**{**open_, **changed})  # type: ignore[arg-type]
 
 
@@ -218,10 +227,18 @@ def test_a_segment_cut_at_every_length_tells_what_is_left(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "spoiled",
     [
-        {0: 9}, {1: 0}, {1: 77}, {7: 0x80}, {15: 0x80}, {23: 0x80}, {31: 0x80}, {39: 0x80},
-        {40: 1}, {51: 0x80},
+        {0: 9},
+        {1: 0},
+        {1: 77},
+        {7: 0x80},
+        {15: 0x80},
+        {23: 0x80},
+        {31: 0x80},
+        {39: 0x80},
+        {40: 1},
+        {51: 0x80},
     ],
-)  # fmt: skip
+)
 def test_a_record_that_no_recorder_writes_is_bad(tmp_path: Path, spoiled: dict[int, int]) -> None:
     """Unknown type or f, negative numbers, an end before the start."""
     recorder = Recorder(tmp_path, "p", capacity=4)
@@ -285,8 +302,15 @@ def test_what_was_complete_before_a_sigkill_is_readable(tmp_path: Path, seed: in
     for n, o in enumerate(operations[: page.acked]):
         end = ("info", None, None) if n % 5 == 0 else ("ok", 2 * n, n + 3)
         assert (n, n % 3, n, n + 1, n + 2, *end) == (
-            o.id, o.partition, o.value, o.intended_ns, o.start_ns, o.type, o.offset, o.end_ns,
-        )  # fmt: skip
+            o.id,
+            o.partition,
+            o.value,
+            o.intended_ns,
+            o.start_ns,
+            o.type,
+            o.offset,
+            o.end_ns,
+        )
 
 
 # The side file, the name, the page

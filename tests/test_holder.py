@@ -31,9 +31,14 @@ def inside(script: str, folder: Path, **more: object) -> subprocess.CompletedPro
     """A script in a network of its own, where $HOLDER is the holder's command."""
     environment = {**os.environ, "KAFKA_HARNESS_FOLDER": str(folder), "HOLDER": holder.SCRIPT}
     return subprocess.run(
-        [*UNSHARE, "sh", "-c", script], env=environment, capture_output=True, text=True,
-        timeout=120, check=False, **more,  # type: ignore[call-overload]
-    )  # fmt: skip
+        [*UNSHARE, "sh", "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **more,  # type: ignore[call-overload]
+    )
 
 
 def call(*words: str) -> str:
@@ -82,8 +87,11 @@ def test_undo_resumes_what_is_listed_and_says_so(tmp_path):
         done = subprocess.run(
             ["sh", "-c", script, "holder", "undo"],
             env={**os.environ, "KAFKA_HARNESS_FOLDER": str(tmp_path)},
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
 
         assert f"resumed process {sleeper.pid}" in done.stdout
         assert is_stopped(sleeper.pid) is False
@@ -100,8 +108,11 @@ def test_a_jvm_that_ends_while_it_is_looked_at_is_none(tmp_path):
     done = subprocess.run(
         ["sh", "-c", script, "holder", "node"],
         env={**os.environ, "KAFKA_HARNESS_FOLDER": str(tmp_path)},
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
     assert (0, "") == (done.returncode, done.stdout)
 
@@ -139,9 +150,11 @@ def test_a_heart_beats_along_every_wire_and_says_when_it_ends(monkeypatch):
 
 @pytest.mark.parametrize(
     ("wire", "words"),
-    [(Line("ready\nacted took chain HARNESS-1 away\n"), "undid faults while it lived"),
-     (Line(broken=True), "cannot be reached")],
-)  # fmt: skip
+    [
+        (Line("ready\nacted took chain HARNESS-1 away\n"), "undid faults while it lived"),
+        (Line(broken=True), "cannot be reached"),
+    ],
+)
 def test_a_holder_that_acted_or_is_gone_ends_the_run(monkeypatch, wire, words):
     monkeypatch.setattr(holder, "BEAT_EVERY_S", 0.01)
     heart = holder.Heart({"kafka1": wire})

@@ -40,9 +40,7 @@ def test_every_table_is_there_empty_or_not(run_folder: Path) -> None:
     """One anomaly was found; the others have a table as well, with the same columns."""
     tables = {path.name: pq.read_table(path) for path in (run_folder / "analysis").iterdir()}
 
-    assert set(tables) == {
-        f"{name}.parquet" for name in (*ANOMALIES, "windows", "timeline")
-    }  # fmt: skip
+    assert set(tables) == {f"{name}.parquet" for name in (*ANOMALIES, "windows", "timeline")}
     assert {name: tables[f"{name}.parquet"].num_rows for name in ANOMALIES} == {
         **dict.fromkeys(ANOMALIES, 0),
         "lost": 1,
@@ -56,8 +54,13 @@ def test_the_report_is_written_as_returned(report: Report, run_folder: Path) -> 
     """report.json says the same, and nothing unfinished is left beside it."""
     assert json.loads((run_folder / "report.json").read_text()) == report
     assert {path.name for path in run_folder.iterdir()} == {
-        "run.json", "history", "analysis", "report.json", "report.html", "junit.xml",
-    }  # fmt: skip
+        "run.json",
+        "history",
+        "analysis",
+        "report.json",
+        "report.html",
+        "junit.xml",
+    }
 
 
 @told(*PARTS, fault(ms=5))
@@ -80,13 +83,19 @@ def test_the_timeline_has_no_holes(run_folder: Path) -> None:
     assert rows[1]["ack_p50_ms"] is None
 
 
-@told(*(sent(n, at=n, ms=n, took=n, due=0) for n in range(1, 101)),
-      final_read({n: n for n in range(1, 101)}))  # fmt: skip
+@told(
+    *(sent(n, at=n, ms=n, took=n, due=0) for n in range(1, 101)),
+    final_read({n: n for n in range(1, 101)}),
+)
 def test_latency_counts_from_the_time_a_send_was_due(report: Report) -> None:
     """All were due at 0; send n began at n ms and took n ms more."""
     assert report["latency_ms"]["ack"] == {
-        "p50": 101.0, "p95": 190.1, "p99": 198.02, "p999": 199.8, "max": 200.0,
-    }  # fmt: skip
+        "p50": 101.0,
+        "p95": 190.1,
+        "p99": 198.02,
+        "p999": 199.8,
+        "max": 200.0,
+    }
     assert report["rates"]["acks_per_s"] == pytest.approx(10.0)
 
 
@@ -266,10 +275,17 @@ with session() as spark:
 def test_the_jvm_ends_with_its_parent_and_leaves_nothing(tmp_path: Path, end: str) -> None:
     """Whether the parent ends in order or is killed."""
     parent = subprocess.Popen(
-        [sys.executable, "-c", OPEN_A_SESSION], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        text=True, cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path),
-                                  "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={tmp_path}"},
-    )  # fmt: skip
+        [sys.executable, "-c", OPEN_A_SESSION],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "TMPDIR": str(tmp_path),
+            "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={tmp_path}",
+        },
+    )
     assert parent.stdout is not None
     assert parent.stdin is not None
     assert parent.stdout.readline() == "3\n"

@@ -77,8 +77,9 @@ def test_a_cordon_bears_the_run_s_name_and_goes_by_it(monkeypatch: pytest.Monkey
         put["metadata"]["annotations"][CORDONED],
     )
     assert (None, None) == (
-        taken["spec"]["unschedulable"], taken["metadata"]["annotations"][CORDONED]
-    )  # fmt: skip
+        taken["spec"]["unschedulable"],
+        taken["metadata"]["annotations"][CORDONED],
+    )
 
 
 # Manifests
@@ -94,8 +95,11 @@ def stateful(name: str, volume: dict[str, Any] | None = None) -> dict[str, Any]:
 
 
 def test_manifests_of_a_run_are_in_its_namespace_and_bear_its_label_down_to_the_pods() -> None:
-    given = [{"kind": "Namespace", "metadata": {"name": "base"}}, service("kafka-1"),
-             stateful("kafka")]  # fmt: skip
+    given = [
+        {"kind": "Namespace", "metadata": {"name": "base"}},
+        service("kafka-1"),
+        stateful("kafka"),
+    ]
 
     space, broker, brokers = manifests.of_run(
         given, namespace="mine", labels={"kafka-harness": "mine"}, counts={"kafka": 1}
@@ -114,16 +118,18 @@ def test_volume_claims_bear_the_label_of_their_run() -> None:
     claiming = stateful("kafka")
     claiming["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}}]
 
-    (made,) = manifests.of_run([claiming], namespace="n", labels={"kafka-harness": "x"},
-                               counts={"kafka": 0})  # fmt: skip
+    (made,) = manifests.of_run(
+        [claiming], namespace="n", labels={"kafka-harness": "x"}, counts={"kafka": 0}
+    )
 
     assert {"kafka-harness": "x"} == made["spec"]["volumeClaimTemplates"][0]["metadata"]["labels"]
 
 
 def test_a_node_without_a_service_of_its_own_is_refused() -> None:
     with pytest.raises(ClusterError, match="no Service for kafka-2"):
-        manifests.of_run([service("kafka-1"), stateful("kafka")], namespace="n", labels={},
-                         counts={"kafka": 2})  # fmt: skip
+        manifests.of_run(
+            [service("kafka-1"), stateful("kafka")], namespace="n", labels={}, counts={"kafka": 2}
+        )
 
 
 def test_data_on_an_emptydir_go_with_the_pod() -> None:
@@ -137,8 +143,9 @@ def test_data_on_an_emptydir_go_with_the_pod() -> None:
 def test_the_nodes_images_are_what_a_run_says_that_it_ran_on() -> None:
     brokers, members = stateful("kafka"), stateful("zk")
     brokers["spec"]["template"]["spec"]["containers"] = [
-        {"name": "holder", "image": "no:1"}, {"name": "node", "image": "k:3.9"},
-    ]  # fmt: skip
+        {"name": "holder", "image": "no:1"},
+        {"name": "node", "image": "k:3.9"},
+    ]
     members["spec"]["template"]["spec"]["containers"] = [{"name": "node", "image": "z:3.8"}]
 
     assert {"kafka": "k:3.9", "zookeeper": "z:3.8"} == manifests.images([brokers, members])
@@ -175,8 +182,16 @@ def test_a_namespace_is_a_name_that_kubernetes_takes() -> None:
 # Pods
 
 
-FIRST = Pod(name="kafka-1", uid="a", ip="10.0.0.1", host_ip="10.1.0.1", leaving=False, ready=True,
-            restarts=0, trouble=None)  # fmt: skip
+FIRST = Pod(
+    name="kafka-1",
+    uid="a",
+    ip="10.0.0.1",
+    host_ip="10.1.0.1",
+    leaving=False,
+    ready=True,
+    restarts=0,
+    trouble=None,
+)
 SECOND = replace(FIRST, uid="b", ip="10.0.0.2", ready=False)
 
 
@@ -205,8 +220,9 @@ def test_a_pod_that_was_ordered_away_is_followed_by_another() -> None:
     watched = Watched()
     watched.watch.expect("kafka1")
     starting = replace(SECOND, restarts=1)
-    watched.sees(FIRST, None, replace(SECOND, ip=None), SECOND, starting,
-                 replace(starting, ready=True))  # fmt: skip
+    watched.sees(
+        FIRST, None, replace(SECOND, ip=None), SECOND, starting, replace(starting, ready=True)
+    )
 
     assert ["b"] == watched.adopted
     with pytest.raises(ClusterError, match="restarted"):
@@ -269,11 +285,16 @@ def node(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     (tmp_path / "settings" / "kafka-2.properties").write_text("to=HOST_IP:1\n")
     (tmp_path / "libs" / "b.jar").touch()
     environment = {
-        **os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "POD_NAME": "kafka-2",
-        "HOST_IP": "10.1.1.1", "JVM_OPTIONS": "-Xmx1m", "ORDERS": str(tmp_path / "orders"),
-        "SETTINGS": str(tmp_path / "settings"), "DATA": str(tmp_path / "data"),
+        **os.environ,
+        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
+        "POD_NAME": "kafka-2",
+        "HOST_IP": "10.1.1.1",
+        "JVM_OPTIONS": "-Xmx1m",
+        "ORDERS": str(tmp_path / "orders"),
+        "SETTINGS": str(tmp_path / "settings"),
+        "DATA": str(tmp_path / "data"),
         "KAFKA_LIBS": str(tmp_path / "libs"),
-    }  # fmt: skip
+    }
     with subprocess.Popen(
         ["sh", str(BASE / "node.sh"), "kafka"], env=environment, text=True
     ) as process:
@@ -355,5 +376,6 @@ def test_a_pod_that_is_told_to_end_tells_its_jvm(node: subprocess.Popen[str]) ->
 
 def test_nodes_in_pods_have_the_names_of_other_backends() -> None:
     assert ["zk1", "zk2", "zk3", "kafka1", "kafka2", "kafka3"] == [n.name for n in NODES]
-    assert "kafka-3" == manifests.pod_name(Node(name="kafka3", role="broker", id=3, address="",
-                                                port=9092))  # fmt: skip
+    assert "kafka-3" == manifests.pod_name(
+        Node(name="kafka3", role="broker", id=3, address="", port=9092)
+    )

@@ -39,9 +39,12 @@ def cut(
 
 def stretch(from_s: float, to_s: float, leader: str | None, acks: int = 0, *faults: int) -> Stretch:
     return Stretch(
-        start_ns=int(from_s * S), end_ns=int(to_s * S), faults=faults,
-        leads=Counter({leader: 1}), acks=Counter({leader: acks}),
-    )  # fmt: skip
+        start_ns=int(from_s * S),
+        end_ns=int(to_s * S),
+        faults=faults,
+        leads=Counter({leader: 1}),
+        acks=Counter({leader: acks}),
+    )
 
 
 # --- between cuts
@@ -113,10 +116,13 @@ def test_a_short_stretch_is_merged_into_the_next_and_its_acks_count_for_who_led_
     assert rows == [
         stretch(0, 3, "a", 5),
         Stretch(
-            start_ns=3 * S, end_ns=9 * S, faults=(0, 1),
-            leads=Counter(c=1), acks=Counter(b=2, c=4),
+            start_ns=3 * S,
+            end_ns=9 * S,
+            faults=(0, 1),
+            leads=Counter(c=1),
+            acks=Counter(b=2, c=4),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def test_one_of_just_the_threshold_is_not_merged():
@@ -126,9 +132,12 @@ def test_one_of_just_the_threshold_is_not_merged():
 
 
 def test_several_short_ones_in_a_row_become_one():
-    rows = merged([
-        *(stretch(at / 10, (at + 1) / 10, "a", 1) for at in range(5)), stretch(0.5, 9, "b", 1),
-    ])  # fmt: skip
+    rows = merged(
+        [
+            *(stretch(at / 10, (at + 1) / 10, "a", 1) for at in range(5)),
+            stretch(0.5, 9, "b", 1),
+        ]
+    )
 
     assert [(row.start_ns, row.end_ns, row.leads) for row in rows] == [(0, 9 * S, {"b": 1})]
     assert rows[0].acks == {"a": 5, "b": 1}
@@ -169,10 +178,13 @@ SENT = (
 def rows_of(report: Report) -> list[tuple[float, float, dict[str, tuple[int, int]]]]:
     """start_s, end_s and by broker (leads, acks)."""
     return [
-        (row["start_s"], row["end_s"],
-         {each["broker"]: (each["leads"], each["acks"]) for each in row["brokers"]})
+        (
+            row["start_s"],
+            row["end_s"],
+            {each["broker"]: (each["leads"], each["acks"]) for each in row["brokers"]},
+        )
         for row in report["leadership"]
-    ]  # fmt: skip
+    ]
 
 
 @told(*SENT, sent(3, at=2, ms=3990, took=9), *FAILOVER, partitions=2)
@@ -207,8 +219,12 @@ def test_an_ack_that_came_seconds_after_its_send_counts_where_it_came(report: Re
 
 
 @told(
-    *SENT, sent(3, at=2, ms=3500), *FAILOVER, fault("kill", ms=3200), partitions=2,
-)  # fmt: skip
+    *SENT,
+    sent(3, at=2, ms=3500),
+    *FAILOVER,
+    fault("kill", ms=3200),
+    partitions=2,
+)
 def test_a_dead_leader_leads_until_another_does_and_the_kill_parts_its_load(report: Report) -> None:
     assert rows_of(report) == [
         (0.0, 3.2, {"kafka1": (1, 2), "kafka2": (1, 1)}),
@@ -218,8 +234,15 @@ def test_a_dead_leader_leads_until_another_does_and_the_kill_parts_its_load(repo
     assert [row["faults"] for row in report["leadership"]] == [[], [0], []]
 
 
-@told(*SENT, sent(3, at=2, ms=4005), view(None, ms=4000), view("kafka3", ms=6000),
-      FAILOVER[0], *FAILOVER[3:], partitions=2)  # fmt: skip
+@told(
+    *SENT,
+    sent(3, at=2, ms=4005),
+    view(None, ms=4000),
+    view("kafka3", ms=6000),
+    FAILOVER[0],
+    *FAILOVER[3:],
+    partitions=2,
+)
 def test_acks_that_nobody_led_are_told_apart(report: Report) -> None:
     """Partition 1 was never seen; 0 had no leader from 4 s to 6 s."""
     told_of = [(row["leaderless"], row["leaderless_acks"]) for row in report["leadership"]]
@@ -227,8 +250,9 @@ def test_acks_that_nobody_led_are_told_apart(report: Report) -> None:
     assert told_of == [(1, 1), (2, 2), (1, 0)]
 
 
-@told(sent(1, at=0, ms=100), sent(2, at=1, ms=LOAD_MS + 50), view("kafka1", ms=-100),
-      final_read(1, 2))  # fmt: skip
+@told(
+    sent(1, at=0, ms=100), sent(2, at=1, ms=LOAD_MS + 50), view("kafka1", ms=-100), final_read(1, 2)
+)
 def test_acks_after_the_load_do_not_count(report: Report) -> None:
     assert report["counts"]["acked"] == 2
     assert rows_of(report) == [(0.0, 10.0, {"kafka1": (1, 1), "kafka2": (0, 0)})]
@@ -239,9 +263,11 @@ def test_where_nobody_saw_who_led_there_are_no_stretches(report: Report) -> None
     assert report["leadership"] == []
 
 
-@told(*(sent(n, at=n, ms=n * 100, took=1) for n in range(100)),
-      *(view(f"kafka{1 + n % 2}", ms=n * 500 - 20) for n in range(20)),
-      final_read(*range(100)))  # fmt: skip
+@told(
+    *(sent(n, at=n, ms=n * 100, took=1) for n in range(100)),
+    *(view(f"kafka{1 + n % 2}", ms=n * 500 - 20) for n in range(20)),
+    final_read(*range(100)),
+)
 def test_every_ack_counts_once_however_often_the_leader_changes(report: Report) -> None:
     rows = rows_of(report)
 

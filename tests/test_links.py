@@ -86,11 +86,22 @@ class Network:
 
 def injection(network: Network, target: str = "kafka1", **options: Any) -> Injection:
     state = PartitionState(leader="kafka1", isr=("kafka1", "kafka2", "kafka3"), leader_epoch=0)
-    roles = Roles(nodes=NODES, view=View(partitions=(state,), controller="kafka2"),
-                  ensemble_leader=lambda: "zk1", random=Random(1))  # fmt: skip
+    roles = Roles(
+        nodes=NODES,
+        view=View(partitions=(state,), controller="kafka2"),
+        ensemble_leader=lambda: "zk1",
+        random=Random(1),
+    )
     nodes = tuple(BY_NAME[name] for name in target.split())
-    return Injection(fault=1, nodes=nodes, roles=roles, cluster=network,  # type: ignore[arg-type]
-                     view=None, options=options, seed=3)  # type: ignore[arg-type]  # fmt: skip
+    return Injection(
+        fault=1,
+        nodes=nodes,
+        roles=roles,
+        cluster=network,  # type: ignore[arg-type]
+        view=None,
+        options=options,
+        seed=3,
+    )  # type: ignore[arg-type]
 
 
 def dropped(network: Network) -> dict[str, set[str]]:
@@ -106,8 +117,11 @@ def dropped(network: Network) -> dict[str, set[str]]:
 @pytest.mark.parametrize(
     ("target", "options", "expected"),
     [
-        ("kafka1", {"from": "followers"},
-         {"kafka1": {"kafka2", "kafka3"}, "kafka2": {"kafka1"}, "kafka3": {"kafka1"}}),
+        (
+            "kafka1",
+            {"from": "followers"},
+            {"kafka1": {"kafka2", "kafka3"}, "kafka2": {"kafka1"}, "kafka3": {"kafka1"}},
+        ),
         ("kafka1", {"from": "followers", "direction": "in"}, {"kafka1": {"kafka2", "kafka3"}}),
         ("kafka1", {"from": "clients", "direction": "out"}, {"clients": {"kafka1"}}),
         ("kafka1", {"from": "zk2"}, {"kafka1": {"zk2"}, "zk2": {"kafka1"}}),
@@ -115,14 +129,23 @@ def dropped(network: Network) -> dict[str, set[str]]:
         ("kafka1", {"from": "zookeepers", "direction": "in"}, {"kafka1": {"zk1", "zk2", "zk3"}}),
         ("zk1", {"from": "zookeepers"}, {"zk1": {"zk2", "zk3"}, "zk2": {"zk1"}, "zk3": {"zk1"}}),
         ("kafka1", {"direction": "in"}, {"kafka1": {"kafka2", "kafka3", "zk1", "zk2", "zk3"}}),
-        ("kafka1", {"from": "everyone", "direction": "in"},
-         {"kafka1": {"kafka2", "kafka3", "zk1", "zk2", "zk3", "clients"}}),
-        ("kafka1 kafka2", {"from": "brokers"},
-         {"kafka1": {"kafka3"}, "kafka2": {"kafka3"}, "kafka3": {"kafka1", "kafka2"}}),
-        ("zk1 zk2 zk3", {"shape": "scattered"},
-         {"zk1": {"zk2", "zk3"}, "zk2": {"zk1", "zk3"}, "zk3": {"zk1", "zk2"}}),
+        (
+            "kafka1",
+            {"from": "everyone", "direction": "in"},
+            {"kafka1": {"kafka2", "kafka3", "zk1", "zk2", "zk3", "clients"}},
+        ),
+        (
+            "kafka1 kafka2",
+            {"from": "brokers"},
+            {"kafka1": {"kafka3"}, "kafka2": {"kafka3"}, "kafka3": {"kafka1", "kafka2"}},
+        ),
+        (
+            "zk1 zk2 zk3",
+            {"shape": "scattered"},
+            {"zk1": {"zk2", "zk3"}, "zk2": {"zk1", "zk3"}, "zk3": {"zk1", "zk2"}},
+        ),
     ],
-)  # fmt: skip
+)
 def test_rules_stand_at_the_receiver_and_name_the_sender(target, options, expected):
     network = Network()
     VERBS["cut"].inject(injection(network, target, **options))
@@ -134,8 +157,9 @@ def test_followers_that_left_the_isr_are_followers_still():
     network, isr = Network(), PartitionState(leader="kafka2", isr=("kafka2",), leader_epoch=3)
     made = injection(network, "kafka2", **{"from": "followers", "direction": "in"})
     replicas = (("kafka2", "kafka3"),)
-    made.roles = replace(made.roles, view=View(partitions=(isr,), controller=None,
-                                               assignment=replicas))  # fmt: skip
+    made.roles = replace(
+        made.roles, view=View(partitions=(isr,), controller=None, assignment=replicas)
+    )
     VERBS["cut"].inject(made)
 
     assert dropped(network) == {"kafka2": {"kafka3"}}
@@ -285,9 +309,13 @@ def test_options_that_mean_nothing_are_refused(verb, options, told):
 
 @pytest.mark.parametrize(
     ("verb", "options"),
-    [("cut", {}), ("cut", {"from": "zk1, clients", "direction": "out", "how": "reject"}),
-     ("cut", {"shape": "bridge"}), ("lose", {"percent": 0.5, "from": "brokers"})],
-)  # fmt: skip
+    [
+        ("cut", {}),
+        ("cut", {"from": "zk1, clients", "direction": "out", "how": "reject"}),
+        ("cut", {"shape": "bridge"}),
+        ("lose", {"percent": 0.5, "from": "brokers"}),
+    ],
+)
 def test_options_that_mean_something_are_not(verb, options):
     assert VERBS[verb].problems(options) == []
 

@@ -97,22 +97,27 @@ def test_a_line_becomes_a_row_for_each_broker(tmp_path):
     assert bad == []
     keys = ("broker", "leads", "in_isr", "high_watermark", "log_end")
     assert [tuple(row[key] for key in keys) for row in rows] == [
-        ("kafka1", True, True, 4, 5), ("kafka2", False, False, None, 3),
-        ("kafka1", None, None, 4, 5), ("kafka2", None, None, None, 3),
-    ]  # fmt: skip
+        ("kafka1", True, True, 4, 5),
+        ("kafka2", False, False, None, 3),
+        ("kafka1", None, None, 4, 5),
+        ("kafka2", None, None, None, 3),
+    ]
 
 
 def test_a_line_that_is_no_look_is_a_finding(tmp_path):
     rows, bad = sealed(
-        tmp_path, {"isr": "kafka1"}, {"high_watermarks": {}, "log_ends": {}, "isr": 3},
+        tmp_path,
+        {"isr": "kafka1"},
+        {"high_watermarks": {}, "log_ends": {}, "isr": 3},
         {"high_watermarks": {}, "log_ends": {"kafka1": "many"}, "isr": []},
-    )  # fmt: skip
+    )
 
     assert rows == []
     assert bad == [
-        "line 1 is no look at the replicas", "line 2 is no look at the replicas",
+        "line 1 is no look at the replicas",
+        "line 2 is no look at the replicas",
         "line 3: log_end is 'many', int64 expected",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_backend_that_cannot_reach_the_disks_refuses_to_follow_the_replicas(monkeypatch):

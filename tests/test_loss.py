@@ -117,16 +117,26 @@ def test_with_acks_there_is_no_unacknowledged_loss(report: Report) -> None:
     assert "unacknowledged-lost" not in report["anomalies"]
 
 
-@told(sent(1, at=0), sent(2, at=0, partition=1), final_read(1), final_read(2, partition=1),
-      partitions=2)  # fmt: skip
+@told(
+    sent(1, at=0),
+    sent(2, at=0, partition=1),
+    final_read(1),
+    final_read(2, partition=1),
+    partitions=2,
+)
 def test_partitions_are_told_apart(report: Report) -> None:
     """Both are at offset 0, each of its own partition."""
     assert found(report, "lost") == []
     assert report["anomalies"]["inconsistent-offset"]["count"] == 0
 
 
-@told(sent(1, at=0, ms=900), view("kafka2", ms=0), view("kafka3", ms=5000),
-      fault("kill", ms=1000, for_ms=4000), final_read())  # fmt: skip
+@told(
+    sent(1, at=0, ms=900),
+    view("kafka2", ms=0),
+    view("kafka3", ms=5000),
+    fault("kill", ms=1000, for_ms=4000),
+    final_read(),
+)
 def test_a_lost_record_comes_with_the_leader_and_the_fault_that_followed(report: Report) -> None:
     """Acked 95 ms before the kill: no fault was in force then, the next one explains it."""
     row = report["anomalies"]["lost"]["examples"][0]
@@ -138,8 +148,13 @@ def test_a_lost_record_comes_with_the_leader_and_the_fault_that_followed(report:
     assert row["acked_s"] == 0.905
 
 
-@told(sent(1, at=0, ms=2000), view("kafka2", ms=0), view("kafka3", ms=1500),
-      fault("kill", ms=1000, for_ms=4000), final_read())  # fmt: skip
+@told(
+    sent(1, at=0, ms=2000),
+    view("kafka2", ms=0),
+    view("kafka3", ms=1500),
+    fault("kill", ms=1000, for_ms=4000),
+    final_read(),
+)
 def test_a_record_acked_under_a_fault_names_it(report: Report) -> None:
     """Acked while the fault was in force, by the leader of that time."""
     row = report["anomalies"]["lost"]["examples"][0]
@@ -223,8 +238,13 @@ def test_several_final_reads_count_together(report: Report) -> None:
     assert found(report, "lost") == []
 
 
-@told(sent(1, at=0), sent(2, at=0, partition=1), final_read(1),
-      final_read(partition=1, complete=False), partitions=2)  # fmt: skip
+@told(
+    sent(1, at=0),
+    sent(2, at=0, partition=1),
+    final_read(1),
+    final_read(partition=1, complete=False),
+    partitions=2,
+)
 def test_completeness_is_judged_by_partition(report: Report) -> None:
     """Partition 0 was read to its end, partition 1 was not."""
     assert found(report, "unseen") == [2]

@@ -111,9 +111,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Small:
 def injection(small: Small, *nodes: Node, **options: Any) -> Injection:
     roles = Roles(nodes=NODES, view=small.look(), ensemble_leader=lambda: None, random=Random(1))
     return Injection(
-        fault=0, nodes=nodes, roles=roles, cluster=cast(Cluster, small),
-        view=cast(ZooKeeperView, small), options=options, seed=1,
-    )  # fmt: skip
+        fault=0,
+        nodes=nodes,
+        roles=roles,
+        cluster=cast(Cluster, small),
+        view=cast(ZooKeeperView, small),
+        options=options,
+        seed=1,
+    )
 
 
 def test_a_reassignment_is_proved_when_the_controller_is_done_and_not_before(small):
@@ -304,8 +309,12 @@ def test_options_are_refused_with_the_one_that_is_wrong(verb, options, told):
 
 @pytest.mark.parametrize(
     ("verb", "options"),
-    [("roll", {"how": "hard"}), ("crash-loop", {"every_s": 1.5}), ("add-partitions", {"count": 3}),
-     ("set-config", {"on": "topic", "unclean.leader.election.enable": True})],
-)  # fmt: skip
+    [
+        ("roll", {"how": "hard"}),
+        ("crash-loop", {"every_s": 1.5}),
+        ("add-partitions", {"count": 3}),
+        ("set-config", {"on": "topic", "unclean.leader.election.enable": True}),
+    ],
+)
 def test_options_that_are_right_pass(verb, options):
     assert VERBS[verb].problems(options) == []

@@ -50,9 +50,12 @@ def drawn(strategy: st.SearchStrategy[Case]) -> list[Case]:
     cases: list[Case] = []
 
     @settings(
-        max_examples=HISTORIES, database=None, derandomize=True, phases=(Phase.generate,),
+        max_examples=HISTORIES,
+        database=None,
+        derandomize=True,
+        phases=(Phase.generate,),
         suppress_health_check=[HealthCheck.too_slow],  # a matter of the host
-    )  # fmt: skip
+    )
     @given(strategy)
     def draw(case: Case) -> None:
         cases.append(case)
@@ -176,10 +179,13 @@ def windows(
 ) -> Iterable[tuple[Any, ...]]:
     """Every window in a partition: kind, partition, start, end, next success, attempts."""
     succeeded = sorted(
-        row["end"] for row in case.rows
-        if row["partition"] == partition and row["type"] == "ok"
-        and row["f"] in SUCCESSES[kind] and 0 <= row["end"] <= LOAD_MS
-    )  # fmt: skip
+        row["end"]
+        for row in case.rows
+        if row["partition"] == partition
+        and row["type"] == "ok"
+        and row["f"] in SUCCESSES[kind]
+        and 0 <= row["end"] <= LOAD_MS
+    )
     mine = [life for life in lives.values() if life.home == partition]
     spans = [span for life in mine for span in life.attempts(kind, case.tailing)]
     for begin, end in zip([0, *succeeded], [*succeeded, LOAD_MS], strict=True):
@@ -188,8 +194,9 @@ def windows(
         last = end == LOAD_MS and (not succeeded or begin == succeeded[-1])
         inside = sorted(
             (max(start, begin), end if over is None else min(over, end))
-            for start, over in spans if start < end and (over is None or over > begin)
-        )  # fmt: skip
+            for start, over in spans
+            if start < end and (over is None or over > begin)
+        )
         for start, over, attempts in _stretches(inside):
             if over - start >= THRESHOLD_MS:
                 yield kind, partition, start, over, None if last else end, attempts
@@ -260,25 +267,39 @@ def _ms(time_ns: int | None) -> int | None:
 def _sealed(row: Row, number: int) -> Row:
     start_ns = LOAD_START_NS + row["start"] * MS
     end_ns = None if row["end"] is None else LOAD_START_NS + row["end"] * MS
-    return {**row, "run_id": str(number), "process": "any", "id": 0, "broker": None,
-            "intended_ns": start_ns, "start_ns": start_ns, "end_ns": end_ns}  # fmt: skip
+    return {
+        **row,
+        "run_id": str(number),
+        "process": "any",
+        "id": 0,
+        "broker": None,
+        "intended_ns": start_ns,
+        "start_ns": start_ns,
+        "end_ns": end_ns,
+    }
 
 
 def _facts(case: Case, number: int) -> Row:
     return {
-        "run_id": str(number), "load_start_ns": LOAD_START_NS,
-        "load_end_ns": LOAD_START_NS + LOAD_MS * MS, "threshold_ns": THRESHOLD_MS * MS,
-        "bucket_ns": 100 * MS, "tailing": case.tailing, "ends": case.ends, "faults": [],
+        "run_id": str(number),
+        "load_start_ns": LOAD_START_NS,
+        "load_end_ns": LOAD_START_NS + LOAD_MS * MS,
+        "threshold_ns": THRESHOLD_MS * MS,
+        "bucket_ns": 100 * MS,
+        "tailing": case.tailing,
+        "ends": case.ends,
+        "faults": [],
         "leaders": [],
-    }  # fmt: skip
+    }
 
 
 def compare(cases: Sequence[Case], found: Sequence[Found], expected: Sequence[Found]) -> None:
     """Fails with the smallest case in which the two differ."""
     differ = [
-        (case, got, want) for case, got, want in zip(cases, found, expected, strict=True)
+        (case, got, want)
+        for case, got, want in zip(cases, found, expected, strict=True)
         if got != want
-    ]  # fmt: skip
+    ]
     if differ:
         case, got, want = min(differ, key=lambda each: len(each[0].rows))
         told = "\n".join(map(str, case.rows))
@@ -310,12 +331,15 @@ def any_row(draw: st.DrawFn, kinds: Sequence[str], ends: Mapping[str, list[str]]
     unparsable = f in ("read", "poll", "final-read") and draw(st.integers(0, 19)) == 0
     unparsable |= f in ("commit", "committed")
     return {
-        "f": f, "type": kind, "partition": draw(st.integers(0, PARTITIONS - 1)),
+        "f": f,
+        "type": kind,
+        "partition": draw(st.integers(0, PARTITIONS - 1)),
         "value": None if unparsable else draw(st.integers(0, 7)),
         "offset": draw(st.integers(0, 4)) if placed else None,
         "error": draw(st.sampled_from(["_NO_ACK", "_MSG_TIMED_OUT"])) if kind == "info" else None,
-        "start": start, "end": None if open_ else start + draw(LENGTHS),
-    }  # fmt: skip
+        "start": start,
+        "end": None if open_ else start + draw(LENGTHS),
+    }
 
 
 @st.composite
@@ -344,8 +368,23 @@ def test_checks_and_oracle_agree_on_anything(spark: SparkSession, tmp_path: Path
 # Planted
 
 
-PLANTS = ("lost", "lost", "vanished", "duplicate", "phantom", "failed", "unparsable", "moved",
-          "replaced", "stale", "none", "none", "none", "skipped", "reprocessed")  # fmt: skip
+PLANTS = (
+    "lost",
+    "lost",
+    "vanished",
+    "duplicate",
+    "phantom",
+    "failed",
+    "unparsable",
+    "moved",
+    "replaced",
+    "stale",
+    "none",
+    "none",
+    "none",
+    "skipped",
+    "reprocessed",
+)
 
 
 @st.composite
@@ -420,9 +459,13 @@ class Log:
             "failed": [("phantom", value)],
             "unparsable": [("unparsable", place), ("lost", value)],
             "moved": [("moved", value)],
-            "replaced": [("lost", value), ("vanished", value), ("two values", place),
-                         ("phantom", value + 1000)],
-        }.get(plant, [])  # fmt: skip
+            "replaced": [
+                ("lost", value),
+                ("vanished", value),
+                ("two values", place),
+                ("phantom", value + 1000),
+            ],
+        }.get(plant, [])
         for name, key in expected:
             self.planted[name][key] += 1
 
@@ -435,9 +478,17 @@ class Log:
     ) -> None:
         self._clock += 10
         self.rows.append(
-            {"f": f, "type": kind, "value": value, "partition": partition, "offset": offset,
-             "error": None, "start": self._clock, "end": self._clock + 5}
-        )  # fmt: skip
+            {
+                "f": f,
+                "type": kind,
+                "value": value,
+                "partition": partition,
+                "offset": offset,
+                "error": None,
+                "start": self._clock,
+                "end": self._clock + 5,
+            }
+        )
 
 
 def test_exactly_what_was_planted_is_found(spark: SparkSession, tmp_path: Path) -> None:

@@ -18,10 +18,14 @@ def test_somebody_s_cluster_may_be_hit_when_it_is_named_and_allowed():
 
 @pytest.mark.parametrize(
     ("named", "allowed", "remedy"),
-    [(None, (), "name it in the scenario"), ("staging", (), "say so by --allow staging"),
-     (None, ("staging",), "name it in the scenario"), ("staging", ("prod",), "--allow staging"),
-     ("prod", ("staging",), "name it in the scenario")],
-)  # fmt: skip
+    [
+        (None, (), "name it in the scenario"),
+        ("staging", (), "say so by --allow staging"),
+        (None, ("staging",), "name it in the scenario"),
+        ("staging", ("prod",), "--allow staging"),
+        ("prod", ("staging",), "name it in the scenario"),
+    ],
+)
 def test_naming_alone_and_allowing_alone_are_not_enough(named, allowed, remedy):
     with pytest.raises(ClusterError, match=remedy):
         guard("staging", ours=False, named=named, allowed=allowed)

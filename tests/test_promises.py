@@ -18,14 +18,25 @@ PAGE = DOCS / "promises.md"
 
 # acks=all with an idempotent producer, clean elections, and a leader that was killed.
 SAFE = Facts(
-    acks="all", retries=2147483647, idempotent=True, replicas=3, unclean=False,
-    epochs=True, flushed=False, whole_isr=False, checks_crcs=False, verbs=frozenset({"kill"}),
-)  # fmt: skip
-KILL, CUT_ANSWERS, LOSE_DISK = frozenset({"kill"}), frozenset({"cut-answers"}), frozenset(
-    {"lose-disk"}
-)  # fmt: skip
+    acks="all",
+    retries=2147483647,
+    idempotent=True,
+    replicas=3,
+    unclean=False,
+    epochs=True,
+    flushed=False,
+    whole_isr=False,
+    checks_crcs=False,
+    verbs=frozenset({"kill"}),
+)
+KILL, CUT_ANSWERS, LOSE_DISK = (
+    frozenset({"kill"}),
+    frozenset({"cut-answers"}),
+    frozenset({"lose-disk"}),
+)
 FLIP_BIT = frozenset({"flip-bit"})
 LOSE_POWER = frozenset({"lose-power"})
+SHRINKS = "unclean election allowed, or no leader epochs, and a fault that can move leadership"
 NO_COPY = "a fault that takes what a node had written, and it hit the whole ISR, or acks=1"
 
 LEADER_1 = '{"leader": {"0": "kafka1"}, "known": true}'
@@ -42,100 +53,166 @@ def with_(**changes: Any) -> Facts:
 def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
     """All but what no configuration forbids; of a group there is nothing to judge."""
     assert forbidden(SAFE) == set(ANOMALIES) - {
-        "unseen", "stale-read", "skipped", "reprocessed", "unacknowledged-lost", "diverged",
-        "watermark-ahead", "early-read",
-    }  # fmt: skip
+        "unseen",
+        "stale-read",
+        "skipped",
+        "reprocessed",
+        "unacknowledged-lost",
+        "diverged",
+        "watermark-ahead",
+        "early-read",
+    }
     assert {*OF_GROUPS, "unacknowledged-lost", "diverged"}.isdisjoint(promises.promises(SAFE))
     assert OF_GROUPS <= promises.promises(with_(commit="auto")).keys()
 
 
 CASES: list[tuple[str, bool, str, Facts]] = [
-    ("lost", False, "unclean election allowed, and a fault that can move leadership",
-     with_(unclean=True)),
-    ("lost", False,
-     "inter.broker.protocol.version below 0.11, and a fault that can move leadership",
-     with_(epochs=False)),
+    (
+        "lost",
+        False,
+        "unclean election allowed, and a fault that can move leadership",
+        with_(unclean=True),
+    ),
+    (
+        "lost",
+        False,
+        "inter.broker.protocol.version below 0.11, and a fault that can move leadership",
+        with_(epochs=False),
+    ),
     ("lost", False, "acks=1, and a fault that can move leadership", with_(acks="1")),
-    ("lost", False,
-     NO_COPY, with_(whole_isr=True, verbs=LOSE_POWER)),
+    ("lost", False, NO_COPY, with_(whole_isr=True, verbs=LOSE_POWER)),
     ("lost", True, "acks=1 otherwise", with_(acks="1", verbs=frozenset())),
     ("lost", True, "acks=0: nothing is acknowledged", with_(acks="0")),
     ("lost", True, "otherwise", SAFE),
-    ("vanished", False,
-     "unclean election allowed, or no leader epochs, and a fault that can move leadership",
-     with_(unclean=True)),
-    ("vanished", False,
-     NO_COPY, with_(replicas=1, verbs=LOSE_DISK)),
+    (
+        "vanished",
+        False,
+        SHRINKS,
+        with_(unclean=True),
+    ),
+    ("vanished", False, NO_COPY, with_(replicas=1, verbs=LOSE_DISK)),
     ("vanished", True, "otherwise", with_(acks="1")),
     ("unseen", False, "always", SAFE),
     ("duplicate", False, "retries, and no idempotent producer", with_(idempotent=False, retries=1)),
     ("duplicate", True, "an idempotent producer", SAFE),
-    ("duplicate", False, "acks=all without retries, and a fault that can move leadership",
-     with_(idempotent=False, retries=0)),
+    (
+        "duplicate",
+        False,
+        "acks=all without retries, and a fault that can move leadership",
+        with_(idempotent=False, retries=0),
+    ),
     ("duplicate", True, "otherwise", with_(idempotent=False, retries=0, acks="1")),
     ("duplicate", True, "otherwise", with_(idempotent=False, retries=0, verbs=frozenset())),
-    *((anomaly, False, "a bit flipped on disk, and consumers that do not check CRCs",
-       with_(verbs=FLIP_BIT)) for anomaly in ("vanished", "phantom", "inconsistent-offset")),
-    ("phantom", False, "transactions, and consumers with isolation.level=read_uncommitted",
-     with_(transactional=True, uncommitted=True)),
+    *(
+        (
+            anomaly,
+            False,
+            "a bit flipped on disk, and consumers that do not check CRCs",
+            with_(verbs=FLIP_BIT),
+        )
+        for anomaly in ("vanished", "phantom", "inconsistent-offset")
+    ),
+    (
+        "phantom",
+        False,
+        "transactions, and consumers with isolation.level=read_uncommitted",
+        with_(transactional=True, uncommitted=True),
+    ),
     ("phantom", True, "transactions otherwise", with_(transactional=True)),
     ("phantom", True, "otherwise", with_(uncommitted=True)),
     ("phantom", True, "otherwise", with_(acks="0", unclean=True)),
     ("phantom", True, "otherwise", with_(checks_crcs=True, verbs=FLIP_BIT)),
-    ("inconsistent-offset", False,
-     "unclean election allowed, or no leader epochs, and a fault that can move leadership",
-     with_(epochs=False)),
-    ("inconsistent-offset", False,
-     NO_COPY, with_(whole_isr=True, verbs=LOSE_DISK)),
-    ("inconsistent-offset", False,
-     "acks=1, retries without idempotence, and a fault that can move leadership",
-     with_(acks="1", idempotent=False)),
+    (
+        "inconsistent-offset",
+        False,
+        SHRINKS,
+        with_(epochs=False),
+    ),
+    ("inconsistent-offset", False, NO_COPY, with_(whole_isr=True, verbs=LOSE_DISK)),
+    (
+        "inconsistent-offset",
+        False,
+        "acks=1, retries without idempotence, and a fault that can move leadership",
+        with_(acks="1", idempotent=False),
+    ),
     ("inconsistent-offset", True, "otherwise", with_(acks="1", idempotent=False, retries=0)),
     ("stale-read", False, "always", SAFE),
-    ("skipped", False,
-     "unclean election allowed, or no leader epochs, and a fault that can move leadership",
-     with_(commit="after", unclean=True)),
-    ("skipped", False,
-     "a fault that takes what a node had written", with_(commit="after", verbs=LOSE_DISK)),
-    ("skipped", False,
-     "offsets committed by the client itself, and a member that died or any fault",
-     with_(commit="auto", members_died=True, verbs=frozenset())),
-    ("skipped", False,
-     "offsets committed before processing, and a member that died or any fault",
-     with_(commit="before", disturbed=True, verbs=frozenset())),
-    ("skipped", True, "offsets committed after processing",
-     with_(commit="after", members_died=True)),
+    (
+        "skipped",
+        False,
+        SHRINKS,
+        with_(commit="after", unclean=True),
+    ),
+    (
+        "skipped",
+        False,
+        "a fault that takes what a node had written",
+        with_(commit="after", verbs=LOSE_DISK),
+    ),
+    (
+        "skipped",
+        False,
+        "offsets committed by the client itself, and a member that died or any fault",
+        with_(commit="auto", members_died=True, verbs=frozenset()),
+    ),
+    (
+        "skipped",
+        False,
+        "offsets committed before processing, and a member that died or any fault",
+        with_(commit="before", disturbed=True, verbs=frozenset()),
+    ),
+    (
+        "skipped",
+        True,
+        "offsets committed after processing",
+        with_(commit="after", members_died=True),
+    ),
     ("skipped", True, "otherwise", with_(commit="before", verbs=frozenset())),
     ("skipped", True, "otherwise", with_(commit="auto", verbs=CUT_ANSWERS)),
-    ("reprocessed", False,
-     "unclean election allowed, or no leader epochs, and a fault that can move leadership",
-     with_(commit="before", epochs=False)),
-    ("reprocessed", False,
-     "a fault that takes what a node had written", with_(commit="before", verbs=LOSE_DISK)),
+    (
+        "reprocessed",
+        False,
+        SHRINKS,
+        with_(commit="before", epochs=False),
+    ),
+    (
+        "reprocessed",
+        False,
+        "a fault that takes what a node had written",
+        with_(commit="before", verbs=LOSE_DISK),
+    ),
     ("reprocessed", False, "offsets committed by the client itself", with_(commit="auto")),
     ("reprocessed", False, "offsets committed after processing", with_(commit="after")),
     ("reprocessed", True, "otherwise", with_(commit="before", members_died=True)),
-    ("diverged", False,
-     "inter.broker.protocol.version below 0.11, and a fault that can move leadership",
-     with_(compared=True, epochs=False)),
-    ("diverged", False,
-     NO_COPY,
-     with_(compared=True, whole_isr=True, verbs=LOSE_DISK)),
+    (
+        "diverged",
+        False,
+        "inter.broker.protocol.version below 0.11, and a fault that can move leadership",
+        with_(compared=True, epochs=False),
+    ),
+    ("diverged", False, NO_COPY, with_(compared=True, whole_isr=True, verbs=LOSE_DISK)),
     ("diverged", True, "otherwise", with_(compared=True)),
     *(
         case
         for name in ("watermark-ahead", "early-read")
         for case in (
-            (name, False,
-             "unclean election allowed, or no leader epochs, and a fault that can move leadership",
-             with_(watched=True, unclean=True)),
-            (name, False, "a fault that takes what a node had written",
-             with_(watched=True, verbs=LOSE_DISK)),
+            (
+                name,
+                False,
+                SHRINKS,
+                with_(watched=True, unclean=True),
+            ),
+            (
+                name,
+                False,
+                "a fault that takes what a node had written",
+                with_(watched=True, verbs=LOSE_DISK),
+            ),
             (name, True, "otherwise", with_(watched=True)),
         )
     ),
     ("unacknowledged-lost", False, "always", with_(acks="0", idempotent=False)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("anomaly", "is_forbidden", "when", "facts"), CASES)
@@ -197,14 +274,19 @@ def test_facts_of_the_producer(producer: dict[str, Any], expected: tuple[str, in
     ("topic", "server", "expected"),
     [
         ({}, {}, (False, False)),
-        ({}, {"log.flush.interval.messages": 1, "unclean.leader.election.enable": True},
-         (True, True)),
-        ({"flush.messages": "1", "unclean.leader.election.enable": "false"},
-         {"log.flush.interval.messages": 9, "unclean.leader.election.enable": "true"},
-         (True, False)),
+        (
+            {},
+            {"log.flush.interval.messages": 1, "unclean.leader.election.enable": True},
+            (True, True),
+        ),
+        (
+            {"flush.messages": "1", "unclean.leader.election.enable": "false"},
+            {"log.flush.interval.messages": 9, "unclean.leader.election.enable": "true"},
+            (True, False),
+        ),
         ({"flush.messages": 2}, {"log.flush.interval.messages": 1}, (False, False)),
     ],
-)  # fmt: skip
+)
 def test_the_topics_setting_goes_before_the_brokers(
     topic: dict[str, Any], server: dict[str, Any], expected: tuple[bool, bool]
 ) -> None:
@@ -215,9 +297,15 @@ def test_the_topics_setting_goes_before_the_brokers(
 
 @pytest.mark.parametrize(
     ("version", "epochs"),
-    [("0.10.2", False), ("0.10.2-IV0", False), ("0.11.0", True), ("0.11", True), ("1.0", True),
-     ("3.9-IV0", True)],
-)  # fmt: skip
+    [
+        ("0.10.2", False),
+        ("0.10.2-IV0", False),
+        ("0.11.0", True),
+        ("0.11", True),
+        ("1.0", True),
+        ("3.9-IV0", True),
+    ],
+)
 def test_leader_epochs_came_with_0_11(version: str, epochs: bool) -> None:
     server = {"inter.broker.protocol.version": version}
 
@@ -225,8 +313,14 @@ def test_leader_epochs_came_with_0_11(version: str, epochs: bool) -> None:
 
 
 def fault(verb: str, *nodes: str, before: str | None = LEADER_1, step: int = 0) -> dict[str, Any]:
-    return {"verb": verb, "nodes": list(nodes), "before": before, "step": step,
-            "invoke_ns": 10 + step, "heal_ok_ns": 20}  # fmt: skip
+    return {
+        "verb": verb,
+        "nodes": list(nodes),
+        "before": before,
+        "step": step,
+        "invoke_ns": 10 + step,
+        "heal_ok_ns": 20,
+    }
 
 
 @pytest.mark.parametrize(
@@ -263,9 +357,13 @@ def test_a_leader_that_was_seen_to_move_was_deposed_by_whatever_hit_a_node() -> 
 
 @pytest.mark.parametrize(
     ("second", "counts"),
-    [(fault("pause", "zk2", step=1), True), (fault("pause", "zk2", step=15), False),
-     (fault("kill", "zk1", step=1), False), (fault("kill", "kafka2", step=1), False)],
-)  # fmt: skip
+    [
+        (fault("pause", "zk2", step=1), True),
+        (fault("pause", "zk2", step=15), False),
+        (fault("kill", "zk1", step=1), False),
+        (fault("kill", "kafka2", step=1), False),
+    ],
+)
 def test_a_quorum_may_be_lost_by_several_faults(second: dict[str, Any], counts: bool) -> None:
     assert counts is bool(verbs_that_matter([fault("kill", "zk1"), second]))
 
@@ -279,10 +377,15 @@ def test_a_larger_ensemble_bears_more() -> None:
 @pytest.mark.parametrize("verb", ["cut", "lose", "delay"])
 @pytest.mark.parametrize(
     ("options", "counts"),
-    [({"from": "clients"}, False), ({"from": " clients "}, False), ({}, True),
-     ({"from": "clients, followers"}, True), ({"from": "zookeepers"}, True),
-     ({"shape": "halves"}, True)],
-)  # fmt: skip
+    [
+        ({"from": "clients"}, False),
+        ({"from": " clients "}, False),
+        ({}, True),
+        ({"from": "clients, followers"}, True),
+        ({"from": "zookeepers"}, True),
+        ({"shape": "halves"}, True),
+    ],
+)
 def test_a_bad_link_to_the_clients_alone_deposes_nobody(
     verb: str, options: dict[str, Any], counts: bool
 ) -> None:
@@ -319,8 +422,15 @@ def destroying(
     *nodes: str, isr: str = "123", verb: str = "lose-power", **more: Any
 ) -> dict[str, Any]:
     view = {"isr": {"0": [f"kafka{i}" for i in isr]}, "known": more.pop("known", True)}
-    return {"verb": verb, "nodes": list(nodes), "step": 0, "invoke_ns": 10, "heal_ok_ns": 20,
-            "before": json.dumps(view), **more}  # fmt: skip
+    return {
+        "verb": verb,
+        "nodes": list(nodes),
+        "step": 0,
+        "invoke_ns": 10,
+        "heal_ok_ns": 20,
+        "before": json.dumps(view),
+        **more,
+    }
 
 
 @pytest.mark.parametrize(
@@ -331,14 +441,24 @@ def destroying(
         (True, [destroying("kafka1", "kafka2", "kafka3")]),
         (True, [destroying("kafka1", "kafka2", isr="12")]),
         (True, [destroying("kafka1", isr="12"), destroying("kafka2", isr="12", invoke_ns=15)]),
-        (False, [destroying("kafka1", isr="12"),
-                 destroying("kafka2", isr="12", invoke_ns=30, heal_ok_ns=40)]),
-        (True, [destroying("kafka1", isr="12", heal_ok_ns=None),
-                destroying("kafka2", isr="12", invoke_ns=30, heal_ok_ns=40)]),
+        (
+            False,
+            [
+                destroying("kafka1", isr="12"),
+                destroying("kafka2", isr="12", invoke_ns=30, heal_ok_ns=40),
+            ],
+        ),
+        (
+            True,
+            [
+                destroying("kafka1", isr="12", heal_ok_ns=None),
+                destroying("kafka2", isr="12", invoke_ns=30, heal_ok_ns=40),
+            ],
+        ),
         (False, [destroying("kafka1", isr="1", verb="kill")]),  # which keeps what it had written
         (True, [destroying("kafka1", known=False)]),
     ],
-)  # fmt: skip
+)
 def test_the_whole_isr_is_hit_when_none_of_it_is_left_out(
     whole: bool, faults: list[dict[str, Any]]
 ) -> None:

@@ -13,22 +13,25 @@ NOW = of_topic("t", [("kafka1", "kafka2"), ("kafka3", "kafka1")])
 
 def test_shifted_every_replica_goes_to_the_next_broker():
     assert reassignments.shifted(NOW, BROKERS) == {
-        ("t", 0): ("kafka2", "kafka3"), ("t", 1): ("kafka1", "kafka2"),
-    }  # fmt: skip
+        ("t", 0): ("kafka2", "kafka3"),
+        ("t", 1): ("kafka1", "kafka2"),
+    }
 
 
 def test_raised_every_partition_has_one_more_replica_and_the_same_preferred_leader():
     assert reassignments.raised(NOW, BROKERS) == {
-        ("t", 0): ("kafka1", "kafka2", "kafka3"), ("t", 1): ("kafka3", "kafka1", "kafka2"),
-    }  # fmt: skip
+        ("t", 0): ("kafka1", "kafka2", "kafka3"),
+        ("t", 1): ("kafka3", "kafka1", "kafka2"),
+    }
 
 
 def test_without_a_broker_its_replicas_go_to_who_has_none_in_the_same_place():
     everywhere = of_topic("internal", [BROKERS])
 
     assert reassignments.without({**NOW, **everywhere}, "kafka1", BROKERS) == {
-        ("t", 0): ("kafka3", "kafka2"), ("t", 1): ("kafka3", "kafka2"),
-    }  # fmt: skip
+        ("t", 0): ("kafka3", "kafka2"),
+        ("t", 1): ("kafka3", "kafka2"),
+    }
     assert reassignments.without(NOW, "kafka2", BROKERS) == {("t", 0): ("kafka1", "kafka3")}
 
 

@@ -80,15 +80,29 @@ PAUSED = (
 LIMIT = {"replica.lag.time.max.ms": 2000}
 
 
-@told(sent(1, at=0, ms=0), final_read(1), *PAUSED, watched=True, server=LIMIT,
-      expect={"isr-leave-s": "2 to 3", "isr-return-s": "<= 0.1"})  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    final_read(1),
+    *PAUSED,
+    watched=True,
+    server=LIMIT,
+    expect={"isr-leave-s": "2 to 3", "isr-return-s": "<= 0.1"},
+)
 def test_a_follower_s_absence_is_measured_from_when_it_had_caught_up(report: Report) -> None:
     (row,) = report["replication"]["isr"]
     assert row == {
-        "fault": 0, "partition": 0, "broker": "kafka2", "caught_up_s": 1.0, "left_s": 3.5,
-        "leave_after_s": 2.5, "leave_of_limit": 1.25, "reached_s": 6.2, "returned_s": 6.25,
-        "return_after_s": 0.05, "heal_to_return_s": 0.45,
-    }  # fmt: skip
+        "fault": 0,
+        "partition": 0,
+        "broker": "kafka2",
+        "caught_up_s": 1.0,
+        "left_s": 3.5,
+        "leave_after_s": 2.5,
+        "leave_of_limit": 1.25,
+        "reached_s": 6.2,
+        "returned_s": 6.25,
+        "return_after_s": 0.05,
+        "heal_to_return_s": 0.45,
+    }
     assert report["verdict"] == "valid"
     assert report["gap_demands"]["isr-leave-s"]["demand_met"] is True
 
@@ -110,15 +124,28 @@ def test_what_a_follower_did_not_tell_its_leader_does_not_count(report: Report) 
     assert (row["caught_up_s"], row["leave_after_s"]) == (1.0, 2.5)
 
 
-@told(sent(1, at=0, ms=0), final_read(1), *PAUSED, watched=True, server=LIMIT,
-      expect={"isr-leave-s": "2.6 to 4"})  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    final_read(1),
+    *PAUSED,
+    watched=True,
+    server=LIMIT,
+    expect={"isr-leave-s": "2.6 to 4"},
+)
 def test_one_that_leaves_too_early_breaks_the_demand(report: Report) -> None:
     assert report["verdict"] == "invalid"
     assert report["reasons"] == ['demanded isr-leave-s "2.6 to 4", they were 2.5 to 2.5 s']
 
 
-@told(sent(1, at=0, ms=0), final_read(1), *PAUSED[1:2], *PAUSED[4:6], PAUSED[-1], watched=True,
-      expect={"isr-leave-s": "<= 3"})  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    final_read(1),
+    *PAUSED[1:2],
+    *PAUSED[4:6],
+    PAUSED[-1],
+    watched=True,
+    expect={"isr-leave-s": "<= 3"},
+)
 def test_a_demand_on_followers_that_never_left_is_not_met(report: Report) -> None:
     assert report["replication"]["isr"] == []
     assert report["reasons"] == ['demanded isr-leave-s "<= 3", none was seen']
@@ -168,11 +195,12 @@ def test_what_a_replica_lacks_at_a_look_is_counted_from_its_leader():
     rows = [
         row
         for part in (
-            look(9, 7, 9, ms=100, marks=[6, 6, 6]), look(4, None, 1, ms=100, partition=1),
+            look(9, 7, 9, ms=100, marks=[6, 6, 6]),
+            look(4, None, 1, ms=100, partition=1),
             look(9, 9, 9, ms=200, isr=None),
         )
         for row in part.rows
-    ]  # fmt: skip
+    ]
 
     class Told:
         watermarks = rows
@@ -184,4 +212,4 @@ def test_what_a_replica_lacks_at_a_look_is_counted_from_its_leader():
     assert behind(Told()) == [
         {"time_s": 0.1, "brokers": {"kafka2": 2, "kafka3": 3}, "unread": 3},
         {"time_s": 0.2, "brokers": dict.fromkeys(ALL), "unread": None},
-    ]  # fmt: skip
+    ]

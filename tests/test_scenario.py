@@ -137,12 +137,12 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
             "the last one is due at 99 s, but workload.duration_s is 20",
         ),
         (
-            MINIMAL + '[topic]\nreplication_factor = 1\n'
+            MINIMAL + "[topic]\nreplication_factor = 1\n"
             '[[faults]]\nverb = "kill"\ntarget = "follower"\nat_s = 1',
             "with one replica there is no follower",
         ),
         (
-            MINIMAL + '[topic]\nreplication_factor = 3\n'
+            MINIMAL + "[topic]\nreplication_factor = 3\n"
             '[[faults]]\nverb = "reassign"\ntarget = "all"\nat_s = 1',
             "faults.0.verb: reassign: every broker has a replica already",
         ),
@@ -178,7 +178,7 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
             "faults.0.target: producer: only a workload of kind",
         ),
         (
-            MINIMAL + '[cluster]\nzookeepers = 1\n'
+            MINIMAL + "[cluster]\nzookeepers = 1\n"
             '[[faults]]\nverb = "kill"\ntarget = "zk-follower"\nat_s = 1',
             "one ZooKeeper neither leads nor follows",
         ),
@@ -192,7 +192,7 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
             "needs every_s",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_run_is_refused_in_one_sentence_that_names_file_and_key(
     tmp_path, text, told
 ):
@@ -241,9 +241,12 @@ def test_settings_are_toml_values_or_plain_words(text, expected):
 def test_settings_reach_dotted_keys_of_kafka_and_entries_of_lists():
     loaded = scenario.load(
         "study-1",
-        {"cluster.server.log.flush.interval.messages": 1, "faults.0.times": 2,
-         "workload.producer.linger.ms": 5},
-    )  # fmt: skip
+        {
+            "cluster.server.log.flush.interval.messages": 1,
+            "faults.0.times": 2,
+            "workload.producer.linger.ms": 5,
+        },
+    )
 
     assert loaded.cluster.server["log.flush.interval.messages"] == 1
     assert loaded.faults[0].times == 2
@@ -274,5 +277,7 @@ def test_what_a_group_commits_when_is_all_that_its_scenarios_differ_in():
         found = differences(one, scenario.load(twin).model_dump())
 
         assert found - {"/name", "/title"} <= {
-            "/workload/commit", "/expect/skipped", "/expect/reprocessed",
-        }  # fmt: skip
+            "/workload/commit",
+            "/expect/skipped",
+            "/expect/reprocessed",
+        }

@@ -110,15 +110,55 @@ def test_every_column_of_an_operation_is_there(run: Path) -> None:
     common = {"run_id": RUN_ID, "process": "p", "partition": 2}
     nothing = {"offset": None, "error": None, "end_ns": None, "broker": None}
     assert [
-        {**common, "id": 0, "f": "send", "type": "ok", "value": 7, "offset": 40, "error": None,
-         "intended_ns": 10, "start_ns": 11, "end_ns": 12, "broker": 3},
-        {**common, **nothing, "id": 1, "f": "send", "type": "fail", "value": 8,
-         "error": "_QUEUE_FULL", "intended_ns": 20, "start_ns": 21, "end_ns": 22},
-        {**common, **nothing, "id": 2, "f": "lookup", "type": "info", "value": 9,
-         "intended_ns": 30, "start_ns": 31},
-        {**common, "id": 3, "f": "read", "type": "ok", "value": None, "offset": 43, "error": None,
-         "intended_ns": 41, "start_ns": 41, "end_ns": 42, "broker": 1},
-    ] == operations(run)  # fmt: skip
+        {
+            **common,
+            "id": 0,
+            "f": "send",
+            "type": "ok",
+            "value": 7,
+            "offset": 40,
+            "error": None,
+            "intended_ns": 10,
+            "start_ns": 11,
+            "end_ns": 12,
+            "broker": 3,
+        },
+        {
+            **common,
+            **nothing,
+            "id": 1,
+            "f": "send",
+            "type": "fail",
+            "value": 8,
+            "error": "_QUEUE_FULL",
+            "intended_ns": 20,
+            "start_ns": 21,
+            "end_ns": 22,
+        },
+        {
+            **common,
+            **nothing,
+            "id": 2,
+            "f": "lookup",
+            "type": "info",
+            "value": 9,
+            "intended_ns": 30,
+            "start_ns": 31,
+        },
+        {
+            **common,
+            "id": 3,
+            "f": "read",
+            "type": "ok",
+            "value": None,
+            "offset": 43,
+            "error": None,
+            "intended_ns": 41,
+            "start_ns": 41,
+            "end_ns": 42,
+            "broker": 1,
+        },
+    ] == operations(run)
 
 
 def test_an_error_without_a_name_keeps_its_code(run: Path) -> None:
@@ -189,17 +229,25 @@ def test_events_have_columns_and_the_rest_as_json(run: Path) -> None:
         recorder.event("client-error", code=-195, name="_TRANSPORT", text="refused")
         recorder.event("serving", partition=1, broker=2, leader=3)
         recorder.event(
-            "ends", partition=0, log_start=0, committed_end=5, uncommitted_end=6, position=6,
+            "ends",
+            partition=0,
+            log_start=0,
+            committed_end=5,
+            uncommitted_end=6,
+            position=6,
             complete=False,
-        )  # fmt: skip
+        )
 
     record(run, then=tell)
     seal(run)
 
     error, serving, ends, _ = rows(run, "events")
     assert ("client-error", -195, "_TRANSPORT", "refused") == (
-        error["event"], error["code"], error["name"], error["text"],
-    )  # fmt: skip
+        error["event"],
+        error["code"],
+        error["name"],
+        error["text"],
+    )
     assert (1, {"broker": 2, "leader": 3}) == (serving["partition"], json.loads(serving["text"]))
     assert (0, 0, 5, 6, 6, False) == tuple(
         ends[name] for name in ("partition", *list(ends)[7:11], "complete")
@@ -217,12 +265,13 @@ AFTER = {"leader": {"0": "kafka1"}, "isr": {"0": ["kafka1", "kafka2"]}, "control
 def test_a_faults_four_lines_are_one_row(run: Path) -> None:
     """Injected, in force, being healed, healed."""
     lines(
-        run, "nemesis",
+        run,
+        "nemesis",
         {"event": "inject", "type": "invoke", **KILL, **BEFORE},
         {"event": "inject", "type": "ok", **KILL, "evidence": "pid 812 is gone", **BEFORE},
         {"event": "heal", "type": "invoke", **KILL},
         {"event": "heal", "type": "ok", **KILL, "evidence": "every ISR is full", **AFTER},
-    )  # fmt: skip
+    )
     seal(run)
 
     (fault,) = rows(run, "faults")
@@ -233,26 +282,31 @@ def test_a_faults_four_lines_are_one_row(run: Path) -> None:
         fault[name] for name in ("fault", "step", "verb", "target", "nodes")
     )
     assert ("pid 812 is gone", "every ISR is full", None) == (
-        fault["evidence"], fault["heal_evidence"], fault["error"],
-    )  # fmt: skip
+        fault["evidence"],
+        fault["heal_evidence"],
+        fault["error"],
+    )
     assert (BEFORE, AFTER) == (json.loads(fault["before"]), json.loads(fault["after"]))
 
 
 def test_a_fault_without_proof_has_no_ok(run: Path) -> None:
     """It was injected, nothing showed that it bit, and it was healed with trouble."""
     lines(
-        run, "nemesis",
+        run,
+        "nemesis",
         {"event": "inject", "type": "invoke", **KILL},
         {"event": "inject", "type": "info", **KILL, "error": "no trace"},
         {"event": "heal", "type": "invoke", **KILL},
         {"event": "heal", "type": "info", **KILL, "error": "no full ISR"},
-    )  # fmt: skip
+    )
     seal(run)
 
     (fault,) = rows(run, "faults")
     assert (None, None, "no trace; no full ISR") == (
-        fault["ok_ns"], fault["heal_ok_ns"], fault["error"],
-    )  # fmt: skip
+        fault["ok_ns"],
+        fault["heal_ok_ns"],
+        fault["error"],
+    )
 
 
 def test_a_fault_that_never_began_is_a_row(run: Path) -> None:
@@ -262,19 +316,32 @@ def test_a_fault_that_never_began_is_a_row(run: Path) -> None:
 
     (fault,) = rows(run, "faults")
     assert ([], 1, None, None) == (
-        fault["nodes"], fault["invoke_ns"], fault["ok_ns"], fault["heal_invoke_ns"],
-    )  # fmt: skip
+        fault["nodes"],
+        fault["invoke_ns"],
+        fault["ok_ns"],
+        fault["heal_invoke_ns"],
+    )
 
 
 def test_views_and_blind_stretches_are_tables(run: Path) -> None:
     """A stretch that was never closed has no end."""
-    view = {"event": "view", "partition": 0, "leader": None, "isr": ["kafka1"], "leader_epoch": 3,
-            "controller": "kafka1"}  # fmt: skip
+    view = {
+        "event": "view",
+        "partition": 0,
+        "leader": None,
+        "isr": ["kafka1"],
+        "leader_epoch": 3,
+        "controller": "kafka1",
+    }
     blind = {"event": "blind"}
     lines(
-        run, "views",
-        view, {**blind, "type": "start"}, {**blind, "type": "end"}, {**blind, "type": "start"},
-    )  # fmt: skip
+        run,
+        "views",
+        view,
+        {**blind, "type": "start"},
+        {**blind, "type": "end"},
+        {**blind, "type": "start"},
+    )
     seal(run)
 
     assert [{"start_ns": 2, "end_ns": 3}, {"start_ns": 4, "end_ns": None}] == rows(run, "blind")
@@ -601,11 +668,15 @@ def test_reading_by_columns_is_reading_record_by_record(
     assert by_record.count("bad") == counts.get("bad-record", 0)
     for operation, row in zip(_good(by_record), content.records.tolist(), strict=True):
         assert (operation.partition, operation.intended_ns, operation.start_ns) == (
-            row[2], row[4], row[5],
-        )  # fmt: skip
+            row[2],
+            row[4],
+            row[5],
+        )
         assert (operation.offset, operation.broker, operation.error) == (
-            row[6] if row[6] >= 0 else None, row[8] if row[8] >= 0 else None, row[9],
-        )  # fmt: skip
+            row[6] if row[6] >= 0 else None,
+            row[8] if row[8] >= 0 else None,
+            row[9],
+        )
 
 
 def _good(found: Iterable[Operation | str]) -> list[Operation]:
@@ -630,12 +701,25 @@ def test_the_export_tells_everything_in_order_of_time(run: Path) -> None:
     told = list(export(run))
 
     assert [
-        (20, "invoke"), (30, "invoke"), (40, "invoke"), (50, "ok"), (60, "ok"), (70, None),
-    ] == [(line["time_ns"], line.get("type")) for line in told]  # fmt: skip
+        (20, "invoke"),
+        (30, "invoke"),
+        (40, "invoke"),
+        (50, "ok"),
+        (60, "ok"),
+        (70, None),
+    ] == [(line["time_ns"], line.get("type")) for line in told]
     assert {
-        "time_ns": 20, "process": "p", "type": "invoke", "f": "send", "id": 0, "partition": 2,
-        "value": (1 << 40) + 7, "producer": 1, "sequence": 7, "intended_ns": 10,
-    } == told[0]  # fmt: skip
+        "time_ns": 20,
+        "process": "p",
+        "type": "invoke",
+        "f": "send",
+        "id": 0,
+        "partition": 2,
+        "value": (1 << 40) + 7,
+        "producer": 1,
+        "sequence": 7,
+        "intended_ns": 10,
+    } == told[0]
     assert (40, 3, 15) == (told[3]["offset"], told[3]["broker"], told[3]["start_ns"])
     assert ("nemesis", "kill") == (told[2]["process"], told[2]["verb"])
 

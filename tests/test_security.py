@@ -38,8 +38,12 @@ def test_both_clients_names_mean_the_same(file, text):
     told = security.read(file, {"WORD": "a=b c"})
 
     assert told.pop("security.protocol").upper() == "SASL_SSL"
-    assert told == {"sasl.mechanisms": "PLAIN", "sasl.username": "me", "sasl.password": "a=b c",
-                    "ssl.ca.location": "ca.pem"}  # fmt: skip
+    assert told == {
+        "sasl.mechanisms": "PLAIN",
+        "sasl.username": "me",
+        "sasl.password": "a=b c",
+        "ssl.ca.location": "ca.pem",
+    }
 
 
 def test_a_key_store_of_type_pem_is_certificate_and_key(file):
@@ -56,13 +60,15 @@ def test_a_key_store_of_type_pem_is_certificate_and_key(file):
         ("security.protocol=SSL\nssl.keystore.type=JKS\n", "line 2: .* must be PEM"),
         ("security.protocol=TLS\n", "security.protocol must be one of"),
         ("security.protocol=SASL_SSL\nsasl.mechanism=GSSAPI\n", "sasl.mechanism must be one of"),
-        ("security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.username=hidden\n",
-         "sasl.password is missing"),
+        (
+            "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.username=hidden\n",
+            "sasl.password is missing",
+        ),
         ("sasl.password=${NOT_THERE}\n", "line 1: sasl.password takes NOT_THERE from the env"),
         ("sasl.jaas.config=com.other.Module required hidden;\n", "sasl.jaas.config is not under"),
         ("acks=hidden\n", "line 1: acks is no key of TLS or SASL"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_refused_by_key_and_never_by_value(file, text, told):
     file.write_text(text)
 
@@ -72,9 +78,13 @@ def test_what_cannot_be_is_refused_by_key_and_never_by_value(file, text, told):
 
 
 def scenario(**external: object) -> Scenario:
-    return Scenario.model_validate({
-        "title": "t", "workload": {"kind": "write-read"}, "backend": {"external": external},
-    })  # fmt: skip
+    return Scenario.model_validate(
+        {
+            "title": "t",
+            "workload": {"kind": "write-read"},
+            "backend": {"external": external},
+        }
+    )
 
 
 def test_a_cluster_that_is_there_needs_an_address_and_a_file_that_can_be_read(tmp_path):
@@ -125,8 +135,12 @@ def test_the_example_in_the_readme_is_a_scenario_that_can_be_run_there(tmp_path,
 
 
 def test_brokers_of_a_cluster_that_is_there_may_have_any_number():
-    fault = {"verb": "command", "target": "kafka1001", "at_s": 1,
-             "options": {"inject": ["a"], "heal": ["b"]}}  # fmt: skip
+    fault = {
+        "verb": "command",
+        "target": "kafka1001",
+        "at_s": 1,
+        "options": {"inject": ["a"], "heal": ["b"]},
+    }
     given = scenario(bootstrap=["h:9092"]).model_dump()
 
     assert Scenario.model_validate({**given, "faults": (fault,)}).faults[0].target == "kafka1001"

@@ -148,8 +148,22 @@ def test_a_throttle_has_a_name_of_its_own_and_is_removed_by_it():
     network = SlowNetwork(shown=TBF)
     made = begun(network, "throttle", kbit=64)
 
-    assert network.tc[0] == ("qdisc", "add", "dev", "eth0", "root", "handle", "1001:", "tbf",
-                             "rate", "64kbit", "burst", "1600", "latency", "500ms")  # fmt: skip
+    assert network.tc[0] == (
+        "qdisc",
+        "add",
+        "dev",
+        "eth0",
+        "root",
+        "handle",
+        "1001:",
+        "tbf",
+        "rate",
+        "64kbit",
+        "burst",
+        "1600",
+        "latency",
+        "500ms",
+    )
     assert VERBS["throttle"].bit(made) == (
         "packets of kafka1 had to wait 12 times for their share of 64 kbit/s, 0 were dropped"
     )
@@ -239,8 +253,12 @@ def test_options_that_mean_nothing_are_refused(verb, options, told):
 
 @pytest.mark.parametrize(
     ("verb", "options"),
-    [("delay", {"ms": 5}), ("delay", {"ms": 0.5, "jitter_ms": 3, "from": "clients, kafka2"}),
-     ("throttle", {"kbit": 256}), ("duplicate", {"percent": 100})],
-)  # fmt: skip
+    [
+        ("delay", {"ms": 5}),
+        ("delay", {"ms": 0.5, "jitter_ms": 3, "from": "clients, kafka2"}),
+        ("throttle", {"kbit": 256}),
+        ("duplicate", {"percent": 100}),
+    ],
+)
 def test_options_that_mean_something_are_not(verb, options):
     assert VERBS[verb].problems(options) == []

@@ -13,9 +13,17 @@ from harness.checkout import ROOT
 def line(lost: int = 0, duplicate: int = 0, gaps: tuple[float, ...] = (), **more: Any) -> dict:
     anomalies = {"lost": lost, "duplicate": duplicate}
     return {
-        "cell": "c", "seed": 1, "exit": 0, "verdict": "valid", "anomalies": anomalies,
-        "produce_gaps_s": list(gaps), "acked": 100, "faults": 1, "kafka": "3.9.2", **more,
-    }  # fmt: skip
+        "cell": "c",
+        "seed": 1,
+        "exit": 0,
+        "verdict": "valid",
+        "anomalies": anomalies,
+        "produce_gaps_s": list(gaps),
+        "acked": 100,
+        "faults": 1,
+        "kafka": "3.9.2",
+        **more,
+    }
 
 
 CELL = {"scenario": "c", "repeats": 3, "claim": "it loses"}
@@ -68,9 +76,15 @@ def test_the_gaps_of_all_faults_are_shown_with_their_quartiles_where_a_cell_asks
     shown = study.every_gap(EVERY, lines)
 
     assert shown == {
-        "cell": "c", "faults": "5", "without": "1", "least": "0.00", "first": "1.00",
-        "median": "2.00", "third": "3.00", "most": "5.00",
-    }  # fmt: skip
+        "cell": "c",
+        "faults": "5",
+        "without": "1",
+        "least": "0.00",
+        "first": "1.00",
+        "median": "2.00",
+        "third": "3.00",
+        "most": "5.00",
+    }
     assert "| `c` | 5 | 1 | 0.00 | 1.00 | 2.00 | 3.00 | 5.00 |" in study.render(
         {"cells": [EVERY]}, lines
     )
@@ -90,20 +104,31 @@ def test_of_old_lines_as_many_of_the_longest_gaps_count_as_there_were_faults():
 
 
 def test_what_the_replicas_did_is_told_over_all_runs():
-    absence = {"leave_after_s": 3.5, "leave_of_limit": 1.17, "heal_to_return_s": 2.0,
-               "return_after_s": None}  # fmt: skip
+    absence = {
+        "leave_after_s": 3.5,
+        "leave_of_limit": 1.17,
+        "heal_to_return_s": 2.0,
+        "return_after_s": None,
+    }
     measured = {
-        "every_ms": 50.0, "isr": [absence, {**absence, "leave_after_s": 4.5}],
+        "every_ms": 50.0,
+        "isr": [absence, {**absence, "leave_after_s": 4.5}],
         "lag": [{"ms": {"p50": 200.0}, "offsets": {"p50": 1}}, {"ms": None, "offsets": {"p50": 0}}],
-    }  # fmt: skip
+    }
 
     told = study.replicas(CELL, [line(replication=measured), line()])
 
     assert told == {
-        "cell": "c", "looks_ms": "50 / 50 / 50", "lag_ms": "200 / 200 / 200",
-        "lag_records": "0 / 0.5 / 1", "absences": "2", "leave": "3.50 / 4.00 / 4.50",
-        "of_limit": "1.17 / 1.17 / 1.17", "reached": "2.00 / 2.00 / 2.00", "back": "—",
-    }  # fmt: skip
+        "cell": "c",
+        "looks_ms": "50 / 50 / 50",
+        "lag_ms": "200 / 200 / 200",
+        "lag_records": "0 / 0.5 / 1",
+        "absences": "2",
+        "leave": "3.50 / 4.00 / 4.50",
+        "of_limit": "1.17 / 1.17 / 1.17",
+        "reached": "2.00 / 2.00 / 2.00",
+        "back": "—",
+    }
     assert study.replicas(CELL, [line()]) is None
 
 

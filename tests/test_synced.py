@@ -73,10 +73,15 @@ def test_a_truncation_takes_what_was_synced_too() -> None:
 
 def test_a_renamed_file_keeps_what_was_synced_and_replaces_the_other() -> None:
     """As a checkpoint is written: aside, synced, moved into place."""
-    known = files([
-        wrote(9, "/d/checkpoint"), wrote(5, "/d/checkpoint.tmp"), fsync("/d/checkpoint.tmp"),
-        '7 rename("/d/checkpoint.tmp", "/d/checkpoint") = 0', wrote(6, "/d/checkpoint.tmp"),
-    ])  # fmt: skip
+    known = files(
+        [
+            wrote(9, "/d/checkpoint"),
+            wrote(5, "/d/checkpoint.tmp"),
+            fsync("/d/checkpoint.tmp"),
+            '7 rename("/d/checkpoint.tmp", "/d/checkpoint") = 0',
+            wrote(6, "/d/checkpoint.tmp"),
+        ]
+    )
 
     assert known["/d/checkpoint"] == File(length=5, synced=5)
     assert known["/d/checkpoint.tmp"] == File(length=6)
@@ -90,9 +95,12 @@ def test_a_renamed_folder_takes_its_files_along() -> None:
 
 def test_a_segment_that_is_deleted_and_made_again_begins_anew() -> None:
     assert of(
-        wrote(9), fsync(), f'7 rename("{LOG}", "{LOG}.deleted") = 0',
-        f'7 unlink("{LOG}.deleted") = 0', wrote(4),
-    ) == (4, None)  # fmt: skip
+        wrote(9),
+        fsync(),
+        f'7 rename("{LOG}", "{LOG}.deleted") = 0',
+        f'7 unlink("{LOG}.deleted") = 0',
+        wrote(4),
+    ) == (4, None)
 
 
 def test_what_survived_one_power_loss_survives_the_next() -> None:
@@ -102,8 +110,17 @@ def test_what_survived_one_power_loss_survives_the_next() -> None:
 
 
 def test_lines_that_are_no_file_calls_are_passed_over() -> None:
-    assert files(["", "7 --- SIGKILL {si_signo=SIGKILL} ---", "7 +++ killed by SIGKILL +++",
-                  "7 <... write resumed>) = 3"]) == {}  # fmt: skip
+    assert (
+        files(
+            [
+                "",
+                "7 --- SIGKILL {si_signo=SIGKILL} ---",
+                "7 +++ killed by SIGKILL +++",
+                "7 <... write resumed>) = 3",
+            ]
+        )
+        == {}
+    )
 
 
 def test_a_trace_has_ended_with_the_line_of_the_process_not_of_a_thread() -> None:
@@ -113,24 +130,39 @@ def test_a_trace_has_ended_with_the_line_of_the_process_not_of_a_thread() -> Non
 
 
 def test_the_unsynced_end_is_cut_and_what_was_never_synced_or_is_an_index_goes() -> None:
-    known = files([
-        wrote(100), fsync(), wrote(50),
-        wrote(30, "/d/t-0/90.log"),
-        wrote(9, "/d/t-0/partition.metadata"), fsync("/d/t-0/partition.metadata"),
-        fsync("/d/t-0/00.txnindex"),
-    ])  # fmt: skip
+    known = files(
+        [
+            wrote(100),
+            fsync(),
+            wrote(50),
+            wrote(30, "/d/t-0/90.log"),
+            wrote(9, "/d/t-0/partition.metadata"),
+            fsync("/d/t-0/partition.metadata"),
+            fsync("/d/t-0/00.txnindex"),
+        ]
+    )
     sizes = {
-        LOG: 150, "/d/t-0/90.log": 30, "/d/t-0/00.index": 10485760, "/d/t-0/00.timeindex": 12,
-        "/d/t-0/00.txnindex": 0, "/d/t-0/partition.metadata": 9, "/d/.lock": 0,
-    }  # fmt: skip
+        LOG: 150,
+        "/d/t-0/90.log": 30,
+        "/d/t-0/00.index": 10485760,
+        "/d/t-0/00.timeindex": 12,
+        "/d/t-0/00.txnindex": 0,
+        "/d/t-0/partition.metadata": 9,
+        "/d/.lock": 0,
+    }
 
     assert cuts(known, sizes) == Cuts(
         cut={LOG: 100},
-        remove=("/d/t-0/90.log", "/d/t-0/00.index", "/d/t-0/00.timeindex", "/d/t-0/00.txnindex",
-                "/d/.lock"),
+        remove=(
+            "/d/t-0/90.log",
+            "/d/t-0/00.index",
+            "/d/t-0/00.timeindex",
+            "/d/t-0/00.txnindex",
+            "/d/.lock",
+        ),
         bytes_before=180,
         bytes_after=100,
-    )  # fmt: skip
+    )
 
 
 def test_all_synced_means_nothing_to_cut() -> None:

@@ -137,8 +137,12 @@ def test_a_role_that_nobody_plays_is_said_not_guessed(target, view):
 
 
 def test_before_zookeeper_ever_answered_nobody_plays_a_role():
-    blank = Roles(nodes=NODES, view=View(partitions=(), controller=None, known=False),
-                  ensemble_leader=lambda: None, random=Random(1))  # fmt: skip
+    blank = Roles(
+        nodes=NODES,
+        view=View(partitions=(), controller=None, known=False),
+        ensemble_leader=lambda: None,
+        random=Random(1),
+    )
 
     for target in ("leader", "followers", "last-isr", "preferred-leader", "group-coordinator"):
         with pytest.raises(NoTarget):
@@ -163,9 +167,15 @@ def test_the_history_says_every_role_of_who_was_hit():
 
 def setting(**changes: Any) -> Setting:
     given: dict[str, Any] = {
-        "brokers": 3, "zookeepers": 3, "partitions": 1, "replicas": 3, "producers": 2,
-        "consumers": 1, "members": 1, "transactions": False,
-    }  # fmt: skip
+        "brokers": 3,
+        "zookeepers": 3,
+        "partitions": 1,
+        "replicas": 3,
+        "producers": 2,
+        "consumers": 1,
+        "members": 1,
+        "transactions": False,
+    }
     return Setting(**{**given, **changes})
 
 
@@ -195,9 +205,17 @@ def test_everything_else_can_be():
 
 @pytest.mark.parametrize(
     ("name", "known"),
-    [("leader", True), ("zk3", True), ("producer-1", True), ("producer-2", False),
-     ("consumer-0", True), ("consumer-1", False), ("kafka4", False), ("producer-01", False)],
-)  # fmt: skip
+    [
+        ("leader", True),
+        ("zk3", True),
+        ("producer-1", True),
+        ("producer-2", False),
+        ("consumer-0", True),
+        ("consumer-1", False),
+        ("kafka4", False),
+        ("producer-01", False),
+    ],
+)
 def test_known_names_end_with_the_cluster_and_the_workload(name, known):
     assert known == is_known(name, setting())
 
@@ -223,9 +241,14 @@ def test_every_target_says_what_kind_of_node_it_means():
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("", 0), ("hello", 99162322), ("study-1/20261121T021500Z-42/consumer-0", -1332193760),
-     ("polygenelubricants", -2147483648), ("é😀", 31 * (31 * 233 + 0xD83D) + 0xDE00)],
-)  # fmt: skip
+    [
+        ("", 0),
+        ("hello", 99162322),
+        ("study-1/20261121T021500Z-42/consumer-0", -1332193760),
+        ("polygenelubricants", -2147483648),
+        ("é😀", 31 * (31 * 233 + 0xD83D) + 0xDE00),
+    ],
+)
 def test_the_hash_is_javas(text, value):
     assert value == java_hash(text)
 

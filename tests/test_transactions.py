@@ -17,8 +17,13 @@ from worker_processes import LONG_S, Started, Starter
 
 from harness.waiting import wait_until
 
-CONFIG = {"transactional.id": "t-0", "enable.idempotence": True, "transaction.timeout.ms": 20000,
-          "message.timeout.ms": 10000, "socket.timeout.ms": 10000}  # fmt: skip
+CONFIG = {
+    "transactional.id": "t-0",
+    "enable.idempotence": True,
+    "transaction.timeout.ms": 20000,
+    "message.timeout.ms": 10000,
+    "socket.timeout.ms": 10000,
+}
 
 
 @pytest.fixture
@@ -29,8 +34,9 @@ def kafka() -> Iterator[MockKafka]:
 
 
 def producer(start: Starter, kafka: MockKafka, **spec: Any) -> Started:
-    worker = start("producer", kafka.bootstrap, config=CONFIG,
-                   **{"rate": 500, "transaction_sends": 10, **spec})  # fmt: skip
+    worker = start(
+        "producer", kafka.bootstrap, config=CONFIG, **{"rate": 500, "transaction_sends": 10, **spec}
+    )
     worker.go()
     return worker
 

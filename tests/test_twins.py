@@ -17,14 +17,17 @@ TWINS = [
     ("partition-cp", "partition-ap", UNCLEAN),
     ("partition-cp", "partition-min-isr-2", MIN_ISR),
     ("transactions", "transactions-uncommitted", "/workload/consumer/isolation.level"),
-    ("partition-controller-follower", "partition-controller-follower-pre-2.7",
-     "/cluster/server/inter.broker.protocol.version"),
+    (
+        "partition-controller-follower",
+        "partition-controller-follower-pre-2.7",
+        "/cluster/server/inter.broker.protocol.version",
+    ),
     ("leader-cut-from-zookeeper", "leader-cut-from-zookeeper-acks-all", ACKS),
     ("min-isr-1-degrades", "min-isr-2-refuses", MIN_ISR),
     *((f"replication-{n}", f"replication-{n}-acks-1", ACKS) for n in (1, 2, 3)),
     ("power-loss-all", "power-loss-all-flushed", FLUSH),
     ("power-loss-sole", "power-loss-sole-flushed", FLUSH),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("base", "twin", "key"), TWINS)
@@ -54,16 +57,15 @@ def test_partition_ap_exact_only_looks_closer():
     found = differences(one.model_dump(), other.model_dump())
 
     assert {path for path in found if path.split("/")[1] not in TOLD} == {
-        "/check/watermarks", "/cluster/server/replica.high.watermark.checkpoint.interval.ms",
-    }  # fmt: skip
+        "/check/watermarks",
+        "/cluster/server/replica.high.watermark.checkpoint.interval.ms",
+    }
     assert plan.make(one.faults, 7) == plan.make(other.faults, 7)
 
 
 def test_graceful_and_hard_failovers_differ_in_the_fault_alone():
     for one, other in (("graceful", "hard"), ("failover-graceful", "failover-hard")):
-        found = differences(
-            scenario.load(one).model_dump(), scenario.load(other).model_dump()
-        )  # fmt: skip
+        found = differences(scenario.load(one).model_dump(), scenario.load(other).model_dump())
         assert {path for path in found if path.split("/")[1] not in TOLD} == {"/faults"}
 
 

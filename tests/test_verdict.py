@@ -50,8 +50,15 @@ def test_a_forbidden_loss_convicts(report: Report) -> None:
     )
 
 
-@told(sent(1, at=0), sent(2, at=1), fault("kill", ms=50), final_read(1), acks="1",
-      expect={"lost": ">= 1"}, plan=planned("kill"))  # fmt: skip
+@told(
+    sent(1, at=0),
+    sent(2, at=1),
+    fault("kill", ms=50),
+    final_read(1),
+    acks="1",
+    expect={"lost": ">= 1"},
+    plan=planned("kill"),
+)
 def test_a_permitted_and_demanded_loss_is_valid(report: Report) -> None:
     """The control: acks=1, the leader killed, and a record is gone."""
     assert report["verdict"] == "valid"
@@ -62,8 +69,14 @@ def test_a_permitted_and_demanded_loss_is_valid(report: Report) -> None:
     )
 
 
-@told(sent(1, at=0), fault("kill", ms=50), final_read(1), acks="1", expect={"lost": ">= 1"},
-      plan=planned("kill"))  # fmt: skip
+@told(
+    sent(1, at=0),
+    fault("kill", ms=50),
+    final_read(1),
+    acks="1",
+    expect={"lost": ">= 1"},
+    plan=planned("kill"),
+)
 def test_an_unmet_demand_is_invalid(report: Report) -> None:
     """The control did not lose anything: the experiment did not show what it is for."""
     assert report["verdict"] == "invalid"
@@ -93,8 +106,13 @@ def test_an_unmet_demand_of_an_unknown_run_is_unknown(report: Report) -> None:
     assert report["anomalies"]["lost"]["demand_met"] is None
 
 
-@told(sent(1, at=0), sent(2, at=0, partition=1), final_read(), final_read(partition=1,
-      complete=False), partitions=2)  # fmt: skip
+@told(
+    sent(1, at=0),
+    sent(2, at=0, partition=1),
+    final_read(),
+    final_read(partition=1, complete=False),
+    partitions=2,
+)
 def test_invalid_beats_unknown(report: Report) -> None:
     """Partition 0 was read to its end and lacks its record; a proven loss stays proven."""
     assert report["verdict"] == "invalid"
@@ -138,8 +156,12 @@ def test_a_planned_fault_that_is_not_in_the_history_makes_unknown(report: Report
     ]
 
 
-@told(sent(1, at=0), fault("kill", ms=1, nodes=(), error="there is no leader"), final_read(1),
-      plan=planned("kill"))  # fmt: skip
+@told(
+    sent(1, at=0),
+    fault("kill", ms=1, nodes=(), error="there is no leader"),
+    final_read(1),
+    plan=planned("kill"),
+)
 def test_a_fault_that_found_no_target_makes_unknown(report: Report) -> None:
     """It says why."""
     assert _reasons(report) == [
@@ -147,8 +169,12 @@ def test_a_fault_that_found_no_target_makes_unknown(report: Report) -> None:
     ]
 
 
-@told(sent(1, at=0), fault("kill", ms=1, evidence=None, error="pid 7 is still there"),
-      final_read(1), plan=planned("kill"))  # fmt: skip
+@told(
+    sent(1, at=0),
+    fault("kill", ms=1, evidence=None, error="pid 7 is still there"),
+    final_read(1),
+    plan=planned("kill"),
+)
 def test_a_fault_without_evidence_makes_unknown(report: Report) -> None:
     """Nobody knows whether it was in force."""
     assert _reasons(report) == [
@@ -186,8 +212,13 @@ def test_a_history_without_end_makes_unknown(report: Report) -> None:
     assert _reasons(report) == ["history of producer-0: producer-0 has no end event"]
 
 
-@told(sent(1, at=0), final_read(1), damage("no-end"), fault("kill", "client", ms=1,
-      nodes=("producer-0",)), workers=[{"process": "producer-0", "exit": -9}])  # fmt: skip
+@told(
+    sent(1, at=0),
+    final_read(1),
+    damage("no-end"),
+    fault("kill", "client", ms=1, nodes=("producer-0",)),
+    workers=[{"process": "producer-0", "exit": -9}],
+)
 def test_a_worker_that_was_killed_on_purpose_leaves_no_doubt(report: Report) -> None:
     """The twin: a fault hit it."""
     assert report["verdict"] == "valid"
@@ -207,15 +238,24 @@ def test_torn_records_and_client_errors_are_counted_only(report: Report) -> None
     assert report["counts"]["worker_errors"] == 1
 
 
-@told(sent(1, at=0), final_read(1), state="incomplete",
-      failure={"phase": "load", "error": "worker producer-0 died"})  # fmt: skip
+@told(
+    sent(1, at=0),
+    final_read(1),
+    state="incomplete",
+    failure={"phase": "load", "error": "worker producer-0 died"},
+)
 def test_a_run_whose_harness_failed_is_unknown(report: Report) -> None:
     """Nothing forbidden was seen, but nobody knows what else would have been."""
     assert _reasons(report) == ["the run failed in phase load: worker producer-0 died"]
 
 
-@told(sent(1, at=0), sent(2, at=1), final_read(1), state="incomplete",
-      failure={"phase": "collect", "error": "disk full"})  # fmt: skip
+@told(
+    sent(1, at=0),
+    sent(2, at=1),
+    final_read(1),
+    state="incomplete",
+    failure={"phase": "collect", "error": "disk full"},
+)
 def test_a_forbidden_anomaly_convicts_even_where_the_harness_failed(report: Report) -> None:
     """The twin with a loss."""
     assert report["verdict"] == "invalid"
@@ -231,8 +271,14 @@ def test_a_run_that_never_ended_is_unknown(report: Report) -> None:
 # --- sentences
 
 
-@told(sent(1, at=0, ms=1000, took=0), sent(2, at=1, ms=1000, took=2400), final_read(1, 2),
-      fault("kill", ms=900, number=0), fault("kill", ms=3000, number=1), retries=1)  # fmt: skip
+@told(
+    sent(1, at=0, ms=1000, took=0),
+    sent(2, at=1, ms=1000, took=2400),
+    final_read(1, 2),
+    fault("kill", ms=900, number=0),
+    fault("kill", ms=3000, number=1),
+    retries=1,
+)
 def test_the_sentence_says_how_long_writes_stopped(report: Report) -> None:
     """One window: no "at most"."""
     assert report["sentence"] == (
@@ -267,8 +313,14 @@ def test_the_sentence_tells_broken_promises(report: Report) -> None:
     ) in report["sentence"]
 
 
-@told(sent(1, at=0), sent(2, at=1), fault("kill", ms=50), final_read(1), acks="1",
-      plan=planned("kill", "pause"))  # fmt: skip
+@told(
+    sent(1, at=0),
+    sent(2, at=1),
+    fault("kill", ms=50),
+    final_read(1),
+    acks="1",
+    plan=planned("kill", "pause"),
+)
 def test_a_permitted_loss_in_an_unknown_run_is_told_with_its_doubt(report: Report) -> None:
     """The loss is a fact, whatever else is not known."""
     assert report["verdict"] == "unknown"
@@ -292,12 +344,16 @@ def test_acks_0_has_nothing_to_lose(report: Report) -> None:
         ([("kill", "leader")], "the leader was killed"),
         ([("kill", "leader")] * 2, "the leader was killed twice"),
         ([("kill", "leader")] * 10, "the leader was killed 10 times"),
-        ([("pause", "followers"), ("stop", "kafka2")],
-         "all followers were paused and kafka2 was shut down"),
-        ([("kill", "leader"), ("pause", "follower"), ("melt", "zk1")],
-         "the leader was killed, a follower was paused and zk1 was hit by melt"),
+        (
+            [("pause", "followers"), ("stop", "kafka2")],
+            "all followers were paused and kafka2 was shut down",
+        ),
+        (
+            [("kill", "leader"), ("pause", "follower"), ("melt", "zk1")],
+            "the leader was killed, a follower was paused and zk1 was hit by melt",
+        ),
     ],
-)  # fmt: skip
+)
 def test_faults_in_words(faults: list[tuple[str, str]], words: str) -> None:
     rows = [{"verb": verb, "target": target, "nodes": ["kafka1"]} for verb, target in faults]
 
@@ -358,9 +414,15 @@ def test_a_demand_that_makes_no_sense_is_named(expect: dict[str, str], words: st
 
 @pytest.mark.parametrize(
     ("text", "least", "most"),
-    [("> 50 %", 6, None), (">= 50%", 6, None), ("< 50 %", 0, 5), ("<= 50 %", 0, 5),
-     ("> 0 %", 1, None), (">= 100 %", 11, None)],
-)  # fmt: skip
+    [
+        ("> 50 %", 6, None),
+        (">= 50%", 6, None),
+        ("< 50 %", 0, 5),
+        ("<= 50 %", 0, 5),
+        ("> 0 %", 1, None),
+        (">= 100 %", 11, None),
+    ],
+)
 def test_a_demand_may_be_a_share_of_the_acknowledged(
     text: str, least: int, most: int | None
 ) -> None:

@@ -56,9 +56,12 @@ def view(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> ZooKeeperView:
 
 def roles(view: ZooKeeperView) -> Roles:
     return Roles(
-        nodes=NODES, view=view.look_or_last(), ensemble_leader=lambda: None, random=Random(1),
+        nodes=NODES,
+        view=view.look_or_last(),
+        ensemble_leader=lambda: None,
+        random=Random(1),
         coordinator=lambda kind: view.coordinator(kind, "group-1"),
-    )  # fmt: skip
+    )
 
 
 def test_replicas_are_told_in_their_order_of_the_first_partitions_only(view):
@@ -72,8 +75,13 @@ def test_while_zookeeper_is_blind_targets_are_those_of_the_last_view_and_marked(
     tree.znodes["/brokers/topics/__consumer_offsets"] = {"partitions": {"0": [1], "1": [1]}}
     state = f"/brokers/topics/__consumer_offsets/partitions/{number}/state"
     tree.znodes[state] = {"leader": 3, "isr": [3], "leader_epoch": 0}
-    wanted = {"leader": "kafka1", "controller": "kafka2", "preferred-leader": "kafka3",
-              "group-coordinator": "kafka3", "followers": "kafka3"}  # fmt: skip
+    wanted = {
+        "leader": "kafka1",
+        "controller": "kafka2",
+        "preferred-leader": "kafka3",
+        "group-coordinator": "kafka3",
+        "followers": "kafka3",
+    }
     assert wanted == {target: resolve(target, roles(view))[0].name for target in wanted}
     assert roles(view).view.known
     tree.blind = True
@@ -89,9 +97,13 @@ def test_without_the_internal_topic_there_is_no_coordinator(view):
 
 @pytest.mark.parametrize(
     ("leader", "isr", "whole"),
-    [("kafka1", ("kafka1", "kafka3"), True), ("kafka1", ("kafka1",), False),
-     (None, ("kafka1", "kafka3"), False), ("kafka1", ("kafka1", "kafka2"), False)],
-)  # fmt: skip
+    [
+        ("kafka1", ("kafka1", "kafka3"), True),
+        ("kafka1", ("kafka1",), False),
+        (None, ("kafka1", "kafka3"), False),
+        ("kafka1", ("kafka1", "kafka2"), False),
+    ],
+)
 def test_a_view_is_whole_when_every_assigned_replica_is_in_the_isr(leader, isr, whole):
     state = PartitionState(leader=leader, isr=isr, leader_epoch=0)
     view = View(partitions=(state,), controller=None, assignment=(("kafka3", "kafka1"),))

@@ -10,9 +10,15 @@ Report = dict[str, Any]
 LAST = look(2, 2, 2, ms=LOAD_MS + 1)  # somebody looked until the load had ended
 
 
-@told(sent(1, at=0, ms=0), sent(2, at=1, ms=10), final_read(1, 2),
-      look(2, 2, 2, ms=100), look(2, 1, 2, ms=200, marks=[2, 1, 1]), LAST,
-      watched=True)  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    sent(2, at=1, ms=10),
+    final_read(1, 2),
+    look(2, 2, 2, ms=100),
+    look(2, 1, 2, ms=200, marks=[2, 1, 1]),
+    LAST,
+    watched=True,
+)
 def test_a_watermark_above_a_log_end_of_the_isr_is_ahead(report: Report) -> None:
     """The leader's watermark is 2, and kafka2, in the ISR, has one record."""
     found_ = report["anomalies"]["watermark-ahead"]
@@ -22,25 +28,44 @@ def test_a_watermark_above_a_log_end_of_the_isr_is_ahead(report: Report) -> None
     assert report["verdict"] == "invalid"
 
 
-@told(sent(1, at=0, ms=0), sent(2, at=1, ms=10), final_read(1, 2),
-      look(2, 2, 2, ms=100), look(2, 1, 2, ms=200, marks=[2, 1, 1], isr=(1, 3)), LAST,
-      watched=True)  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    sent(2, at=1, ms=10),
+    final_read(1, 2),
+    look(2, 2, 2, ms=100),
+    look(2, 1, 2, ms=200, marks=[2, 1, 1], isr=(1, 3)),
+    LAST,
+    watched=True,
+)
 def test_a_replica_outside_the_isr_may_lag(report: Report) -> None:
     assert report["anomalies"]["watermark-ahead"]["count"] == 0
     assert report["verdict"] == "valid"
 
 
-@told(sent(1, at=0, ms=0), final_read(1), look(2, 1, 1, ms=100, marks=[1, 1, 1]),
-      look(2, None, 1, ms=150, marks=[1, None, 1]),
-      look(2, 0, 1, ms=200, marks=[1, 1, 1], isr=None), LAST,
-      watched=True)  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    final_read(1),
+    look(2, 1, 1, ms=100, marks=[1, 1, 1]),
+    look(2, None, 1, ms=150, marks=[1, None, 1]),
+    look(2, 0, 1, ms=200, marks=[1, 1, 1], isr=None),
+    LAST,
+    watched=True,
+)
 def test_a_look_without_an_isr_and_a_broker_without_a_log_convict_nobody(report: Report) -> None:
     assert report["anomalies"]["watermark-ahead"]["count"] == 0
 
 
-@told(sent(1, at=0, ms=0), sent(2, at=1, ms=10), read(1, 0, ms=30), read(2, 1, ms=150),
-      final_read(1, 2), look(2, 2, 2, ms=100), look(2, 1, 2, ms=200, marks=[1, 1, 1]), LAST,
-      watched=True)  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    sent(2, at=1, ms=10),
+    read(1, 0, ms=30),
+    read(2, 1, ms=150),
+    final_read(1, 2),
+    look(2, 2, 2, ms=100),
+    look(2, 1, 2, ms=200, marks=[1, 1, 1]),
+    LAST,
+    watched=True,
+)
 def test_a_record_that_a_member_of_the_isr_lacks_was_read_early(report: Report) -> None:
     """Record 2 was read at 150 ms; the look at 200 ms shows kafka2, in the ISR, without it."""
     early = report["anomalies"]["early-read"]
@@ -50,33 +75,64 @@ def test_a_record_that_a_member_of_the_isr_lacks_was_read_early(report: Report) 
     assert "1 record was read before every in-sync replica had it" in report["sentence"]
 
 
-@told(sent(1, at=0, ms=0), sent(2, at=1, ms=10), read(2, 1, ms=150), final_read(1, 2),
-      look(2, 1, 2, ms=100, marks=[1, 1, 1]), look(2, 2, 2, ms=200), LAST,
-      watched=True)  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    sent(2, at=1, ms=10),
+    read(2, 1, ms=150),
+    final_read(1, 2),
+    look(2, 1, 2, ms=100, marks=[1, 1, 1]),
+    look(2, 2, 2, ms=200),
+    LAST,
+    watched=True,
+)
 def test_what_every_member_had_at_the_next_look_was_not_read_early(report: Report) -> None:
     """What kafka2 lacked *before* the read proves nothing."""
     assert report["anomalies"]["early-read"]["count"] == 0
 
 
-@told(sent(1, at=0, ms=0), sent(2, at=1, ms=10), read(2, 1, ms=3500), final_read(1, 2),
-      look(2, 2, 2, ms=100), look(2, 1, 2, ms=5200, marks=[1, 1, 1]), LAST,
-      watched=True)  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    sent(2, at=1, ms=10),
+    read(2, 1, ms=3500),
+    final_read(1, 2),
+    look(2, 2, 2, ms=100),
+    look(2, 1, 2, ms=5200, marks=[1, 1, 1]),
+    LAST,
+    watched=True,
+)
 def test_the_next_look_may_be_seconds_later(report: Report) -> None:
     """ZooKeeper was silent in between."""
     assert found(report, "early-read") == [2]
 
 
-@told(sent(1, at=0, ms=0), sent(2, at=1, ms=10), read(2, 1, ms=150), final_read(1),
-      look(2, 2, 2, ms=100), look(2, 1, 2, ms=200, marks=[2, 1, 1]), LAST, watched=True,
-      topic={"unclean.leader.election.enable": "true"})  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    sent(2, at=1, ms=10),
+    read(2, 1, ms=150),
+    final_read(1),
+    look(2, 2, 2, ms=100),
+    look(2, 1, 2, ms=200, marks=[2, 1, 1]),
+    LAST,
+    watched=True,
+    topic={"unclean.leader.election.enable": "true"},
+)
 def test_without_a_fault_unclean_election_excuses_nothing(report: Report) -> None:
     assert report["anomalies"]["early-read"]["convicts"]
     assert report["anomalies"]["watermark-ahead"]["convicts"]
 
 
-@told(sent(1, at=0, ms=0), sent(2, at=1, ms=10), read(2, 1, ms=150), final_read(1, 2),
-      fault("kill", ms=120), look(2, 2, 2, ms=100), look(2, 1, 2, ms=200, marks=[2, 1, 1]), LAST,
-      watched=True, topic={"unclean.leader.election.enable": "true"})  # fmt: skip
+@told(
+    sent(1, at=0, ms=0),
+    sent(2, at=1, ms=10),
+    read(2, 1, ms=150),
+    final_read(1, 2),
+    fault("kill", ms=120),
+    look(2, 2, 2, ms=100),
+    look(2, 1, 2, ms=200, marks=[2, 1, 1]),
+    LAST,
+    watched=True,
+    topic={"unclean.leader.election.enable": "true"},
+)
 def test_a_new_leader_that_lacks_records_may_do_so_where_it_is_allowed(report: Report) -> None:
     assert not report["anomalies"]["early-read"]["forbidden"]
     assert report["anomalies"]["early-read"]["count"] == 1

@@ -23,15 +23,21 @@ class Place:
         self.folder, self.made = folder, list[Worker]()
 
     def worker(self, name: str, role: str, place: str | None = None, **spec: Any) -> Worker:
-        process = subprocess.Popen(["sleep", "60"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   text=True)  # fmt: skip
+        process = subprocess.Popen(
+            ["sleep", "60"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         log = self.folder / f"{name}.log"
         log.write_text("")
         made = Worker(
-            name=name, role=role, module=role, place=place or name, process=process, log=log,
+            name=name,
+            role=role,
+            module=role,
+            place=place or name,
+            process=process,
+            log=log,
             progress=Progress.create(self.folder, name),
             spec={"process": name, "config": {}, **spec},
-        )  # fmt: skip
+        )
         self.made.append(made)
         return made
 
@@ -51,11 +57,13 @@ def place(tmp_path: Path) -> Any:
 
 @pytest.fixture
 def load(place: Place) -> WorkerNodes:
-    workers = Workers([
-        place.worker("producer-0", "producer", index=0),
-        place.worker("producer-1", "producer", index=1),
-        place.worker("consumer-0", "consumer"),
-    ])  # fmt: skip
+    workers = Workers(
+        [
+            place.worker("producer-0", "producer", index=0),
+            place.worker("producer-1", "producer", index=1),
+            place.worker("consumer-0", "consumer"),
+        ]
+    )
     return WorkerNodes(workers=workers, address="10.0.0.1", succeed=place.succeed)
 
 
@@ -92,8 +100,13 @@ def test_a_successor_has_a_name_and_values_of_its_own(load):
     indexes = [w.spec["index"] for w in load.workers.ever if "index" in w.spec]
     assert indexes == [0, 1, 2, 3]
     assert [w["process"] for w in load.workers.as_record()] == [
-        "producer-0", "producer-1", "consumer-0", "producer-0-2", "producer-0-3", "consumer-0-2",
-    ]  # fmt: skip
+        "producer-0",
+        "producer-1",
+        "consumer-0",
+        "producer-0-2",
+        "producer-0-3",
+        "consumer-0-2",
+    ]
 
 
 def test_who_was_killed_on_purpose_has_not_died_and_does_not_end_the_load(load):

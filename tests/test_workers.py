@@ -118,8 +118,14 @@ def test_an_unreachable_broker_ends_a_worker_in_words(start: Starter, module: st
 def test_sigterm_while_connecting_ends_a_worker_in_order(start: Starter) -> None:
     """It need not wait for a broker that never answers."""
     worker = start("write_read", NOBODY)
-    wait_until(lambda: worker.progress.state == 0 and worker.run.joinpath(
-        f"history/{worker.name}.jsonl").exists(), timeout_s=LONG_S, what="its start")  # fmt: skip
+    wait_until(
+        lambda: (
+            worker.progress.state == 0
+            and worker.run.joinpath(f"history/{worker.name}.jsonl").exists()
+        ),
+        timeout_s=LONG_S,
+        what="its start",
+    )
 
     wait_until(lambda: worker.events("client-error"), timeout_s=LONG_S, what="a refused connection")
     assert "stopped" == worker.stop()
@@ -140,8 +146,11 @@ def test_a_spec_that_is_no_good_is_refused(tmp_path: Path) -> None:
     (tmp_path / "SPEC.json").write_text("{}")
     done = subprocess.run(
         [sys.executable, "-m", "workloads.consumer", str(tmp_path / "SPEC.json")],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert (64, 1) == (done.returncode, len(done.stderr.splitlines()))
     assert "run_id is missing" in done.stderr
@@ -190,8 +199,7 @@ def test_a_producer_keeps_its_rate_and_counts_from_due_times(
 
 def test_an_outage_does_not_slow_a_producer_down(start: Starter, kafka: MockKafka) -> None:
     """While no broker answers it goes on sending as planned; afterwards all is acknowledged."""
-    worker = start("producer", kafka.bootstrap, rate=1000,
-                   config={"reconnect.backoff.max.ms": 100})  # fmt: skip
+    worker = start("producer", kafka.bootstrap, rate=1000, config={"reconnect.backoff.max.ms": 100})
     worker.go()
     worker.acked(50)
     kafka.down()
@@ -213,8 +221,13 @@ def test_an_outage_does_not_slow_a_producer_down(start: Starter, kafka: MockKafk
 
 def test_a_full_queue_is_a_failed_send(start: Starter, kafka: MockKafka) -> None:
     """It never left the client."""
-    worker = start("producer", kafka.bootstrap, rate=2000, flush_s=0.2,
-                   config={"queue.buffering.max.messages": 50})  # fmt: skip
+    worker = start(
+        "producer",
+        kafka.bootstrap,
+        rate=2000,
+        flush_s=0.2,
+        config={"queue.buffering.max.messages": 50},
+    )
     worker.go()
     worker.acked(10)
     kafka.down()
@@ -232,13 +245,17 @@ def test_a_full_queue_is_a_failed_send(start: Starter, kafka: MockKafka) -> None
     ("acks", "answers", "type_", "error"),
     [
         ("all", [KafkaError.REQUEST_TIMED_OUT], "info", "REQUEST_TIMED_OUT"),
-        ("all", [KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND], "info",
-         "NOT_ENOUGH_REPLICAS_AFTER_APPEND"),
+        (
+            "all",
+            [KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND],
+            "info",
+            "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+        ),
         ("all", [KafkaError.INVALID_TIMESTAMP], "fail", "INVALID_TIMESTAMP"),
         ("all", [KafkaError.MSG_SIZE_TOO_LARGE], "info", "MSG_SIZE_TOO_LARGE"),
         ("1", [KafkaError.MSG_SIZE_TOO_LARGE], "fail", "MSG_SIZE_TOO_LARGE"),
     ],
-)  # fmt: skip
+)
 def test_without_retries_the_table_decides(  # noqa: PLR0917
     start: Starter, kafka: MockKafka, acks: str, answers: list[int], type_: str, error: str
 ) -> None:
@@ -287,9 +304,11 @@ def test_an_ack_of_a_duplicate_is_an_ack_without_an_offset(
 ) -> None:
     """librdkafka counts offsets up from -1 for such a batch; none of them is believed."""
     worker = start(
-        "producer", kafka.bootstrap, rate=2000,
+        "producer",
+        kafka.bootstrap,
+        rate=2000,
         config={"enable.idempotence": True, "linger.ms": 20},
-    )  # fmt: skip
+    )
     assert worker.said() == {"event": "ready"}
     kafka.answer(PRODUCE, KafkaError.DUPLICATE_SEQUENCE_NUMBER)
     worker.process.stdin.write("go\n")  # type: ignore[union-attr]
@@ -318,8 +337,9 @@ def test_a_fatal_error_is_a_result(start: Starter, kafka: MockKafka) -> None:
     sends = worker.operations("send")
     assert "OUT_OF_ORDER_SEQUENCE_NUMBER" in [s["error"] for s in sends if s["type"] == "info"]
     assert {"_FATAL"} == {send["error"] for send in sends if send["type"] == "fail"}
-    assert {500} == {round(1e9 / (b["intended_ns"] - a["intended_ns"]))
-                     for a, b in itertools.pairwise(sends)}  # fmt: skip
+    assert {500} == {
+        round(1e9 / (b["intended_ns"] - a["intended_ns"])) for a, b in itertools.pairwise(sends)
+    }
 
 
 def test_a_producer_that_is_held_back_sends_no_more(start: Starter, kafka: MockKafka) -> None:
@@ -466,15 +486,29 @@ def test_a_final_read_that_cannot_learn_the_ends_is_incomplete(
 def test_a_spec_is_read_and_what_it_does_not_know_is_passed_over(tmp_path: Path) -> None:
     """The harness hands over the whole workload; a worker takes what it needs."""
     path = tmp_path / "SPEC.json"
-    given = {"run_id": "a/b", "process": "p", "history": "/h", "topic": "t", "partitions": 2,
-             "config": {"acks": 1}, "limit_s": 9, "rate": 5, "consumers": 7}  # fmt: skip
+    given = {
+        "run_id": "a/b",
+        "process": "p",
+        "history": "/h",
+        "topic": "t",
+        "partitions": 2,
+        "config": {"acks": 1},
+        "limit_s": 9,
+        "rate": 5,
+        "consumers": 7,
+    }
     path.write_text(json.dumps(given))
 
     spec = Spec.read(path)
 
     assert (Path("/h"), 2, {"acks": 1}, 9, 5, 30.0) == (
-        spec.history, spec.partitions, spec.config, spec.limit_s, spec.rate, spec.flush_s,
-    )  # fmt: skip
+        spec.history,
+        spec.partitions,
+        spec.config,
+        spec.limit_s,
+        spec.rate,
+        spec.flush_s,
+    )
 
 
 @pytest.mark.parametrize(
@@ -493,8 +527,15 @@ def test_a_wrong_spec_is_refused_by_name(
 ) -> None:
     """One sentence: the file, the key, what would be right."""
     path = tmp_path / "SPEC.json"
-    good = {"run_id": "a/b", "process": "p", "history": "/h", "topic": "t", "partitions": 2,
-            "config": {}, "limit_s": 9}  # fmt: skip
+    good = {
+        "run_id": "a/b",
+        "process": "p",
+        "history": "/h",
+        "topic": "t",
+        "partitions": 2,
+        "config": {},
+        "limit_s": 9,
+    }
     path.write_text(json.dumps({**good, **change}))
 
     with pytest.raises(SpecError) as error:

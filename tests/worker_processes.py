@@ -90,20 +90,32 @@ class Starter:
     def __call__(self, module: str, bootstrap: str, **spec: Any) -> Started:
         name = f"{module.replace('_', '-')}-{len(self.processes)}"
         given = {
-            "run_id": "test/1", "process": name, "history": str(self.run / "history"),
-            "topic": TOPIC, "partitions": 1, "limit_s": LONG_S, "flush_s": 10.0,
+            "run_id": "test/1",
+            "process": name,
+            "history": str(self.run / "history"),
+            "topic": TOPIC,
+            "partitions": 1,
+            "limit_s": LONG_S,
+            "flush_s": 10.0,
             "consumer_config": {"bootstrap.servers": bootstrap, "fetch.wait.max.ms": 5},
             **spec,
-            "config": {"bootstrap.servers": bootstrap, "acks": "all", "fetch.wait.max.ms": 5,
-                       **spec.get("config", {})},
-        }  # fmt: skip
+            "config": {
+                "bootstrap.servers": bootstrap,
+                "acks": "all",
+                "fetch.wait.max.ms": 5,
+                **spec.get("config", {}),
+            },
+        }
         path = self.run / f"{name}.json"
         path.write_text(json.dumps(given))
         page = Progress.create(self.run / "history", name)
         process = subprocess.Popen(
             [sys.executable, "-m", f"workloads.{module}", str(path)],
-            cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            cwd=ROOT,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-        )  # fmt: skip
+        )
         self.processes.append(process)
         return Started(run=self.run, name=name, process=process, progress=page)

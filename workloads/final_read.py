@@ -105,9 +105,12 @@ def _tell(
             else dict.fromkeys(("log_start", "committed_end", "uncommitted_end"))
         )
         complete = (
-            ends is not None and after is not None and after.get(partition) == ends
-            and position is not None and position >= ends.uncommitted_end
-        )  # fmt: skip
+            ends is not None
+            and after is not None
+            and after.get(partition) == ends
+            and position is not None
+            and position >= ends.uncommitted_end
+        )
         session.recorder.event(
             "ends", partition=partition, **known, position=position, complete=complete
         )
@@ -136,17 +139,19 @@ class Asker:
                 self._admin.poll(0.1)
                 continue
             return {
-                p: Ends(log_start=starts[p], committed_end=committed[p],
-                        uncommitted_end=uncommitted[p])
+                p: Ends(
+                    log_start=starts[p], committed_end=committed[p], uncommitted_end=uncommitted[p]
+                )
                 for p in starts
-            }  # fmt: skip
+            }
         return None
 
     def _ask(self, which: OffsetSpec, isolation: IsolationLevel) -> dict[int, int]:
         futures = self._admin.list_offsets(
             dict.fromkeys(self._partitions, which),
-            isolation_level=isolation, request_timeout=ASK_LIMIT_S,
-        )  # fmt: skip
+            isolation_level=isolation,
+            request_timeout=ASK_LIMIT_S,
+        )
         return {asked.partition: future.result().offset for asked, future in futures.items()}
 
 

@@ -36,11 +36,17 @@ from workloads.worker import Session, leave, main
 
 ASK_LIMIT_S = 5.0
 # The member is not what it was when it took the batch: committing it again would not help.
-OUTDATED = frozenset({
-    KafkaError.UNKNOWN_MEMBER_ID, KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS,
-    KafkaError.FENCED_INSTANCE_ID, KafkaError._ASSIGNMENT_LOST, KafkaError._STATE,
-    KafkaError._NO_OFFSET,
-})  # fmt: skip
+OUTDATED = frozenset(
+    {
+        KafkaError.UNKNOWN_MEMBER_ID,
+        KafkaError.ILLEGAL_GENERATION,
+        KafkaError.REBALANCE_IN_PROGRESS,
+        KafkaError.FENCED_INSTANCE_ID,
+        KafkaError._ASSIGNMENT_LOST,
+        KafkaError._STATE,
+        KafkaError._NO_OFFSET,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +71,12 @@ class Member:
         self._auto = session.spec.commit == "auto"
         self._batch: list[Taken] = []
         self._consumer: Consumer = make_member(
-            session.spec.config, group=session.spec.group, auto_commit=self._auto,
-            on_error=session.client_error, on_commit=self._was_committed,
-        )  # fmt: skip
+            session.spec.config,
+            group=session.spec.group,
+            auto_commit=self._auto,
+            on_error=session.client_error,
+            on_commit=self._was_committed,
+        )
 
     def run(self) -> None:
         """Join when the load begins, go round, leave in order."""
@@ -76,9 +85,11 @@ class Member:
         if not session.await_go(lambda: consumer.poll(0)):
             return
         consumer.subscribe(
-            [self._spec.topic], on_assign=self._assigned, on_revoke=self._revoked,
+            [self._spec.topic],
+            on_assign=self._assigned,
+            on_revoke=self._revoked,
             on_lost=self._revoked,
-        )  # fmt: skip
+        )
         while not session.over():
             self._round()
             session.publish(time.monotonic_ns())

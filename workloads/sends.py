@@ -71,9 +71,12 @@ class Sender:
         counts.sends += 1
         try:
             self._produce(
-                self._topic, payload.of(value, self._width), None, partition,
+                self._topic,
+                payload.of(value, self._width),
+                None,
+                partition,
                 partial(self._report, operation),
-            )  # fmt: skip
+            )
         except BufferError:
             self._refused(operation, QUEUE_FULL)
         except KafkaException as error:

@@ -26,9 +26,13 @@ class Tail:
     """
 
     def __init__(
-        self, session: Session, config: Mapping[str, Any], *,
-        f: int = READ, observe: Observer | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        session: Session,
+        config: Mapping[str, Any],
+        *,
+        f: int = READ,
+        observe: Observer | None = None,
+    ) -> None:
         spec = session.spec
         self._session, self._counts, self._recorder = session, session.counts, session.recorder
         self._f, self._observe = f, observe
@@ -38,9 +42,11 @@ class Tail:
         self.positions: dict[int, int] = {}  # partition -> the offset that is read next
         self.lost_its_place = False  # auto.offset.reset=error, and its position is not in the log
         self.consumer = make_consumer(
-            config, group=f"{spec.run_id}/{spec.process}",
-            on_error=session.client_error, on_statistics=self._statistics,
-        )  # fmt: skip
+            config,
+            group=f"{spec.run_id}/{spec.process}",
+            on_error=session.client_error,
+            on_statistics=self._statistics,
+        )
 
     def assign(self, positions: Mapping[int, int]) -> None:
         """Read each partition from its offset on."""

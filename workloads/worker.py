@@ -100,9 +100,13 @@ class Spec:
 
 
 _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
-    "str": (str,), "Path": (str,), "int": (int,), "float": (int, float), "bool": (bool,),
+    "str": (str,),
+    "Path": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
     "Mapping[str, Any]": (dict,),
-}  # fmt: skip
+}
 
 
 def _checked(path: Path, key: str, wanted: str, given: Any) -> Any:
@@ -144,10 +148,13 @@ class Session:
         self._deadline_ns = time.monotonic_ns() + int(spec.limit_s * 1e9)
         self._publish_ns = 0
         self.recorder.event(
-            "start", pid=os.getpid(), role=role, config=_presentable(spec.config),
+            "start",
+            pid=os.getpid(),
+            role=role,
+            config=_presentable(spec.config),
             consumer_config=_presentable(spec.consumer_config),
             librdkafka=confluent_kafka.libversion()[0],
-        )  # fmt: skip
+        )
 
     def over(self) -> bool:
         """Whether to begin nothing new: told to stop, or past the time limit."""
@@ -234,9 +241,14 @@ class Session:
         self.publish(time.monotonic_ns())
         self.progress.state = DONE
         self.recorder.event(
-            "end", reason=reason, sends=counts.sends, acked=counts.acked, failed=counts.failed,
-            info=counts.info, reads=counts.reads,
-        )  # fmt: skip
+            "end",
+            reason=reason,
+            sends=counts.sends,
+            acked=counts.acked,
+            failed=counts.failed,
+            info=counts.info,
+            reads=counts.reads,
+        )
         self.recorder.close()
         _say("done", reason=reason)
 

@@ -92,9 +92,11 @@ class Admin:
             name,
             num_partitions=len(assignment),
             replica_assignment=[list(replicas) for replicas in assignment],
-            config={key: str(value).lower() if isinstance(value, bool) else str(value)
-                    for key, value in config.items()},
-        )  # fmt: skip
+            config={
+                key: str(value).lower() if isinstance(value, bool) else str(value)
+                for key, value in config.items()
+            },
+        )
 
         def create() -> bool:
             if not self._knows_controller():
@@ -137,10 +139,18 @@ class Admin:
             asked = partial(
                 self._client.delete_consumer_groups, [group], request_timeout=REQUEST_LIMIT_S
             )
-            why = self._remove(group, asked, f"group {group} to be removed", "NON_EMPTY_GROUP",
-                               "GROUP_ID_NOT_FOUND")  # fmt: skip
-            told.append(f"group {group} is removed" if why is None
-                        else f"group {group} is left to Kafka: {why}")  # fmt: skip
+            why = self._remove(
+                group,
+                asked,
+                f"group {group} to be removed",
+                "NON_EMPTY_GROUP",
+                "GROUP_ID_NOT_FOUND",
+            )
+            told.append(
+                f"group {group} is removed"
+                if why is None
+                else f"group {group} is left to Kafka: {why}"
+            )
         return told or [f"there is no topic {topic}"]
 
     def _remove(
@@ -210,9 +220,12 @@ class Admin:
         def ask() -> dict[str, Setting]:
             future = self._client.describe_configs([wanted], request_timeout=CREATE_LIMIT_S)
             found = future[wanted].result()
-            return {name: Setting(value=entry.value,
-                                  own=entry.value if _source(entry) in _OWN else None)
-                    for name, entry in found.items()}  # fmt: skip
+            return {
+                name: Setting(
+                    value=entry.value, own=entry.value if _source(entry) in _OWN else None
+                )
+                for name, entry in found.items()
+            }
 
         return self._insist(ask, f"the settings of {resource.kind} {resource.name}")
 
@@ -222,11 +235,12 @@ class Admin:
             ConfigEntry(
                 name=name,
                 value=value,
-                incremental_operation=AlterConfigOpType.DELETE if value is None
+                incremental_operation=AlterConfigOpType.DELETE
+                if value is None
                 else AlterConfigOpType.SET,
             )
             for name, value in settings.items()
-        ]  # fmt: skip
+        ]
         wanted = resource.asked(entries)
 
         def alter() -> bool:

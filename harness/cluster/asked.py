@@ -70,10 +70,13 @@ def answer_of(broker: int, said: Any, generation: int = 0) -> Answer | None:
         broker=broker,
         alive=alive,
         controller=said.controller_id if said.controller_id >= 0 else None,
-        topics={topic.name: {p.partition_index: _told(p) for p in topic.partitions}
-                for topic in said.topics if topic.error_code == 0},
+        topics={
+            topic.name: {p.partition_index: _told(p) for p in topic.partitions}
+            for topic in said.topics
+            if topic.error_code == 0
+        },
         generation=generation,
-    )  # fmt: skip
+    )
 
 
 def _told(partition: Any) -> Told:
@@ -96,8 +99,11 @@ def newest(
     answers: Sequence[Answer], topic: str, partition: int, controller: int | None
 ) -> Told | None:
     """The partition as the answer says that is to be believed; None where nobody knows it."""
-    told = {each.broker: each.topics[topic][partition]
-            for each in answers if partition in each.topics.get(topic, {})}  # fmt: skip
+    told = {
+        each.broker: each.topics[topic][partition]
+        for each in answers
+        if partition in each.topics.get(topic, {})
+    }
     highest = max((each.epoch for each in told.values()), default=None)
     believed = {broker: each for broker, each in told.items() if each.epoch == highest}
     if controller in believed:

@@ -182,8 +182,10 @@ def _nothing(_: Mapping[str, Any]) -> str | None:
 
 
 def _nothing_left(_: Orphan) -> list[str]:
-    return ["nothing to heal: the cluster of a local run ends with its harness, and its nodes, "
-            "links and rules with it"]  # fmt: skip
+    return [
+        "nothing to heal: the cluster of a local run ends with its harness, and its nodes, "
+        "links and rules with it"
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,8 +47,11 @@ def environment(
     if node.role == "broker":
         return {f"KAFKA_{_variable(key)}": value for key, value in settings["server"].items()}
     options = [f"-Dzookeeper.{key}={value}" for key, value in settings["zoo"].items() if "." in key]
-    named = {f"ZOOKEEPER_{_upper(key)}": value for key, value in settings["zoo"].items()
-             if "." not in key}  # fmt: skip
+    named = {
+        f"ZOOKEEPER_{_upper(key)}": value
+        for key, value in settings["zoo"].items()
+        if "." not in key
+    }
     return {**named, "KAFKA_OPTS": " ".join(options)}
 
 
@@ -87,9 +90,14 @@ def up(project: str, additions_file: Path, given: Mapping[str, str]) -> None:
     argv = [*command(), "-p", project, *files, "up", "-d"]
     try:
         done = subprocess.run(
-            argv, env={**_environment(), **given}, capture_output=True, text=True, check=False,
-            timeout=UP_LIMIT_S, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            argv,
+            env={**_environment(), **given},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=UP_LIMIT_S,
+            stdin=subprocess.DEVNULL,
+        )
     except subprocess.TimeoutExpired:
         raise ClusterError(f"`{' '.join(argv)}` did not end within {UP_LIMIT_S:g} s") from None
     if done.returncode != 0:
@@ -102,8 +110,10 @@ def command() -> tuple[str, ...]:
     for words in COMMANDS:
         if answers(words):
             return words
-    raise ClusterError("neither `docker compose` (v2) nor `docker-compose` (v1) is here: install "
-                       "docker-compose-plugin or docker-compose")  # fmt: skip
+    raise ClusterError(
+        "neither `docker compose` (v2) nor `docker-compose` (v1) is here: install "
+        "docker-compose-plugin or docker-compose"
+    )
 
 
 def answers(words: Sequence[str]) -> bool:

@@ -38,11 +38,18 @@ def discovered(bootstrap: Sequence[str], settings: Mapping[str, str]) -> tuple[N
 def _brokers(link: Link) -> tuple[Node, ...]:
     link.connect()
     if link.newest(METADATA) < VERSION:
-        raise ClusterError(f"{link.endpoint}: this is older than Kafka 2.4, and its metadata tell "
-                           "no leader epochs that can be trusted")  # fmt: skip
+        raise ClusterError(
+            f"{link.endpoint}: this is older than Kafka 2.4, and its metadata tell "
+            "no leader epochs that can be trusted"
+        )
     known = link.ask(metadata_request([])).brokers
     return tuple(
-        Node(name=f"kafka{each.node_id}", role="broker", id=each.node_id, address=each.host,
-             port=each.port)
+        Node(
+            name=f"kafka{each.node_id}",
+            role="broker",
+            id=each.node_id,
+            address=each.host,
+            port=each.port,
+        )
         for each in sorted(known, key=lambda one: int(one.node_id))
-    )  # fmt: skip
+    )

@@ -57,15 +57,27 @@ def docker_nodes(zookeeper_count: int, broker_count: int, address: str) -> tuple
     addresses once their containers run."""
     ports = compose.free_ports(address, zookeeper_count + broker_count)
     members = (
-        Node(name=f"zk{i}", role="zookeeper", id=i, address="", port=compose.ZOOKEEPER_PORT,
-             dialled=(address, ports.pop()))
+        Node(
+            name=f"zk{i}",
+            role="zookeeper",
+            id=i,
+            address="",
+            port=compose.ZOOKEEPER_PORT,
+            dialled=(address, ports.pop()),
+        )
         for i in range(1, zookeeper_count + 1)
-    )  # fmt: skip
+    )
     kafkas = (
-        Node(name=f"kafka{i}", role="broker", id=i, address="", port=compose.CLIENTS_PORT,
-             dialled=(address, ports.pop()))
+        Node(
+            name=f"kafka{i}",
+            role="broker",
+            id=i,
+            address="",
+            port=compose.CLIENTS_PORT,
+            dialled=(address, ports.pop()),
+        )
         for i in range(1, broker_count + 1)
-    )  # fmt: skip
+    )
     return (*members, *kafkas)
 
 
@@ -104,8 +116,14 @@ class DockerCluster(Cluster):
             replace(node, address=self.engine.address(compose.holder_of(node.name)))
             for node in self.nodes
         )
-        self._heart = Heart({n.name: self.engine.wire(compose.holder_of(n.name), holder.command(
-            "watch", str(holder.LIMIT_S))) for n in self.nodes})  # fmt: skip
+        self._heart = Heart(
+            {
+                n.name: self.engine.wire(
+                    compose.holder_of(n.name), holder.command("watch", str(holder.LIMIT_S))
+                )
+                for n in self.nodes
+            }
+        )
         self._heart.start()
         for member in zookeepers(self.nodes):
             self._await(member, partial(serves, member))
@@ -181,8 +199,16 @@ class DockerCluster(Cluster):
         """In the node's holder, by a process of this host that stands for it."""
         self._check()
         service = compose.holder_of(node.name)
-        return self._here.stand_in([sys.executable, "-m", "harness.cluster.beside",
-                                    self.engine.project, service, *holder.there(argv)])  # fmt: skip
+        return self._here.stand_in(
+            [
+                sys.executable,
+                "-m",
+                "harness.cluster.beside",
+                self.engine.project,
+                service,
+                *holder.there(argv),
+            ]
+        )
 
     # Parts
 

@@ -24,10 +24,19 @@ from harness import packages
 
 ASK_EVERY_S = 0.1
 UNSHARE = (
-    "setpriv", "--pdeathsig", "KILL",
-    "unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--mount-proc",
-    "--fork", "--kill-child",
-)  # fmt: skip
+    "setpriv",
+    "--pdeathsig",
+    "KILL",
+    "unshare",
+    "--user",
+    "--map-root-user",
+    "--net",
+    "--mount",
+    "--pid",
+    "--mount-proc",
+    "--fork",
+    "--kill-child",
+)
 
 
 def run_enclosed(argv: Sequence[str], *, own_session: bool = True) -> int:

@@ -112,8 +112,10 @@ def there_already(
     for section in ("server", "zoo"):
         if settings := scenario["cluster"][section]:
             key = next(iter(settings))
-            yield (f"cluster.{section}.{key}: the cluster is there, and its settings are not the "
-                    "harness's: remove the key")  # fmt: skip
+            yield (
+                f"cluster.{section}.{key}: the cluster is there, and its settings are not the "
+                "harness's: remove the key"
+            )
     if scenario["workload"]["read_via"] == "follower":
         yield 'workload.read_via = "follower" needs brokers that the harness has configured'
 
@@ -121,8 +123,10 @@ def there_already(
 def _problems(scenario: Mapping[str, Any]) -> Iterator[str]:
     for fault in faults_of(scenario):
         if fault["verb"] != "command":
-            yield (f"{fault['verb']} cannot be done to a cluster that is not the harness's own: "
-                    'only verb = "command" can, with commands of yours')  # fmt: skip
+            yield (
+                f"{fault['verb']} cannot be done to a cluster that is not the harness's own: "
+                'only verb = "command" can, with commands of yours'
+            )
         if fault["target"].startswith("zk"):
             yield f"{fault['target']}: only brokers are known there"
 

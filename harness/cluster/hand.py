@@ -72,8 +72,10 @@ class Hand:
     def _asked(self, argv: Sequence[str]) -> tuple[int, str, str]:
         line = self._line = self._line or self._reach()
         before, mark = len(line.said()), secrets.token_hex(8)
-        line.send(f"said=$({{ {shlex.join(argv)}; }} 2>&1 >&3 3>&- </dev/null); code=$?; "
-                  f"printf '%s %s\\n%s\\n%s\\n' {mark} $code \"$said\" {mark}")  # fmt: skip
+        line.send(
+            f"said=$({{ {shlex.join(argv)}; }} 2>&1 >&3 3>&- </dev/null); code=$?; "
+            f"printf '%s %s\\n%s\\n%s\\n' {mark} $code \"$said\" {mark}"
+        )
 
         def told() -> list[str] | None:
             parts = line.said()[before:].split(mark)

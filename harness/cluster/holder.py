@@ -87,5 +87,7 @@ def _told(name: str, wire: Wire) -> str | None:
     acted = [line for line in wire.said().splitlines() if line.startswith("acted")]
     if not acted:
         return None
-    return (f"the holder of {name} heard nothing of the harness for {LIMIT_S} s and undid faults "
-            f"while it lived ({acted[0].removeprefix('acted').strip()})")  # fmt: skip
+    return (
+        f"the holder of {name} heard nothing of the harness for {LIMIT_S} s and undid faults "
+        f"while it lived ({acted[0].removeprefix('acted').strip()})"
+    )

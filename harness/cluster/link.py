@@ -113,8 +113,10 @@ class Link:
         name = mechanism_of(self._settings)
         shaken = self._exchange(SaslHandshakeRequest(mechanism=name, version=1))
         if shaken.error_code:
-            raise Refused(f"{self.endpoint}: it knows no {name}, only "
-                          f"{', '.join(shaken.mechanisms) or 'none'}")  # fmt: skip
+            raise Refused(
+                f"{self.endpoint}: it knows no {name}, only "
+                f"{', '.join(shaken.mechanisms) or 'none'}"
+            )
         while not mechanism.is_done():
             said = self._exchange(SaslAuthenticateRequest(mechanism.auth_bytes(), version=1))
             if said.error_code:
@@ -131,7 +133,9 @@ class Link:
         while True:
             received = self._socket.recv(65536)
             if not received:
-                raise EOFError(f"it ended the connection: is {protocol_of(self._settings)} what "
-                               "it wants as security.protocol?")  # fmt: skip
+                raise EOFError(
+                    f"it ended the connection: is {protocol_of(self._settings)} what "
+                    "it wants as security.protocol?"
+                )
             if answers := self._protocol.receive_bytes(received):
                 return answers[0][1]

@@ -217,10 +217,15 @@ class LocalCluster(Cluster):
         """Begin to dump what the broker has of a log, record by record."""
         segments = sorted((self.data_folder(node) / log).glob("*.log"))
         argv = [
-            str(self.java.path), "-XX:TieredStopAtLevel=1", "-cp", self.home.class_path,
-            "kafka.tools.DumpLogSegments", "--print-data-log",
-            "--files", ",".join(map(str, segments)),
-        ]  # fmt: skip
+            str(self.java.path),
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            self.home.class_path,
+            "kafka.tools.DumpLogSegments",
+            "--print-data-log",
+            "--files",
+            ",".join(map(str, segments)),
+        ]
         with (self.logs / name).open("wb") as output:
             process = subprocess.Popen(
                 argv, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
@@ -272,10 +277,21 @@ class LocalCluster(Cluster):
         output = self._tampered(node)
         output.unlink(missing_ok=True)
         self._tampering[node.name] = subprocess.Popen(
-            ["strace", "-f", "-qq", "-y", "-s", "0", "-o", str(output), *options,
-             "-p", str(state.pid)],
+            [
+                "strace",
+                "-f",
+                "-qq",
+                "-y",
+                "-s",
+                "0",
+                "-o",
+                str(output),
+                *options,
+                "-p",
+                str(state.pid),
+            ],
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
 
     def tampered(self, node: Node) -> str:
         """The lines of the strace that was attached last."""
@@ -340,12 +356,19 @@ class LocalCluster(Cluster):
         role: Literal["kafka", "zookeeper"] = "kafka" if node.role == "broker" else "zookeeper"
         traced = local_ways.SYNC_TRACE in self._ways and node.role == "broker"
         return [
-            "ip", "netns", "exec", node.name,
-            *(local_ways.traced(self.sync_trace(node)) if traced else ()), str(self.java.path),
+            "ip",
+            "netns",
+            "exec",
+            node.name,
+            *(local_ways.traced(self.sync_trace(node)) if traced else ()),
+            str(self.java.path),
             *java_options(role, self.home, self.java),
             f"-Dlog4j.configuration=file:{self.scratch / 'log4j.properties'}",
-            "-cp", self.home.class_path, MAIN_CLASS[node.role], str(self._config_file(node)),
-        ]  # fmt: skip
+            "-cp",
+            self.home.class_path,
+            MAIN_CLASS[node.role],
+            str(self._config_file(node)),
+        ]
 
     def _await(self, node: Node, up: Callable[[], bool]) -> None:
         def settled() -> bool:

@@ -33,16 +33,27 @@ PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 # The file's name of a key -> librdkafka's.
 KEYS = {
-    **{key: key for key in (
-        "security.protocol", "ssl.ca.location", "ssl.ca.pem", "ssl.certificate.location",
-        "ssl.key.location", "ssl.key.password", "ssl.endpoint.identification.algorithm",
-        "enable.ssl.certificate.verification", "sasl.mechanisms", "sasl.username", "sasl.password",
-    )},
+    **{
+        key: key
+        for key in (
+            "security.protocol",
+            "ssl.ca.location",
+            "ssl.ca.pem",
+            "ssl.certificate.location",
+            "ssl.key.location",
+            "ssl.key.password",
+            "ssl.endpoint.identification.algorithm",
+            "enable.ssl.certificate.verification",
+            "sasl.mechanisms",
+            "sasl.username",
+            "sasl.password",
+        )
+    },
     "sasl.mechanism": "sasl.mechanisms",
     "ssl.truststore.certificates": "ssl.ca.pem",
     "ssl.truststore.location": "ssl.ca.location",
     "ssl.keystore.location": "ssl.certificate.location",
-}  # fmt: skip
+}
 _STORES = ("ssl.truststore", "ssl.keystore")
 _JAAS = "sasl.jaas.config"
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")

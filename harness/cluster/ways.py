@@ -24,9 +24,7 @@ SYNC_TRACE, OWN_DISK, FAKE_TIME, TAMPERING = "sync-trace", "own-disk", "fake-tim
 DISK_BYTES = 256 * 1024 * 1024
 # Whatever changes a file's length, its name, or what of it is on disk. Index files are written
 # through memory maps, which no system call shows; power loss drops them.
-FILE_CALLS = (
-    "write,pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2,unlink,unlinkat"
-)  # fmt: skip
+FILE_CALLS = "write,pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2,unlink,unlinkat"
 
 
 def check(ways: frozenset[str]) -> None:
@@ -49,10 +47,22 @@ def traced(trace: Path) -> tuple[str, ...]:
     harness started, and signals reach it alone. The line that says how it ended is the last one.
     """
     return (
-        "strace", "-DDD", "-f", "--seccomp-bpf", "-A", "-o", str(trace), "-y", "-s", "0",
-        "--quiet=attach,personality,path-resolution", "-e", "signal=kill",
-        "-e", f"trace={FILE_CALLS}",
-    )  # fmt: skip
+        "strace",
+        "-DDD",
+        "-f",
+        "--seccomp-bpf",
+        "-A",
+        "-o",
+        str(trace),
+        "-y",
+        "-s",
+        "0",
+        "--quiet=attach,personality,path-resolution",
+        "-e",
+        "signal=kill",
+        "-e",
+        f"trace={FILE_CALLS}",
+    )
 
 
 def environment(ways: frozenset[str], clock: Path) -> Mapping[str, str]:

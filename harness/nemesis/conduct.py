@@ -135,8 +135,11 @@ class Conductor:
             except WaitTimeout as error:
                 self._did_not_happen(step, error)
                 return False
-            base = {"seconds": float(time.monotonic_ns()), "acks": float(self.load.acks()),
-                    "rounds": float(self.load.rounds())}  # fmt: skip
+            base = {
+                "seconds": float(time.monotonic_ns()),
+                "acks": float(self.load.acks()),
+                "rounds": float(self.load.rounds()),
+            }
         self._await(partial(self._due, step, base[step.unit]), None, f"step {step.step} to be due")
         return True
 
@@ -168,10 +171,18 @@ class Conductor:
             return
         groups = [nodes] if verb.together else [(node,) for node in nodes]
         injections = [
-            Injection(fault=step.step, nodes=group, roles=roles, cluster=self.cluster,
-                      view=self.view, options=step.options, seed=step.seed, clients=self.clients)
+            Injection(
+                fault=step.step,
+                nodes=group,
+                roles=roles,
+                cluster=self.cluster,
+                view=self.view,
+                options=step.options,
+                seed=step.seed,
+                clients=self.clients,
+            )
             for group in groups
-        ]  # fmt: skip
+        ]
         with self._healing(step, injections):
             self._inject(step, injections)
             self._hold_in_force(step, nodes, injections)
@@ -256,10 +267,11 @@ class Conductor:
         done_ns = time.monotonic_ns()
         try:
             evidence = [
-                self._await(partial(verb.bit, i), BITE_LIMIT_S * verb.patience,
-                            f"{verb.name} to bite")
+                self._await(
+                    partial(verb.bit, i), BITE_LIMIT_S * verb.patience, f"{verb.name} to bite"
+                )
                 for i in injections
-            ]  # fmt: skip
+            ]
         except (WaitTimeout, DoesNothing) as error:
             # The fault is in place but left no trace: recorded as unproved, healed, never green.
             self._record("inject", "info", step, nodes=names, error=str(error))
@@ -328,10 +340,13 @@ class Conductor:
             done_ns = time.monotonic_ns()
             self.in_force.pop(step.step, None)
             evidence = [
-                self._await(partial(verb.healed, i), HEAL_LIMIT_S * verb.patience,
-                            f"{i.node.name} to be back")
+                self._await(
+                    partial(verb.healed, i),
+                    HEAL_LIMIT_S * verb.patience,
+                    f"{i.node.name} to be back",
+                )
                 for i in injections
-            ]  # fmt: skip
+            ]
             if self.undo is not None:
                 self.undo.undone(step.step)
             evidence.append(self._await(self._recovered, HEAL_LIMIT_S, "every ISR to be full"))
@@ -381,10 +396,19 @@ class Conductor:
         seen = view or self.view.look_or_last()
         played = {name: roles_of(name, roles) for name in nodes} if roles else None
         self.write(
-            event, type=kind, fault=step.step, step=step.step, verb=step.verb, target=step.target,
-            nodes=list(nodes), evidence="; ".join(evidence) or None, error=error,
-            roles=played, done_ns=done_ns, **seen.as_record(),
-        )  # fmt: skip
+            event,
+            type=kind,
+            fault=step.step,
+            step=step.step,
+            verb=step.verb,
+            target=step.target,
+            nodes=list(nodes),
+            evidence="; ".join(evidence) or None,
+            error=error,
+            roles=played,
+            done_ns=done_ns,
+            **seen.as_record(),
+        )
 
 
 def _names(injections: Sequence[Injection]) -> list[str]:

@@ -179,14 +179,17 @@ _WORKER = re.compile(r"(producer|consumer|group-consumer)-(0|[1-9]\d*)")
 # What the history says of who was hit: the role, and the target that names those who play it.
 _TOLD: dict[Role, dict[str, str]] = {
     "broker": {
-        "leader": "leader", "follower": "followers", "last-isr": "last-isr",
-        "controller": "controller", "preferred-leader": "preferred-leader",
+        "leader": "leader",
+        "follower": "followers",
+        "last-isr": "last-isr",
+        "controller": "controller",
+        "preferred-leader": "preferred-leader",
         "group-coordinator": "group-coordinator",
         "transaction-coordinator": "transaction-coordinator",
     },
     "zookeeper": {"zk-leader": "zk-leader", "zk-follower": "zk-followers"},
     "client": {},
-}  # fmt: skip
+}
 
 
 def roles_of(name: str, roles: Roles) -> list[str]:
@@ -240,37 +243,56 @@ class Setting:
 
 _NO_WORKER = 'only a workload of kind "stream" has such workers'
 _IMPOSSIBLE: dict[str, tuple[Callable[[Setting], bool], str]] = {
-    **dict.fromkeys(("follower", "followers"), (
-        lambda s: s.replicas < 2,
-        "with one replica there is no follower: raise topic.replication_factor")),
+    **dict.fromkeys(
+        ("follower", "followers"),
+        (
+            lambda s: s.replicas < 2,
+            "with one replica there is no follower: raise topic.replication_factor",
+        ),
+    ),
     "leader-not-controller": (
         lambda s: s.brokers < 2,
-        "one broker is leader and controller in one: raise cluster.brokers"),
+        "one broker is leader and controller in one: raise cluster.brokers",
+    ),
     "minority": (
         lambda s: minority(s.brokers) < 1,
-        "fewer than three brokers have no minority: raise cluster.brokers"),
+        "fewer than three brokers have no minority: raise cluster.brokers",
+    ),
     "zk-minority": (
         lambda s: minority(s.zookeepers) < 1,
-        "fewer than three ZooKeepers have no minority: raise cluster.zookeepers"),
-    **dict.fromkeys(("zk-leader", "zk-follower", "zk-followers"), (
-        lambda s: s.zookeepers < 2,
-        "one ZooKeeper neither leads nor follows: raise cluster.zookeepers, or name zk1")),
+        "fewer than three ZooKeepers have no minority: raise cluster.zookeepers",
+    ),
+    **dict.fromkeys(
+        ("zk-leader", "zk-follower", "zk-followers"),
+        (
+            lambda s: s.zookeepers < 2,
+            "one ZooKeeper neither leads nor follows: raise cluster.zookeepers, or name zk1",
+        ),
+    ),
     "transaction-coordinator": (
         lambda s: not s.transactions,
-        "nobody uses transactions: set workload.producer.transactional.id"),
+        "nobody uses transactions: set workload.producer.transactional.id",
+    ),
     **dict.fromkeys(("producer", "producers"), (lambda s: s.producers < 1, _NO_WORKER)),
-    **dict.fromkeys(("consumer", "consumers"), (
-        lambda s: s.consumers < 1, f"{_NO_WORKER}, and workload.consumers must be at least 1")),
-    **dict.fromkeys(("group-consumer", "group-consumers"), (
-        lambda s: s.members < 1, "set workload.group_consumers, or there is no group")),
-}  # fmt: skip
+    **dict.fromkeys(
+        ("consumer", "consumers"),
+        (lambda s: s.consumers < 1, f"{_NO_WORKER}, and workload.consumers must be at least 1"),
+    ),
+    **dict.fromkeys(
+        ("group-consumer", "group-consumers"),
+        (lambda s: s.members < 1, "set workload.group_consumers, or there is no group"),
+    ),
+}
 
 
 def is_known(target: str, setting: Setting) -> bool:
     """Whether it is the name of a target, of a node or of a worker that starts with the load."""
     if worker := _WORKER.fullmatch(target):
-        counts = {"producer": setting.producers, "consumer": setting.consumers,
-                  "group-consumer": setting.members}  # fmt: skip
+        counts = {
+            "producer": setting.producers,
+            "consumer": setting.consumers,
+            "group-consumer": setting.members,
+        }
         return int(worker[2]) < counts[worker[1]]
     if setting.any_broker and re.fullmatch(r"kafka\d+", target):
         return True

@@ -48,23 +48,35 @@ def carried_out(scenario: str, folder: Path, limit_s: float = 600) -> Ran:
 
 
 def ran(
-    argv: Sequence[str], folder: Path, *, limit_s: float,
+    argv: Sequence[str],
+    folder: Path,
+    *,
+    limit_s: float,
     environment: Mapping[str, str] | None = None,
-) -> Ran:  # fmt: skip
+) -> Ran:
     """A command once it has ended, and the newest run in the folder; `environment` is added."""
     done = subprocess.run(
-        argv, capture_output=True, text=True, timeout=limit_s, check=False,
-        stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})},
-    )  # fmt: skip
+        argv,
+        capture_output=True,
+        text=True,
+        timeout=limit_s,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **(environment or {})},
+    )
     return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(folder))
 
 
 def told(*arguments: str, limit_s: float) -> dict[str, Any]:
     """What a script that `up` runs beside a cluster says on its line TOLD."""
     done = subprocess.run(
-        [*COMMAND, "up", *arguments], capture_output=True, text=True, timeout=limit_s, check=False,
+        [*COMMAND, "up", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=limit_s,
+        check=False,
         stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     lines = [line for line in done.stdout.splitlines() if line.startswith("TOLD ")]
     assert lines, done.stdout + done.stderr
     found: dict[str, Any] = json.loads(lines[0].removeprefix("TOLD "))

@@ -51,8 +51,12 @@ def harness(tmp_path: Path) -> Callable[..., Ran]:
     def call(*arguments: str, timeout: float = 300) -> Ran:
         done = subprocess.run(
             [*COMMAND, *arguments, *results(arguments, tmp_path)],
-            capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
         return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(tmp_path))
 
     return call

@@ -51,10 +51,12 @@ def _not_empty(topic: str) -> list[int]:
 
 def roles(view: ZooKeeperView) -> Roles:
     return Roles(
-        nodes=NODES, view=view.look_or_last(), random=Random(1),
+        nodes=NODES,
+        view=view.look_or_last(),
+        random=Random(1),
         ensemble_leader=partial(ensemble_leader, NODES),
         coordinator=lambda kind: view.coordinator(kind, NAMES[kind]),
-    )  # fmt: skip
+    )
 
 
 def meant(view: ZooKeeperView) -> dict[str, object]:
@@ -78,8 +80,9 @@ def main() -> None:
         kind: [view._partition(topic, n).leader for n in range(len(view.assignment_of(topic)))]
         for kind, topic in TOPICS.items()
     }
-    java = subprocess.run(["pgrep", "-f", "QuorumPeerMain"], capture_output=True, text=True,
-                          check=True)  # fmt: skip
+    java = subprocess.run(
+        ["pgrep", "-f", "QuorumPeerMain"], capture_output=True, text=True, check=True
+    )
     for pid in java.stdout.split():  # in this cluster's own pid namespace
         os.kill(int(pid), signal.SIGKILL)
     wait_until(lambda: not view.look_or_last().known, timeout_s=30, what="blindness")

@@ -12,8 +12,17 @@ from commands import Ran, carried_out, faults_of
 pytestmark = pytest.mark.cluster
 
 # In the order of admin.toml.
-WHICH = ("move-leader", "reassign", "raise-replication", "set-topic", "set-brokers", "stop",
-         "elect", "decommission", "add-partitions")  # fmt: skip
+WHICH = (
+    "move-leader",
+    "reassign",
+    "raise-replication",
+    "set-topic",
+    "set-brokers",
+    "stop",
+    "elect",
+    "decommission",
+    "add-partitions",
+)
 BITES = {
     "move-leader": r"kafka\d leads harness-0",
     "reassign": r"now harness-0 on kafka\d\+kafka\d",

@@ -12,8 +12,15 @@ from commands import Ran, carried_out, faults_of
 pytestmark = pytest.mark.cluster
 
 # In the order of clients.toml.
-WHICH = ("kill-producer", "stop-successor", "kill-consumer", "pause-producers", "pause-consumers",
-         "stop-consumers", "stop-member")  # fmt: skip
+WHICH = (
+    "kill-producer",
+    "stop-successor",
+    "kill-consumer",
+    "pause-producers",
+    "pause-consumers",
+    "stop-consumers",
+    "stop-member",
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +61,11 @@ def test_the_same_place_means_whoever_is_in_it(faults):
 def test_a_member_that_is_told_to_stop_leaves_its_group(run, faults):
     """Else its successor would be given the partition when the session is over, after 45 s."""
     events = pq.read_table(run.folder / "history" / "events.parquet").to_pylist()
-    joined = [e["time_ns"] for e in events if e["event"] == "assigned" and e["text"] == "0"
-              and e["process"] == "group-consumer-0-2"]  # fmt: skip
+    joined = [
+        e["time_ns"]
+        for e in events
+        if e["event"] == "assigned" and e["text"] == "0" and e["process"] == "group-consumer-0-2"
+    ]
 
     assert faults["stop-member"]["nodes"] == ["group-consumer-0"]
     assert joined
@@ -65,9 +75,10 @@ def test_a_member_that_is_told_to_stop_leaves_its_group(run, faults):
 def test_every_worker_that_ever_was_is_on_record_and_values_stay_unique(run):
     workers = {worker["process"]: worker["exit"] for worker in run.record()["workers"]}
     rows = [
-        row for row in pq.read_table(run.folder / "history" / "operations").to_pylist()
+        row
+        for row in pq.read_table(run.folder / "history" / "operations").to_pylist()
         if row["f"] == "send"
-    ]  # fmt: skip
+    ]
 
     assert workers["producer-0"] == -9
     assert workers["producer-0-3"] == 0

@@ -28,9 +28,12 @@ repeats = 2
 
 def start(*arguments: str, output) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+        [*COMMAND, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
         text=True,
-    )  # fmt: skip
+    )
 
 
 def test_up_prints_addresses_and_ends_with_its_signal(tmp_path):
@@ -64,16 +67,19 @@ def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
         first = start(*arguments, output=output)
     wait_until(
         lambda: "run 2 of 2" in said.read_text() and newest(results).name.endswith("-6"),
-        timeout_s=180, what="the second run to begin",
-    )  # fmt: skip
+        timeout_s=180,
+        what="the second run to begin",
+    )
     first.send_signal(signal.SIGINT)
     assert first.wait(timeout=90) == 128 + signal.SIGINT
     assert [5] == seeds(data)
 
     refused = subprocess.run(
         [*COMMAND, "campaign", str(file), "--results", str(results)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert refused.returncode == 254
     assert "--resume" in refused.stderr
 

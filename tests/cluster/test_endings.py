@@ -25,23 +25,41 @@ from harness.waiting import wait_until
 
 pytestmark = pytest.mark.cluster
 
-LONG = ("run", "graceful", "--seed", "7", "--set", "workload.duration_s=60",
-        "--set", "faults.0.at_s=50", "--set", "faults.0.times=1")  # fmt: skip
+LONG = (
+    "run",
+    "graceful",
+    "--seed",
+    "7",
+    "--set",
+    "workload.duration_s=60",
+    "--set",
+    "faults.0.at_s=50",
+    "--set",
+    "faults.0.times=1",
+)
 
 
 # `env` is started without the capabilities that setpriv itself still has when it starts it.
 NOBODY = [
-    "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
-    "--bounding-set=-all", "env",
-]  # fmt: skip
+    "setpriv",
+    "--reuid=65534",
+    "--regid=65534",
+    "--clear-groups",
+    "--inh-caps=-all",
+    "--bounding-set=-all",
+    "env",
+]
 
 
 def begin(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
     """A run in mid-load."""
     process = subprocess.Popen(
-        [*COMMAND, *arguments, "--results", str(tmp_path)], text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [*COMMAND, *arguments, "--results", str(tmp_path)],
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     wait_until(lambda: acked(tmp_path) > 100, timeout_s=90, what="the load to be acknowledged")
     return process
 
@@ -159,12 +177,31 @@ def test_an_ordinary_user_needs_no_root():
         for path in (place, *place.rglob("*")):
             os.chown(path, 65534, 65534)
         run = subprocess.run(
-            [*NOBODY, python, "-m", "harness.cli", "run", "baseline", "--no-check",
-             "--set", "workload.rounds=50", "--results", str(place / "results")],
-            capture_output=True, text=True, check=False, timeout=120, cwd=place,
-            env={**os.environ, "HOME": str(place), "KAFKA_HARNESS_CACHE": str(place / "cache"),
-                 "PYTHONPATH": os.pathsep.join([str(ROOT), *site.getsitepackages()])},
-        )  # fmt: skip
+            [
+                *NOBODY,
+                python,
+                "-m",
+                "harness.cli",
+                "run",
+                "baseline",
+                "--no-check",
+                "--set",
+                "workload.rounds=50",
+                "--results",
+                str(place / "results"),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            cwd=place,
+            env={
+                **os.environ,
+                "HOME": str(place),
+                "KAFKA_HARNESS_CACHE": str(place / "cache"),
+                "PYTHONPATH": os.pathsep.join([str(ROOT), *site.getsitepackages()]),
+            },
+        )
 
         assert run.returncode == 0, run.stdout + run.stderr
     finally:

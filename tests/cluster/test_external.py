@@ -22,16 +22,24 @@ OUTSIDE = Path(__file__).with_name("outside")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("outside")
     subprocess.run([str(OUTSIDE / "secrets.sh"), str(folder)], check=True)
+    jaas = f"${{file:{folder / 'broker.properties'}:jaas}}"
     server = {
         "ssl.keystore.location": folder / "broker.pem",
         "ssl.truststore.location": folder / "ca.pem",
-        "listener.name.plaintext.plain.sasl.jaas.config":
-            f"${{file:{folder / 'broker.properties'}:jaas}}",
-    }  # fmt: skip
-    sets = [word for key, value in server.items()
-            for word in ("--set", f"cluster.server.{key}={value}")]  # fmt: skip
-    return commands.told(str(OUTSIDE / "secured.toml"), *sets, "--", sys.executable,
-                         str(OUTSIDE / "beside.py"), str(folder), limit_s=500)  # fmt: skip
+        "listener.name.plaintext.plain.sasl.jaas.config": jaas,
+    }
+    sets = [
+        word for key, value in server.items() for word in ("--set", f"cluster.server.{key}={value}")
+    ]
+    return commands.told(
+        str(OUTSIDE / "secured.toml"),
+        *sets,
+        "--",
+        sys.executable,
+        str(OUTSIDE / "beside.py"),
+        str(folder),
+        limit_s=500,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +50,11 @@ def run(told: dict[str, Any]) -> Ran:
 def test_the_brokers_tell_the_same_as_zookeeper(told):
     views = told["views"]
 
-    assert [["kafka1", "10.77.0.21:9092"], ["kafka2", "10.77.0.22:9092"],
-            ["kafka3", "10.77.0.23:9092"]] == views["nodes"]  # fmt: skip
+    assert [
+        ["kafka1", "10.77.0.21:9092"],
+        ["kafka2", "10.77.0.22:9092"],
+        ["kafka3", "10.77.0.23:9092"],
+    ] == views["nodes"]
     assert views["zookeeper"] == views["brokers"]
     assert views["zookeeper"]["leader"] == {"0": "kafka2", "1": "kafka3"}
     assert views["assignments"][0] == views["assignments"][1]

@@ -55,9 +55,11 @@ def test_while_the_follower_is_cut_off_the_leader_goes_on_and_its_watermark_does
     cut = [
         row
         for row in looks
-        if row["leads"] and absence["caught_up_s"] + 0.5
-        < (row["time_ns"] - start_ns) / 1e9 < absence["left_s"] - 0.2
-    ]  # fmt: skip
+        if row["leads"]
+        and absence["caught_up_s"] + 0.5
+        < (row["time_ns"] - start_ns) / 1e9
+        < absence["left_s"] - 0.2
+    ]
 
     assert cut[-1]["log_end"] > cut[0]["log_end"]
     assert cut[-1]["high_watermark"] == cut[0]["high_watermark"] < cut[-1]["log_end"]

@@ -35,8 +35,11 @@ def test_members_die_where_they_were_told_and_are_succeeded(run):
     assert [w.get("dies") for w in members] == ["before-process", "before-commit", None, None]
     assert [w["exit"] for w in members] == [-9, -9, -9, 0]
     assert [w["process"] for w in members] == [
-        "group-consumer-0", "group-consumer-0-2", "group-consumer-0-3", "group-consumer-0-4",
-    ]  # fmt: skip
+        "group-consumer-0",
+        "group-consumer-0-2",
+        "group-consumer-0-3",
+        "group-consumer-0-4",
+    ]
 
 
 def test_what_was_committed_and_in_hand_is_skipped(run):
@@ -72,8 +75,11 @@ def test_dumped_logs_hold_what_was_acknowledged(run):
     """Whatever was acknowledged before the dump began is in all three."""
     fault = next(f for f in run.report["faults"] if f["verb"] == "dump-log")
     begun_ns = next(row["invoke_ns"] for row in faults_of(run) if row["verb"] == "dump-log")
-    acked = {row["offset"]: row["value"] for row in operations(run, "producer-0", "send")
-             if row["end_ns"] < begun_ns}  # fmt: skip
+    acked = {
+        row["offset"]: row["value"]
+        for row in operations(run, "producer-0", "send")
+        if row["end_ns"] < begun_ns
+    }
 
     assert acked
     assert "kafka2 holds offsets 0 to" in fault["evidence"]

@@ -40,35 +40,43 @@ def kraft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("kraft")
     clients, controller = free_ports(2)
     scram = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+    jaas = f'{scram} username="me" password="{PASSWORD}";'
     properties = {
-        "process.roles": "broker,controller", "node.id": "7",
+        "process.roles": "broker,controller",
+        "node.id": "7",
         "listeners": f"CLIENTS://127.0.0.1:{clients},CONTROLLER://127.0.0.1:{controller}",
         "advertised.listeners": f"CLIENTS://127.0.0.1:{clients}",
         "controller.quorum.voters": f"7@127.0.0.1:{controller}",
-        "controller.listener.names": "CONTROLLER", "inter.broker.listener.name": "CLIENTS",
+        "controller.listener.names": "CONTROLLER",
+        "inter.broker.listener.name": "CLIENTS",
         "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
         "sasl.enabled.mechanisms": "SCRAM-SHA-512",
         "sasl.mechanism.inter.broker.protocol": "SCRAM-SHA-512",
-        "listener.name.clients.scram-sha-512.sasl.jaas.config":
-            f'{scram} username="me" password="{PASSWORD}";',
-        "log.dirs": str(folder / "data"), "offsets.topic.replication.factor": "1",
-        "transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1",
-    }  # fmt: skip
+        "listener.name.clients.scram-sha-512.sasl.jaas.config": jaas,
+        "log.dirs": str(folder / "data"),
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+    }
     file = folder / "server.properties"
     file.write_text(render(properties))
     java = [str(find_java().path), "-XX:TieredStopAtLevel=1", "-Xmx256m", "-cp", find().class_path]
     user = f"SCRAM-SHA-512=[name=me,password={PASSWORD}]"
     subprocess.run(
         [*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(file), "-S", user],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+    )
     (folder / "log4j").write_text(LOG4J)
     java.append(f"-Dlog4j.configuration=file:{folder / 'log4j'}")
     with (folder / "log").open("wb") as log:
         node = subprocess.Popen([*java, "kafka.Kafka", str(file)], stdout=log, stderr=log)
     try:
-        wait_until(lambda: "Kafka Server started" in (folder / "log").read_text(), timeout_s=120,
-                   what="the KRaft node to start")  # fmt: skip
+        wait_until(
+            lambda: "Kafka Server started" in (folder / "log").read_text(),
+            timeout_s=120,
+            what="the KRaft node to start",
+        )
         yield f"127.0.0.1:{clients}"
     finally:
         node.kill()
@@ -103,15 +111,33 @@ def test_a_wrong_password_is_refused(kraft, client):
 
 
 def test_a_run_needs_no_zookeeper(kraft, client, tmp_path):
-    sets = (f'backend.external.bootstrap=["{kraft}"]', f"backend.external.client={client}",
-            "cluster.brokers=1", "topic.replication_factor=1", "topic.leader=controller",
-            "workload.rounds=200", "topic.config.min.insync.replicas=1")  # fmt: skip
+    sets = (
+        f'backend.external.bootstrap=["{kraft}"]',
+        f"backend.external.client={client}",
+        "cluster.brokers=1",
+        "topic.replication_factor=1",
+        "topic.leader=controller",
+        "workload.rounds=200",
+        "topic.config.min.insync.replicas=1",
+    )
     done = subprocess.run(
-        [*COMMAND, "run", "baseline", "--backend", "external", "--results", str(tmp_path),
-         *(word for each in sets for word in ("--set", each))],
-        capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL,
+        [
+            *COMMAND,
+            "run",
+            "baseline",
+            "--backend",
+            "external",
+            "--results",
+            str(tmp_path),
+            *(word for each in sets for word in ("--set", each)),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        stdin=subprocess.DEVNULL,
         env={**os.environ, "WORD": PASSWORD},
-    )  # fmt: skip
+    )
     run = Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(tmp_path))
 
     assert (run.code, run.report["verdict"]) == (0, "valid"), run.out + run.err

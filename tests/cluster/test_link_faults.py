@@ -43,10 +43,17 @@ def test_nothing_is_lost_on_bad_links_and_all_of_it_is_proved(run):
 
 @pytest.mark.parametrize(
     ("which", "pairs", "word"),
-    [("followers-in", 2, "dropped"), ("everyone", 12, "dropped"), ("reject", 6, "rejected"),
-     ("zookeepers-out", 2, "dropped"), ("ring", 3, "dropped"), ("halves", 4, "dropped"),
-     ("bridge", 2, "dropped"), ("scattered", 6, "dropped")],
-)  # fmt: skip
+    [
+        ("followers-in", 2, "dropped"),
+        ("everyone", 12, "dropped"),
+        ("reject", 6, "rejected"),
+        ("zookeepers-out", 2, "dropped"),
+        ("ring", 3, "dropped"),
+        ("halves", 4, "dropped"),
+        ("bridge", 2, "dropped"),
+        ("scattered", 6, "dropped"),
+    ],
+)
 def test_a_cut_bites_between_every_two_that_it_names(faults, which, pairs, word):
     evidence = faults[which]["evidence"]
 
@@ -57,8 +64,9 @@ def test_a_cut_bites_between_every_two_that_it_names(faults, which, pairs, word)
 def test_packets_are_lost_between_those_named_only(faults):
     assert re.fullmatch(
         r"(clients|kafka\d) lost \d+ packets of (clients|kafka\d); "
-        r"(clients|kafka\d) lost \d+ packets of (clients|kafka\d)", faults["lose"]["evidence"]
-    )  # fmt: skip
+        r"(clients|kafka\d) lost \d+ packets of (clients|kafka\d)",
+        faults["lose"]["evidence"],
+    )
 
 
 def test_a_delay_shows_in_the_time_that_a_connection_takes(faults):

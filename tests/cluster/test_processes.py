@@ -11,8 +11,16 @@ from commands import Ran, carried_out, faults_of
 pytestmark = pytest.mark.cluster
 
 # In the order of processes.toml.
-WHICH = ("zk-follower", "zk-leader", "zk-majority", "pause", "all", "crash-loop", "roll",
-         "roll-hard")  # fmt: skip
+WHICH = (
+    "zk-follower",
+    "zk-leader",
+    "zk-majority",
+    "pause",
+    "all",
+    "crash-loop",
+    "roll",
+    "roll-hard",
+)
 GONE = r"process \d+ of {} is gone"
 
 
@@ -32,9 +40,13 @@ def test_nothing_is_lost_and_everything_is_proved(run):
 
 @pytest.mark.parametrize(
     ("which", "count", "who"),
-    [("zk-follower", 1, r"zk\d"), ("zk-leader", 1, r"zk\d"), ("zk-majority", 2, r"zk\d"),
-     ("all", 3, r"kafka\d")],
-)  # fmt: skip
+    [
+        ("zk-follower", 1, r"zk\d"),
+        ("zk-leader", 1, r"zk\d"),
+        ("zk-majority", 2, r"zk\d"),
+        ("all", 3, r"kafka\d"),
+    ],
+)
 def test_who_was_killed_is_gone_and_serves_again(faults, which, count, who):
     fault = faults[which]
 

@@ -16,8 +16,15 @@ SCRIPT = Path(__file__).with_name("resolve.py")
 
 @pytest.fixture(scope="module")
 def told() -> dict[str, Any]:
-    return commands.told("baseline", "--set", "cluster.zoo.tickTime=500", "--", sys.executable,
-                         str(SCRIPT), limit_s=150)  # fmt: skip
+    return commands.told(
+        "baseline",
+        "--set",
+        "cluster.zoo.tickTime=500",
+        "--",
+        sys.executable,
+        str(SCRIPT),
+        limit_s=150,
+    )
 
 
 def test_leader_followers_and_controller_are_those_of_zookeeper(told):
@@ -43,18 +50,33 @@ def test_so_many_nodes_are_so_many(told):
     sizes = {target: len(nodes) for target, nodes in told["targets"].items() if nodes}
 
     assert {t: sizes[t] for t in ("one", "random", "minority", "majority", "all")} == {
-        "one": 1, "random": 1, "minority": 1, "majority": 2, "all": 3,
-    }  # fmt: skip
+        "one": 1,
+        "random": 1,
+        "minority": 1,
+        "majority": 2,
+        "all": 3,
+    }
     assert {t: n for t, n in sizes.items() if t.startswith("zk-")} == {
-        "zk-leader": 1, "zk-follower": 1, "zk-followers": 2, "zk-one": 1, "zk-minority": 1,
-        "zk-majority": 2, "zk-all": 3,
-    }  # fmt: skip
+        "zk-leader": 1,
+        "zk-follower": 1,
+        "zk-followers": 2,
+        "zk-one": 1,
+        "zk-minority": 1,
+        "zk-majority": 2,
+        "zk-all": 3,
+    }
     assert not set(told["targets"]["zk-leader"]) & set(told["targets"]["zk-followers"])
 
 
 def test_when_zookeeper_is_dead_roles_are_the_last_known_ones_and_marked(told):
-    remembered = ("leader", "followers", "controller", "preferred-leader", "group-coordinator",
-                  "transaction-coordinator")  # fmt: skip
+    remembered = (
+        "leader",
+        "followers",
+        "controller",
+        "preferred-leader",
+        "group-coordinator",
+        "transaction-coordinator",
+    )
 
     assert told["known"] is False
     assert {t: told["blind"][t] for t in remembered} == {t: told["targets"][t] for t in remembered}

@@ -10,9 +10,11 @@ import pytest
 pytestmark = pytest.mark.cluster
 
 FAST = (
-    "--set", "cluster.zoo.tickTime=500",
-    "--set", "cluster.server.zookeeper.session.timeout.ms=2000",
-)  # fmt: skip
+    "--set",
+    "cluster.zoo.tickTime=500",
+    "--set",
+    "cluster.server.zookeeper.session.timeout.ms=2000",
+)
 
 
 def faults(run) -> list[dict]:
@@ -28,8 +30,14 @@ def test_a_healthy_cluster_is_valid_and_everything_is_reported(harness):
     assert run.report["counts"]["lookups"] == 300
     assert run.record()["state"] == "complete"
     assert {p.name for p in run.folder.iterdir()} >= {
-        "run.json", "report.json", "report.html", "junit.xml", "history", "logs", "analysis",
-    }  # fmt: skip
+        "run.json",
+        "report.json",
+        "report.html",
+        "junit.xml",
+        "history",
+        "logs",
+        "analysis",
+    }
     assert {p.stem for p in (run.folder / "logs").glob("*.log")} >= {"zk1", "kafka3"}
     assert "seed 7" in run.out
     assert "kafka-harness run baseline --seed 7 --set workload.rounds=300" in run.out
@@ -37,10 +45,21 @@ def test_a_healthy_cluster_is_valid_and_everything_is_reported(harness):
 
 def test_acks_1_loses_what_no_follower_had_when_the_leader_was_killed(harness):
     run = harness(
-        "run", "study-1-sure", "--seed", "7", "--set", "workload.rounds=700",
-        "--set", "faults.0.times=1", "--set", "faults.1.times=1",
-        "--set", "faults.0.after_rounds=300", "--set", "faults.1.after_rounds=325",
-    )  # fmt: skip
+        "run",
+        "study-1-sure",
+        "--seed",
+        "7",
+        "--set",
+        "workload.rounds=700",
+        "--set",
+        "faults.0.times=1",
+        "--set",
+        "faults.1.times=1",
+        "--set",
+        "faults.0.after_rounds=300",
+        "--set",
+        "faults.1.after_rounds=325",
+    )
 
     assert run.code == 0, run.out + run.err
     lost = run.report["anomalies"]["lost"]
@@ -55,9 +74,15 @@ def test_acks_1_loses_what_no_follower_had_when_the_leader_was_killed(harness):
 @pytest.mark.parametrize(("twin", "repeated"), [("study-2-demanding", True), ("study-4", False)])
 def test_late_answers_duplicate_with_retries_and_never_with_idempotence(harness, twin, repeated):
     run = harness(
-        "run", f"{twin}-stream", "--seed", "7", "--set", "workload.duration_s=8",
-        "--set", "faults.0.times=1",
-    )  # fmt: skip
+        "run",
+        f"{twin}-stream",
+        "--seed",
+        "7",
+        "--set",
+        "workload.duration_s=8",
+        "--set",
+        "faults.0.times=1",
+    )
 
     assert run.code == 0, run.out + run.err
     assert (run.report["anomalies"]["duplicate"]["count"] > 0) is repeated
@@ -112,9 +137,15 @@ def test_a_node_that_leaves_is_gone_and_comes_back(harness, tmp_path, verb, targ
 
 def test_a_follower_serves_the_reads_when_it_is_asked_to(harness):
     run = harness(
-        "run", "baseline", "--seed", "7", "--set", "workload.rounds=600",
-        "--set", "workload.read_via=follower",
-    )  # fmt: skip
+        "run",
+        "baseline",
+        "--seed",
+        "7",
+        "--set",
+        "workload.rounds=600",
+        "--set",
+        "workload.read_via=follower",
+    )
 
     assert run.code == 0, run.out + run.err
     rows = pq.read_table(run.folder / "history" / "operations").to_pylist()
@@ -128,9 +159,16 @@ def test_a_follower_serves_the_reads_when_it_is_asked_to(harness):
 @pytest.mark.parametrize("place", ["controller", "not-controller"])
 def test_the_leader_is_placed_where_the_scenario_wants_it(harness, place):
     run = harness(
-        "run", "baseline", "--seed", "7", "--set", "workload.rounds=50", "--no-check",
-        "--set", f"topic.leader={place}",
-    )  # fmt: skip
+        "run",
+        "baseline",
+        "--seed",
+        "7",
+        "--set",
+        "workload.rounds=50",
+        "--no-check",
+        "--set",
+        f"topic.leader={place}",
+    )
 
     view = pq.read_table(run.folder / "history" / "views.parquet").to_pylist()[-1]
     assert (view["leader"] == view["controller"]) is (place == "controller")

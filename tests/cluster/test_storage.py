@@ -63,8 +63,9 @@ def test_a_follower_s_disk_costs_no_acknowledged_record(ran: list[Ran]) -> None:
     ("twin", "lost"), [("power-loss-all", True), ("power-loss-all-flushed", False)]
 )
 def test_power_takes_what_was_not_synced_and_nothing_else(harness, twin, lost):
-    run = harness("run", twin, "--seed", "7", "--set", "workload.duration_s=6",
-                  "--set", "faults.0.at_s=2")  # fmt: skip
+    run = harness(
+        "run", twin, "--seed", "7", "--set", "workload.duration_s=6", "--set", "faults.0.at_s=2"
+    )
 
     assert run.code == 0, run.out + run.err
     assert (run.report["anomalies"]["lost"]["count"] > 0) is lost

@@ -29,10 +29,24 @@ HERE = Path(__file__).parent
 def broken(how: str, scenario: str, folder: Path, *more: str) -> Ran:
     """A run to its end with faults that are broken in one way."""
     done = subprocess.run(
-        [sys.executable, str(HERE / "broken.py"), how, "run", str(HERE / scenario), "--seed", "7",
-         "--results", str(folder), *more],
-        capture_output=True, text=True, timeout=600, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        [
+            sys.executable,
+            str(HERE / "broken.py"),
+            how,
+            "run",
+            str(HERE / scenario),
+            "--seed",
+            "7",
+            "--results",
+            str(folder),
+            *more,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
     return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(folder))
 
 
@@ -51,9 +65,12 @@ def test_a_run_whose_faults_do_nothing_is_unknown_and_never_valid(idle):
 
 @pytest.mark.parametrize(
     ("step", "told"),
-    [(0, "waited 3 s for cut to bite"), (1, "waited 3 s for pause to bite"),
-     (2, "limits nothing there, lower kbit")],
-)  # fmt: skip
+    [
+        (0, "waited 3 s for cut to bite"),
+        (1, "waited 3 s for pause to bite"),
+        (2, "limits nothing there, lower kbit"),
+    ],
+)
 def test_a_fault_that_does_nothing_has_no_evidence_but_a_reason(idle, step, told):
     fault = faults_of(idle)[step]
 
@@ -109,9 +126,12 @@ def cutting(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         'options = { from = "everyone" }\n'
     )
     process = subprocess.Popen(
-        [*COMMAND, "run", str(scenario), "--no-check", "--results", str(tmp_path)], text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [*COMMAND, "run", str(scenario), "--no-check", "--results", str(tmp_path)],
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     yield process
     if process.poll() is None:
         process.kill()
@@ -135,10 +155,11 @@ def rules_near(pid: int) -> str:
     assert nodes
     enter = ["nsenter", "--user", "--net", "--preserve-credentials", "--target"]
     return "".join(
-        subprocess.run([*enter, str(p.pid), "iptables", "-S"], capture_output=True, text=True,
-                       check=True).stdout
+        subprocess.run(
+            [*enter, str(p.pid), "iptables", "-S"], capture_output=True, text=True, check=True
+        ).stdout
         for p in nodes
-    )  # fmt: skip
+    )
 
 
 def test_killed_between_the_record_and_the_injection_nothing_is_left_and_heal_tells_it(

@@ -87,13 +87,18 @@ def heal(orphan: Orphan) -> list[str]:
         api.uncordon(machine)
         said.append(f"machine {machine}: was cordoned: takes pods again")
     if orphan.down and labels[LABEL] != name:
-        raise ClusterError(f"namespace {name} was not made by a run, so it stays: remove by hand "
-                           "what you no longer want in it")  # fmt: skip
+        raise ClusterError(
+            f"namespace {name} was not made by a run, so it stays: remove by hand "
+            "what you no longer want in it"
+        )
     if orphan.down:
         remove(api)
         return [*said, f"namespace {name} is removed"]
-    return [*said, f"namespace {name} stays: `kafka-harness heal --backend kubernetes --cluster "
-            f"{name} --down` removes it"]  # fmt: skip
+    return [
+        *said,
+        f"namespace {name} stays: `kafka-harness heal --backend kubernetes --cluster "
+        f"{name} --down` removes it",
+    ]
 
 
 def _heal_attached(orphan: Orphan, api: Api) -> list[str]:

@@ -203,12 +203,17 @@ class Api:
                 if error.status == FORBIDDEN:
                     return []
                 raise
-        return [each.metadata.name for each in found
-                if (each.metadata.annotations or {}).get(CORDONED) == self.namespace]  # fmt: skip
+        return [
+            each.metadata.name
+            for each in found
+            if (each.metadata.annotations or {}).get(CORDONED) == self.namespace
+        ]
 
     def _set_cordon(self, machine: str, *, by: str | None) -> None:
-        patch = {"spec": {"unschedulable": by is not None or None},
-                 "metadata": {"annotations": {CORDONED: by}}}  # fmt: skip
+        patch = {
+            "spec": {"unschedulable": by is not None or None},
+            "metadata": {"annotations": {CORDONED: by}},
+        }
         with told(f"machine {machine}"):
             self._core.patch_node(machine, patch, _request_timeout=ASK_LIMIT_S)
 
@@ -218,18 +223,24 @@ class Api:
         """Have ephemeral containers begun in a pod that is there; returns at once."""
         with told(f"containers to be put into pod {pod}"):
             self._core.patch_namespaced_pod_ephemeralcontainers(
-                pod, self.namespace, {"spec": {"ephemeralContainers": list(containers)}},
+                pod,
+                self.namespace,
+                {"spec": {"ephemeralContainers": list(containers)}},
                 _request_timeout=ASK_LIMIT_S,
-            )  # fmt: skip
+            )
 
     def log(self, pod: str, container: str, tail: int | None = None) -> str:
         """What a container has said; empty when it cannot be had."""
         more = {"tail_lines": tail} if tail else {}
         try:
             answer = self._core.read_namespaced_pod_log(
-                pod, self.namespace, container=container, _request_timeout=ASK_LIMIT_S,
-                _preload_content=False, **more,
-            )  # fmt: skip
+                pod,
+                self.namespace,
+                container=container,
+                _request_timeout=ASK_LIMIT_S,
+                _preload_content=False,
+                **more,
+            )
             return bytes(answer.data).decode(errors="replace")
         except (ApiException, urllib3.exceptions.HTTPError, OSError):
             return ""
@@ -256,10 +267,18 @@ class Api:
 
     def _line(self, pod: str, container: str, argv: Sequence[str], *, stdin: bool) -> Any:
         return stream.stream(
-            self._core.connect_get_namespaced_pod_exec, pod, self.namespace, container=container,
-            command=list(argv), stdin=stdin, stdout=True, stderr=True, tty=False,
-            _preload_content=False, _request_timeout=ASK_LIMIT_S,
-        )  # fmt: skip
+            self._core.connect_get_namespaced_pod_exec,
+            pod,
+            self.namespace,
+            container=container,
+            command=list(argv),
+            stdin=stdin,
+            stdout=True,
+            stderr=True,
+            tty=False,
+            _preload_content=False,
+            _request_timeout=ASK_LIMIT_S,
+        )
 
 
 def _pod(found: Any) -> Pod:
@@ -296,8 +315,15 @@ def _guests(found: Any) -> dict[str, Guest]:
 
 
 # Reasons that do not pass by themselves, as the kubelet gives them.
-_FINAL = ("ErrImageNeverPull", "InvalidImageName", "ErrImagePull", "ImagePullBackOff",
-          "CreateContainerConfigError", "CreateContainerError", "CrashLoopBackOff")  # fmt: skip
+_FINAL = (
+    "ErrImageNeverPull",
+    "InvalidImageName",
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "CrashLoopBackOff",
+)
 
 
 def _trouble(status: Any) -> str | None:

@@ -19,9 +19,15 @@ from harness.cluster.kubernetes.guests import LINKS, PROCESS
 WHERE = "backend.kubernetes.attach"
 # The verbs that can be done there, with the kind of container that each needs in every pod.
 HANDS: Mapping[str, str | None] = {
-    "cut": LINKS, "lose": LINKS, "cut-answers": LINKS, "throttle": LINKS, "pause": PROCESS,
-    "delete-pod": None, "delete-pod-now": None, "command": None,
-}  # fmt: skip
+    "cut": LINKS,
+    "lose": LINKS,
+    "cut-answers": LINKS,
+    "throttle": LINKS,
+    "pause": PROCESS,
+    "delete-pod": None,
+    "delete-pod-now": None,
+    "command": None,
+}
 _WORKERS = ("producer", "consumer", "group-consumer")
 
 
@@ -31,8 +37,10 @@ _WORKERS = ("producer", "consumer", "group-consumer")
 def numbered(pod: str) -> int:
     """The number at the end of a pod's name. Raises ClusterError."""
     if not (match := re.search(r"-(\d+)$", pod)):
-        raise ClusterError(f"pod {pod} has no number at its end, by which its node is known: "
-                           f"narrow {WHERE}.selectors")  # fmt: skip
+        raise ClusterError(
+            f"pod {pod} has no number at its end, by which its node is known: "
+            f"narrow {WHERE}.selectors"
+        )
     return int(match[1])
 
 
@@ -44,12 +52,16 @@ def placed(nodes: Sequence[Node], pods: Collection[str]) -> dict[str, str]:
     where = f"{WHERE}.selectors.brokers"
     for node in nodes:
         if node.id not in by_id:
-            raise ClusterError(f"no pod of {where} is that of {node.name}: the pods are "
-                               f"{', '.join(sorted(pods)) or 'none'}")  # fmt: skip
+            raise ClusterError(
+                f"no pod of {where} is that of {node.name}: the pods are "
+                f"{', '.join(sorted(pods)) or 'none'}"
+            )
     for number, same in by_id.items():
         if number not in {node.id for node in nodes}:
-            raise ClusterError(f"pod {same[0]} is no broker that the cluster knows of: narrow "
-                               f"{where}, or wait until it has joined")  # fmt: skip
+            raise ClusterError(
+                f"pod {same[0]} is no broker that the cluster knows of: narrow "
+                f"{where}, or wait until it has joined"
+            )
         if len(same) > 1:
             raise ClusterError(f"pods {' and '.join(same)} have one number: narrow {where}")
     return {node.name: by_id[node.id][0] for node in nodes}
@@ -89,11 +101,15 @@ def _problems(scenario: Mapping[str, Any], part: Mapping[str, Any]) -> Iterator[
         if target.startswith(_WORKERS):
             continue
         if verb in ("kill", "stop", "roll", "crash-loop"):
-            yield (f"{verb} cannot be done to pods that are not the harness's own, whose kubelet "
-                   "begins an ended container again at once: take delete-pod-now")  # fmt: skip
+            yield (
+                f"{verb} cannot be done to pods that are not the harness's own, whose kubelet "
+                "begins an ended container again at once: take delete-pod-now"
+            )
         if verb not in HANDS:
-            yield (f"{verb} cannot be done to pods that are not the harness's own: only "
-                   f"{', '.join(HANDS)} can")  # fmt: skip
+            yield (
+                f"{verb} cannot be done to pods that are not the harness's own: only "
+                f"{', '.join(HANDS)} can"
+            )
         elif HANDS[verb] and not part["image"]:
             yield f"{WHERE}.image: {verb} needs one, with sh, iptables, ip, ss, tc and python3"
         if target.startswith("zk"):

@@ -89,8 +89,10 @@ class AttachedCluster(Cluster):
         must_last(ways)
         for pod in self.api.pods(self.selectors["brokers"]).values():
             if lost := [volume for volume in pod.volatile if volume.startswith("data")]:
-                raise ClusterError(f"deleting pod {pod.name} would take its broker's data along: "
-                                   f"its volume {lost[0]} is an emptyDir")  # fmt: skip
+                raise ClusterError(
+                    f"deleting pod {pod.name} would take its broker's data along: "
+                    f"its volume {lost[0]} is an emptyDir"
+                )
 
     # Cluster
 
@@ -202,8 +204,9 @@ class AttachedCluster(Cluster):
             self._pods |= zoo
         if unknown := sorted(n for n in self.named if is_node(n) and n not in self._pods):
             raise ClusterError(f"there is no {unknown[0]}, only {', '.join(self._pods)}")
-        wait_until(self._all_ready, timeout_s=READY_LIMIT_S, what="every pod to be ready",
-                   every_s=0.5)  # fmt: skip
+        wait_until(
+            self._all_ready, timeout_s=READY_LIMIT_S, what="every pod to be ready", every_s=0.5
+        )
         pods = self._look()
         self.nodes = tuple(_located(node, pods[node.name]) for node in self.nodes)
         return pods
@@ -219,18 +222,26 @@ class AttachedCluster(Cluster):
         found = dict[str, Pod]()
         for selector in filter(None, self.selectors.values()):
             found |= self.api.pods(selector)
-        return {node: found[pod] for node, pod in self._pods.items()
-                if pod in found and not found[pod].leaving}  # fmt: skip
+        return {
+            node: found[pod]
+            for node, pod in self._pods.items()
+            if pod in found and not found[pod].leaving
+        }
 
     def _containers(self, node: str, pod: Pod, kinds: Collection[str]) -> list[Mapping[str, Any]]:
         """What of these kinds is to be put into a node's pod."""
         if self.container and self.container not in pod.containers and _is_broker(node):
-            raise ClusterError(f"pod {pod.name} has no container {self.container}, only "
-                               f"{', '.join(pod.containers)}")  # fmt: skip
+            raise ClusterError(
+                f"pod {pod.name} has no container {self.container}, only "
+                f"{', '.join(pod.containers)}"
+            )
         command = holder.command("stay", f"{self.limit_s:.0f}")
         targets = {LINKS: None, PROCESS: self.container or pod.containers[0]}
-        return [guests.manifest(f"{self._prefix}{kind}", self.image, command, targets[kind])
-                for kind in sorted(kinds) if kind == LINKS or _is_broker(node)]  # fmt: skip
+        return [
+            guests.manifest(f"{self._prefix}{kind}", self.image, command, targets[kind])
+            for kind in sorted(kinds)
+            if kind == LINKS or _is_broker(node)
+        ]
 
     def _adopt(self, name: str, pod: Pod) -> bool:
         """Go on with the pod that has come in the place of one that we have had deleted.
@@ -240,8 +251,9 @@ class AttachedCluster(Cluster):
         """
         if self._uids.get(name) != pod.uid:
             self._put_in(LINKS, name, pod)
-            self.nodes = tuple(replace(n, address=pod.ip or "") if n.name == name else n
-                               for n in self.nodes)  # fmt: skip
+            self.nodes = tuple(
+                replace(n, address=pod.ip or "") if n.name == name else n for n in self.nodes
+            )
             self._uids[name] = pod.uid
         if PROCESS in self.hands and not pod.ready:
             return False
@@ -266,8 +278,9 @@ class AttachedCluster(Cluster):
                 "own (externalTrafficPolicy: Local), or leave clients out of the faults"
             )
         (self.client_address,) = addresses
-        self.nodes = tuple(replace(n, port=ends[n.name][1]) if n.name in ends else n
-                           for n in self.nodes)  # fmt: skip
+        self.nodes = tuple(
+            replace(n, port=ends[n.name][1]) if n.name in ends else n for n in self.nodes
+        )
 
     def _end_of(self, node: Node) -> tuple[str, int]:
         """This host's address and the node's port, as the node's pod has them of a connection."""
@@ -284,8 +297,12 @@ class AttachedCluster(Cluster):
             for _ in range(HELD):
                 held.enter_context(socket.create_connection(node.dial, timeout=10))
             try:
-                found = wait_until(more, timeout_s=SEEN_LIMIT_S, what=f"the pod of {node.name} to "
-                                   "see this host's connections", every_s=0.2)  # fmt: skip
+                found = wait_until(
+                    more,
+                    timeout_s=SEEN_LIMIT_S,
+                    what=f"the pod of {node.name} to see this host's connections",
+                    every_s=0.2,
+                )
             except WaitTimeout as error:
                 raise ClusterError(str(error)) from None
         assert found is not None

@@ -93,8 +93,9 @@ class KubernetesCluster(Cluster):
     def start(self) -> None:
         """Make the namespace and all in it; wait until every broker takes connections."""
         self._apply()
-        wait_until(self._placed, timeout_s=POD_LIMIT_S, what="every pod to have an address",
-                   every_s=0.2)  # fmt: skip
+        wait_until(
+            self._placed, timeout_s=POD_LIMIT_S, what="every pod to have an address", every_s=0.2
+        )
         pods = self._look()
         self.nodes = tuple(self._located(node, pods[node.name]) for node in self.nodes)
         self.client_address = self._here.source_towards(self.nodes[0].dial)
@@ -224,9 +225,11 @@ class KubernetesCluster(Cluster):
     def _apply(self) -> None:
         """Services first: they give the node ports that the brokers must tell their clients."""
         made = manifests.of_run(
-            self.manifests, namespace=self.api.namespace, labels=self.labels,
+            self.manifests,
+            namespace=self.api.namespace,
+            labels=self.labels,
             counts=manifests.counts(self.nodes),
-        )  # fmt: skip
+        )
         later = [m for m in made if m["kind"] == "StatefulSet" or _is_settings(m)]
         first = [m for m in made if m not in later and (self.own or m["kind"] != "Namespace")]
         for manifest in sorted(first, key=_namespace_first):
@@ -234,9 +237,12 @@ class KubernetesCluster(Cluster):
             self._made = True  # not before: a namespace that was there is somebody's
         self._ports = self._node_ports()
         data = manifests.settings(
-            self.nodes, self.api.namespace, server=self.server, zoo=self.zoo,
+            self.nodes,
+            self.api.namespace,
+            server=self.server,
+            zoo=self.zoo,
             worker_ports={} if self._inside else self._ports,
-        )  # fmt: skip
+        )
         for manifest in sorted(later, key=lambda m: not _is_settings(m)):
             self.api.create({**manifest, "data": data} if _is_settings(manifest) else manifest)
 
@@ -308,8 +314,9 @@ class KubernetesCluster(Cluster):
             return False
 
         try:
-            wait_until(settled, timeout_s=START_LIMIT_S, what=f"{node.name} to come up",
-                       every_s=0.3)  # fmt: skip
+            wait_until(
+                settled, timeout_s=START_LIMIT_S, what=f"{node.name} to come up", every_s=0.3
+            )
         except (WaitTimeout, ClusterError) as error:
             said = self.api.log(manifests.pod_name(node), NODE, tail=12)
             raise ClusterError(f"{error}; its last log lines:\n{said}") from None
@@ -329,23 +336,28 @@ def remove(api: Api) -> None:
     api.delete_all(LABEL)
     api.delete_namespace()
     wait_until(
-        lambda: api.namespace_labels() is None, timeout_s=END_LIMIT_S,
-        what=f"namespace {api.namespace} to be gone", every_s=0.2,
-    )  # fmt: skip
+        lambda: api.namespace_labels() is None,
+        timeout_s=END_LIMIT_S,
+        what=f"namespace {api.namespace} to be gone",
+        every_s=0.2,
+    )
 
 
 def remove_from(api: Api, selector: str) -> None:
     """Have what is labelled so removed from a namespace that stays, and wait until it is."""
     api.delete_all(selector)
     wait_until(
-        lambda: not api.pods(selector), timeout_s=END_LIMIT_S,
-        what=f"the pods in {api.namespace} to be gone", every_s=0.2,
-    )  # fmt: skip
+        lambda: not api.pods(selector),
+        timeout_s=END_LIMIT_S,
+        what=f"the pods in {api.namespace} to be gone",
+        every_s=0.2,
+    )
 
 
 def _is_settings(manifest: manifests.Manifest) -> bool:
-    return bool(manifest["kind"] == "ConfigMap"
-                and manifest["metadata"]["name"] == manifests.SETTINGS)  # fmt: skip
+    return bool(
+        manifest["kind"] == "ConfigMap" and manifest["metadata"]["name"] == manifests.SETTINGS
+    )
 
 
 def _namespace_first(manifest: manifests.Manifest) -> bool:

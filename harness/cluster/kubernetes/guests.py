@@ -48,9 +48,11 @@ def manifest(name: str, image: str, command: Iterable[str], target: str | None) 
         # The kubelet puts variables in place of $(NAME), and takes $$ for a dollar.
         "command": [word.replace("$", "$$") for word in command],
         "securityContext": {
-            "runAsUser": 0, "runAsNonRoot": False, "capabilities": {"add": ["NET_ADMIN"]},
+            "runAsUser": 0,
+            "runAsNonRoot": False,
+            "capabilities": {"add": ["NET_ADMIN"]},
         },
-    }  # fmt: skip
+    }
     return made if target is None else {**made, "targetContainerName": target}
 
 
@@ -148,16 +150,19 @@ def _mend(api: Api, pod: str, image: str, prefix: str) -> list[str]:
     api.put_into(pod, [manifest(name, image, holder.command("undo"), None)])
 
     def ended() -> bool:
-        return any((pod, name) == (p, n) and guest.code is not None
-                   for p, n, guest in ours(api.pods("")))  # fmt: skip
+        return any(
+            (pod, name) == (p, n) and guest.code is not None for p, n, guest in ours(api.pods(""))
+        )
 
-    wait_until(ended, timeout_s=BEGIN_LIMIT_S, what=f"what is left in {pod} to be undone",
-               every_s=0.3)  # fmt: skip
+    wait_until(
+        ended, timeout_s=BEGIN_LIMIT_S, what=f"what is left in {pod} to be undone", every_s=0.3
+    )
     return _log(api, pod, name)
 
 
 def _log(api: Api, pod: str, name: str) -> list[str]:
     """What a holder has done, as its container's log has it."""
-    lines = [line.removeprefix(SAID) for line in api.log(pod, name).splitlines()
-             if line.startswith(SAID)]  # fmt: skip
+    lines = [
+        line.removeprefix(SAID) for line in api.log(pod, name).splitlines() if line.startswith(SAID)
+    ]
     return [line for line in lines if not line.startswith("no sign of")]

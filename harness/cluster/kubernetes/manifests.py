@@ -60,9 +60,12 @@ def _kustomize(folder: Path) -> str:
 
 
 def of_run(
-    manifests: Iterable[Manifest], *, namespace: str, labels: Mapping[str, str],
+    manifests: Iterable[Manifest],
+    *,
+    namespace: str,
+    labels: Mapping[str, str],
     counts: Mapping[str, int],
-) -> list[Manifest]:  # fmt: skip
+) -> list[Manifest]:
     """The same manifests in the run's own namespace, with its labels; `counts` says how many nodes
     each StatefulSet has. Raises ClusterError when they have fewer Services than that."""
     made = []
@@ -110,8 +113,10 @@ def keeps_data(manifests: Iterable[Manifest]) -> bool:
 
 def pod_nodes(zookeeper_count: int, broker_count: int) -> tuple[Node, ...]:
     """The nodes of a cluster in pods, ZooKeepers first; nobody knows their addresses yet."""
-    kinds = (("zookeeper", "zk", zookeeper_count, ZOOKEEPER_PORT),
-             ("broker", "kafka", broker_count, PEER_PORT))  # fmt: skip
+    kinds = (
+        ("zookeeper", "zk", zookeeper_count, ZOOKEEPER_PORT),
+        ("broker", "kafka", broker_count, PEER_PORT),
+    )
     return tuple(
         Node(name=f"{name}{i}", role=role, id=i, address="", port=port)  # type: ignore[arg-type]
         for role, name, count, port in kinds
@@ -131,9 +136,13 @@ def peer_name(node: Node, namespace: str) -> str:
 
 
 def settings(
-    nodes: Sequence[Node], namespace: str, *, server: node_config.Settings,
-    zoo: node_config.Settings, worker_ports: Mapping[str, int],
-) -> dict[str, str]:  # fmt: skip
+    nodes: Sequence[Node],
+    namespace: str,
+    *,
+    server: node_config.Settings,
+    zoo: node_config.Settings,
+    worker_ports: Mapping[str, int],
+) -> dict[str, str]:
     """The files that the nodes read: one of properties each, and log4j's.
 
     Workers outside come by their machine's address and the node port of each broker (by name);

@@ -46,9 +46,13 @@ def _minikube(profile: str, *words: str) -> str:
     argv: Sequence[str] = ["minikube", "--profile", profile, *words]
     try:
         done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
             timeout=LIMIT_S,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired:
         raise ClusterError(f"{' '.join(argv)} took over {LIMIT_S:g} s") from None
     if done.returncode != 0:

@@ -63,9 +63,11 @@ class PodWatch:
     returns True: then it is gone on with."""
 
     def __init__(
-        self, known: Mapping[str, Pod], look: Callable[[], dict[str, Pod]],
+        self,
+        known: Mapping[str, Pod],
+        look: Callable[[], dict[str, Pod]],
         adopt: Callable[[str, Pod], bool],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._known = dict(known)
         self._look = look
         self._adopt = adopt
@@ -123,8 +125,10 @@ class PodWatch:
             self._ordered.discard(node)
             self._known[node] = new
         elif new.restarts != old.restarts and not ordered:
-            self._fail(f"a container of {node} was restarted ({old.restarts} -> {new.restarts} "
-                       "times), which nobody here ordered")  # fmt: skip
+            self._fail(
+                f"a container of {node} was restarted ({old.restarts} -> {new.restarts} "
+                "times), which nobody here ordered"
+            )
 
     def _fail(self, what: str) -> None:
         self._failure = self._failure or what

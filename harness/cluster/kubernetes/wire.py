@@ -61,8 +61,13 @@ class PodWire:
     def attach(self) -> None:
         """Watch in the pod that is there now. Raises ClusterError."""
         # The container may be a moment behind its pod's address.
-        line = wait_until(self._begun, timeout_s=READY_LIMIT_S, what=f"the holder of {self._pod}",
-                          every_s=0.2, ignoring=(ClusterError,))  # fmt: skip
+        line = wait_until(
+            self._begun,
+            timeout_s=READY_LIMIT_S,
+            what=f"the holder of {self._pod}",
+            every_s=0.2,
+            ignoring=(ClusterError,),
+        )
 
         heard = ""
 

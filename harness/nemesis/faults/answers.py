@@ -25,10 +25,20 @@ HOW = {
     "drop": ["-j", "DROP"],
     # The first answer, then (never, in a bounded run) each millionth one.
     "reset": [
-        "-m", "statistic", "--mode", "nth", "--every", "1000000", "--packet", "0",
-        "-j", "REJECT", "--reject-with", "tcp-reset",
+        "-m",
+        "statistic",
+        "--mode",
+        "nth",
+        "--every",
+        "1000000",
+        "--packet",
+        "0",
+        "-j",
+        "REJECT",
+        "--reject-with",
+        "tcp-reset",
     ],
-}  # fmt: skip
+}
 PATIENCE_NS = 2_000_000_000
 _CALLS = """
 import socket, sys
@@ -87,6 +97,13 @@ def _chain(injection: Injection) -> Chain:
 
 
 CUT_ANSWERS = Verb(
-    name="cut-answers", undo="mend", needs=(Links,),
-    inject=_cut, bit=_bit, heal=_mend, healed=_mended, problems=_problems, during=stay,
-)  # fmt: skip
+    name="cut-answers",
+    undo="mend",
+    needs=(Links,),
+    inject=_cut,
+    bit=_bit,
+    heal=_mend,
+    healed=_mended,
+    problems=_problems,
+    during=stay,
+)

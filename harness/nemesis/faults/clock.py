@@ -86,7 +86,14 @@ def _clocks(injection: Injection) -> Clocks:
 
 
 SKEW_CLOCK = Verb(
-    name="skew-clock", undo="set-clock", needs=(Processes, Disks, Clocks), holds="clock",
-    prepares="fake-time", problems=_problems,
-    inject=_skew, bit=_skewed, heal=_unskew, healed=_right,
-)  # fmt: skip
+    name="skew-clock",
+    undo="set-clock",
+    needs=(Processes, Disks, Clocks),
+    holds="clock",
+    prepares="fake-time",
+    problems=_problems,
+    inject=_skew,
+    bit=_skewed,
+    heal=_unskew,
+    healed=_right,
+)

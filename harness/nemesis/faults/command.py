@@ -55,10 +55,14 @@ def carried_out(argv: Sequence[str], limit_s: float) -> tuple[int, str]:
     over in time; then all that it has started is ended with it."""
     try:
         process = subprocess.Popen(
-            [*packages.dying_along("KILL"), *argv], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            [*packages.dying_along("KILL"), *argv],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
             start_new_session=True,
-        )  # fmt: skip
+        )
     except OSError as error:
         raise ClusterError(f"{argv[0]}: cannot be run: {error.strerror}") from None
     try:
@@ -76,8 +80,10 @@ def insist(which: str, options: Mapping[str, Any], node: Node) -> str:
     argv = of_node(options[which], node)
     code, last = carried_out(argv, float(options.get("limit_s", LIMIT_S)))
     if code != 0:
-        raise ClusterError(f"the {which} command for {node.name}, {argv[0]}, ended with exit code "
-                           f"{code}: {last or 'it said nothing'}")  # fmt: skip
+        raise ClusterError(
+            f"the {which} command for {node.name}, {argv[0]}, ended with exit code "
+            f"{code}: {last or 'it said nothing'}"
+        )
     return last
 
 
@@ -148,14 +154,22 @@ def heal_left(fault: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) 
     told = []
     for name in fault["nodes"]:
         host, _, port = nodes[name]["address"].rpartition(":")
-        node = Node(name=name, role=nodes[name]["role"], id=nodes[name]["id"], address=host,
-                    port=int(port))  # fmt: skip
+        node = Node(
+            name=name, role=nodes[name]["role"], id=nodes[name]["id"], address=host, port=int(port)
+        )
         last = insist("heal", fault["options"], node)
         told.append(f"{name}: its heal command ended with exit code 0" + (f": {last}" * bool(last)))
     return told
 
 
 COMMAND = Verb(
-    name="command", undo="heal", needs=(), inject=_inject, bit=_bit, heal=_heal, healed=_healed,
-    problems=_problems, lists=COMMANDS,
-)  # fmt: skip
+    name="command",
+    undo="heal",
+    needs=(),
+    inject=_inject,
+    bit=_bit,
+    heal=_heal,
+    healed=_healed,
+    problems=_problems,
+    lists=COMMANDS,
+)

@@ -32,8 +32,9 @@ def _begin(injection: Injection) -> None:
         by_topic = (reassignments.of_topic(t, view.assignment_of(t)) for t in view.topics())
         return {partition: replicas for each in by_topic for partition, replicas in each.items()}
 
-    now = wait_until(everything, timeout_s=ASK_LIMIT_S, what="ZooKeeper to tell of all topics",
-                     ignoring=BLIND)  # fmt: skip
+    now = wait_until(
+        everything, timeout_s=ASK_LIMIT_S, what="ZooKeeper to tell of all topics", ignoring=BLIND
+    )
     names = [node.name for node in brokers(injection.cluster.nodes)]
     wanted = reassignments.without(now, injection.node.name, names)
     injection.memo.update(wanted=wanted, original={p: now[p] for p in wanted}, pid=None)
@@ -71,7 +72,17 @@ def _has_all_back(injection: Injection) -> str | None:
 
 
 DECOMMISSION = Verb(
-    name="decommission", undo="recommission", needs=(Processes, Disks), holds="process",
-    together=True, alone=True, hits=BROKERS, inject=_begin, bit=_gone, heal=_replace,
-    healed=_has_all_back, impossible=needs_a_spare, patience=3,
-)  # fmt: skip
+    name="decommission",
+    undo="recommission",
+    needs=(Processes, Disks),
+    holds="process",
+    together=True,
+    alone=True,
+    hits=BROKERS,
+    inject=_begin,
+    bit=_gone,
+    heal=_replace,
+    healed=_has_all_back,
+    impossible=needs_a_spare,
+    patience=3,
+)

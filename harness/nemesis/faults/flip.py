@@ -109,6 +109,13 @@ def _write(file: Path, position: int, byte: int) -> None:
 
 
 FLIP_BIT = Verb(
-    name="flip-bit", undo="restore-bit", needs=(Disks,), holds="process", hits=BROKERS,
-    inject=_flip, bit=_flipped, heal=_restore, healed=_restored,
-)  # fmt: skip
+    name="flip-bit",
+    undo="restore-bit",
+    needs=(Disks,),
+    holds="process",
+    hits=BROKERS,
+    inject=_flip,
+    bit=_flipped,
+    heal=_restore,
+    healed=_restored,
+)

@@ -99,8 +99,10 @@ def grudge_of(injection: Injection) -> Grudge:
         direction = cast(Direction, injection.options.get("direction", "both"))
         grudge = grudges.apart(names, peers(injection), direction)
     if not grudge:
-        raise ClusterError(f"nobody to cut {', '.join(names)} from: "
-                           f"{dict(injection.options) or 'there is no other node'}")  # fmt: skip
+        raise ClusterError(
+            f"nobody to cut {', '.join(names)} from: "
+            f"{dict(injection.options) or 'there is no other node'}"
+        )
     return grudge
 
 
@@ -194,8 +196,10 @@ def stay(injection: Injection) -> None:
     now = addresses(injection)
     begun = injection.memo.setdefault("addresses", now)
     if moved := [n.name for n in injection.nodes if begun[n.name] != now[n.name]]:
-        raise ClusterError(f"another pod came in the place of {', '.join(moved)} while a fault was "
-                           "in force, and it is not hit by it")  # fmt: skip
+        raise ClusterError(
+            f"another pod came in the place of {', '.join(moved)} while a fault was "
+            "in force, and it is not hit by it"
+        )
 
 
 def addresses(injection: Injection) -> dict[str, str]:
@@ -308,8 +312,9 @@ def _place_problems(options: Options) -> list[str]:
         found.append("direction has no meaning with shape: remove it")
     found += from_problems(options)
     if options.get("direction", "both") not in DIRECTIONS:
-        found.append(f"direction is {options['direction']!r}, must be one of "
-                     f"{', '.join(DIRECTIONS)}")  # fmt: skip
+        found.append(
+            f"direction is {options['direction']!r}, must be one of {', '.join(DIRECTIONS)}"
+        )
     return found
 
 
@@ -349,12 +354,26 @@ def places(injection: Injection) -> dict[str, Node]:
 
 
 CUT = Verb(
-    name="cut", undo="mend", needs=(Links,), together=True,
-    inject=_cut, bit=_cut_bit, heal=_mend, healed=_mended, problems=_cut_problems,
+    name="cut",
+    undo="mend",
+    needs=(Links,),
+    together=True,
+    inject=_cut,
+    bit=_cut_bit,
+    heal=_mend,
+    healed=_mended,
+    problems=_cut_problems,
     during=_keep_up,
-)  # fmt: skip
+)
 LOSE = Verb(
-    name="lose", undo="mend", needs=(Links,), together=True,
-    inject=_lose, bit=_lose_bit, heal=_mend, healed=_mended, problems=_lose_problems,
+    name="lose",
+    undo="mend",
+    needs=(Links,),
+    together=True,
+    inject=_lose,
+    bit=_lose_bit,
+    heal=_mend,
+    healed=_mended,
+    problems=_lose_problems,
     during=_keep_up,
-)  # fmt: skip
+)

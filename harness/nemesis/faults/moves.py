@@ -63,8 +63,10 @@ def elected(injection: Injection, wanted: dict[int, str]) -> bool:
 
 def told(wanted: Assignment) -> str:
     """An assignment in words."""
-    return ", ".join(f"{topic}-{number} on {'+'.join(replicas)}"
-                     for (topic, number), replicas in sorted(wanted.items()))  # fmt: skip
+    return ", ".join(
+        f"{topic}-{number} on {'+'.join(replicas)}"
+        for (topic, number), replicas in sorted(wanted.items())
+    )
 
 
 def there_now(injection: Injection) -> Assignment:
@@ -106,8 +108,9 @@ def _led_by_the_preferred(injection: Injection) -> str | None:
     moved = [n for n, name in wanted.items() if before[n] != name]
     if not moved or not elected(injection, wanted):
         return None
-    return "; ".join(f"leader of {injection.view.topic}-{n} was {before[n]}, is {wanted[n]}"
-                     for n in moved)  # fmt: skip
+    return "; ".join(
+        f"leader of {injection.view.topic}-{n} was {before[n]}, is {wanted[n]}" for n in moved
+    )
 
 
 def _leave(_: Injection) -> None:
@@ -134,8 +137,11 @@ def _move(injection: Injection) -> None:
 
 def _followers(roles: Roles, hit: frozenset[str]) -> dict[int, list[str]]:
     """The partitions that one of `hit` leads, with the others of their ISR, where there are any."""
-    led = {n: sorted(set(state.isr) - hit) for n, state in enumerate(roles.view.partitions)
-           if state.leader in hit}  # fmt: skip
+    led = {
+        n: sorted(set(state.isr) - hit)
+        for n, state in enumerate(roles.view.partitions)
+        if state.leader in hit
+    }
     return {number: followers for number, followers in led.items() if followers}
 
 
@@ -200,8 +206,10 @@ def _needs_followers(setting: Setting) -> str | None:
 
 def _cannot_elect(setting: Setting, _: Options, target: str) -> str | None:
     if setting.partitions == 1 and target in LEADING:
-        return (f"{target}: who leads the only partition has none to win back: raise "
-                "topic.partitions, or use preferred-leader")  # fmt: skip
+        return (
+            f"{target}: who leads the only partition has none to win back: raise "
+            "topic.partitions, or use preferred-leader"
+        )
     return _needs_followers(setting)
 
 
@@ -209,8 +217,10 @@ def _cannot_move(setting: Setting, _: Options, target: str) -> str | None:
     if setting.replicas > 1 and target in {"all", "last-isr"}:
         return f"{target}: nobody is left who could lead: use leader"
     if setting.replicas > 1 and setting.partitions == 1 and target in {"follower", "followers"}:
-        return (f"{target}: a follower of the only partition leads nothing: raise "
-                "topic.partitions, or use leader")  # fmt: skip
+        return (
+            f"{target}: a follower of the only partition leads nothing: raise "
+            "topic.partitions, or use leader"
+        )
     return _needs_followers(setting)
 
 
@@ -218,26 +228,62 @@ def needs_a_spare(setting: Setting, _: Options, __: str) -> str | None:
     """Of verbs that put a replica where there was none."""
     if setting.brokers > setting.replicas:
         return None
-    return ("every broker has a replica already: raise cluster.brokers, or lower "
-            "topic.replication_factor")  # fmt: skip
+    return (
+        "every broker has a replica already: raise cluster.brokers, or lower "
+        "topic.replication_factor"
+    )
 
 
 ELECT = Verb(
-    name="elect", undo="leave", needs=(), together=True, hits=BROKERS,
-    inject=_elect, bit=_led_by_the_preferred, heal=_leave, healed=_left,
-    impossible=_cannot_elect, idle=_nothing_to_win,
-)  # fmt: skip
+    name="elect",
+    undo="leave",
+    needs=(),
+    together=True,
+    hits=BROKERS,
+    inject=_elect,
+    bit=_led_by_the_preferred,
+    heal=_leave,
+    healed=_left,
+    impossible=_cannot_elect,
+    idle=_nothing_to_win,
+)
 MOVE_LEADER = Verb(
-    name="move-leader", undo="move-back", needs=(), together=True, alone=True, hits=BROKERS,
-    inject=_move, bit=_moved, heal=_begin_return, healed=_moved_back,
-    impossible=_cannot_move, idle=_nothing_to_hand_over,
-)  # fmt: skip
+    name="move-leader",
+    undo="move-back",
+    needs=(),
+    together=True,
+    alone=True,
+    hits=BROKERS,
+    inject=_move,
+    bit=_moved,
+    heal=_begin_return,
+    healed=_moved_back,
+    impossible=_cannot_move,
+    idle=_nothing_to_hand_over,
+)
 REASSIGN = Verb(
-    name="reassign", undo="reassign-back", needs=(), together=True, alone=True, hits=BROKERS,
-    inject=_reassign, bit=_there, heal=_begin_return, healed=_returned, impossible=needs_a_spare,
-)  # fmt: skip
-RAISE_REPLICATION = Verb(
-    name="raise-replication", undo="lower-replication", needs=(), together=True, alone=True,
-    hits=BROKERS, inject=_raise, bit=_there, heal=_begin_return, healed=_returned,
+    name="reassign",
+    undo="reassign-back",
+    needs=(),
+    together=True,
+    alone=True,
+    hits=BROKERS,
+    inject=_reassign,
+    bit=_there,
+    heal=_begin_return,
+    healed=_returned,
     impossible=needs_a_spare,
-)  # fmt: skip
+)
+RAISE_REPLICATION = Verb(
+    name="raise-replication",
+    undo="lower-replication",
+    needs=(),
+    together=True,
+    alone=True,
+    hits=BROKERS,
+    inject=_raise,
+    bit=_there,
+    heal=_begin_return,
+    healed=_returned,
+    impossible=needs_a_spare,
+)

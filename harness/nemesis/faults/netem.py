@@ -65,12 +65,18 @@ def _problems(verb: str, options: Options) -> list[str]:
 
 def _verb(name: str) -> Verb:
     return Verb(
-        name=name, undo="restore", needs=(Links,), holds="egress", prepares="netem",
+        name=name,
+        undo="restore",
+        needs=(Links,),
+        holds="egress",
+        prepares="netem",
         inject=lambda injection: _injects(name, injection),
         bit=lambda injection: _bites(name, injection),
-        heal=restore, healed=restored, during=stay,
+        heal=restore,
+        healed=restored,
+        during=stay,
         problems=lambda options: _problems(name, options),
-    )  # fmt: skip
+    )
 
 
 REORDER, DUPLICATE, CORRUPT = _verb("reorder"), _verb("duplicate"), _verb("corrupt")

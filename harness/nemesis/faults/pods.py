@@ -48,8 +48,12 @@ def _drain(injection: Injection) -> None:
     remember(injection, node)
     injection.memo["uid"] = cast(Pods, injection.cluster).pod(node)
     machines.cordon(machine)
-    wait_until(lambda: machines.evict(node), timeout_s=BUDGET_LIMIT_S, every_s=0.5,
-               what=f"the disruption budget to let {node.name} go")  # fmt: skip
+    wait_until(
+        lambda: machines.evict(node),
+        timeout_s=BUDGET_LIMIT_S,
+        every_s=0.5,
+        what=f"the disruption budget to let {node.name} go",
+    )
 
 
 def _drained(injection: Injection) -> str | None:
@@ -90,17 +94,35 @@ def _in_use_again(injection: Injection) -> str | None:
 
 
 DELETE_POD = Verb(
-    name="delete-pod", undo="await", needs=(Processes, Pods), holds="process",
+    name="delete-pod",
+    undo="await",
+    needs=(Processes, Pods),
+    holds="process",
     prepares="lasting-data",
-    inject=_delete, bit=_gone, heal=_await_another, healed=_another_serves,
-)  # fmt: skip
+    inject=_delete,
+    bit=_gone,
+    heal=_await_another,
+    healed=_another_serves,
+)
 DELETE_POD_NOW = Verb(
-    name="delete-pod-now", undo="await", needs=(Processes, Pods), holds="process",
+    name="delete-pod-now",
+    undo="await",
+    needs=(Processes, Pods),
+    holds="process",
     prepares="lasting-data",
-    inject=_delete_now, bit=_gone, heal=_await_another, healed=_another_serves,
-)  # fmt: skip
+    inject=_delete_now,
+    bit=_gone,
+    heal=_await_another,
+    healed=_another_serves,
+)
 DRAIN = Verb(
-    name="drain", undo="uncordon", needs=(Processes, Pods, Machines), holds="process",
+    name="drain",
+    undo="uncordon",
+    needs=(Processes, Pods, Machines),
+    holds="process",
     prepares="lasting-data",
-    inject=_drain, bit=_drained, heal=_use_again, healed=_in_use_again,
-)  # fmt: skip
+    inject=_drain,
+    bit=_drained,
+    heal=_use_again,
+    healed=_in_use_again,
+)

@@ -36,14 +36,21 @@ def _kill(injection: Injection) -> None:
     hands = processes(injection)
     for node in injection.nodes:
         hands.signal(node, signal.SIGKILL)
-    wait_until(lambda: all(gone(injection, node) for node in injection.nodes),
-               timeout_s=END_LIMIT_S, what="every node to be gone", every_s=0.005)  # fmt: skip
+    wait_until(
+        lambda: all(gone(injection, node) for node in injection.nodes),
+        timeout_s=END_LIMIT_S,
+        what="every node to be gone",
+        every_s=0.005,
+    )
 
 
 def _cut_back(injection: Injection, node: Node) -> str:
     trace, pid = disks(injection).sync_trace(node), injection.memo["pids"][node.name]
-    wait_until(lambda: synced.ended(trace.read_text(errors="replace"), pid),
-               timeout_s=END_LIMIT_S, what=f"the trace of {node.name} to end")  # fmt: skip
+    wait_until(
+        lambda: synced.ended(trace.read_text(errors="replace"), pid),
+        timeout_s=END_LIMIT_S,
+        what=f"the trace of {node.name} to end",
+    )
     folder = disks(injection).data_folder(node)
     lines = trace.read_text(errors="replace").splitlines()
     try:
@@ -87,12 +94,27 @@ def _told(injection: Injection) -> str | None:
 
 
 LOSE_POWER = Verb(
-    name="lose-power", undo="start", needs=(Processes, Disks), holds="process",
-    hits=BROKERS, together=True,
-    prepares="sync-trace", inject=_lose_power, bit=_told, heal=revive, healed=revived,
-)  # fmt: skip
+    name="lose-power",
+    undo="start",
+    needs=(Processes, Disks),
+    holds="process",
+    hits=BROKERS,
+    together=True,
+    prepares="sync-trace",
+    inject=_lose_power,
+    bit=_told,
+    heal=revive,
+    healed=revived,
+)
 LOSE_DISK = Verb(
-    name="lose-disk", undo="start", needs=(Processes, Disks), holds="process",
-    hits=BROKERS, together=True,
-    inject=_lose_disk, bit=_told, heal=revive, healed=revived,
-)  # fmt: skip
+    name="lose-disk",
+    undo="start",
+    needs=(Processes, Disks),
+    holds="process",
+    hits=BROKERS,
+    together=True,
+    inject=_lose_disk,
+    bit=_told,
+    heal=revive,
+    healed=revived,
+)

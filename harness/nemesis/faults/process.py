@@ -156,14 +156,35 @@ def processes(injection: Injection) -> Processes:
 
 
 KILL = Verb(
-    name="kill", undo="start", needs=(Processes,), holds="process", hits=PROCESSES,
-    inject=_kill, bit=_gone, heal=_start, healed=_back,
-)  # fmt: skip
+    name="kill",
+    undo="start",
+    needs=(Processes,),
+    holds="process",
+    hits=PROCESSES,
+    inject=_kill,
+    bit=_gone,
+    heal=_start,
+    healed=_back,
+)
 STOP = Verb(
-    name="stop", undo="start", needs=(Processes,), holds="process", hits=PROCESSES,
-    inject=_stop, bit=_gone, heal=_start, healed=_back,
-)  # fmt: skip
+    name="stop",
+    undo="start",
+    needs=(Processes,),
+    holds="process",
+    hits=PROCESSES,
+    inject=_stop,
+    bit=_gone,
+    heal=_start,
+    healed=_back,
+)
 PAUSE = Verb(
-    name="pause", undo="resume", needs=(Processes,), holds="process", hits=PROCESSES,
-    inject=_pause, bit=_stands_still, heal=_resume, healed=_runs_on,
-)  # fmt: skip
+    name="pause",
+    undo="resume",
+    needs=(Processes,),
+    holds="process",
+    hits=PROCESSES,
+    inject=_pause,
+    bit=_stands_still,
+    heal=_resume,
+    healed=_runs_on,
+)

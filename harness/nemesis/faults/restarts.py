@@ -142,12 +142,28 @@ def _loop_problems(options: Options) -> list[str]:
 
 
 ROLL = Verb(
-    name="roll", undo="start", needs=(Processes,), holds="process", together=True, hits=BROKERS,
-    inject=_begin_roll, bit=_rolled, heal=_start_what_is_down, healed=_all_back,
-    problems=_roll_problems, patience=10,
-)  # fmt: skip
+    name="roll",
+    undo="start",
+    needs=(Processes,),
+    holds="process",
+    together=True,
+    hits=BROKERS,
+    inject=_begin_roll,
+    bit=_rolled,
+    heal=_start_what_is_down,
+    healed=_all_back,
+    problems=_roll_problems,
+    patience=10,
+)
 CRASH_LOOP = Verb(
-    name="crash-loop", undo="start", needs=(Processes,), holds="process",
-    inject=_begin_loop, bit=_crashed_twice, during=_crash, heal=_start_what_is_down,
-    healed=_loop_over, problems=_loop_problems,
-)  # fmt: skip
+    name="crash-loop",
+    undo="start",
+    needs=(Processes,),
+    holds="process",
+    inject=_begin_loop,
+    bit=_crashed_twice,
+    during=_crash,
+    heal=_start_what_is_down,
+    healed=_loop_over,
+    problems=_loop_problems,
+)

@@ -23,17 +23,33 @@ from harness.nemesis.faults.verb import BROKERS, Injection, Options, Verb, unkno
 # What can be changed at run time and leaves the checks their meaning: no compaction.
 DYNAMIC: dict[str, tuple[str, ...]] = {
     "topic": (
-        "compression.type", "flush.messages", "flush.ms", "max.message.bytes",
-        "min.insync.replicas", "retention.bytes", "retention.ms", "segment.bytes", "segment.ms",
+        "compression.type",
+        "flush.messages",
+        "flush.ms",
+        "max.message.bytes",
+        "min.insync.replicas",
+        "retention.bytes",
+        "retention.ms",
+        "segment.bytes",
+        "segment.ms",
         "unclean.leader.election.enable",
     ),
     "brokers": (
-        "compression.type", "log.flush.interval.messages", "log.flush.interval.ms",
-        "log.retention.bytes", "log.retention.ms", "log.roll.ms", "log.segment.bytes",
-        "message.max.bytes", "min.insync.replicas", "num.io.threads", "num.network.threads",
-        "num.replica.fetchers", "unclean.leader.election.enable",
+        "compression.type",
+        "log.flush.interval.messages",
+        "log.flush.interval.ms",
+        "log.retention.bytes",
+        "log.retention.ms",
+        "log.roll.ms",
+        "log.segment.bytes",
+        "message.max.bytes",
+        "min.insync.replicas",
+        "num.io.threads",
+        "num.network.threads",
+        "num.replica.fetchers",
+        "unclean.leader.election.enable",
     ),
-}  # fmt: skip
+}
 
 
 # set-config
@@ -164,10 +180,26 @@ def _add_problems(options: Options) -> list[str]:
 
 
 SET_CONFIG = Verb(
-    name="set-config", undo="restore-config", needs=(), together=True, hits=BROKERS,
-    inject=_set, bit=_is_set, heal=_restore, healed=_restored, problems=_set_problems,
-)  # fmt: skip
+    name="set-config",
+    undo="restore-config",
+    needs=(),
+    together=True,
+    hits=BROKERS,
+    inject=_set,
+    bit=_is_set,
+    heal=_restore,
+    healed=_restored,
+    problems=_set_problems,
+)
 ADD_PARTITIONS = Verb(
-    name="add-partitions", undo="leave", needs=(), together=True, hits=BROKERS,
-    inject=_add, bit=_added, heal=_leave, healed=_kept, problems=_add_problems,
-)  # fmt: skip
+    name="add-partitions",
+    undo="leave",
+    needs=(),
+    together=True,
+    hits=BROKERS,
+    inject=_add,
+    bit=_added,
+    heal=_leave,
+    healed=_kept,
+    problems=_add_problems,
+)

@@ -60,9 +60,16 @@ def _delay(injection: Injection) -> None:
     ms, jitter_ms = _asked(injection.options)
     program = injection.memo["program"] = cast(Companions, injection.cluster).start_beside(
         node,
-        [sys.executable, "-S", "-c", inspect.getsource(delay_queue),
-         str(injection.fault), str(ms), str(jitter_ms)],
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-S",
+            "-c",
+            inspect.getsource(delay_queue),
+            str(injection.fault),
+            str(ms),
+            str(jitter_ms),
+        ],
+    )
     assert program.stdout is not None
     if (said := program.stdout.readline().strip()) != "ready":
         raise ClusterError(f"packets of {node.name} cannot be held back: {_last(program, said)}")
@@ -80,8 +87,10 @@ def _delayed(injection: Injection) -> str | None:
         return None
     before = injection.memo["before_ms"]
     earlier = "had no answer" if before is None else f"took {before:.1f} ms"
-    return (f"{packets} packets to {node.name} were held back; a connection to it takes "
-            f"{took_ms:.1f} ms, and {earlier} before")  # fmt: skip
+    return (
+        f"{packets} packets to {node.name} were held back; a connection to it takes "
+        f"{took_ms:.1f} ms, and {earlier} before"
+    )
 
 
 def _let_go(injection: Injection) -> None:
@@ -98,8 +107,10 @@ def _let_go(injection: Injection) -> None:
         program.kill()
         program.wait()
     if died is not None:
-        raise ClusterError(f"the program that held packets of {injection.node.name} back died "
-                           f"during the fault: {_last(program, f'exit {died}')}")  # fmt: skip
+        raise ClusterError(
+            f"the program that held packets of {injection.node.name} back died "
+            f"during the fault: {_last(program, f'exit {died}')}"
+        )
 
 
 def _fast_again(injection: Injection) -> str | None:
@@ -169,8 +180,22 @@ def _throttle(injection: Injection) -> None:
     kbit = _kbit(injection)
     burst = max(LEAST_BURST, kbit * 1000 // 8 // 100)  # bytes that may go at once: 10 ms' worth
     injection.memo["since_s"] = time.monotonic()
-    _tc(injection, "add", "dev", "eth0", "root", "handle", handle_of(injection), "tbf",
-        "rate", f"{kbit}kbit", "burst", str(burst), "latency", "500ms")  # fmt: skip
+    _tc(
+        injection,
+        "add",
+        "dev",
+        "eth0",
+        "root",
+        "handle",
+        handle_of(injection),
+        "tbf",
+        "rate",
+        f"{kbit}kbit",
+        "burst",
+        str(burst),
+        "latency",
+        "500ms",
+    )
 
 
 def _throttled(injection: Injection) -> str | None:
@@ -179,13 +204,17 @@ def _throttled(injection: Injection) -> str | None:
     )
     seen, name, kbit = seen_by(shown, handle_of(injection)), injection.node.name, _kbit(injection)
     if seen.waits or seen.dropped:
-        return (f"packets of {name} had to wait {seen.waits} times for their share of {kbit} "
-                f"kbit/s, {seen.dropped} were dropped")  # fmt: skip
+        return (
+            f"packets of {name} had to wait {seen.waits} times for their share of {kbit} "
+            f"kbit/s, {seen.dropped} were dropped"
+        )
     lasted_s = time.monotonic() - injection.memo["since_s"]
     if lasted_s < JUDGED_AFTER_S:
         return None
-    raise DoesNothing(f"{name} sent {seen.sent:,} bytes in {lasted_s:.0f} s and none had to wait: "
-                      f"{kbit} kbit/s limits nothing there, lower kbit")  # fmt: skip
+    raise DoesNothing(
+        f"{name} sent {seen.sent:,} bytes in {lasted_s:.0f} s and none had to wait: "
+        f"{kbit} kbit/s limits nothing there, lower kbit"
+    )
 
 
 def _kbit(injection: Injection) -> int:
@@ -246,11 +275,25 @@ def _throttle_problems(options: Options) -> list[str]:
 
 
 DELAY = Verb(
-    name="delay", undo="restore", needs=(Links, Companions), holds="ingress",
-    inject=_delay, bit=_delayed, heal=_let_go, healed=_fast_again, problems=_delay_problems,
-)  # fmt: skip
+    name="delay",
+    undo="restore",
+    needs=(Links, Companions),
+    holds="ingress",
+    inject=_delay,
+    bit=_delayed,
+    heal=_let_go,
+    healed=_fast_again,
+    problems=_delay_problems,
+)
 THROTTLE = Verb(
-    name="throttle", undo="restore", needs=(Links,), holds="egress",
-    inject=_throttle, bit=_throttled, heal=restore, healed=restored,
-    problems=_throttle_problems, during=stay,
-)  # fmt: skip
+    name="throttle",
+    undo="restore",
+    needs=(Links,),
+    holds="egress",
+    inject=_throttle,
+    bit=_throttled,
+    heal=restore,
+    healed=restored,
+    problems=_throttle_problems,
+    during=stay,
+)

@@ -101,11 +101,25 @@ def _heard(injection: Injection, node: Node, complaint: str) -> str | None:
 
 
 FREEZE_DISK = Verb(
-    name="freeze-disk", undo="thaw-disk", needs=(Processes, Disks), holds="process", hits=BROKERS,
-    inject=_freeze, bit=_halted("Read-only file system"), heal=_thaw, healed=revived,
-)  # fmt: skip
+    name="freeze-disk",
+    undo="thaw-disk",
+    needs=(Processes, Disks),
+    holds="process",
+    hits=BROKERS,
+    inject=_freeze,
+    bit=_halted("Read-only file system"),
+    heal=_thaw,
+    healed=revived,
+)
 FILL_DISK = Verb(
-    name="fill-disk", undo="free-disk", needs=(Processes, Disks), holds="process", hits=BROKERS,
+    name="fill-disk",
+    undo="free-disk",
+    needs=(Processes, Disks),
+    holds="process",
+    hits=BROKERS,
     prepares="own-disk",
-    inject=_fill, bit=_halted("No space left on device"), heal=_free, healed=revived,
-)  # fmt: skip
+    inject=_fill,
+    bit=_halted("No space left on device"),
+    heal=_free,
+    healed=revived,
+)

@@ -63,8 +63,11 @@ def no_options(options: Options) -> list[str]:
 
 def unknown(options: Options, *known: str) -> list[str]:
     """Problems of a verb that takes these options only."""
-    return [f"{name!r} is unknown: this verb takes {', '.join(known)}"
-            for name in options if name not in known]  # fmt: skip
+    return [
+        f"{name!r} is unknown: this verb takes {', '.join(known)}"
+        for name in options
+        if name not in known
+    ]
 
 
 def always_possible(_: Setting, __: Options, ___: str) -> str | None:

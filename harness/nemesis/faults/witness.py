@@ -75,6 +75,14 @@ def _over(_: Injection) -> str | None:
 
 
 DUMP_LOG = Verb(
-    name="dump-log", undo="leave", needs=(Dumps,), hits=BROKERS, together=True, patience=2.0,
-    inject=_begin, bit=_is_there, heal=_end, healed=_over,
-)  # fmt: skip
+    name="dump-log",
+    undo="leave",
+    needs=(Dumps,),
+    hits=BROKERS,
+    together=True,
+    patience=2.0,
+    inject=_begin,
+    bit=_is_there,
+    heal=_end,
+    healed=_over,
+)

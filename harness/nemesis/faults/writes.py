@@ -80,8 +80,10 @@ def _slowed(injection: Injection) -> str | None:
     took_ms = [float(each) * 1000 for each in TOOK_S.findall(_seen(injection))]
     if not took_ms or min(took_ms) < ALMOST * float(delay):
         return None
-    return (f"{len(took_ms)} writes of {injection.node.name} to its segments waited {delay} ms: "
-            f"they took {min(took_ms):.0f} to {max(took_ms):.0f} ms each")  # fmt: skip
+    return (
+        f"{len(took_ms)} writes of {injection.node.name} to its segments waited {delay} ms: "
+        f"they took {min(took_ms):.0f} to {max(took_ms):.0f} ms each"
+    )
 
 
 def _failed(injection: Injection) -> str | None:
@@ -133,14 +135,29 @@ def _syscalls(injection: Injection) -> Syscalls:
 
 
 SLOW_DISK = Verb(
-    name="slow-disk", undo="speed-disk", needs=(Processes, Disks, Syscalls), holds="process",
+    name="slow-disk",
+    undo="speed-disk",
+    needs=(Processes, Disks, Syscalls),
+    holds="process",
     hits=BROKERS,
-    prepares="tampering", problems=_slow_problems,
-    inject=_slow, bit=_slowed, during=_follow, heal=_leave_alone, healed=_undisturbed,
-)  # fmt: skip
+    prepares="tampering",
+    problems=_slow_problems,
+    inject=_slow,
+    bit=_slowed,
+    during=_follow,
+    heal=_leave_alone,
+    healed=_undisturbed,
+)
 FAIL_DISK = Verb(
-    name="fail-disk", undo="mend-disk", needs=(Processes, Disks, Syscalls), holds="process",
+    name="fail-disk",
+    undo="mend-disk",
+    needs=(Processes, Disks, Syscalls),
+    holds="process",
     hits=BROKERS,
-    prepares="tampering", problems=_fail_problems,
-    inject=_fail, bit=_failed, heal=_mend, healed=revived,
-)  # fmt: skip
+    prepares="tampering",
+    problems=_fail_problems,
+    inject=_fail,
+    bit=_failed,
+    heal=_mend,
+    healed=revived,
+)

@@ -18,16 +18,31 @@ class Docker:
 
     def argv(self, scenario: str, folder: Path, *more: str) -> list[str]:
         """The command that runs a scenario there."""
-        return [*self.way, *COMMAND, "run", scenario, "--backend", "docker",
-                "--set", f"backend.docker.image={self.image}", "--seed", "7",
-                "--results", str(folder), *more]  # fmt: skip
+        return [
+            *self.way,
+            *COMMAND,
+            "run",
+            scenario,
+            "--backend",
+            "docker",
+            "--set",
+            f"backend.docker.image={self.image}",
+            "--seed",
+            "7",
+            "--results",
+            str(folder),
+            *more,
+        ]
 
     def begin(self, scenario: str, folder: Path, *more: str) -> subprocess.Popen[str]:
         """Begin a run there."""
         return subprocess.Popen(
-            self.argv(scenario, folder, *more), text=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            self.argv(scenario, folder, *more),
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
 
     def run(self, scenario: str, folder: Path, *more: str) -> Ran:
         """Carry out a run there."""
@@ -36,9 +51,13 @@ class Docker:
     def harness(self, *arguments: str) -> Ran:
         """Any other command, where a run would be."""
         done = subprocess.run(
-            [*self.way, *COMMAND, *arguments], text=True, capture_output=True, timeout=600,
-            check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            [*self.way, *COMMAND, *arguments],
+            text=True,
+            capture_output=True,
+            timeout=600,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
         return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=None)
 
 

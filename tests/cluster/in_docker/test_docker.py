@@ -17,12 +17,31 @@ from harness.cluster import compose
 
 pytestmark = pytest.mark.cluster
 
-VERBS = ("kill", "stop", "pause", "kill zk", "cut", "cut clients", "reject", "lose",
-         "cut-answers", "delay", "throttle")  # fmt: skip
+VERBS = (
+    "kill",
+    "stop",
+    "pause",
+    "kill zk",
+    "cut",
+    "cut clients",
+    "reject",
+    "lose",
+    "cut-answers",
+    "delay",
+    "throttle",
+)
 
 
-FEWER = ("--set", "workload.rounds=2000", "--set", "faults.0.after_rounds=500",
-         "--set", "faults.0.every_rounds=500", "--set", "faults.0.times=3")  # fmt: skip
+FEWER = (
+    "--set",
+    "workload.rounds=2000",
+    "--set",
+    "faults.0.after_rounds=500",
+    "--set",
+    "faults.0.every_rounds=500",
+    "--set",
+    "faults.0.times=3",
+)
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +56,9 @@ def runs(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
         **side_by_side(docker, tmp_path_factory, {"study-4": FEWER, "partition-cp": ()}),
     }
     folders = [str(ran.folder) for ran in done.values()]
-    checked = subprocess.run([*COMMAND, "check", *folders], capture_output=True, text=True,
-                             timeout=600, check=False)  # fmt: skip
+    checked = subprocess.run(
+        [*COMMAND, "check", *folders], capture_output=True, text=True, timeout=600, check=False
+    )
     assert "report " in checked.stdout, checked.stdout + checked.stderr
     return {Path(name).stem: ran for name, ran in done.items()}
 
@@ -104,9 +124,12 @@ def test_the_compose_file_is_one_for_each_compose(words):
     if not compose.answers(words):
         pytest.skip(f"there is no `{' '.join(words)}` here")
     done = subprocess.run(
-        [*words, "-f", str(COMPOSE_FILE), "config"], capture_output=True, text=True, check=False,
+        [*words, "-f", str(COMPOSE_FILE), "config"],
+        capture_output=True,
+        text=True,
+        check=False,
         env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
-    )  # fmt: skip
+    )
 
     assert done.returncode == 0, done.stderr
     assert "service:net-kafka1" in done.stdout

@@ -44,8 +44,9 @@ def left(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
     folder = tmp_path_factory.mktemp("orphan")
     process = docker.begin(str(Path(__file__).with_name("orphan.toml")), folder, "--no-check")
     try:
-        wait_until(lambda: in_force(folder) == 4, timeout_s=300, what="four faults in force",
-                   every_s=0.2)  # fmt: skip
+        wait_until(
+            lambda: in_force(folder) == 4, timeout_s=300, what="four faults in force", every_s=0.2
+        )
         run = newest(folder)
         assert run is not None
         project = engine.Engine(engine.connect(), project_of(run))
@@ -55,8 +56,11 @@ def left(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
         for node in PAUSED:
             found.before[f"{node} process"] = found.node(node)
     finally:
-        inner = [p for p in psutil.Process(process.pid).children(recursive=True)
-                 if "harness.run" in " ".join(p.cmdline())]  # fmt: skip
+        inner = [
+            p
+            for p in psutil.Process(process.pid).children(recursive=True)
+            if "harness.run" in " ".join(p.cmdline())
+        ]
         for each in inner:
             os.kill(each.pid, signal.SIGKILL)
         process.communicate(timeout=60)
@@ -125,5 +129,7 @@ def test_nothing_is_done_to_a_project_that_is_not_ours(docker):
 
 
 def test_a_project_that_is_gone_has_nothing_to_heal(docker):
-    assert "no container of the project" in docker.harness(
-        "heal", "--backend", "docker", "--cluster", "kafka-harness-gone").out  # fmt: skip
+    assert (
+        "no container of the project"
+        in docker.harness("heal", "--backend", "docker", "--cluster", "kafka-harness-gone").out
+    )

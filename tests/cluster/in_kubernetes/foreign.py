@@ -44,11 +44,17 @@ class Foreign:
 
     def sets(self) -> list[str]:
         where = "backend.kubernetes.attach"
-        return [word for key, value in {
-            "namespace": NAMESPACE, "image": self.image,
-            "bootstrap": json.dumps([f"{self.host}:{self.ports['kafka-1']}"]),
-            "selectors.brokers": BROKERS, "selectors.zookeepers": ZOOKEEPERS,
-        }.items() for word in ("--set", f"{where}.{key}={value}")]  # fmt: skip
+        return [
+            word
+            for key, value in {
+                "namespace": NAMESPACE,
+                "image": self.image,
+                "bootstrap": json.dumps([f"{self.host}:{self.ports['kafka-1']}"]),
+                "selectors.brokers": BROKERS,
+                "selectors.zookeepers": ZOOKEEPERS,
+            }.items()
+            for word in ("--set", f"{where}.{key}={value}")
+        ]
 
     def kubectl(self, *arguments: str) -> str:
         return self.cluster.kubectl("-n", NAMESPACE, *arguments)
@@ -59,9 +65,12 @@ class Foreign:
 
     def guests(self, state: str) -> list[str]:
         """The ephemeral containers in that state, as pod/container."""
-        return [f"{name}/{status['name']}" for name, pod in self.pods().items()
-                for status in pod["status"].get("ephemeralContainerStatuses", ())
-                if state in status["state"]]  # fmt: skip
+        return [
+            f"{name}/{status['name']}"
+            for name, pod in self.pods().items()
+            for status in pod["status"].get("ephemeralContainerStatuses", ())
+            if state in status["state"]
+        ]
 
     def processes(self, pod: str) -> str:
         """State and name of all that runs in a broker's own container."""
@@ -86,26 +95,41 @@ def deploy(cluster: Kubernetes, image: str, folder: Path) -> Foreign:
     """Make it, and wait until it is up."""
     rendered = yaml.safe_load_all(cluster.kubectl("kustomize", str(cluster.manifests)))
     made = manifests.of_run(
-        [_disowned(each) for each in rendered if each], namespace=NAMESPACE, labels=OF_CLUSTER,
+        [_disowned(each) for each in rendered if each],
+        namespace=NAMESPACE,
+        labels=OF_CLUSTER,
         counts={"zk": 3, "kafka": 3},
-    )  # fmt: skip
+    )
     last = [each for each in made if each["kind"] in ("StatefulSet", "ConfigMap")]
     for each in sorted((m for m in made if m not in last), key=lambda m: m["kind"] != "Namespace"):
         cluster.kubectl("apply", "-f", "-", text=json.dumps(each))
     found = json.loads(cluster.kubectl("-n", NAMESPACE, "get", "services", "-o", "json"))
-    ports = {each["metadata"]["name"]: port for each in found["items"]
-             if (port := each["spec"]["ports"][0].get("nodePort"))}  # fmt: skip
+    ports = {
+        each["metadata"]["name"]: port
+        for each in found["items"]
+        if (port := each["spec"]["ports"][0].get("nodePort"))
+    }
     told = {name.replace("-", ""): port for name, port in ports.items()}
-    settings = manifests.settings(manifests.pod_nodes(3, 3), NAMESPACE, server=SERVER,
-                                  zoo={"tickTime": 500}, worker_ports=told)  # fmt: skip
+    settings = manifests.settings(
+        manifests.pod_nodes(3, 3),
+        NAMESPACE,
+        server=SERVER,
+        zoo={"tickTime": 500},
+        worker_ports=told,
+    )
     for each in sorted(last, key=lambda m: m["kind"]):
         if each["metadata"]["name"] == manifests.SETTINGS:
             each["data"] = settings
         cluster.kubectl("apply", "-f", "-", text=json.dumps(each))
     host = json.loads(cluster.kubectl("get", "nodes", "-o", "json"))["items"][0]
     address = next(a["address"] for a in host["status"]["addresses"] if a["type"] == "InternalIP")
-    given = Foreign(cluster=cluster, environment=limited(cluster, folder), ports=ports,
-                    host=address, image=image)  # fmt: skip
+    given = Foreign(
+        cluster=cluster,
+        environment=limited(cluster, folder),
+        ports=ports,
+        host=address,
+        image=image,
+    )
     wait_until(
         lambda: _up(given),
         timeout_s=240,
@@ -145,14 +169,23 @@ def hand_image(cluster: Kubernetes, folder: Path) -> str:
     elves = [f"/usr/bin/{each}" for each in PROGRAMS] + [f"/usr/sbin/{each}" for each in RULES]
     copies = ["/usr/lib/x86_64-linux-gnu/xtables", f"/usr/lib/{python}"]
     subprocess.run(
-        [str(LAB / "mkimage.py"), "--name", name, "--out", str(file),
-         *(word for each in elves for word in ("--elf", each)),
-         *(word for each in copies for word in ("--copy", each))],
-        check=True, timeout=120,
-    )  # fmt: skip
+        [
+            str(LAB / "mkimage.py"),
+            "--name",
+            name,
+            "--out",
+            str(file),
+            *(word for each in elves for word in ("--elf", each)),
+            *(word for each in copies for word in ("--copy", each)),
+        ],
+        check=True,
+        timeout=120,
+    )
     subprocess.run(
-        [str(LAB / "load-image.sh"), str(file)], check=True, timeout=120,
+        [str(LAB / "load-image.sh"), str(file)],
+        check=True,
+        timeout=120,
         env={**os.environ, "LAB_HOME": str(HOME), "LAB_ID": str(cluster.number)},
-    )  # fmt: skip
+    )
     file.unlink()
     return name

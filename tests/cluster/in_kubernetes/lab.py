@@ -32,9 +32,18 @@ UP_LIMIT_S, BUILD_LIMIT_S = 180, 3000
 LABS = 16  # as many can run side by side
 # What the lab installs, too; here it is done under set-up's lock, and no service is started.
 PACKAGES = [
-    "containerd", "runc", "containernetworking-plugins", "iptables", "conntrack", "iproute2",
-    "socat", "openssl", "busybox-static", "util-linux", "bc",
-]  # fmt: skip
+    "containerd",
+    "runc",
+    "containernetworking-plugins",
+    "iptables",
+    "conntrack",
+    "iproute2",
+    "socat",
+    "openssl",
+    "busybox-static",
+    "util-linux",
+    "bc",
+]
 
 # The image is an empty skeleton: what a node needs comes from the machine, read-only.
 BORROWED = {
@@ -55,9 +64,14 @@ class Kubernetes:
     def kubectl(self, *arguments: str, text: str | None = None) -> str:
         """What kubectl says; its complaint is the assertion's."""
         done = subprocess.run(
-            ["kubectl", *arguments], env={**os.environ, **self.environment}, input=text,
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+            ["kubectl", *arguments],
+            env={**os.environ, **self.environment},
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -128,10 +142,15 @@ def _lab(script: str, number: int, limit_s: float = UP_LIMIT_S) -> str:
     file = HOME / f"{script}-{number}.log"
     with file.open("w") as log:
         done = subprocess.run(
-            [str(LAB / script)], stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL,
-            text=True, timeout=limit_s, check=False,
+            [str(LAB / script)],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=limit_s,
+            check=False,
             env={**os.environ, "LAB_HOME": str(HOME), "LAB_ID": str(number)},
-        )  # fmt: skip
+        )
     assert done.returncode == 0, file.read_text()[-2000:]
     return done.stdout
 

@@ -28,8 +28,19 @@ def foreign(cluster: Kubernetes, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def command(foreign: Foreign, scenario: str, folder: Path, *more: str) -> list[str]:
-    return [*COMMAND, "run", str(HERE / scenario), "--backend", "kubernetes", "--seed", "7",
-            *foreign.sets(), *more, "--results", str(folder)]  # fmt: skip
+    return [
+        *COMMAND,
+        "run",
+        str(HERE / scenario),
+        "--backend",
+        "kubernetes",
+        "--seed",
+        "7",
+        *foreign.sets(),
+        *more,
+        "--results",
+        str(folder),
+    ]
 
 
 def carried_out(foreign: Foreign, argv: list[str], folder: Path) -> Ran:
@@ -57,8 +68,9 @@ def test_faults_are_refused_without_leave(foreign: Foreign, tmp_path: Path) -> N
 
     assert 255 == done.code
     assert f"--allow {NAMESPACE}" in done.out
-    assert [] == [name for name, pod in foreign.pods().items()
-                  if "ephemeralContainers" in pod["spec"]]  # fmt: skip
+    assert [] == [
+        name for name, pod in foreign.pods().items() if "ephemeralContainers" in pod["spec"]
+    ]
 
 
 def test_heal_leaves_a_namespace_alone_in_which_nothing_is_ours(
@@ -89,8 +101,9 @@ PROOFS = (
 )
 
 
-@pytest.mark.parametrize(("number", "verb", "bit", "healed"),
-                         [(i, *proof) for i, proof in enumerate(PROOFS)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "verb", "bit", "healed"), [(i, *proof) for i, proof in enumerate(PROOFS)]
+)
 def test_a_fault_bites_and_is_healed(
     run: Ran, number: int, verb: str, bit: str, healed: str
 ) -> None:
@@ -138,9 +151,11 @@ class Killed:
         self.foreign, self.results = foreign, folder
         with subprocess.Popen(
             command(foreign, "attached-killed.toml", folder, *ALLOW),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             env={**os.environ, **foreign.environment},
-        ) as process:  # fmt: skip
+        ) as process:
             self.await_true(lambda: in_force(folder) == 2, "two faults in force")
             self.paused = foreign.processes("kafka-3")
             self.rules = self.inside("kafka-1", "iptables -S")
@@ -159,8 +174,9 @@ class Killed:
     def inside(self, pod: str, script: str) -> str:
         """By the container that the killed run has put there for links."""
         found = self.foreign.guests("running")
-        (name,) = (each.split("/")[1] for each in found
-                   if each.startswith(pod) and each.endswith("links"))  # fmt: skip
+        (name,) = (
+            each.split("/")[1] for each in found if each.startswith(pod) and each.endswith("links")
+        )
         return self.foreign.kubectl("exec", pod, "-c", name, "--", "sh", "-c", script)
 
 

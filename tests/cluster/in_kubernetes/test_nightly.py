@@ -38,8 +38,15 @@ def ended(cluster: Kubernetes, results: Path) -> Iterator[dict[str, Any]]:
     cluster.kubectl("apply", "-f", "-", text=yaml.safe_dump_all(documents))
     try:
         rendered = cluster.kubectl("kustomize", str(cluster.manifests))
-        cluster.kubectl("-n", NAMESPACE, "create", "configmap", "cluster",
-                        "--from-file=cluster.yaml=/dev/stdin", text=rendered)  # fmt: skip
+        cluster.kubectl(
+            "-n",
+            NAMESPACE,
+            "create",
+            "configmap",
+            "cluster",
+            "--from-file=cluster.yaml=/dev/stdin",
+            text=rendered,
+        )
         cluster.kubectl("-n", NAMESPACE, "create", "job", "tonight", "--from=cronjob/nightly")
         yield once_ended(cluster)
     finally:

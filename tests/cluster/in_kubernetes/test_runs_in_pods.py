@@ -21,8 +21,14 @@ NAMESPACES = ("get", "namespaces", "-l", "kafka-harness", "-o", "name")
 
 
 def options(cluster: Kubernetes) -> list[str]:
-    return ["--backend", "kubernetes", "--seed", "7",
-            "--set", f"backend.kubernetes.manifests={cluster.manifests}"]  # fmt: skip
+    return [
+        "--backend",
+        "kubernetes",
+        "--seed",
+        "7",
+        "--set",
+        f"backend.kubernetes.manifests={cluster.manifests}",
+    ]
 
 
 def run(cluster: Kubernetes, folder: Path, *arguments: str) -> Ran:
@@ -31,8 +37,9 @@ def run(cluster: Kubernetes, folder: Path, *arguments: str) -> Ran:
 
 def runs(cluster: Kubernetes, folder: Path, scenario: str, *sets: str) -> Ran:
     changes = [word for each in sets for word in ("--set", each)]
-    return run(cluster, folder, "run", scenario, *options(cluster), *changes,
-               "--results", str(folder))  # fmt: skip
+    return run(
+        cluster, folder, "run", scenario, *options(cluster), *changes, "--results", str(folder)
+    )
 
 
 # One run with every fault
@@ -56,8 +63,9 @@ PROOFS = (
 )
 
 
-@pytest.mark.parametrize(("number", "verb", "bit", "healed"),
-                         [(i, *proof) for i, proof in enumerate(PROOFS)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "verb", "bit", "healed"), [(i, *proof) for i, proof in enumerate(PROOFS)]
+)
 def test_a_fault_bites_and_is_healed(
     faulty: Ran, number: int, verb: str, bit: str, healed: str
 ) -> None:
@@ -102,11 +110,19 @@ class Killed:
     def __init__(self, cluster: Kubernetes, folder: Path) -> None:
         self.cluster, self.results = cluster, folder
         with subprocess.Popen(
-            [*COMMAND, "run", str(HERE / "killed.toml"), *options(cluster),
-             "--results", str(folder)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [
+                *COMMAND,
+                "run",
+                str(HERE / "killed.toml"),
+                *options(cluster),
+                "--results",
+                str(folder),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             env={**os.environ, **cluster.environment},
-        ) as process:  # fmt: skip
+        ) as process:
             await_true(lambda: in_force(folder) == 3, 240, "three faults in force")
             kill_tree(process)
         self.pods = {
@@ -138,8 +154,16 @@ JVM = "ps -eo stat=,comm= | grep java || true"
 def killed(cluster: Kubernetes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Killed]:
     given = Killed(cluster, tmp_path_factory.mktemp("killed"))
     yield given
-    run(cluster, given.results, "heal", "--backend", "kubernetes", "--cluster", given.namespace,
-        "--down")  # fmt: skip
+    run(
+        cluster,
+        given.results,
+        "heal",
+        "--backend",
+        "kubernetes",
+        "--cluster",
+        given.namespace,
+        "--down",
+    )
 
 
 def test_the_pods_of_a_killed_harness_undo_its_faults_themselves(killed: Killed) -> None:
@@ -167,8 +191,9 @@ def test_heal_starts_what_was_killed_and_can_take_everything_away(killed: Killed
 
 
 def test_a_namespace_that_is_not_ours_is_left_alone(cluster: Kubernetes, tmp_path: Path) -> None:
-    said = run(cluster, tmp_path, "heal", "--backend", "kubernetes", "--cluster", "default",
-               "--down")  # fmt: skip
+    said = run(
+        cluster, tmp_path, "heal", "--backend", "kubernetes", "--cluster", "default", "--down"
+    )
 
     assert 255 == said.code
     assert "not a cluster of ours" in said.err

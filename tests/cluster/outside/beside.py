@@ -43,18 +43,34 @@ def command(*arguments: str) -> list[str]:
     text = (HERE / "external.toml").read_text().replace("SCRIPT", str(HERE / "broker"))
     scenario.write_text(text)
     return [
-        sys.executable, "-m", "harness.cli", "run", str(scenario), "--backend", "external",
-        "--seed", "7", "--set", f'backend.external.bootstrap=["{FIRST}"]',
-        "--set", f"backend.external.client={FOLDER / 'client.properties'}",
-        "--results", str(FOLDER / "results"), *arguments,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "harness.cli",
+        "run",
+        str(scenario),
+        "--backend",
+        "external",
+        "--seed",
+        "7",
+        "--set",
+        f'backend.external.bootstrap=["{FIRST}"]',
+        "--set",
+        f"backend.external.client={FOLDER / 'client.properties'}",
+        "--results",
+        str(FOLDER / "results"),
+        *arguments,
+    ]
 
 
 def ran(*arguments: str, **environment: str) -> dict[str, Any]:
     done = subprocess.run(
-        command(*arguments), env={**ENVIRONMENT, **environment}, capture_output=True, text=True,
-        check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        command(*arguments),
+        env={**ENVIRONMENT, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
     return {"code": done.returncode, "out": done.stdout, "err": done.stderr}
 
 
@@ -83,8 +99,11 @@ class Spy:
 
 def with_secrets(folder: Path) -> list[str]:
     """Files of the folder that have a secret in them."""
-    return [str(file) for file in folder.rglob("*") if file.is_file()
-            and any(secret.encode() in file.read_bytes() for secret in SECRETS)]  # fmt: skip
+    return [
+        str(file)
+        for file in folder.rglob("*")
+        if file.is_file() and any(secret.encode() in file.read_bytes() for secret in SECRETS)
+    ]
 
 
 def both_views() -> dict[str, Any]:
@@ -100,19 +119,33 @@ def both_views() -> dict[str, Any]:
             wait_until(lambda: asked.recovered(3), timeout_s=10, what="the same by brokers")
             return {
                 "nodes": [[node.name, node.endpoint] for node in nodes],
-                "zookeeper": told.look().as_record(), "brokers": asked.look().as_record(),
+                "zookeeper": told.look().as_record(),
+                "brokers": asked.look().as_record(),
                 "assignments": [told.look().assignment, asked.look().assignment],
-                "epochs": [[p.leader_epoch for p in view.look().partitions]
-                           for view in (told, asked)],
-            }  # fmt: skip
+                "epochs": [
+                    [p.leader_epoch for p in view.look().partitions] for view in (told, asked)
+                ],
+            }
 
 
 def killed() -> dict[str, Any]:
     """A harness that is killed while its command has stopped a broker, and what `heal` does."""
-    arguments = ("--allow", FIRST, "--no-check", "--set", "faults.1.for_s=600",
-                 "--set", "faults.0.for_s=0")  # fmt: skip
-    process = subprocess.Popen(command(*arguments), env=ENVIRONMENT, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+    arguments = (
+        "--allow",
+        FIRST,
+        "--no-check",
+        "--set",
+        "faults.1.for_s=600",
+        "--set",
+        "faults.0.for_s=0",
+    )
+    process = subprocess.Popen(
+        command(*arguments),
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     latest = FOLDER / "results" / "latest"
     before = latest.resolve()
 
@@ -131,15 +164,25 @@ def killed() -> dict[str, Any]:
     still = state(node)
     heal = [sys.executable, "-m", "harness.cli", "heal", str(folder), "--down"]
     done = subprocess.run(heal, env=ENVIRONMENT, capture_output=True, text=True, check=False)
-    return {"node": node, "still": still, "after": state(node), "code": done.returncode,
-            "out": done.stdout + done.stderr, "outstanding": outstanding(folder),
-            "run_id": f"external/{folder.name}"}  # fmt: skip
+    return {
+        "node": node,
+        "still": still,
+        "after": state(node),
+        "code": done.returncode,
+        "out": done.stdout + done.stderr,
+        "outstanding": outstanding(folder),
+        "run_id": f"external/{folder.name}",
+    }
 
 
 def state(node: str) -> str:
     """The state of a broker's process, as the kernel calls it."""
-    found = subprocess.run(["pgrep", "-f", f"kafka.Kafka .*/{node}.properties"], check=True,
-                           capture_output=True, text=True)  # fmt: skip
+    found = subprocess.run(
+        ["pgrep", "-f", f"kafka.Kafka .*/{node}.properties"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     return Path(f"/proc/{found.stdout.split()[0]}/stat").read_text().rpartition(")")[2].split()[0]
 
 
@@ -149,9 +192,10 @@ def main() -> None:
         "not-allowed": ran(),
         "too-many": ran("--allow", FIRST, "--set", "cluster.brokers=5"),
         "wrong-password": ran("--allow", FIRST, KAFKA_PASSWORD="wrong"),
-        "nobody": ran("--allow", "127.0.0.1:1", "--set",
-                      'backend.external.bootstrap=["127.0.0.1:1"]'),
-    }  # fmt: skip
+        "nobody": ran(
+            "--allow", "127.0.0.1:1", "--set", 'backend.external.bootstrap=["127.0.0.1:1"]'
+        ),
+    }
     with closing(Spy()) as spy:
         told["run"] = ran("--allow", FIRST)
         told["folder"] = str((FOLDER / "results" / "latest").resolve())
