@@ -8,9 +8,10 @@ changed.
 
 `promises.txt`: by class of configuration and by anomaly, which row of the table of promises decides
 at which cells. A cell is a verb at a target in a situation (`kill: leader (blind)`); `everywhere`
-stands for all cells of a verb, and `the rest` for all that the rows before do not name.
-`sentences.txt`: the faults in words, and whole headlines. `golden/`: report.json of each golden
-run. Headings begin a line and all else is indented, so that git names them beside its hunks.
+stands for all cells of a verb, `everywhere but` names those that are not meant, and `the rest` is
+all that the rows before do not have. `sentences.txt`: the faults in words, and whole headlines.
+`golden/`: report.json of each golden run. Headings begin a line and what is under them is indented,
+so that git names them beside its hunks.
 
 It cannot see the report's page, nor what Spark finds in histories other than the golden ones.
 """
@@ -110,14 +111,14 @@ CONFIGURATIONS: dict[str, Configuration] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What happened in a run: a verb at a target, twice where there is a `second`, or nothing."""
+    """What happened in a run: a verb at a target, then another where there is one, or nothing."""
 
     verb: str | None
     target: str = ""
     nodes: tuple[str, ...] = ()
     situation: str = ""  # in words; `run_of` knows what they mean
-    second: tuple[str, ...] = ()  # hit by the same verb later
     options: Mapping[str, Any] = field(default_factory=dict)
+    then: tuple[str, tuple[str, ...]] | None = None  # the verb that came next, and whom it hit
 
     @property
     def cell(self) -> str:
@@ -181,57 +182,71 @@ SITUATIONS: dict[str, tuple[str, ...]] = {
     "zk-majority": (BLIND, MOVED),
     "producer": (BLIND, MOVED),
 }
-# Options that decide: between whom links are bad, and what a setting is changed to.
+# Options that decide: between whom links are bad, and what a setting is changed to, which matters
+# for a fault that comes then.
 LINKS = (
-    ({"from": "clients"}, "leader", ""),
-    ({"from": "clients"}, "leader", MOVED),
-    ({"from": "clients"}, "follower", BLIND),
-    ({"from": "followers"}, "leader", ""),
-    ({"from": "clients, followers"}, "leader", ""),
-    ({"from": "zookeepers"}, "controller", ""),
+    ("clients", "leader", ""),
+    ("clients", "leader", MOVED),
+    ("clients", "follower", BLIND),
+    ("followers", "leader", ""),
+    ("clients, followers", "leader", ""),
+    ("zookeepers", "controller", ""),
 )
-OPTIONS: dict[str, tuple[tuple[Row, str, str], ...]] = {
-    "cut": LINKS,
-    "lose": LINKS,
-    "delay": LINKS,
-    "set-config": tuple(
-        ({key: value}, "all", "")
-        for key, value in (
-            ("unclean.leader.election.enable", True), ("unclean.leader.election.enable", False),
-            ("flush.messages", 1), ("flush.messages", 500),
-        )
-    ),
-    "command": (({"inject": ["true"]}, "leader", ""),),
-}  # fmt: skip
+SETTINGS = (
+    ("unclean.leader.election.enable", True), ("unclean.leader.election.enable", False),
+    ("flush.messages", 1), ("flush.messages", 500),
+)  # fmt: skip
 
 
 def cases(configuration: Configuration) -> Iterator[Case]:
     """All that is recorded under a configuration: every verb at every target that it can hit."""
     yield Case(verb=None)
     for verb in VERBS:
-        for target in targets_of(verb, configuration):
+        targets = targets_of(verb, configuration)
+        for target in targets:
             nodes = nodes_of(target, configuration.zookeepers)
             yield Case(verb=verb, target=target, nodes=nodes)
             for situation in SITUATIONS.get(target, ()):
                 hit = () if situation == NOBODY else nodes
                 yield Case(verb=verb, target=target, nodes=hit, situation=situation)
-            if target in {"leader", "zk-one"}:
-                second = nodes_of("zk-majority")[1:] if target == "zk-one" else BROKERS[1:]
-                for situation in (OVERLAPPING, APART):
-                    yield Case(
-                        verb=verb, target=target, nodes=nodes, situation=situation, second=second
-                    )
-        for options, target, situation in OPTIONS.get(verb, ()):
-            if target in targets_of(verb, configuration):
-                yield _with_options(verb, target, situation, options)
+        others = [*_by_several(verb, configuration), *_with_options(verb)]
+        yield from (case for case in others if case.target in targets)
 
 
-def _with_options(verb: str, target: str, situation: str, options: Row) -> Case:
-    words = [f"{key}={str(value).lower()}" for key, value in options.items()]
-    return Case(
-        verb=verb, target=target, nodes=nodes_of(target), options=options,
-        situation="; ".join([*words, *([situation] if situation else [])]),
-    )  # fmt: skip
+def _by_several(verb: str, configuration: Configuration) -> Iterator[Case]:
+    """One node, and while it is down, or when it is back, the others that it takes."""
+    quorum = nodes_of("zk-majority", configuration.zookeepers)
+    for target, (first, *others) in (("leader", BROKERS), ("zk-one", quorum)):
+        nodes, rest = (first,), tuple(others)
+        if rest:
+            for situation in (OVERLAPPING, APART):
+                yield Case(
+                    verb=verb, target=target, nodes=nodes, situation=situation, then=(verb, rest)
+                )
+    for target, nodes, then in (
+        ("zk-one", quorum[:1], ("kill", quorum[1:])),
+        ("leader", (LEADER,), ("lose-power", BROKERS[1:])),
+    ):
+        # That power is lost decides by itself, so it stands beside its like only.
+        if then[1] and (then[0] == "kill" or verb == "lose-disk"):
+            yield Case(
+                verb=verb, target=target, nodes=nodes, then=then,
+                situation=f"{then[0]} {' '.join(then[1])} meanwhile",
+            )  # fmt: skip
+
+
+def _with_options(verb: str) -> Iterator[Case]:
+    for peers, target, situation in LINKS if verb in {"cut", "lose", "delay"} else ():
+        yield Case(
+            verb=verb, target=target, nodes=nodes_of(target), options={"from": peers},
+            situation="; ".join([f"from={peers}", *([situation] if situation else [])]),
+        )  # fmt: skip
+    for key, value in SETTINGS if verb == "set-config" else ():
+        for then in (("kill", (LEADER,)), ("lose-power", BROKERS)):
+            yield Case(
+                verb=verb, target="all", nodes=BROKERS, options={key: value}, then=then,
+                situation=f"{key}={str(value).lower()}; then {then[0]} {' '.join(then[1])}",
+            )  # fmt: skip
 
 
 def targets_of(verb: str, configuration: Configuration) -> list[str]:
@@ -266,7 +281,8 @@ def run_of(configuration: Configuration, case: Case) -> Row:
         "controller": LEADER if case.target == "leader-and-controller" else CONTROLLER,
         "known": BLIND not in situation,
     }
-    hits = [case.nodes, *([case.second] if case.second else [])] if case.verb else []
+    hits = [(case.verb, case.nodes, case.options)] if case.verb else []
+    hits += [(*case.then, case.options if case.then[0] == case.verb else {})] if case.then else []
     healed_ns = 20 if APART in situation else 200
     leaders = (LEADER, None, "kafka2" if MOVED in situation else LEADER)
     return {
@@ -283,18 +299,17 @@ def run_of(configuration: Configuration, case: Case) -> Row:
         },
         "server": configuration.server,
         "plan": [
-            {"step": step, "series": 0, "verb": case.verb, "target": case.target, "unit": "s",
-             "at": 1.0 + step, "for_s": 1.0, "until": None, "options": dict(case.options),
-             "seed": 1}
-            for step in range(len(hits))
+            {"step": step, "series": 0, "verb": verb, "target": case.target, "unit": "s",
+             "at": 1.0 + step, "for_s": 1.0, "until": None, "options": dict(options), "seed": 1}
+            for step, (verb, _, options) in enumerate(hits)
         ],
         "faults": [
-            {"fault": step, "step": step, "verb": case.verb, "target": case.target,
+            {"fault": step, "step": step, "verb": verb, "target": case.target,
              "nodes": list(nodes), "invoke_ns": 10 + 90 * step, "ok_ns": 11 + 90 * step,
              "heal_invoke_ns": healed_ns + 90 * step - 1, "heal_ok_ns": healed_ns + 90 * step,
              "evidence": "seen", "heal_evidence": "gone", "error": None,
              "before": None if UNRECORDED in situation else json.dumps(before), "after": None}
-            for step, nodes in enumerate(hits)
+            for step, (verb, nodes, _) in enumerate(hits)
         ],
         "views": [
             {"time_ns": 10 * number, "partition": int(partition), "leader": name,
@@ -351,12 +366,19 @@ def _of_rows(rows: Mapping[tuple[bool, str], Sequence[Case]], every: Sequence[Ca
 
 
 def _cells(found: Iterable[Case], every: Iterable[Case]) -> list[str]:
-    """A line for each list of cells, with the verbs that share it."""
-    all_of, sharing = _by_verb(every), dict[str, list[str]]()
-    for verb, cells in sorted(_by_verb(found).items()):
-        words = "everywhere" if cells == all_of[verb] else ", ".join(sorted(cells))
-        sharing.setdefault(words, []).append(verb)
-    return sorted(f"      {', '.join(verbs)}: {words}" for words, verbs in sharing.items())
+    """A line for each verb."""
+    all_of = _by_verb(every)
+    return [
+        f"      {verb}: {_words(cells, all_of[verb])}"
+        for verb, cells in sorted(_by_verb(found).items())
+    ]
+
+
+def _words(cells: set[str], all_of_them: set[str]) -> str:
+    """Some of a verb's cells, or all but some, whatever is shorter."""
+    others = sorted(all_of_them - cells)
+    but = f"everywhere but {', '.join(others)}" if others else "everywhere"
+    return min(", ".join(sorted(cells)), but, key=len) if others else but
 
 
 def _by_verb(several: Iterable[Case]) -> dict[str, set[str]]:
