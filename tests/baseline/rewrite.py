@@ -170,15 +170,16 @@ def nodes_of(target: str, zookeepers: int = 3) -> tuple[str, ...]:
 
 
 # What may have been so besides: nobody could tell, no view was kept, no leader was there,
-# leadership was seen to move, the node leads another partition only, the role was played by nobody.
+# leadership was seen to move, there was another partition, the role was played by nobody.
 BLIND, UNRECORDED, LEADERLESS = "blind", "unrecorded", "leaderless"
-MOVED, ELSEWHERE, NOBODY = "moved", "leads another partition", "nobody"
+MOVED, ELSEWHERE, NOBODY = "moved", "kafka3 leads another partition", "nobody"
 OVERLAPPING, APART = "and the others meanwhile", "and the others later"
 SITUATIONS: dict[str, tuple[str, ...]] = {
     "leader": (BLIND, UNRECORDED, LEADERLESS, MOVED, NOBODY),
     "follower": (BLIND, UNRECORDED, LEADERLESS, MOVED, ELSEWHERE),
+    "followers": (ELSEWHERE,),
     "all": (BLIND, MOVED),
-    "zk-one": (BLIND, MOVED),
+    "zk-one": (BLIND, MOVED, ELSEWHERE),
     "zk-majority": (BLIND, MOVED),
     "producer": (BLIND, MOVED),
 }
