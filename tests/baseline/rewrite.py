@@ -1,0 +1,576 @@
+"""What the checkers say today, as files: promises, sentences and the reports of the golden runs.
+
+    python tests/baseline/rewrite.py
+
+writes the files beside this one anew; tests/test_baseline.py compares them with what the code says.
+A change that means to change nothing leaves them alone, and any other shows in its diff what it
+changed.
+
+`promises.txt`: by class of configuration and by anomaly, which row of the table of promises decides
+at which cells. A cell is a verb at a target in a situation (`kill: leader (blind)`); `everywhere`
+stands for all cells of a verb, `everywhere but` names those that are not meant, and `the rest` is
+all that the rows before do not have. `sentences.txt`: the faults in words, and whole headlines.
+`golden/`: report.json of each golden run. Headings begin a line and what is under them is indented,
+so that git names them beside its hunks.
+
+It cannot see the report's page, nor what Spark finds in histories other than the golden ones.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from analysis.expectations import ANOMALIES
+from analysis.facts import Facts, facts_of
+from analysis.job import check
+from analysis.promises import promises
+from analysis.sentence import faults_words, sentence
+from analysis.verdict import decide, judge
+from harness.nemesis.faults import VERBS
+from harness.nemesis.targets import TARGETS, Setting, impossible, role_of
+
+HERE = Path(__file__).resolve().parent
+GOLDEN_RUNS = HERE.parent / "golden"
+
+Row = dict[str, Any]
+
+
+# --- what a run was: configuration, and who was hit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """A class of configurations: what of it decides the promises."""
+
+    producer: Row
+    topic: Row = field(default_factory=dict)
+    server: Row = field(default_factory=dict)
+    consumer: Row = field(default_factory=dict)
+    commit: str | None = None  # of the consumer group; None: there is no group
+    members_died: bool = False
+    replicas: int = 3
+    zookeepers: int = 3
+
+
+ALL = {"acks": "all"}
+ONE = {"acks": "1"}
+IDEMPOTENT = ALL | {"enable.idempotence": True}
+NO_RETRIES = {"retries": 0}
+UNCLEAN = {"unclean.leader.election.enable": True}
+FLUSHED = {"flush.messages": 1}
+NO_EPOCHS = {"inter.broker.protocol.version": "0.10.2-IV0"}
+TRANSACTIONAL = IDEMPOTENT | {"transactional.id": "t"}
+UNCOMMITTED = {"isolation.level": "read_uncommitted"}
+
+CONFIGURATIONS: dict[str, Configuration] = {
+    "acks=0": Configuration(producer={"acks": "0"}),
+    "acks=0, unclean elections": Configuration(producer={"acks": "0"}, topic=UNCLEAN),
+    "acks=1": Configuration(producer=ONE),
+    "acks=1, no retries": Configuration(producer=ONE | NO_RETRIES),
+    "acks=1, flush.messages=1": Configuration(producer=ONE, topic=FLUSHED),
+    "acks=1, one replica": Configuration(producer=ONE, replicas=1),
+    "acks=1, one ZooKeeper": Configuration(producer=ONE, zookeepers=1),
+    "acks=1, five ZooKeepers": Configuration(producer=ONE, zookeepers=5),
+    "acks=all": Configuration(producer=ALL),
+    "acks=all, no retries": Configuration(producer=ALL | NO_RETRIES),
+    "idempotent": Configuration(producer=IDEMPOTENT),
+    "idempotent, check.crcs": Configuration(producer=IDEMPOTENT, consumer={"check.crcs": True}),
+    "idempotent, flush.messages=1": Configuration(producer=IDEMPOTENT, topic=FLUSHED),
+    "idempotent, one replica": Configuration(producer=IDEMPOTENT, replicas=1),
+    "idempotent, one replica, flush.messages=1 of the brokers": Configuration(
+        producer=IDEMPOTENT, replicas=1, server={"log.flush.interval.messages": "1"}
+    ),
+    "idempotent, unclean elections": Configuration(producer=IDEMPOTENT, topic=UNCLEAN),
+    "idempotent, unclean elections of the brokers, one replica": Configuration(
+        producer=IDEMPOTENT, server=UNCLEAN, replicas=1
+    ),
+    "idempotent, no leader epochs": Configuration(producer=IDEMPOTENT, server=NO_EPOCHS),
+    "transactions": Configuration(producer=TRANSACTIONAL),
+    "transactions, read_uncommitted": Configuration(producer=TRANSACTIONAL, consumer=UNCOMMITTED),
+    "group, committed by the client": Configuration(producer=IDEMPOTENT, commit="auto"),
+    "group, committed by the client, a member died": Configuration(
+        producer=IDEMPOTENT, commit="auto", members_died=True
+    ),
+    "group, committed before processing": Configuration(producer=IDEMPOTENT, commit="before"),
+    "group, committed after processing": Configuration(producer=IDEMPOTENT, commit="after"),
+    "group, committed before processing, unclean elections": Configuration(
+        producer=IDEMPOTENT, commit="before", topic=UNCLEAN
+    ),
+    "group, committed after processing, no leader epochs": Configuration(
+        producer=IDEMPOTENT, commit="after", server=NO_EPOCHS
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What happened in a run: a verb at a target, then another where there is one, or nothing."""
+
+    verb: str | None
+    target: str = ""
+    nodes: tuple[str, ...] = ()
+    situation: str = ""  # in words; `run_of` knows what they mean
+    options: Mapping[str, Any] = field(default_factory=dict)
+    then: tuple[str, tuple[str, ...]] | None = None  # the verb that came next, and whom it hit
+
+    @property
+    def cell(self) -> str:
+        """`leader (blind)`."""
+        return f"{self.target} ({self.situation})" if self.situation else self.target
+
+
+LEADER = "kafka1"
+CONTROLLER = "kafka2"
+BROKERS = ("kafka1", "kafka2", "kafka3")
+
+
+def nodes_of(target: str, zookeepers: int = 3) -> tuple[str, ...]:
+    """Who plays a role where kafka1 leads, kafka2 is the controller and the last ZooKeeper leads.
+
+    Of a lot it is said how it fell: `one` hits a follower, `random` and `majority` the leader.
+    """
+    ensemble = tuple(f"zk{number + 1}" for number in range(zookeepers))
+    return {
+        "leader": (LEADER,),
+        "follower": ("kafka3",),
+        "followers": ("kafka2", "kafka3"),
+        "last-isr": (LEADER,),
+        "controller": (CONTROLLER,),
+        "leader-and-controller": (LEADER,),
+        "leader-not-controller": (LEADER,),
+        "preferred-leader": (LEADER,),
+        "group-coordinator": ("kafka3",),
+        "transaction-coordinator": (LEADER,),
+        "one": ("kafka3",),
+        "random": (LEADER,),
+        "minority": ("kafka2",),
+        "majority": ("kafka1", "kafka2"),
+        "all": BROKERS,
+        "zk-leader": ensemble[-1:],
+        "zk-follower": ensemble[:1],
+        "zk-followers": ensemble[:-1],
+        "zk-one": ensemble[:1],
+        "zk-minority": ensemble[: (zookeepers - 1) // 2],
+        "zk-majority": ensemble[: zookeepers // 2 + 1],
+        "zk-all": ensemble,
+        "producer": ("producer-0",),
+        "producers": ("producer-0", "producer-1"),
+        "consumer": ("consumer-0",),
+        "consumers": ("consumer-0", "consumer-1"),
+        "group-consumer": ("group-consumer-0",),
+        "group-consumers": ("group-consumer-0", "group-consumer-1"),
+    }[target]
+
+
+# What may have been so besides: nobody could tell, no view was kept, no leader was there,
+# leadership was seen to move, there was another partition, the role was played by nobody.
+BLIND, UNRECORDED, LEADERLESS = "blind", "unrecorded", "leaderless"
+MOVED, ELSEWHERE, NOBODY = "moved", "kafka3 leads another partition", "nobody"
+OVERLAPPING, APART = "and the others meanwhile", "and the others later"
+SITUATIONS: dict[str, tuple[str, ...]] = {
+    "leader": (BLIND, UNRECORDED, LEADERLESS, MOVED, NOBODY),
+    "follower": (BLIND, UNRECORDED, LEADERLESS, MOVED, ELSEWHERE),
+    "followers": (ELSEWHERE,),
+    "all": (BLIND, MOVED),
+    "zk-one": (BLIND, MOVED, ELSEWHERE),
+    "zk-majority": (BLIND, MOVED),
+    "producer": (BLIND, MOVED),
+}
+# Options that decide: between whom links are bad, and what a setting is changed to, which matters
+# for a fault that comes then.
+LINKS = (
+    ("clients", "leader", ""),
+    ("clients", "leader", MOVED),
+    ("clients", "follower", BLIND),
+    ("followers", "leader", ""),
+    ("clients, followers", "leader", ""),
+    ("zookeepers", "controller", ""),
+)
+SETTINGS = (
+    ("unclean.leader.election.enable", True), ("unclean.leader.election.enable", False),
+    ("flush.messages", 1), ("flush.messages", 500),
+)  # fmt: skip
+
+
+def cases(configuration: Configuration) -> Iterator[Case]:
+    """All that is recorded under a configuration: every verb at every target that it can hit."""
+    yield Case(verb=None)
+    for verb in VERBS:
+        targets = targets_of(verb, configuration)
+        for target in targets:
+            nodes = nodes_of(target, configuration.zookeepers)
+            yield Case(verb=verb, target=target, nodes=nodes)
+            for situation in SITUATIONS.get(target, ()):
+                hit = () if situation == NOBODY else nodes
+                yield Case(verb=verb, target=target, nodes=hit, situation=situation)
+        others = [*_by_several(verb, configuration), *_with_options(verb)]
+        yield from (case for case in others if case.target in targets)
+
+
+def _by_several(verb: str, configuration: Configuration) -> Iterator[Case]:
+    """One node, and while it is down, or when it is back, the others that it takes."""
+    quorum = nodes_of("zk-majority", configuration.zookeepers)
+    for target, (first, *others) in (("leader", BROKERS), ("zk-one", quorum)):
+        nodes, rest = (first,), tuple(others)
+        if rest:
+            for situation in (OVERLAPPING, APART):
+                yield Case(
+                    verb=verb, target=target, nodes=nodes, situation=situation, then=(verb, rest)
+                )
+    for target, nodes, then in (
+        ("zk-one", quorum[:1], ("kill", quorum[1:])),
+        ("leader", (LEADER,), ("lose-power", BROKERS[1:])),
+    ):
+        # That power is lost decides by itself, so it stands beside its like only.
+        if then[1] and (then[0] == "kill" or verb == "lose-disk"):
+            yield Case(
+                verb=verb, target=target, nodes=nodes, then=then,
+                situation=f"{then[0]} {' '.join(then[1])} meanwhile",
+            )  # fmt: skip
+
+
+def _with_options(verb: str) -> Iterator[Case]:
+    for peers, target, situation in LINKS if verb in {"cut", "lose", "delay"} else ():
+        yield Case(
+            verb=verb, target=target, nodes=nodes_of(target), options={"from": peers},
+            situation="; ".join([f"from={peers}", *([situation] if situation else [])]),
+        )  # fmt: skip
+    for key, value in SETTINGS if verb == "set-config" else ():
+        for then in (("kill", (LEADER,)), ("lose-power", BROKERS)):
+            yield Case(
+                verb=verb, target="all", nodes=BROKERS, options={key: value}, then=then,
+                situation=f"{key}={str(value).lower()}; then {then[0]} {' '.join(then[1])}",
+            )  # fmt: skip
+
+
+def targets_of(verb: str, configuration: Configuration) -> list[str]:
+    """The targets that a verb can hit there."""
+    setting = Setting(
+        brokers=3, zookeepers=configuration.zookeepers, partitions=1,
+        replicas=configuration.replicas, producers=2, consumers=2, members=2, transactions=True,
+    )  # fmt: skip
+    kinds, named = VERBS[verb].hits, VERBS[verb].targets
+    return [
+        target
+        for target in TARGETS
+        if role_of(target) in kinds
+        and (not named or target in named)
+        and impossible(target, setting) is None
+    ]
+
+
+def run_of(configuration: Configuration, case: Case) -> Row:
+    """A run as run.json and the history's tables keep it: every input of the facts, in one place.
+
+    `scenario`, `server` and `plan` are run.json's, `faults` and `views` rows of their tables.
+    """
+    situation = case.situation.split("; ")
+    leader = None if LEADERLESS in situation else LEADER
+    in_sync = BROKERS[:1] if "last-isr" in case.target or not leader else BROKERS
+    others = {"1": "kafka3"} if ELSEWHERE in situation else {}
+    before = {
+        "leader": {"0": leader} | others,
+        "isr": {"0": list(in_sync[: configuration.replicas])}
+        | {key: list(BROKERS) for key in others},
+        "controller": LEADER if case.target == "leader-and-controller" else CONTROLLER,
+        "known": BLIND not in situation,
+    }
+    hits = [(case.verb, case.nodes, case.options)] if case.verb else []
+    hits += [(*case.then, case.options if case.then[0] == case.verb else {})] if case.then else []
+    healed_ns = 20 if APART in situation else 200
+    leaders = (LEADER, None, "kafka2" if MOVED in situation else LEADER)
+    return {
+        "scenario": {
+            "cluster": {"brokers": 3, "zookeepers": configuration.zookeepers},
+            "topic": {"replication_factor": configuration.replicas, "config": configuration.topic},
+            "workload": {
+                "producer": configuration.producer,
+                "consumer": configuration.consumer,
+                "group_consumers": 2 if configuration.commit else 0,
+                "commit": configuration.commit or "after",
+            },
+            "check": {"replicas": True, "watermarks": True},
+        },
+        "server": configuration.server,
+        "plan": [
+            {"step": step, "series": 0, "verb": verb, "target": case.target, "unit": "s",
+             "at": 1.0 + step, "for_s": 1.0, "until": None, "options": dict(options), "seed": 1}
+            for step, (verb, _, options) in enumerate(hits)
+        ],
+        "faults": [
+            {"fault": step, "step": step, "verb": verb, "target": case.target,
+             "nodes": list(nodes), "invoke_ns": 10 + 90 * step, "ok_ns": 11 + 90 * step,
+             "heal_invoke_ns": healed_ns + 90 * step - 1, "heal_ok_ns": healed_ns + 90 * step,
+             "evidence": "seen", "heal_evidence": "gone", "error": None,
+             "before": None if UNRECORDED in situation else json.dumps(before), "after": None}
+            for step, (verb, nodes, _) in enumerate(hits)
+        ],
+        "views": [
+            {"time_ns": 10 * number, "partition": int(partition), "leader": name,
+             "isr": list(BROKERS), "leader_epoch": number, "controller": CONTROLLER}
+            for partition, names in {"0": leaders, **{k: (v,) for k, v in others.items()}}.items()
+            for number, name in enumerate(names)
+        ],
+    }  # fmt: skip
+
+
+def facts(configuration: Configuration, case: Case) -> Facts:
+    """The facts in such a run."""
+    run = run_of(configuration, case)
+    options = {step["step"]: step["options"] for step in run["plan"]}
+    return facts_of(
+        run["scenario"], run["server"], run["faults"], run["views"], options,
+        members_died=configuration.members_died,
+    )  # fmt: skip
+
+
+# --- promises.txt
+
+
+def promises_text() -> str:
+    """By configuration and anomaly: which row of the table decides at which cells."""
+    lines = []
+    for name, configuration in CONFIGURATIONS.items():
+        lines += [name, *_of_configuration(configuration), ""]
+    return "\n".join(lines)
+
+
+def _of_configuration(configuration: Configuration) -> list[str]:
+    every = list(cases(configuration))
+    decided = [promises(facts(configuration, case)) for case in every]
+    lines = []
+    for anomaly in sorted({anomaly for each in decided for anomaly in each}):
+        rows: dict[tuple[bool, str], list[Case]] = {}
+        for case, each in zip(every, decided, strict=True):
+            if row := each.get(anomaly):
+                rows.setdefault((row.forbidden, row.when), []).append(case)
+        lines += [f"  {anomaly}", *_of_rows(rows, every)]
+    return lines
+
+
+def _of_rows(rows: Mapping[tuple[bool, str], Sequence[Case]], every: Sequence[Case]) -> list[str]:
+    """Sorted; the last row, a forbidding one if there is any, has what the others do not name."""
+    lines = []
+    *named, last = sorted(rows)
+    for key in [*named, last]:
+        verdict = "forbidden" if key[0] else "permitted"
+        lines.append(f"    {verdict}: {key[1]}")
+        lines += ["      the rest"] if key == last else _cells(rows[key], every)
+    return lines
+
+
+def _cells(found: Iterable[Case], every: Iterable[Case]) -> list[str]:
+    """A line for each verb."""
+    all_of = _by_verb(every)
+    return [
+        f"      {verb}: {_words(cells, all_of[verb])}"
+        for verb, cells in sorted(_by_verb(found).items())
+    ]
+
+
+def _words(cells: set[str], all_of_them: set[str]) -> str:
+    """Some of a verb's cells, or all but some, whatever is shorter."""
+    others = sorted(all_of_them - cells)
+    but = f"everywhere but {', '.join(others)}" if others else "everywhere"
+    return min(", ".join(sorted(cells)), but, key=len) if others else but
+
+
+def _by_verb(several: Iterable[Case]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for case in several:
+        found.setdefault(case.verb or "no fault", set()).add(case.cell)
+    return found
+
+
+# --- sentences.txt
+
+OFTEN = (2, 10, 1200)
+NAMES = ("kafka2", "zk1", "producer-0")  # nodes' own names are targets, too
+ACKS_1 = CONFIGURATIONS["acks=1"]
+
+
+def sentences_text() -> str:
+    """The faults in words, then whole headlines."""
+    parts = {
+        "every verb at every target": _every_fault(),
+        "how often": _how_often(),
+        "several faults": _several(),
+        "headlines under acks=1: every verb at the leader": _headlines(
+            (verb, "leader" if "leader" in targets else targets[0])
+            for verb in VERBS
+            if (targets := targets_of(verb, ACKS_1))
+        ),
+        "headlines under acks=1: every target, killed": _headlines(
+            ("kill", target) for target in targets_of("kill", ACKS_1)
+        ),
+        "headlines: every configuration, a leader killed": _configurations(),
+        "headlines: every anomaly, once and several times": _anomalies(),
+        "headlines: doubts, windows, no fault, few acks": _rest_of_headlines(),
+    }
+    return "\n".join(
+        line
+        for title, lines in parts.items()
+        for line in (title, *(f"  {each}" for each in lines), "")
+    )
+
+
+def _hit(verb: str, target: str, times: int = 1) -> list[Row]:
+    nodes = nodes_of(target) if target in TARGETS else (target,)
+    faults = run_of(ACKS_1, Case(verb=verb, target=target, nodes=nodes))["faults"]
+    return faults * times
+
+
+def _every_fault() -> list[str]:
+    return [
+        f"{verb} {target}: {faults_words(_hit(verb, target))}"
+        for verb in sorted(VERBS)
+        for target in sorted([*targets_of(verb, ACKS_1), *NAMES])
+        if role_of(target) in VERBS[verb].hits
+    ]
+
+
+def _how_often() -> list[str]:
+    pairs = [(verb, "all") for verb in sorted(VERBS)]
+    pairs += [("kill", target) for target in sorted(targets_of("kill", ACKS_1))]
+    return [
+        f"{verb} {target} ×{times}: {faults_words(_hit(verb, target, times))}"
+        for verb, target in pairs
+        for times in OFTEN
+    ]
+
+
+def _several() -> list[str]:
+    two = [*_hit("pause", "followers"), *_hit("kill", "leader", 3)]
+    nobody = run_of(ACKS_1, Case(verb="kill", target="last-isr"))["faults"]
+    return [
+        f"two: {faults_words(two)}",
+        f"three: {faults_words([*two, *_hit('cut', 'zk-minority')])}",
+        f"the same again: {faults_words([*two, *_hit('pause', 'followers')])}",
+        f"with one that hit nobody: {faults_words([*two, *nobody])}",
+        f"with one that breaks nothing: {faults_words([*_hit('dump-log', 'all'), *two])}",
+        f"none: {faults_words([])}",
+    ]
+
+
+def _headlines(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    return [
+        f"{verb} {target}, lost {lost}: {headline(ACKS_1, verb, target, {'lost': lost})}"
+        for verb, target in sorted(pairs)
+        for lost in (3, 0)
+    ]
+
+
+def _configurations() -> list[str]:
+    return [
+        f"{name}, lost {lost}: {headline(each, 'kill', 'leader', {'lost': lost})}"
+        for name, each in CONFIGURATIONS.items()
+        for lost in (3, 0)
+    ]
+
+
+def _anomalies() -> list[str]:
+    return [
+        f"{name}, {anomaly} {count}, lost {lost}: "
+        + headline(CONFIGURATIONS[name], "kill", "leader", {"lost": lost, anomaly: count})
+        for name in (
+            "acks=0", "group, committed before processing, unclean elections",
+            "group, committed after processing, no leader epochs", "transactions",
+        )
+        for anomaly in ANOMALIES
+        if anomaly != "lost"
+        for count, lost in ((1, 0), (5, 0), (5, 3))
+    ]  # fmt: skip
+
+
+def _rest_of_headlines() -> list[str]:
+    doubts = ("the final read of partition 0 is not complete",)
+    short, long, open_ = (
+        {"kind": kind, "length_s": length_s, "end_s": end_s}
+        for kind, length_s, end_s in (
+            ("produce", 0.84, 2.0), ("produce", 123.4, 200.0), ("consume", 12.5, None),
+        )
+    )  # fmt: skip
+    told: dict[str, Row] = {
+        "a doubt": {"doubts": doubts},
+        "a doubt, lost 3": {"doubts": doubts, "counts": {"lost": 3}},
+        "one window": {"windows": [short]},
+        "three windows": {"windows": [short, long, open_]},
+        "nothing acknowledged": {"acked": 0},
+        "one acknowledged": {"acked": 1},
+        "one acknowledged, lost 1": {"acked": 1, "counts": {"lost": 1}},
+    }
+    lines = [
+        f"{name}: {headline(ACKS_1, 'kill', 'leader', **{'counts': {}, **more})}"
+        for name, more in told.items()
+    ]
+    return [*lines, f"no fault: {headline(ACKS_1, None, '', {})}"]
+
+
+def headline(  # noqa: PLR0917  the run first, then what was found in it
+    configuration: Configuration,
+    verb: str | None,
+    target: str,
+    counts: Mapping[str, int],
+    doubts: tuple[str, ...] = (),
+    windows: Sequence[Row] = (),
+    acked: int = 10_000,
+) -> str:
+    """The whole sentence of a run in which the verb hit the target ten times."""
+    case = Case(verb=verb, target=target, nodes=nodes_of(target) if verb else ())
+    known = facts(configuration, case)
+    judgements = judge(counts, promises(known), {}, doubts)
+    return sentence(
+        verdict=decide(judgements, doubts), judgements=judgements, doubts=doubts, acked=acked,
+        facts=known, faults=run_of(configuration, case)["faults"] * 10, windows=windows,
+        threshold_ms=500.0,
+    )  # fmt: skip
+
+
+# --- golden/
+
+
+def golden_names() -> list[str]:
+    """The files that keep the reports of the golden runs."""
+    return sorted(f"golden/{path.name}.json" for path in GOLDEN_RUNS.iterdir() if path.is_dir())
+
+
+def golden_texts() -> dict[str, str]:
+    """The report of each golden run, by the file that keeps it."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {
+            name: shutil.copytree(GOLDEN_RUNS / Path(name).stem, Path(folder) / Path(name).stem)
+            for name in golden_names()
+        }
+        check(list(paths.values()))
+        return {name: lasting(path / "report.json") for name, path in paths.items()}
+
+
+def lasting(report: Path) -> str:
+    """A report.json without what would differ the next time: nothing of it does, as the facts of
+    host, versions and times are those of the recorded run, and paths are not told."""
+    return json.dumps(json.loads(report.read_text()), indent=1, ensure_ascii=False) + "\n"
+
+
+# --- the files
+
+
+def main() -> None:
+    """Write every file anew, and remove those of golden runs that are no more."""
+    texts = {"promises.txt": promises_text(), "sentences.txt": sentences_text()} | golden_texts()
+    for old in HERE.glob("golden/*.json"):
+        old.unlink()
+    for name, text in texts.items():
+        (HERE / name).parent.mkdir(exist_ok=True)
+        (HERE / name).write_text(text)
+        sys.stdout.write(f"{HERE / name} written\n")
+
+
+if __name__ == "__main__":
+    main()
