@@ -29,7 +29,7 @@ check: ## what every change must pass: ruff, mypy --strict, the tests that need 
 
 nemesis-table: ## try every verb at every target (an hour), then write the table in docs/faults.md
 	$(SETUP) --tests
-	@$(BIN)/python -m harness.fault_table
+	@$(BIN)/python -m bench.fault_table
 
 bench: ## what recording costs: a recorded producer beside an unrecorded one
 	$(SETUP)
@@ -38,12 +38,12 @@ bench: ## what recording costs: a recorded producer beside an unrecorded one
 study: ## make the study's runs that are still missing (hours), then write docs/study.md
 	$(SETUP)
 	@$(BIN)/kafka-harness campaign docs/study.toml --resume; code=$$?; \
-	    $(BIN)/python -m analysis.study docs/study.toml && exit $$code
+	    $(BIN)/python -m analysis.studies.study docs/study.toml && exit $$code
 
 backends-table: ## make the missing runs of the same scenarios on each backend (hours; ON="--backends local"), then write docs/backends.md
 	$(SETUP)
 	@$(BIN)/kafka-harness campaign docs/backends.toml --resume $(ON); code=$$?; \
-	    $(BIN)/python -m analysis.backends docs/backends.toml && exit $$code
+	    $(BIN)/python -m analysis.studies.backends docs/backends.toml && exit $$code
 
 bench-backends: ## start, cut and failover on local, docker and kubernetes side by side
 	$(SETUP)
@@ -51,8 +51,8 @@ bench-backends: ## start, cut and failover on local, docker and kubernetes side 
 
 image: ## the docker backend's image from Debian packages and Kafka's jars, without a registry
 	$(SETUP)
-	@$(BIN)/python -m harness.image
+	@$(BIN)/python -m harness.setup.kafka_image
 
 harness-image: ## the harness's own image, for k8s/nightly.yaml, made in the same way
 	$(SETUP)
-	@$(BIN)/python -m harness.own_image
+	@$(BIN)/python -m harness.setup.harness_image

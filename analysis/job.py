@@ -17,10 +17,11 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from analysis import checks, results
-from analysis.load import CheckError, Run, frames, open_run
-from analysis.report import report
-from analysis.spark import session
+from analysis import queries as checks
+from analysis.frames.load import CheckError, Run, frames, open_run
+from analysis.report import write
+from analysis.report.build import report
+from analysis.spark.session import session
 
 __all__ = ["CheckError", "check"]
 
@@ -42,10 +43,10 @@ def check(run_dirs: Sequence[Path], master: str | None = None) -> list[dict[str,
 
 
 def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any]]:
-    place = runs[0].path / f".check-{results.unique()}"
+    place = runs[0].path / f".check-{write.unique()}"
     queries = checks.queries(frames(spark, runs))
     try:
-        found = results.compute(queries, runs, place)
+        found = write.compute(queries, runs, place)
         return {run.path: _publish(run, found[run.run_id]) for run in runs}
     except (PySparkException, Py4JError) as error:
         reason = str(error).split("\n", 1)[0]
@@ -55,11 +56,11 @@ def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _publish(run: Run, answers: results.Results) -> dict[str, Any]:
+def _publish(run: Run, answers: write.Results) -> dict[str, Any]:
     """Write what was found of one run into its folder, the tables first, report.json last."""
     made = report(run, answers.found)
-    results.publish_tables(run, answers, made)
-    results.publish_texts(run, answers, made)
+    write.publish_tables(run, answers, made)
+    write.publish_texts(run, answers, made)
     return made
 
 

@@ -47,9 +47,9 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.checkout import ROOT
-from harness.cluster import ClusterError
-from harness.cluster.build import BACKENDS, absent
-from harness.scenario import parse_override
+from harness.cluster.backends import BACKENDS, absent
+from harness.cluster.capabilities import ClusterError
+from harness.scenario.file import parse_override
 from harness.waiting import WaitTimeout, wait_until
 
 # A cluster that is there already has no start, and no nodes of ours.
@@ -225,11 +225,11 @@ def _containers(backend: str, record: dict[str, Any]) -> list[str]:
     """What the control groups of the run's containers have in their names."""
     cluster = record["cluster"]
     if backend == "docker":
-        from harness.cluster.engine import Engine, connect  # noqa: PLC0415
+        from harness.cluster.docker.engine import Engine, connect  # noqa: PLC0415
 
         return [each.id for each in Engine(connect(), cluster["project"]).services().values()]
     from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
-    from harness.cluster.orphans import LABEL  # noqa: PLC0415
+    from harness.cluster.ownership import LABEL  # noqa: PLC0415
 
     pods = Api(configuration(cluster["context"]), cluster["namespace"]).pods(LABEL).values()
     return [uid for pod in pods for uid in (pod.uid, pod.uid.replace("-", "_"))]

@@ -22,10 +22,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-import histories
-
-from harness import tables
+from harness.history import tables
+from tests.support import histories
 
 STARTS = ("stock", "direct", "archive")
 
@@ -121,7 +119,7 @@ CHECK = """
 import sys, time
 begin = time.monotonic()
 from pathlib import Path
-from analysis import spark
+from analysis.spark import session as spark
 if sys.argv[2] == "stock":
     spark._start = lambda command: None
     spark._sizes = lambda operations: {}

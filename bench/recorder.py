@@ -31,10 +31,10 @@ from typing import Any
 from confluent_kafka import KafkaError, Message
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from harness.history import NOTHING, OK, SEND, Recorder
-from workloads import payload
+from harness.history.recorder import NOTHING, OK, SEND, Recorder
+from workloads.client import payload
+from workloads.client.sends import Sender
 from workloads.producer import Schedule
-from workloads.sends import Sender
 from workloads.worker import Session, Spec
 
 RATES = (1_000.0, 20_000.0, 50_000.0, 100_000.0, 200_000.0, math.inf)

@@ -20,15 +20,18 @@ from rich.console import Console
 from rich.table import Table
 from typer.exceptions import TyperException
 
-from harness import copies, prepare, scenario, sessions
-from harness.cluster import ClusterError
-from harness.cluster.orphans import Orphan
-from harness.kafka_home import KafkaHomeError
-from harness.properties import PropertiesError
-from harness.scenario import ScenarioError
-from harness.screen import Screen
-from harness.seal import HistoryError
-from harness.store import StoreError, find
+from harness.clients.properties import PropertiesError
+from harness.cluster.capabilities import ClusterError
+from harness.cluster.ownership import Orphan
+from harness.commands import copy_to as copies
+from harness.commands import run as sessions
+from harness.distribution.kafka_home import KafkaHomeError
+from harness.history.sealing import HistoryError
+from harness.model.run_folder import StoreError, find
+from harness.run.screen import Screen
+from harness.scenario import file as scenario
+from harness.scenario import prepare
+from harness.scenario.file import ScenarioError
 
 BAD_ARGUMENTS, FAILED = 254, 255
 RESULTS = Path("results")
@@ -157,7 +160,7 @@ def report(run: OneRun, results: Results = RESULTS) -> None:
 @app.command()
 def history(run: OneRun, results: Results = RESULTS) -> None:
     """Print a run's history as JSON lines, in order of time."""
-    from harness import export  # noqa: PLC0415  needs pyarrow, which most commands do not
+    from harness.history import export  # noqa: PLC0415  needs pyarrow, which most commands do not
 
     try:
         for line in export.export(find(run, results).path):
@@ -207,7 +210,7 @@ def show(
 @app.command()
 def doctor() -> None:
     """Say what this host can and cannot do, and the remedy for each."""
-    from harness import doctor as examination  # noqa: PLC0415  it starts namespaces and probes
+    from harness.setup import doctor as examination  # noqa: PLC0415  it starts namespaces and probes
 
     findings = examination.examine()
     console.print(examination.render(findings))

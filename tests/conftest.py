@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import histories
 import pytest
-from worker_processes import Starter
+
+from tests.support import histories
+from tests.support.worker_processes import Starter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tests in pods come last: what they run on may still be being built."""
-    items.sort(key=lambda item: "in_kubernetes" in item.path.parts)
+    items.sort(key=lambda item: {"live", "kubernetes"} <= {*item.path.parts})
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session; starting it costs more than all checks together."""
-    from analysis.spark import session  # noqa: PLC0415  most tests need no Spark
+    from analysis.spark.session import session  # noqa: PLC0415  most tests need no Spark
 
     with session(operations=0) as active:
         yield active
@@ -33,7 +34,8 @@ def reports(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, tuple[dict[str, Any], Path]]:
     """The report and folder of every story of the tests that were selected, from one Spark job."""
-    from analysis import job, page  # noqa: PLC0415
+    from analysis import job  # noqa: PLC0415
+    from analysis.report import page  # noqa: PLC0415
 
     folder = tmp_path_factory.mktemp("stories")
     told = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 
-from workloads.tail import Tail
+from workloads.client.tail import Tail
 from workloads.worker import Session, leave, main
 
 

@@ -20,8 +20,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     OffsetSpec,
 )
 
-from harness.history import FINAL_READ
-from workloads.tail import Tail
+from harness.history.recorder import FINAL_READ
+from workloads.client.tail import Tail
 from workloads.worker import Session, leave, main
 
 ASK_LIMIT_S = 5.0

@@ -29,9 +29,9 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from harness.history import COMMIT, COMMITTED, INFO, NOTHING, OK, POLL, PROCESS
-from workloads import payload
-from workloads.clients import make_member
+from harness.history.recorder import COMMIT, COMMITTED, INFO, NOTHING, OK, POLL, PROCESS
+from workloads.client import payload
+from workloads.client.make import make_member
 from workloads.worker import Session, leave, main
 
 ASK_LIMIT_S = 5.0

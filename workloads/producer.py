@@ -9,15 +9,15 @@ its sequence): the producer stays as dead as in an application that does not rep
 goes on failing, and the end says `fatal`.
 
 With a transactional.id a send ends with its transaction, and a producer that cannot go on is
-replaced (workloads/transactions.py).
+replaced (workloads/client/transactions.py).
 """
 
 from __future__ import annotations
 
 import time
 
-from workloads.sends import Sender
-from workloads.transactions import Transactions, sender_of
+from workloads.client.sends import Sender
+from workloads.client.transactions import Transactions, sender_of
 from workloads.worker import Session, leave, main
 
 BURST = 200  # sends between two polls when the loop is late

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import time
 
-from harness.history import FAIL, LOOKUP, NOTHING, OK
-from workloads.tail import Tail
-from workloads.transactions import sender_of
+from harness.history.recorder import FAIL, LOOKUP, NOTHING, OK
+from workloads.client.tail import Tail
+from workloads.client.transactions import sender_of
 from workloads.worker import Session, leave, main
 
 SERVE_EVERY_S = 0.02  # the other client's callbacks, while one client is waited for

@@ -25,7 +25,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     OffsetSpec,
 )
 
-from harness.cluster import ClusterError, Node, brokers
+from harness.cluster.capabilities import ClusterError, Node, brokers
 from harness.waiting import WaitTimeout, wait_until
 
 REQUEST_LIMIT_S = 10.0
@@ -69,7 +69,7 @@ class Admin:
     """One AdminClient for the whole run."""
 
     def __init__(self, nodes: Sequence[Node], settings: Mapping[str, str] | None = None) -> None:
-        """`settings` let it in: harness.cluster.client_settings."""
+        """`settings` let it in: harness.cluster.capabilities.client_settings."""
         bootstrap = ",".join(node.endpoint for node in brokers(nodes))
         self._config: dict[str, Any] = {
             **(settings or {}),

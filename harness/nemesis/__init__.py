@@ -1,1 +1,4 @@
-"""Breaks the cluster on purpose and heals it: verbs (faults) x targets, by a plan, with proof."""
+"""The nemesis: the plan, who is hit, the verbs, and the conductor that injects, proves and heals.
+
+May import cluster and what lies below.
+"""

@@ -27,7 +27,7 @@ Until = Literal["leader-moved", "isr-alone", "no-leader"]
 
 
 class FaultEntry(Protocol):
-    """A [[faults]] table of a scenario, as `harness.scenario` reads it."""
+    """A [[faults]] table of a scenario, as `harness.scenario.file` reads it."""
 
     @property
     def verb(self) -> str: ...  # noqa: D102

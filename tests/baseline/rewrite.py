@@ -2,9 +2,9 @@
 
     python tests/baseline/rewrite.py
 
-writes the files beside this one anew; tests/test_baseline.py compares them with what the code says.
-A change that means to change nothing leaves them alone, and any other shows in its diff what it
-changed.
+writes the files beside this one anew; tests/baseline/test_baseline.py compares them with what the
+code says. A change that means to change nothing leaves them alone, and any other shows in its diff
+what it changed.
 
 `promises.txt`: by class of configuration and by anomaly, which row of the table of promises decides
 at which cells. A cell is a verb at a target in a situation (`kill: leader (blind)`); `everywhere`
@@ -27,14 +27,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.expectations import ANOMALIES
-from analysis.facts import Facts, facts_of
 from analysis.job import check
-from analysis.promises import promises
-from analysis.sentence import faults_words, sentence
-from analysis.verdict import decide, judge
-from harness.nemesis.faults import VERBS
+from analysis.report.headline import faults_words, sentence
+from analysis.verdict.expectations import ANOMALIES
+from analysis.verdict.facts import Facts, facts_of
+from analysis.verdict.judge import decide, judge
+from analysis.verdict.promises import promises
 from harness.nemesis.targets import TARGETS, Setting, impossible, role_of
+from harness.nemesis.verbs import VERBS
 
 HERE = Path(__file__).resolve().parent
 GOLDEN_RUNS = HERE.parent / "golden"

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.checkout import MANIFESTS
-from harness.cluster import ClusterError, external
-from harness.cluster import holder as holders
-from harness.cluster.kubernetes import attach, guests
+from harness.cluster.capabilities import ClusterError
+from harness.cluster.exec import sidecar as holders
+from harness.cluster.external import backend as external
+from harness.cluster.kubernetes.attach import ephemeral_containers, rules
 from harness.cluster.kubernetes.backend import remove
-from harness.cluster.orphans import LABEL, Orphan, guard
+from harness.cluster.ownership import LABEL, Orphan, guard
 
 if TYPE_CHECKING:
     from harness.cluster.kubernetes.api import Api
@@ -24,7 +25,7 @@ def refuses(scenario: Mapping[str, Any]) -> str | None:
     if why := without_client():
         return why
     if attaches(scenario):
-        return attach.refuses(scenario)
+        return rules.refuses(scenario)
     source = manifests_of(scenario)
     if not source.exists():
         return f"backend.kubernetes.manifests: there is no {source}"
@@ -79,7 +80,7 @@ def heal(orphan: Orphan) -> list[str]:
         return [f"nothing to heal: there is no namespace {name}"]
     if orphan.record and attaches(orphan.record["scenario"]):
         return _heal_attached(orphan, api)
-    if LABEL not in labels and any(guests.ours(api.pods(""))):
+    if LABEL not in labels and any(ephemeral_containers.ours(api.pods(""))):
         return _heal_guests(api)
     guard(name, ours=LABEL in labels, named=None, allowed=())
     said = [line for pod in sorted(api.pods(LABEL)) for line in heal_pod(api, pod)]
@@ -104,13 +105,15 @@ def heal(orphan: Orphan) -> list[str]:
 def _heal_attached(orphan: Orphan, api: Api) -> list[str]:
     """What a run has left in a cluster that it did not make; with `down` its topic goes too."""
     part = orphan.record["scenario"]["backend"]["kubernetes"]["attach"]
-    said = _heal_guests(api, guests.of_run(orphan.record["run_id"]))
+    said = _heal_guests(api, ephemeral_containers.of_run(orphan.record["run_id"]))
     return [*said, *external.heal_topic(orphan, part)]
 
 
-def _heal_guests(api: Api, prefix: str = guests.PREFIX) -> list[str]:
+def _heal_guests(api: Api, prefix: str = ephemeral_containers.PREFIX) -> list[str]:
     """Heal what is left in somebody's pods. The namespace stays in any case."""
-    return guests.heal(api, prefix) or [f"nothing is left in force in the pods of {api.namespace}"]
+    return ephemeral_containers.heal(api, prefix) or [
+        f"nothing is left in force in the pods of {api.namespace}"
+    ]
 
 
 def heal_pod(api: Api, pod: str) -> list[str]:

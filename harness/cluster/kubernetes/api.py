@@ -18,7 +18,7 @@ from kubernetes.client.exceptions import ApiException
 from kubernetes.config.config_exception import ConfigException
 from websocket import WebSocketException
 
-from harness.cluster import ClusterError
+from harness.cluster.capabilities import ClusterError
 from harness.cluster.kubernetes import minikube
 from harness.cluster.kubernetes.manifests import Manifest
 from harness.cluster.kubernetes.pods import Guest, Pod

@@ -22,21 +22,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.cluster import (
-    Cluster,
-    ClusterError,
-    Node,
-    NodeState,
-    brokers,
-    zookeepers,
-)
-from harness.cluster import config as node_config
-from harness.cluster.here import Here
+from harness.cluster import node_settings as node_config
+from harness.cluster.capabilities import Cluster, ClusterError, Node, NodeState, brokers, zookeepers
+from harness.cluster.exec.host_processes import Here
 from harness.cluster.kubernetes import manifests
-from harness.cluster.kubernetes.holders import NO_PROCESS, Holders
 from harness.cluster.kubernetes.pods import Pod, PodWatch, must_last
-from harness.cluster.orphans import LABEL
-from harness.cluster.view import serves
+from harness.cluster.kubernetes.sidecars import NO_PROCESS, Holders
+from harness.cluster.ownership import LABEL
+from harness.cluster.view.zookeeper import serves
 from harness.waiting import WaitTimeout, wait_until
 
 if TYPE_CHECKING:  # the class can be known without the extra `kubernetes`

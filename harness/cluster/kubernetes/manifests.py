@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.checkout import MANIFESTS
-from harness.cluster import ClusterError, Node, brokers, zookeepers
-from harness.cluster import config as node_config
+from harness.cluster import node_settings as node_config
+from harness.cluster.capabilities import ClusterError, Node, brokers, zookeepers
 
 Manifest = dict[str, Any]
 

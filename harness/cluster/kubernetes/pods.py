@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from harness.cluster import ClusterError
+from harness.cluster.capabilities import ClusterError
 from harness.waiting import Every
 
 LOOK_EVERY_S = 0.5
@@ -23,7 +23,7 @@ LASTING_DATA = "lasting-data"
 
 def must_last(ways: frozenset[str]) -> bool:
     """Whether faults want the nodes' data to outlive their pods. Raises ClusterError for any other
-    way of starting nodes (harness.cluster.Preparable)."""
+    way of starting nodes (harness.cluster.capabilities.Preparable)."""
     if others := ways - {LASTING_DATA}:
         raise ClusterError(f"nodes in pods cannot be started for {', '.join(sorted(others))}")
     return LASTING_DATA in ways

@@ -20,10 +20,10 @@ from contextlib import suppress
 from datetime import datetime
 from typing import cast
 
-from harness.cluster import Clocks, ClusterError, Disks, Processes
-from harness.nemesis.faults.process import processes
-from harness.nemesis.faults.revive import disks
-from harness.nemesis.faults.verb import Injection, Options, Verb, unknown
+from harness.cluster.capabilities import Clocks, ClusterError, Disks, Processes
+from harness.nemesis.faults.processes.revive import disks
+from harness.nemesis.faults.processes.signals import processes
+from harness.nemesis.verb import Injection, Options, Verb, unknown
 
 LEAST_S = 5
 ASK_EVERY_S = 1.0

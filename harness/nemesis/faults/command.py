@@ -32,9 +32,9 @@ from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from harness import packages
-from harness.cluster import ClusterError, Node
-from harness.nemesis.faults.verb import Injection, Options, Verb, unknown
+from harness.cluster.capabilities import ClusterError, Node
+from harness.host import system_packages
+from harness.nemesis.verb import Injection, Options, Verb, unknown
 
 COMMANDS = ("inject", "heal", "bit", "healed")
 PLACES = ("node", "id", "host", "port")
@@ -55,7 +55,7 @@ def carried_out(argv: Sequence[str], limit_s: float) -> tuple[int, str]:
     over in time; then all that it has started is ended with it."""
     try:
         process = subprocess.Popen(
-            [*packages.dying_along("KILL"), *argv],
+            [*system_packages.dying_along("KILL"), *argv],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

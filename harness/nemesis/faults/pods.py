@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from harness.cluster import ClusterError, Machines, Pods, Processes
-from harness.nemesis.faults.process import remember, takes_part
-from harness.nemesis.faults.verb import Injection, Verb
+from harness.cluster.capabilities import ClusterError, Machines, Pods, Processes
+from harness.nemesis.faults.processes.signals import remember, takes_part
+from harness.nemesis.verb import Injection, Verb
 from harness.waiting import wait_until
 
 BUDGET_LIMIT_S = 30.0

@@ -1,0 +1,4 @@
+"""The checkers: one family of anomalies a file, DataFrame -> DataFrame, a row an anomaly.
+
+May import frames.
+"""

@@ -1,0 +1,135 @@
+"""What a consumer group made of the log: skipped and reprocessed records.
+
+**skipped**: the group has committed past a record that is in the log, and none of its members has
+processed it. At-most-once loss: nobody will ever be given it again.
+
+    final read: a at 0, b at 1    poll a, b    process a    committed: 2    =>  b is skipped
+    the same, but process b as well                                         =>  nothing
+    the same, but committed: 1                                              =>  nothing as yet
+
+`polled` if a member had been given it, `never_polled` if none had.
+
+**reprocessed**: members processed one record, value and offset, more than once.
+
+    process a at 0    process a at 0                                        =>  a is reprocessed
+    process a at 0    process a at 1                                        =>  a duplicate at most
+
+`by_another` if two members did so, `by_the_same` if one did.
+
+What counts as committed is the last thing known of a partition: a commit that was acknowledged, or
+the offset at which the coordinator let the next member begin. Processing that was begun and never
+ended is doubt: such a record is not skipped, and its second processing no proof of a first.
+
+Cannot see: records before the first that the group was ever given (`auto.offset.reset=latest`);
+records that are gone from the log (lost, vanished); a commit without answer that nobody was told of
+afterwards.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.frames.operations import offset_of, partition_of, place_of
+from analysis.measures.evidence import Rule
+
+
+def handled(operations: DataFrame, fates: DataFrame) -> DataFrame:
+    """`fates` with what the group did to each value, of runs that have a group.
+
+    polled_ns (first; null: never), processed (how often, at the place where it was most often),
+    processed_place, processed_ns (the last there), members (1 or 2: two or more, there), begun (how
+    often processing did not end), committed and started (of the partition that has it in the end,
+    if any: where the group would go on, and the lowest offset that it was given).
+    """
+    partition = partition_of(F.col("first_place")).alias("partition")
+    return (
+        fates.join(_by_value(operations), on=["run_id", "value"], how="left")
+        .withColumn("partition", partition)
+        .join(F.broadcast(_by_partition(operations)), on=["run_id", "partition"], how="left")
+    )
+
+
+def skipped() -> Rule:
+    """Values in the log that the group went past, one row a value."""
+    offset = offset_of(F.col("first_place"))
+    passed = (offset < F.col("committed")) & (offset >= F.col("started"))
+    untouched = (F.coalesce("processed", F.lit(0)) == 0) & (F.coalesce("begun", F.lit(0)) == 0)
+    given = F.col("polled_ns").isNotNull()
+    return Rule(
+        anomaly="skipped",
+        holds=passed & untouched,
+        place=F.col("first_place"),
+        time_ns=F.coalesce("polled_ns", "committed_ns"),
+        outcome=F.when(given, "polled").otherwise("never_polled"),
+    )
+
+
+def reprocessed() -> Rule:
+    """Values that were processed more than once at one place, one row a value."""
+    return Rule(
+        anomaly="reprocessed",
+        holds=F.col("processed") > 1,
+        place=F.col("processed_place"),
+        time_ns=F.col("processed_ns"),
+        outcome=F.when(F.col("members") > 1, "by_another").otherwise("by_the_same"),
+    )
+
+
+def _by_value(operations: DataFrame) -> DataFrame:
+    """One row for each (run_id, value) that a member was given."""
+    by_place = (
+        operations.where(F.col("f").isin("poll", "process") & F.col("value").isNotNull())
+        .groupBy("run_id", "value", place_of(F.col("partition"), F.col("offset")).alias("place"))
+        .agg(
+            F.min(F.when(F.col("f") == "poll", F.col("end_ns"))).alias("polled_ns"),
+            F.count_if(_is_processed()).alias("processed"),
+            F.count_if((F.col("f") == "process") & ~_is_processed()).alias("begun"),
+            F.max(F.when(_is_processed(), F.col("end_ns"))).alias("processed_ns"),
+            # Hashes: the least and the greatest of texts would need a sort.
+            F.min(F.when(_is_processed(), F.xxhash64("process"))).alias("one"),
+            F.max(F.when(_is_processed(), F.xxhash64("process"))).alias("other"),
+        )
+    )
+    most = F.max_by(F.struct("place", "processed_ns", "one", "other"), F.col("processed")).alias(
+        "most"
+    )
+    return (
+        by_place.groupBy("run_id", "value")
+        .agg(
+            F.min("polled_ns").alias("polled_ns"),
+            F.max("processed").alias("processed"),
+            F.sum("begun").alias("begun"),
+            most,
+        )
+        .select(
+            "run_id",
+            "value",
+            "polled_ns",
+            "processed",
+            "begun",
+            F.col("most.place").alias("processed_place"),
+            F.col("most.processed_ns").alias("processed_ns"),
+            F.when(F.col("most.one") != F.col("most.other"), 2).otherwise(1).alias("members"),
+        )
+    )
+
+
+def _by_partition(operations: DataFrame) -> DataFrame:
+    """One row for each (run_id, partition) of which the group was given anything."""
+    known = F.col("f").isin("commit", "committed") & (F.col("type") == "ok")
+    at = F.when(known, F.col("offset"))
+    moment = F.when(known, F.col("end_ns"))
+    return (
+        operations.where(F.col("f").isin("poll", "commit", "committed"))
+        .groupBy("run_id", "partition")
+        .agg(
+            F.min(F.when(F.col("f") == "poll", F.col("offset"))).alias("started"),
+            F.max_by(at, moment).alias("committed"),
+            F.max(moment).alias("committed_ns"),
+        )
+    )
+
+
+def _is_processed() -> Column:
+    return (F.col("f") == "process") & (F.col("type") == "ok")

@@ -1,0 +1,100 @@
+"""What the replicas' high watermarks and log ends convict of, where they were followed.
+
+A *look* at a partition is what harness.run.watermark_sampler saw, in this order: the watermark of
+each broker, then the ISR, then the log end of each broker (`check.watermarks`).
+
+**watermark-ahead**: a broker's high watermark is above the log end of a member of the ISR. One row
+a look, at the watermark; `other_offset` is that least log end.
+
+    look: watermark 7 on kafka1    ISR kafka1, kafka2    log ends 9 and 6      =>  ahead
+    the same, log ends 9 and 7                                                 =>  nothing
+    the same, log ends 9 and 6, but the ISR is kafka1 alone                    =>  nothing
+
+**early-read**: a consumer was given a record, and a member of the ISR of the first look begun after
+that did not have it yet. One row a record; `other_offset` is the least log end of that ISR.
+
+    read: a at 7    look: ISR kafka1, kafka2, log ends 9 and 7                 =>  a was read early
+    read: a at 6    the same look                                              =>  nothing
+
+Why a look need not be one moment for this: see harness.run.watermark_sampler. A broker whose log
+is not there (its disk was emptied) is passed over, and so is a look at which ZooKeeper did not
+answer.
+
+Cannot see: what was put right between two looks, some 50 ms: a record that every member had by
+then, a watermark that was not checkpointed while it was too high; *which* record a member has
+(divergence does); reads after the last look.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.frames.operations import offset_of, partition_of, place_of, places
+from analysis.measures.evidence import Rule
+
+_SECOND_NS = 10**9
+
+
+def looks(watermarks: DataFrame) -> DataFrame:
+    """One row for each look at a partition of which the ISR is known: time_ns, since_ns (the look
+    before; null: none), watermark (the greatest of any broker), least_end (of the ISR)."""
+    in_order = Window.partitionBy("run_id", "partition").orderBy("time_ns")
+    return (
+        watermarks.groupBy("run_id", "partition", "time_ns")
+        .agg(
+            F.max("high_watermark").alias("watermark"),
+            F.min(F.when(F.col("in_isr"), F.col("log_end"))).alias("least_end"),
+        )
+        .where(F.col("least_end").isNotNull())
+        .withColumn("since_ns", F.lag("time_ns").over(in_order))
+    )
+
+
+def read_before(operations: DataFrame, looked: DataFrame) -> DataFrame:
+    """One row for each place that a consumer was given, with the first look begun after that."""
+    seconds = F.sequence(_second("since_ns"), _second("time_ns"))
+    by_second = looked.where(F.col("since_ns").isNotNull()).select(
+        "run_id",
+        "partition",
+        "since_ns",
+        "time_ns",
+        "least_end",
+        F.explode(seconds).alias("second"),
+    )
+    given = (
+        places(operations)
+        .where(F.col("delivered_ns").isNotNull())
+        .withColumn("partition", partition_of(F.col("place")))
+        .withColumn("second", _second("delivered_ns"))
+    )
+    after = (F.col("since_ns") < F.col("delivered_ns")) & (
+        F.col("delivered_ns") <= F.col("time_ns")
+    )
+    return given.join(by_second, on=["run_id", "partition", "second"], how="inner").where(after)
+
+
+def watermark_ahead() -> Rule:
+    """Looks at which a watermark was above a log end of the ISR."""
+    return Rule(
+        anomaly="watermark-ahead",
+        holds=F.col("watermark") > F.col("least_end"),
+        place=place_of(F.col("partition"), F.col("watermark")),
+        time_ns=F.col("time_ns"),
+        other_place=place_of(F.col("partition"), F.col("least_end")),
+    )
+
+
+def early_read() -> Rule:
+    """Records that were read before every member of the ISR had them."""
+    return Rule(
+        anomaly="early-read",
+        holds=offset_of(F.col("place")) >= F.col("least_end"),
+        place=F.col("place"),
+        time_ns=F.col("delivered_ns"),
+        other_place=place_of(F.col("partition"), F.col("least_end")),
+    )
+
+
+def _second(name: str) -> Column:
+    return F.floor(F.col(name) / _SECOND_NS)

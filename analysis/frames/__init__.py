@@ -1,0 +1,1 @@
+"""From run folders to DataFrames: what is recorded, typed and joined, before anything is judged."""

@@ -1,0 +1,44 @@
+"""Looks at the replicas, as harness.run.watermark_sampler wrote them down, put together again.
+
+The table `watermarks` has a row for each broker at each look at a partition; a `Look` is all of
+them: who led, who was in the ISR, each broker's high watermark and log end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One look at one partition; leader and ISR are None where ZooKeeper did not answer."""
+
+    time_ns: int
+    leader: str | None = None
+    isr: frozenset[str] | None = None
+    marks: Mapping[str, int | None] = field(default_factory=dict)
+    ends: Mapping[str, int | None] = field(default_factory=dict)
+
+
+def looks_of(rows: Iterable[Row]) -> dict[int, list[Look]]:
+    """The rows of the table `watermarks` by partition and look, in order of time."""
+    found: dict[tuple[int, int], list[Row]] = {}
+    for row in rows:
+        found.setdefault((row["partition"], row["time_ns"]), []).append(row)
+    looks: dict[int, list[Look]] = {}
+    for (partition, time_ns), each in sorted(found.items()):
+        known = any(row["in_isr"] is not None for row in each)
+        looks.setdefault(partition, []).append(
+            Look(
+                time_ns=time_ns,
+                leader=next((row["broker"] for row in each if row["leads"]), None),
+                isr=frozenset(row["broker"] for row in each if row["in_isr"]) if known else None,
+                marks={row["broker"]: row["high_watermark"] for row in each},
+                ends={row["broker"]: row["log_end"] for row in each},
+            )
+        )
+    return looks

@@ -1,0 +1,170 @@
+"""The tables of a check, written out: what is read from a sealed history and what is found in it.
+
+Read (docs/history.md; `harness.history.recorder` holds the same columns, a test compares the two):
+OPERATIONS and WATERMARKS by Spark; EVENTS, FAULTS, VIEWS, BLIND and FINDINGS are small and read
+beside it.
+
+Made from them: RUNS, what the checks must know of each run, one row a run.
+Found: EVIDENCE, one row an anomaly, the same columns for all of them; WINDOWS; TIMELINE.
+
+Columns named `*_ns` are CLOCK_MONOTONIC of the run's host; `*_s` count from the start of its load.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+_STRING, _LONG, _INT, _BOOL, _DOUBLE = (
+    StringType(),
+    LongType(),
+    IntegerType(),
+    BooleanType(),
+    DoubleType(),
+)
+
+
+def _struct(**columns: DataType) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+OPERATIONS = _struct(
+    run_id=_STRING,
+    process=_STRING,
+    id=_LONG,
+    f=_STRING,  # one of harness.history.recorder.F_NAMES
+    type=_STRING,  # ok | fail | info
+    partition=_INT,
+    value=_LONG,  # null: the payload could not be parsed
+    offset=_LONG,
+    error=_STRING,
+    intended_ns=_LONG,
+    start_ns=_LONG,
+    end_ns=_LONG,  # null: it never ended
+    broker=_INT,
+)
+WATERMARKS = _struct(
+    run_id=_STRING,
+    time_ns=_LONG,
+    end_ns=_LONG,
+    partition=_INT,
+    broker=_STRING,
+    leads=_BOOL,  # null: ZooKeeper did not answer
+    in_isr=_BOOL,
+    high_watermark=_LONG,
+    log_end=_LONG,
+)
+END = _struct(
+    complete=_BOOL,  # a final read got from log start to log end
+    log_start=_LONG,
+)
+FAULT = _struct(
+    fault=_INT,
+    invoke_ns=_LONG,
+    end_ns=_LONG,  # healed; null: never
+)
+LEADER = _struct(
+    partition=_INT,
+    leader=_STRING,  # null: nobody
+    from_ns=_LONG,
+    to_ns=_LONG,  # null: still
+)
+ALONE = _struct(
+    partition=_INT,
+    from_ns=_LONG,
+    to_ns=_LONG,
+)
+ELECTION = _struct(
+    partition=_INT,
+    log_end=_LONG,  # of the broker that was elected, at the look before
+    looked_ns=_LONG,  # when that look began
+)
+DEATH = _struct(producer=_INT, died_ns=_LONG)
+RUNS = _struct(
+    run_id=_STRING,
+    load_start_ns=_LONG,
+    load_end_ns=_LONG,
+    threshold_ns=_LONG,  # of unavailability
+    bucket_ns=_LONG,  # of the timeline
+    tailing=_BOOL,  # whether a consumer follows the log during the load
+    ends=ArrayType(END),  # what the final read reached, by partition
+    deaths=ArrayType(DEATH),  # of producers that left no end
+    faults=ArrayType(FAULT),  # those that hit somebody, in order of injection
+    leaders=ArrayType(LEADER),
+    alone=ArrayType(ALONE),  # when a leader certainly was the only member of its ISR
+    elections=ArrayType(ELECTION),  # where the replicas were followed
+)
+EVIDENCE = _struct(
+    run_id=_STRING,
+    anomaly=_STRING,
+    value=_LONG,
+    producer=_INT,
+    sequence=_LONG,
+    sent=_STRING,  # how the send ended: acked | info | no-ack | fail; null: never sent
+    partition=_INT,
+    offset=_LONG,  # as acked, or where it was read when it was not
+    other_partition=_INT,  # where it was found as well, or instead
+    other_offset=_LONG,
+    other_value=_LONG,  # what else was read at this offset
+    copies=_INT,  # distinct places in the final read
+    outcome=_STRING,  # the split: delivered_before, never_delivered, appeared, …
+    time_ns=_LONG,  # the moment of the anomaly, for the faults and the leader then
+    sent_ns=_LONG,
+    acked_ns=_LONG,
+    delivered_ns=_LONG,  # first read by a consumer
+    time_s=_DOUBLE,
+    sent_s=_DOUBLE,
+    acked_s=_DOUBLE,
+    delivered_s=_DOUBLE,
+    leader=_STRING,  # at that moment
+    faults=ArrayType(_INT),  # in force between the send and that moment
+    next_fault=_INT,  # the first injected after it
+)
+# As the report has them, so that the table and report.json say the same.
+WINDOWS = _struct(
+    run_id=_STRING,
+    kind=_STRING,  # produce | consume
+    partition=_INT,
+    start_s=_DOUBLE,
+    end_s=_DOUBLE,  # null: nothing succeeded any more until the load ended
+    length_s=_DOUBLE,
+    attempts=_LONG,
+    faults=ArrayType(_INT),
+    injection_to_first_ack_s=_DOUBLE,
+    heal_to_first_ack_s=_DOUBLE,
+)
+TIMELINE = _struct(
+    run_id=_STRING,
+    t_s=_DOUBLE,  # where the bucket begins
+    acks=_LONG,
+    fails=_LONG,
+    infos=_LONG,
+    reads=_LONG,
+    lost=_LONG,  # by the time of their acks
+    ack_p50_ms=_DOUBLE,
+    ack_p99_ms=_DOUBLE,
+)
+
+_ARROW: dict[str, pa.DataType] = {
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "boolean": pa.bool_(),
+    "double": pa.float64(),
+    "array<int>": pa.list_(pa.int32()),
+}
+
+
+def arrow(table: StructType) -> pa.Schema:
+    """The same table for pyarrow."""
+    return pa.schema([(f.name, _ARROW[f.dataType.simpleString()]) for f in table.fields])

@@ -1,0 +1,4 @@
+"""What a run did, not what went wrong: rates, latencies, leadership, replication, evidence.
+
+May import frames.
+"""

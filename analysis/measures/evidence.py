@@ -1,0 +1,122 @@
+"""Evidence: what is known around each anomaly, so that a person can judge it without the history.
+
+A check names when an anomaly `holds` for a row of `ops.fates` or `ops.places`, its places and the
+moment that counts (`Rule`). `rows` makes one row an anomaly, `evidence` adds the leader at that
+moment as far as ZooKeeper told, the faults in force between the send and that moment, and the first
+fault injected after it: a record that was acked a millisecond before its leader was killed is lost
+by the *next* fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.frames import schema
+from analysis.frames.load import History
+from analysis.frames.operations import SENT_NAMES, offset_of, partition_of
+from harness.history.recorder import SEQUENCE_BITS
+
+# What evidence takes over from the table that a rule looked at; null where it has no such column.
+_TAKEN = {
+    "value": "bigint",
+    "home": "int",
+    "sent": "int",
+    "copies": "int",
+    "sent_ns": "bigint",
+    "acked_ns": "bigint",
+    "delivered_ns": "bigint",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """When a row is an anomaly, and what of it is evidence."""
+
+    anomaly: str
+    holds: Column
+    place: Column
+    time_ns: Column
+    outcome: Column | None = None
+    other_place: Column | None = None
+    other_value: Column | None = None
+
+    def finding(self) -> Column:
+        """The evidence as one struct, null where the rule does not hold."""
+        fields = {
+            "anomaly": F.lit(self.anomaly),
+            "place": self.place,
+            "time_ns": self.time_ns,
+            "outcome": _or_null(self.outcome, "string"),
+            "other_place": _or_null(self.other_place, "bigint"),
+            "other_value": _or_null(self.other_value, "bigint"),
+        }
+        return F.when(self.holds, F.struct(*[c.alias(name) for name, c in fields.items()]))
+
+
+def rows(table: DataFrame, rules: Sequence[Rule]) -> DataFrame:
+    """One row for each row of `table` and rule that holds for it."""
+    known = set(table.columns)
+    taken = [
+        (F.col(name) if name in known else F.lit(None)).cast(kind).alias(name)
+        for name, kind in _TAKEN.items()
+    ]
+    findings = F.array_compact(F.array(*[rule.finding() for rule in rules]))
+    return (
+        table.where(reduce(or_, [F.coalesce(rule.holds, F.lit(False)) for rule in rules]))
+        .select("run_id", *taken, F.explode(findings).alias("finding"))
+        .select("run_id", *_TAKEN, "finding.*")
+    )
+
+
+def evidence(found: DataFrame, history: History) -> DataFrame:
+    """`rows` with everything that is known of them: schema.EVIDENCE."""
+    names = F.create_map(*[F.lit(word) for pair in SENT_NAMES.items() for word in pair])
+    value = F.col("value")
+    known = {
+        "partition": F.coalesce(partition_of(F.col("place")), "home"),
+        "offset": offset_of(F.col("place")),
+        "other_partition": partition_of(F.col("other_place")),
+        "other_offset": offset_of(F.col("other_place")),
+        "producer": F.shiftright(value, SEQUENCE_BITS),
+        "sequence": value.bitwiseAND(F.lit((1 << SEQUENCE_BITS) - 1)),
+        "sent": F.element_at(names, F.col("sent")),
+        "faults": F.transform(F.filter("faults", _in_force), lambda f: f.fault),
+        "next_fault": F.get(F.filter("faults", _later), F.lit(0)).fault,
+    }
+    at_work = F.filter("leaders", _led)
+    seconds = {
+        f"{name}_s": (F.col(f"{name}_ns") - F.col("load_start_ns")) / 1e9
+        for name in ("time", "sent", "acked", "delivered")
+    }
+    return (
+        found.join(F.broadcast(history.runs), on="run_id", how="inner")
+        .withColumns({**known, **seconds})
+        .withColumn("leader", F.get(at_work, F.lit(0)).leader)
+        .select(*[F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.EVIDENCE.fields])
+    )
+
+
+def _or_null(column: Column | None, kind: str) -> Column:
+    return (F.lit(None) if column is None else column).cast(kind)
+
+
+def _in_force(fault: Column) -> Column:
+    since_ns = F.least("sent_ns", "time_ns")  # of what was never sent: that moment alone
+    begun = fault.invoke_ns <= F.col("time_ns")
+    return begun & (fault.end_ns.isNull() | (since_ns < fault.end_ns))
+
+
+def _later(fault: Column) -> Column:
+    return fault.invoke_ns > F.col("time_ns")
+
+
+def _led(leader: Column) -> Column:
+    now = F.col("time_ns")
+    ended = leader.to_ns.isNotNull() & (leader.to_ns <= now)
+    return (leader.partition == F.col("partition")) & (leader.from_ns <= now) & ~ended

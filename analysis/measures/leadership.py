@@ -1,0 +1,193 @@
+"""Who led what, and how much load each broker bore, over time: report.json's `leadership`.
+
+A *stretch* of the load lasts until some partition's leader changes or a fault is injected. In each,
+for each broker: how many partitions it led, and how many sends to these were acknowledged.
+
+    kafka1 leads partition 0, kafka2 leads 1    3 s: kafka1 is killed    5 s: kafka2 leads 0 as well
+    =>  0 s to 3 s    kafka1 leads 1, 900 acks    kafka2 leads 1, 900 acks
+        3 s to 5 s    kafka1 leads 1,   0 acks    kafka2 leads 1, 600 acks    (fault 0)
+        5 s to 9 s    kafka1 leads 0,   0 acks    kafka2 leads 2, 2400 acks
+
+A fault's injection begins a stretch too: for ZooKeeper a dead leader leads until its session ends,
+and without that cut its idle time would make the load before look uneven. A heal begins none.
+
+An ack counts at the moment it arrived, for who led its partition then; acks after the load do not
+count. Leaders of many partitions change one after the other, so a stretch shorter than 0.2 s is
+merged into the one after it. What is merged says who led at its end, but each ack in it counts for
+who led when it arrived. The last stretch stays however short it is: nothing comes after it.
+
+Cannot see: who really led while ZooKeeper and a broker disagreed; a change between two looks at
+ZooKeeper, or how much earlier it was (acks within some ms of a change may count for the wrong
+broker); who prefers to lead, for the assignment is not in the history. A partition without a leader
+counts for nobody, nor does one of which nobody has told yet.
+
+Spark counts acks between two *cuts*, and all else is pure functions over what is small.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.frames.load import History, Run, in_force, leaders_of
+from analysis.frames.operations import is_ack
+
+Row = Mapping[str, Any]
+SHORT_NS = 200_000_000
+# Acks and cuts meet in slices of 2^30 ns, about a second, so that no ack looks at every cut.
+_SLICE_BITS = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """A stretch of the load; None as a broker is nobody."""
+
+    start_ns: int
+    end_ns: int
+    faults: tuple[int, ...] = ()  # injected where it begins
+    leads: Counter[str | None] = field(default_factory=Counter)  # partitions, at its end
+    acks: Counter[str | None] = field(default_factory=Counter)
+
+
+# Acks between two cuts, by Spark
+
+
+def acks_between_cuts(history: History) -> DataFrame:
+    """How many acks arrived in each partition from one cut of the load until the next. Columns:
+    run_id, partition, from_ns (the cut), acks."""
+    moments = F.concat(_all("leaders", "from_ns"), _all("faults", "invoke_ns"))
+    within = F.filter(moments, lambda at_ns: at_ns > F.col("load_start_ns"))
+    cuts = F.array_sort(F.array_distinct(F.concat(F.array("load_start_ns"), within)))
+    slices = F.sequence(_slice("from_ns"), _slice("to_ns"))
+    between = (
+        history.runs.select("run_id", "load_end_ns", cuts.alias("cuts"))
+        .select("*", F.posexplode("cuts").alias("number", "from_ns"))
+        .withColumn("to_ns", F.coalesce(F.get("cuts", F.col("number") + 1), "load_end_ns"))
+        .withColumn("to_ns", F.least("to_ns", "load_end_ns"))
+        .where(F.col("from_ns") < F.col("to_ns"))
+        .select("run_id", "from_ns", "to_ns", F.explode(slices).alias("slice"))
+    )
+    return (
+        history.operations.where(is_ack())
+        .withColumn("slice", _slice("end_ns"))
+        .join(F.broadcast(between), on=["run_id", "slice"], how="inner")
+        .where((F.col("end_ns") >= F.col("from_ns")) & (F.col("end_ns") < F.col("to_ns")))
+        .groupBy("run_id", "partition", "from_ns")
+        .agg(F.count("*").alias("acks"))
+    )
+
+
+def _all(rows: str, name: str) -> Column:
+    return F.transform(rows, lambda row: row[name])
+
+
+def _slice(time_ns: str) -> Column:
+    return F.shiftright(F.col(time_ns), _SLICE_BITS)
+
+
+# Stretches
+
+
+def leadership(run: Run, counted: Iterable[Row]) -> list[dict[str, Any]]:
+    """The rows of the report, from the run's rows of `acks_between_cuts`; none without views."""
+    led = leaders_of(run)
+    if not led:
+        return []
+    brokers = _brokers(run)
+    pieces = between_cuts(
+        led,
+        in_force(run),
+        counted,
+        bounds_ns=(run.load_start_ns, run.load_end_ns),
+        partitions=int(run.scenario["topic"]["partitions"]),
+    )
+    return [_told(stretch, run, brokers) for stretch in merged(pieces)]
+
+
+def between_cuts(
+    leaders: Sequence[Row],
+    faults: Sequence[Row],
+    counted: Iterable[Row],
+    *,
+    bounds_ns: tuple[int, int],
+    partitions: int,
+) -> Iterator[Stretch]:
+    """A stretch from each cut to the next. `leaders` and `faults` as in schema.RUNS."""
+    start_ns, end_ns = bounds_ns
+    moments = {row["from_ns"] for row in leaders} | {row["invoke_ns"] for row in faults}
+    cuts = [start_ns, *sorted(at_ns for at_ns in moments if start_ns < at_ns < end_ns), end_ns]
+    acks = {(row["from_ns"], row["partition"]): row["acks"] for row in counted}
+    changes = sorted(leaders, key=lambda row: int(row["from_ns"]), reverse=True)
+    led: dict[int, str | None] = dict.fromkeys(range(partitions))
+    for from_ns, to_ns in pairwise(cuts):
+        while changes and changes[-1]["from_ns"] <= from_ns:
+            change = changes.pop()
+            led[change["partition"]] = change["leader"]
+        of_broker: Counter[str | None] = Counter()
+        for partition, leader in led.items():
+            of_broker[leader] += acks.get((from_ns, partition), 0)
+        yield Stretch(
+            start_ns=from_ns,
+            end_ns=to_ns,
+            faults=tuple(row["fault"] for row in faults if row["invoke_ns"] == from_ns),
+            leads=Counter(led.values()),
+            acks=of_broker,
+        )
+
+
+def merged(stretches: Iterable[Stretch]) -> list[Stretch]:
+    """Each short stretch merged into the one after it."""
+    rows: list[Stretch] = []
+    short: Stretch | None = None
+    for stretch in stretches:
+        whole = stretch if short is None else _and(short, stretch)
+        short = whole if stretch.end_ns - stretch.start_ns < SHORT_NS else None
+        if short is None:
+            rows.append(whole)
+    return rows if short is None else [*rows, short]
+
+
+def _and(short: Stretch, later: Stretch) -> Stretch:
+    return replace(
+        later,
+        start_ns=short.start_ns,
+        faults=short.faults + later.faults,
+        acks=short.acks + later.acks,
+    )
+
+
+# Telling
+
+
+def _brokers(run: Run) -> list[str]:
+    """The cluster's brokers; of a run that does not name them, all that were seen."""
+    nodes = run.record.get("nodes") or {}
+    named = {name for name, node in nodes.items() if node.get("role") == "broker"}
+    seen = {name for view in run.views for name in (view["leader"], *(view["isr"] or ())) if name}
+    return sorted(named | seen, key=lambda name: (len(name), name))
+
+
+def _told(stretch: Stretch, run: Run, brokers: Sequence[str]) -> dict[str, Any]:
+    length_s = (stretch.end_ns - stretch.start_ns) / 1e9
+    return {
+        "start_s": run.seconds(stretch.start_ns),
+        "end_s": run.seconds(stretch.end_ns),
+        "faults": list(stretch.faults),
+        "brokers": [
+            {
+                "broker": name,
+                "leads": stretch.leads[name],
+                "acks": stretch.acks[name],
+                "acks_per_s": round(stretch.acks[name] / length_s, 1) if length_s else None,
+            }
+            for name in brokers
+        ],
+        "leaderless": stretch.leads[None],
+        "leaderless_acks": stretch.acks[None],
+    }

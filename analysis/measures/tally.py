@@ -1,0 +1,100 @@
+"""Counts, rates, latencies and the timeline: what a run did, not what went wrong.
+
+Latency counts from the time at which an operation was due (`intended_ns`), so that a worker held up
+by a slow ack does not hide how late the next sends were: of acks until the ack arrived, of
+delivery until a consumer first had the record. Quantiles are exact to 0.01 ms, the nearest rank
+below or between two ranks as Spark's `percentile` interpolates.
+
+Each operation counts in the bucket of time in which it ended; one that never ended, in the bucket
+in which it began.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.checks.loss import is_unacknowledged_lost, lost
+from analysis.frames.elections import is_past
+from analysis.frames.load import History
+from analysis.frames.operations import UNASKED, UNKNOWN, is_ack, is_delivery, is_final, is_send
+
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
+
+
+def counts(history: History) -> DataFrame:
+    """One row a run (bucket null) and one for each of its buckets, numbered from the load's start:
+    how many operations of each sort, and `ack_ms`, the latency quantiles of acks."""
+    kind, ended = F.col("type"), F.col("end_ns").isNotNull()
+    lookup = F.col("f") == "lookup"
+    sorts = {
+        "sends": is_send(),
+        "acked": is_ack(),
+        "acked_without_offset": is_ack() & F.col("offset").isNull(),
+        "acked_isr_alone": is_ack() & F.exists("alone", _within),
+        "failed": is_send() & (kind == "fail"),
+        "indeterminate": is_send() & (kind == "info"),
+        "reads": F.col("f") == "read",
+        "deliveries": is_delivery(),
+        "lookups": lookup,
+        "lookups_not_found": lookup & (kind != "ok") & ended,
+        "final_read_records": is_final(),
+        "processed": (F.col("f") == "process") & (kind == "ok"),
+        "commits": (F.col("f") == "commit") & (kind == "ok"),
+    }
+    since_ns = F.coalesce("end_ns", "start_ns") - F.col("load_start_ns")
+    ack_ms = F.when(is_ack(), _ms(F.col("end_ns") - F.col("intended_ns")))
+    runs = F.broadcast(history.runs.select("run_id", "load_start_ns", "bucket_ns", "alone"))
+    bucket = F.when(~is_final(), F.floor(since_ns / F.col("bucket_ns"))).otherwise(-1)
+    return (
+        history.operations.join(runs, on="run_id", how="inner")
+        .withColumn("bucket", bucket)
+        .groupingSets([["run_id"], ["run_id", "bucket"]], "run_id", "bucket")
+        .agg(*[F.count_if(sort).alias(name) for name, sort in sorts.items()], _quantiles(ack_ms))
+    )
+
+
+def landings(fates: DataFrame, runs: DataFrame) -> DataFrame:
+    """One row a run: what became of sends in doubt and of what an elected leader did not have
+    (analysis.frames.elections), and `delivery_ms`, its latency quantiles."""
+    doubt = F.col("sent").isin(UNKNOWN, UNASKED)
+    landed, whole = F.col("first_place").isNotNull(), F.col("complete")
+    delivery_ms = F.when(
+        F.col("sent").isNotNull() & F.col("delivered_ns").isNotNull(),
+        _ms(F.col("delivered_ns") - F.col("intended_ns")),
+    )
+    gone, past = lost().holds, is_past()
+    elections = F.broadcast(runs.select("run_id", "elections"))
+    return (
+        fates.join(elections, on="run_id", how="inner")
+        .groupBy("run_id")
+        .agg(
+            F.count_if(doubt & landed).alias("indeterminate_landed"),
+            F.count_if(doubt & ~landed & whole).alias("indeterminate_not_landed"),
+            F.count_if(is_unacknowledged_lost()).alias("unacknowledged_lost"),
+            F.count_if(past & gone).alias("lost_past_log_end"),
+            F.count_if(past & landed).alias("kept_past_log_end"),
+            _quantiles(delivery_ms),
+        )
+    )
+
+
+def _within(alone: Column) -> Column:
+    """Whether an operation ended in this time of its partition's."""
+    ended = F.col("end_ns")
+    return (
+        (alone["partition"] == F.col("partition"))
+        & (ended >= alone["from_ns"])
+        & (ended < alone["to_ns"])
+    )
+
+
+def _ms(length_ns: Column) -> Column:
+    """Milliseconds to two places: few distinct values, so that exact quantiles stay cheap."""
+    return F.round(length_ns / 1e6, 2)
+
+
+def _quantiles(latency_ms: Column) -> Column:
+    return F.percentile(latency_ms, F.array(*[F.lit(q) for q in QUANTILES.values()])).alias(
+        "latency_ms"
+    )

@@ -1,0 +1,246 @@
+"""report.json: everything that a check found of one run, for programs (docs/report.md).
+
+A pure function: what was loaded and what Spark found in, one dictionary out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.frames.load import CheckError, Run, final_ends
+from analysis.measures.leadership import leadership
+from analysis.measures.replication import replication
+from analysis.measures.tally import QUANTILES
+from analysis.report import outages
+from analysis.report.headline import sentence
+from analysis.verdict.expectations import ANOMALIES, ExpectationError, parse
+from analysis.verdict.facts import Facts, facts_of
+from analysis.verdict.judge import (
+    Counted,
+    Gap,
+    Judgement,
+    decide,
+    doubts,
+    judge,
+    judge_counts,
+    judge_gaps,
+    judge_isr_times,
+)
+from analysis.verdict.promises import promises
+
+SCHEMA = 1
+EXAMPLES = 10
+COUNTED = (
+    "sends",
+    "acked",
+    "acked_without_offset",
+    "acked_isr_alone",
+    "failed",
+    "indeterminate",
+    "indeterminate_landed",
+    "indeterminate_not_landed",
+    "unacknowledged_lost",
+    "reads",
+    "lookups",
+    "lookups_not_found",
+    "final_read_records",
+    "processed",
+    "commits",
+)
+# Of the records past the log end of an elected leader (analysis.frames.elections).
+PAST = ("lost_past_log_end", "kept_past_log_end")
+_HAS_SPLIT = {
+    "lost": ("delivered_before", "never_delivered"),
+    "phantom": ("never_sent", "send_failed", "unparsable"),
+    "inconsistent-offset": ("two_values", "acked_elsewhere"),
+    "stale-read": ("appeared", "late", "never"),
+    "skipped": ("polled", "never_polled"),
+    "reprocessed": ("by_another", "by_the_same"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was found of one anomaly: how many, how they split, and the first few rows."""
+
+    count: int = 0
+    split: Mapping[str, int]
+    examples: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What Spark found in one run."""
+
+    counts: Mapping[str, int]
+    ack_ms: Sequence[float] | None
+    delivery_ms: Sequence[float] | None
+    findings: Mapping[str, Finding]
+    windows: Sequence[Mapping[str, Any]]
+    acks: Sequence[Mapping[str, Any]] = ()  # rows of `leadership.acks_between_cuts`
+
+
+def report(run: Run, found: Found) -> dict[str, Any]:
+    """The whole report.json of a run. Raises CheckError when the scenario demands nonsense."""
+    try:
+        demands = parse(run.scenario.get("expect") or {}, found.counts["acked"])
+    except ExpectationError as error:
+        raise CheckError(f"{run.path / 'run.json'}: scenario.{error}") from None
+    facts = _facts(run)
+    seen = {name: found.findings[name].count for name in ANOMALIES}
+    unsure = doubts(run, found.counts, seen["unseen"])
+    judgements = judge(seen, promises(facts), demands, unsure)
+    if unjudged := sorted((demands.keys() & set(ANOMALIES)) - judgements.keys()):
+        raise CheckError(
+            f"{run.path / 'run.json'}: scenario.expect.{unjudged[0]}: no such run can have it"
+        )
+    # Without acks nothing tells whether writes stood still.
+    told = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
+    windows = [outages.window(row, run) for row in told]
+    followed = replication(run, found.counts, seen["lost"])
+    absences = followed["isr"] if followed else []
+    gaps = judge_gaps(outages.longest(windows), demands, unsure)
+    gaps |= judge_isr_times(absences, demands, unsure)
+    numbers = judge_counts({**found.counts, **(followed or {})}, demands, unsure)
+    measured: dict[str, Gap | Counted] = {**gaps, **numbers}
+    verdict = decide(judgements, unsure, measured)
+    return {
+        "schema": SCHEMA,
+        "run_id": run.run_id,
+        "verdict": verdict.name,
+        "exit_code": verdict.exit_code,
+        "sentence": sentence(
+            verdict=verdict,
+            judgements=judgements,
+            doubts=unsure,
+            acked=found.counts["acked"],
+            facts=facts,
+            faults=run.faults,
+            windows=windows,
+            threshold_ms=run.threshold_ms,
+            gaps=measured,
+        ),
+        "reasons": list(verdict.reasons),
+        "run": _run(run),
+        "counts": _counts(run, found),
+        "rates": _rates(run, found.counts),
+        "latency_ms": {"ack": _quantiles(found.ack_ms), "delivery": _quantiles(found.delivery_ms)},
+        "anomalies": {
+            name: _anomaly(judgement, found.findings[name])
+            for name, judgement in judgements.items()
+        },
+        "windows": windows,
+        "longest_window_s": outages.longest(windows),
+        **_measured(gaps, numbers),
+        "replication": followed,
+        "leadership": leadership(run, found.acks),
+        "faults": [outages.fault(row, run) for row in run.faults],
+        "planned_faults": len(run.record.get("plan") or []),
+        "final_read": _final_read(run),
+        "configuration": _configuration(run),
+        "versions": run.record.get("versions") or {},
+        "host": run.record.get("host") or {},
+        "threshold_ms": run.threshold_ms,
+    }
+
+
+def _measured(gaps: Mapping[str, Gap], numbers: Mapping[str, Counted]) -> dict[str, Any]:
+    """The demands on what is no anomaly."""
+    return {
+        "gap_demands": {
+            name: {"longest_s": gap.longest_s, "demanded": gap.demand.text, "demand_met": gap.met}
+            for name, gap in gaps.items()
+        },
+        "count_demands": {
+            name: {"seen": each.seen, "demanded": each.demand.text, "demand_met": each.met}
+            for name, each in numbers.items()
+        },
+    }
+
+
+def no_finding(name: str) -> Finding:
+    """Nothing found of an anomaly."""
+    return Finding(split=dict.fromkeys(_HAS_SPLIT.get(name, ()), 0))
+
+
+def _facts(run: Run) -> Facts:
+    options = {step["step"]: step.get("options") or {} for step in run.record.get("plan") or []}
+    return facts_of(
+        run.scenario,
+        run.node_settings["server"],
+        run.faults,
+        run.views,
+        options,
+        members_died=run.members_died,
+    )
+
+
+def _run(run: Run) -> dict[str, Any]:
+    record = run.record
+    phases = record.get("phases") or []
+    duration_s = (phases[-1]["end_ns"] - phases[0]["start_ns"]) / 1e9 if phases else None
+    return {
+        "scenario": run.scenario["name"],
+        "title": run.scenario["title"],
+        **{key: record.get(key) for key in ("seed", "backend", "state", "started_utc")},
+        "duration_s": duration_s,
+        **{key: record.get(key) for key in ("command", "failure")},
+    }
+
+
+def _counts(run: Run, found: Found) -> dict[str, int]:
+    torn = sum(int(f["count"] or 0) for f in run.findings if f["kind"] == "torn")
+    return {
+        **{name: int(found.counts[name]) for name in COUNTED},
+        "torn_records": torn,
+        "worker_errors": run.worker_errors,
+    }
+
+
+def _rates(run: Run, counts: Mapping[str, int]) -> dict[str, float | None]:
+    load_s = (run.load_end_ns - run.load_start_ns) / 1e9
+    return {
+        "sends_per_s": counts["sends"] / load_s if load_s else None,
+        "acks_per_s": counts["acked"] / load_s if load_s else None,
+        "load_s": load_s,
+    }
+
+
+def _quantiles(values: Sequence[float] | None) -> dict[str, float] | None:
+    """Named, in ms to two places: the quantiles' own precision."""
+    if values is None:
+        return None
+    return {name: round(value, 2) for name, value in zip(QUANTILES, values, strict=True)}
+
+
+def _anomaly(judgement: Judgement, finding: Finding) -> dict[str, Any]:
+    return {
+        "count": finding.count,
+        "split": dict(finding.split),
+        "forbidden": judgement.promise.forbidden,
+        "promise": judgement.promise.sentence,
+        "source": judgement.promise.source,
+        "demanded": judgement.demand.text if judgement.demand else None,
+        "demand_met": judgement.demand_met,
+        "convicts": judgement.convicts,
+        "examples": [dict(row) for row in finding.examples],
+    }
+
+
+def _final_read(run: Run) -> dict[str, Any]:
+    partitions = [{k: v for k, v in end.items() if k != "run_id"} for end in final_ends(run)]
+    return {"complete": all(end["complete"] for end in partitions), "partitions": partitions}
+
+
+def _configuration(run: Run) -> dict[str, Any]:
+    scenario = run.scenario
+    return {
+        "producer": scenario["workload"]["producer"],
+        "consumer": scenario["workload"]["consumer"],
+        "topic": scenario["topic"],
+        "server": run.node_settings["server"],
+        "zoo": run.node_settings["zoo"],
+        "differences": run.record.get("differences") or [],
+    }

@@ -1,0 +1,82 @@
+"""Windows and faults as the report tells them: in seconds, and which belong together.
+
+A fault belongs to a window if it was in force during any part of it, from injection until it was
+healed; if none was, the last one injected before it does. The *cause* is the one of these whose
+injection is nearest to the window's start. From its injection, and from the start of its healing,
+the time to the first success after the window is counted. A success that came before the healing
+began did not wait for it: then there is no such time.
+
+Pure functions over what is small: a run has no more windows than thresholds fit into it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.frames.load import Run
+
+Row = Mapping[str, Any]
+
+
+def window(row: Row, run: Run) -> dict[str, Any]:
+    """One window of the report from a row of `availability.windows`."""
+    related = related_faults(row, run.faults)
+    success_ns = row["next_success_ns"]
+    cause = min(related, key=lambda f: abs(f["invoke_ns"] - row["start_ns"]), default={})
+    return {
+        "kind": row["kind"],
+        "partition": row["partition"],
+        "start_s": run.seconds(row["start_ns"]),
+        "end_s": None if success_ns is None else run.seconds(row["end_ns"]),
+        "length_s": (row["end_ns"] - row["start_ns"]) / 1e9,
+        "attempts": row["attempts"],
+        "faults": [fault["fault"] for fault in related],
+        "injection_to_first_ack_s": _since(cause.get("invoke_ns"), success_ns),
+        "heal_to_first_ack_s": _since(cause.get("heal_invoke_ns"), success_ns),
+    }
+
+
+def related_faults(row: Row, faults: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The faults in force during a window, else the last one before it."""
+    happened = sorted((f for f in faults if f["nodes"]), key=lambda fault: int(fault["invoke_ns"]))
+    in_force = [
+        fault
+        for fault in happened
+        if fault["invoke_ns"] < row["end_ns"]
+        and (fault["heal_ok_ns"] is None or fault["heal_ok_ns"] > row["start_ns"])
+    ]
+    before = [fault for fault in happened if fault["invoke_ns"] <= row["start_ns"]]
+    return in_force or before[-1:]
+
+
+def fault(row: Row, run: Run) -> dict[str, Any]:
+    """One fault of the report."""
+    return {
+        **{key: row[key] for key in ("fault", "step", "verb", "target", "nodes")},
+        "start_s": run.seconds(row["invoke_ns"]),
+        "in_force_s": run.seconds(row["ok_ns"]),
+        "healed_s": run.seconds(row["heal_ok_ns"]),
+        **{key: row[key] for key in ("evidence", "heal_evidence", "error")},
+        "before": _state(row["before"]),
+        "after": _state(row["after"]),
+    }
+
+
+def longest(windows: Sequence[Row]) -> dict[str, float]:
+    """The longest window of each kind; 0 where there is none."""
+    return {
+        kind: max((float(w["length_s"]) for w in windows if w["kind"] == kind), default=0.0)
+        for kind in ("produce", "consume")
+    }
+
+
+def _since(begin_ns: int | None, success_ns: int | None) -> float | None:
+    if begin_ns is None or success_ns is None or success_ns < begin_ns:
+        return None
+    return (success_ns - begin_ns) / 1e9
+
+
+def _state(text: str | None) -> Any:
+    return json.loads(text) if text else None

@@ -1,0 +1,306 @@
+"""report.html: one file that tells a run to a manager first, and to an engineer after.
+
+    verdict in a sentence > key numbers > timeline > findings with evidence > gaps and faults
+    > configuration, promises and host > how to read it
+
+The page opens offline in any browser. It loads nothing: plotly.js travels inside, compressed
+(4.8 MB become 2.0 MB; the browser's own DecompressionStream unpacks it), and a
+Content-Security-Policy forbids every request, and every script but the two whose hashes it names.
+Without JavaScript, or in a browser from before 2023, all but the picture can be read; a run
+without a timeline carries no plotly at all.
+
+Everything from the run is escaped by jinja2; the embedded JSON has no `<`, so that no text in it
+can end its element; half a character (a lone surrogate) becomes a question mark. The same
+arguments give the same bytes: the page knows no clock.
+"""
+
+import gzip
+import json
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from analysis.report import wording
+from analysis.report.panels import PALETTE
+from analysis.report.timeline import figure
+
+Row = Mapping[str, Any]
+
+TEMPLATES = files("analysis") / "templates"
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+ROWS_MAX = 200  # of a table of windows or faults: a page, not an archive
+STRETCHES_MAX = 12  # of the table of leaders
+MEANINGS = {
+    "valid": "Every promise was kept, and every expectation of the scenario met.",
+    "unknown": "This run proves nothing, neither for Kafka nor against it.",
+}
+# Above these the host may have shaped the result: its CPUs were taken, crowded, or rationed.
+STARVED = {"steal_percent": 5.0, "pressure_some_percent": 60.0, "cgroup_throttled_s": 1.0}
+
+
+def render(
+    report: Row, timeline: Sequence[Row], views: Sequence[Row], looks: Sequence[Row] = ()
+) -> str:
+    """The whole report.html as text.
+
+    `report` is report.json (schema 1), `timeline` the timeline's rows in order of `t_s`, `views`
+    rows {time_s, partition, leader, isr, controller}, `looks` those of `replication.behind`;
+    times are seconds since the load began.
+    Raises KeyError or jinja2's UndefinedError when the report lacks a field of its schema.
+    """
+    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    page = _environment().get_template("page.html")
+    text = page.render(
+        report=report,
+        sentences=SENTENCE_END.split(report["sentence"], maxsplit=1),
+        verdict=(report["verdict"].capitalize(), _meaning(report)),
+        tiles=tiles(report),
+        findings=_findings(report),
+        windows=_longest(report["windows"], "length_s"),
+        faults=report["faults"][:ROWS_MAX],
+        fault_names=_fault_names(report["faults"]),
+        leadership=leadership(report),
+        starved=_starved(report["host"]),
+        picture=_picture(report, timeline, views, looks),
+        style=Markup(style),  # noqa: S704 our own
+        script=Markup(script),  # noqa: S704 our own
+        policy=_policy(script),
+    )
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _meaning(report: Row) -> str:
+    """What the verdict's word means in this run."""
+    if report["verdict"] != "invalid":
+        return MEANINGS[report["verdict"]]
+    findings = [*report["anomalies"].values()]
+    gaps = [*report.get("gap_demands", {}).values(), *report.get("count_demands", {}).values()]
+    broken = any(finding["convicts"] for finding in findings)
+    unmet = any(demand["demand_met"] is False for demand in (*findings, *gaps))
+    words = ["a promise was broken"] * broken + ["a demand of the scenario was not met"] * unmet
+    return f"{' and '.join(words).capitalize()}."
+
+
+def tiles(report: Row) -> list[dict[str, str]]:
+    """The key numbers: {name, value, note, tone} each."""
+    counts, latency = report["counts"], report["latency_ms"]["ack"] or {}
+    return [
+        _finding_tile(report, "lost", "Records lost", f"of {counts['acked']:,} acknowledged"),
+        _finding_tile(report, "duplicate", "Duplicates", "values found at two offsets"),
+        _window_tile(report, "produce", "Longest write outage", counts["acked"]),
+        _window_tile(report, "consume", "Longest read outage", counts["reads"]),
+        {
+            "name": "Sends acknowledged",
+            "value": wording.number(counts["acked"]),
+            "note": f"of {counts['sends']:,} sends; {counts['indeterminate']:,} in doubt, "
+            f"{counts['failed']:,} failed",
+            "tone": "quiet" if counts["acked"] else "doubt",
+        },
+        {
+            "name": "Time to ack, p50",
+            "value": wording.milliseconds(latency.get("p50")),
+            "note": f"p99 {wording.milliseconds(latency.get('p99'))}, "
+            f"worst {wording.milliseconds(latency.get('max'))}",
+            "tone": "quiet",
+        },
+    ]
+
+
+def _finding_tile(report: Row, anomaly: str, name: str, note: str) -> dict[str, str]:
+    """A count with what it means here: seen and allowed is not the same as seen and forbidden."""
+    finding = report["anomalies"].get(anomaly)
+    if finding is None:
+        return {"name": name, "value": wording.MISSING, "note": "not checked", "tone": "doubt"}
+    judgement = wording.judged(finding, provable=wording.provable(report))
+    seen = f"{note}. {judgement.words}." if finding["count"] or judgement.tone == "doubt" else note
+    tone = "note" if finding["count"] and judgement.tone == "good" else judgement.tone
+    return {
+        "name": name,
+        "value": wording.number(finding["count"]),
+        "note": seen,
+        "tone": tone if finding["count"] or tone == "doubt" else "quiet",
+    }
+
+
+def _window_tile(report: Row, kind: str, name: str, happened: int) -> dict[str, str]:
+    """The longest window, and the fault that it belongs to."""
+    length_s = report["longest_window_s"][kind]
+    if length_s:
+        mine = [window for window in report["windows"] if window["kind"] == kind]
+        worst = max(mine, key=lambda window: float(window["length_s"]), default=None)
+        note = _window_note(report, worst) if worst else ""
+        return {"name": name, "value": wording.seconds(length_s), "note": note, "tone": "note"}
+    if not happened:
+        return {"name": name, "value": wording.MISSING, "note": "nothing ran", "tone": "doubt"}
+    note = f"none of {report['threshold_ms']:,} ms or more"
+    return {"name": name, "value": "0 s", "note": note, "tone": "quiet"}
+
+
+def _window_note(report: Row, window: Row) -> str:
+    names = _fault_names(report["faults"])
+    blamed = ", ".join(names.get(fault, str(fault)) for fault in window["faults"][:2])
+    still = " and still open at the end" if window["end_s"] is None else ""
+    cause = f"fault {blamed}" if blamed else "no fault before it"
+    return f"from {wording.moment(window['start_s'])}{still}; {cause}"
+
+
+def _findings(report: Row) -> list[dict[str, Any]]:
+    """The anomalies with their judgement; those that convict first, then those seen."""
+    sure = wording.provable(report)
+    rows = [
+        {
+            "name": name,
+            "meaning": wording.MEANINGS.get(name, ""),
+            "judgement": wording.judged(finding, provable=sure),
+            "evidence": _evidence(finding["examples"], report["faults"]),
+            **finding,
+        }
+        for name, finding in report["anomalies"].items()
+    ]
+    return sorted(rows, key=lambda row: (row["judgement"].tone != "bad", not row["count"]))
+
+
+def _evidence(examples: Sequence[Row], faults: Sequence[Row]) -> dict[str, Any]:
+    """Columns and rows of an evidence table; a column of numbers is aligned as such."""
+    shown = wording.columns(examples)
+    names = _fault_names(faults)
+    rows = [[_cell(column, row.get(column), names) for column in shown] for row in examples]
+    return {
+        "columns": [
+            {"name": _heading(name), "align": "n" if all(map(_numeric, cells)) else ""}
+            for name, cells in zip(shown, zip(*rows, strict=True), strict=True)
+        ],
+        "rows": rows,
+    }
+
+
+def _cell(column: str, value: object, names: Mapping[int, str]) -> object:
+    """Faults by name rather than number, outcomes in words, all else as it is."""
+    if column == "faults" and isinstance(value, Sequence):
+        return [names.get(fault, str(fault)) for fault in value]
+    if column == "next_fault" and isinstance(value, int):
+        return names.get(value, str(value))
+    return value.replace("_", " ") if column == "outcome" and isinstance(value, str) else value
+
+
+def _fault_names(faults: Sequence[Row]) -> dict[int, str]:
+    return {fault["fault"]: f"{fault['fault']}: {wording.fault_name(fault)}" for fault in faults}
+
+
+def _heading(column: str) -> str:
+    name = f"{column.removesuffix('_s')} (s)" if column.endswith("_s") else column
+    return name.replace("_", " ")
+
+
+def _numeric(cell: object) -> bool:
+    return cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool))
+
+
+def _longest(windows: Sequence[Row], key: str) -> list[Row]:
+    """All windows in their order or, of too many, the longest."""
+    if len(windows) <= ROWS_MAX:
+        return list(windows)
+    chosen = sorted(windows, key=lambda window: float(window[key]), reverse=True)[:ROWS_MAX]
+    return sorted(chosen, key=lambda window: float(window["start_s"]))
+
+
+def leadership(report: Row) -> dict[str, Any] | None:
+    """The first stretches of who led what, and how many more there are; None where that says
+    nothing: of one partition that one broker led throughout, or of a report from before."""
+    rows = report.get("leadership") or []
+    brokers = [broker["broker"] for broker in rows[0]["brokers"]] if rows else []
+    leads = {tuple(broker["leads"] for broker in row["brokers"]) for row in rows}
+    partitions = int(str(wording.flat(report["configuration"]["topic"]).get("partitions", 1)))
+    if not rows or (partitions == 1 and len(leads) == 1):
+        return None
+    shown = rows[:STRETCHES_MAX]
+    return {
+        "rows": shown,
+        "more": len(rows) - len(shown),
+        "brokers": brokers,
+        "leaderless": any(row["leaderless"] for row in shown),
+    }
+
+
+def _starved(host: Row) -> bool:
+    """Whether the host lacked CPU so much that gaps and latencies may be its own."""
+    starvation = host.get("cpu_starvation") or {}
+    return any((starvation.get(key) or 0) > limit for key, limit in STARVED.items())
+
+
+def _picture(
+    report: Row, timeline: Sequence[Row], views: Sequence[Row], looks: Sequence[Row]
+) -> dict[str, Any] | None:
+    """What the page's script needs to draw; None for a run without a timeline."""
+    if not timeline:
+        return None
+    drawing = figure(report, timeline, views, looks)
+    return {
+        "height_px": drawing.layout.height,
+        "figure": _embedded(drawing.to_json()),
+        "dark": _embedded(json.dumps(dict(PALETTE.values()))),
+        "plotly": _packed_plotly(),
+    }
+
+
+def _embedded(text: str) -> Markup:
+    """JSON that may stand inside a script element: nothing in it can end that element."""
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)  # noqa: S704 escaped above
+
+
+@cache
+def _packed_plotly() -> str:
+    """plotly.js, gzip in base64: 41 % of its size."""
+    return b64encode(gzip.compress(get_plotlyjs().encode(), compresslevel=9, mtime=0)).decode()
+
+
+@cache
+def _policy(script: str) -> str:
+    """No request at all, and no script but ours and plotly's, by their hashes."""
+    digests = (
+        b64encode(sha256(text.encode()).digest()).decode() for text in (script, get_plotlyjs())
+    )
+    scripts = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("analysis"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        name: getattr(wording, name)
+        for name in (
+            "number",
+            "seconds",
+            "moment",
+            "utc",
+            "milliseconds",
+            "plain",
+            "flat",
+            "fault_name",
+        )
+    }
+    environment.globals |= {
+        name: getattr(wording, name)
+        for name in ("configuration_words", "faults_words", "roles_words", "count_of")
+    }
+    return environment

@@ -1,0 +1,211 @@
+"""What comes out of Spark, and where it goes: tables, reports, each replaced in one step.
+
+Evidence is written by Spark, however much there is, and only its counts and first rows are read
+back. Windows and the timeline are small (a row a window, a row a bucket of time) and collected.
+
+    analysis/<anomaly>.parquet/   evidence, docs/report.md      analysis/windows.parquet/
+    analysis/timeline.parquet/    report.json  report.html  junit.xml
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.frames import schema
+from analysis.frames.load import Run
+from analysis.measures.replication import behind
+from analysis.measures.tally import QUANTILES
+from analysis.queries import Queries
+from analysis.report.build import COUNTED, EXAMPLES, PAST, Finding, Found, no_finding
+from analysis.verdict.expectations import ANOMALIES
+
+Row = dict[str, Any]
+_NO_EVIDENCE = schema.arrow(schema.EVIDENCE).empty_table()
+# The timeline's columns by the counts that they show.
+_TIMELINE = {"acks": "acked", "fails": "failed", "infos": "indeterminate", "reads": "deliveries"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """One run's results, and where Spark left its evidence."""
+
+    found: Found
+    timeline: Sequence[Row]
+    evidence: Mapping[str, Path]
+
+
+def unique() -> str:
+    """A name part that no other check of the same run uses at the same time."""
+    return str(os.getpid())
+
+
+def compute(queries: Queries, runs: Sequence[Run], place: Path) -> dict[str, Results]:
+    """Let Spark answer all queries; evidence goes below `place`. By run_id."""
+    evidence = _write_evidence(queries, place)
+    counts = _by_run(queries.counts.collect())
+    landings = _by_run(queries.landings.collect())
+    acks = _by_run(queries.acks.collect())
+    windows = _by_run(queries.windows.collect())
+    return {
+        run.run_id: _results(
+            run,
+            evidence=evidence.get(run.run_id, {}),
+            counts=counts.get(run.run_id, []),
+            landings=(landings.get(run.run_id) or [{}])[0],
+            acks=acks.get(run.run_id, []),
+            windows=windows.get(run.run_id, []),
+        )
+        for run in runs
+    }
+
+
+def _results(  # noqa: PLR0913  each is the answer to one query
+    run: Run,
+    *,
+    evidence: Mapping[str, Path],
+    counts: Sequence[Row],
+    landings: Row,
+    acks: Sequence[Row],
+    windows: Sequence[Row],
+) -> Results:
+    by_bucket = {row["bucket"]: row for row in counts}
+    whole: Row = {**landings, **by_bucket.pop(None, {})}
+    lost = _buckets_of_lost(run, evidence.get("lost"))
+    found = Found(
+        counts={name: whole.get(name, 0) for name in (*COUNTED, *PAST)},
+        ack_ms=whole.get("latency_ms"),
+        delivery_ms=landings.get("latency_ms"),
+        findings={name: _finding(name, evidence.get(name)) for name in ANOMALIES},
+        acks=acks,
+        windows=sorted(windows, key=lambda w: (w["start_ns"], w["partition"], w["kind"])),
+    )
+    return Results(found=found, timeline=_timeline(run, by_bucket, lost), evidence=evidence)
+
+
+def publish_tables(run: Run, results: Results, report: Mapping[str, Any]) -> None:
+    """Replace the run's `analysis` folder."""
+    fresh = run.path / f".analysis-{unique()}"
+    shutil.rmtree(fresh, ignore_errors=True)
+    for name in ANOMALIES:
+        folder = fresh / f"{name}.parquet"
+        folder.mkdir(parents=True)
+        parts = sorted(results.evidence[name].glob("*.parquet")) if name in results.evidence else []
+        for number, part in enumerate(parts):
+            shutil.move(part, folder / f"part-{number:05d}.parquet")
+        if not parts:
+            pq.write_table(_NO_EVIDENCE, folder / "part-00000.parquet")
+    _write_small(fresh / "windows.parquet", schema.WINDOWS, run.run_id, report["windows"])
+    _write_small(fresh / "timeline.parquet", schema.TIMELINE, run.run_id, results.timeline)
+    old = run.path / f".analysis-old-{unique()}"
+    if (run.path / "analysis").exists():
+        (run.path / "analysis").rename(old)
+    fresh.rename(run.path / "analysis")
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def publish_texts(run: Run, results: Results, report: dict[str, Any]) -> None:
+    """Replace report.html, junit.xml and, last, report.json."""
+    from analysis.report import junit, page  # noqa: PLC0415  plotly is slow to import
+
+    views = [{"time_s": run.seconds(view["time_ns"]), **view} for view in run.views]
+    _replace(run.path / "report.html", page.render(report, results.timeline, views, behind(run)))
+    _replace(run.path / "junit.xml", junit.render(report))
+    _replace(run.path / "report.json", json.dumps(report, indent=1) + "\n")
+
+
+# Evidence
+
+
+def _write_evidence(queries: Queries, place: Path) -> dict[str, dict[str, Path]]:
+    """run_id -> anomaly -> folder. The two columns name the folders and stay in the rows."""
+    copies = {"of_run": F.col("run_id"), "of_anomaly": F.col("anomaly")}
+    table = queries.evidence.withColumns(copies).write.partitionBy("of_run", "of_anomaly")
+    table.option("compression", "zstd").parquet(str(place))
+    folders: dict[str, dict[str, Path]] = {}
+    for folder in place.glob("of_run=*/of_anomaly=*"):
+        run_id, anomaly = (unquote(part.split("=", 1)[1]) for part in folder.parts[-2:])
+        folders.setdefault(run_id, {})[anomaly] = folder
+    return folders
+
+
+def _finding(name: str, folder: Path | None) -> Finding:
+    """Counts are exact however many rows there are; only the first few rows are read whole."""
+    nothing = no_finding(name)
+    if folder is None:
+        return nothing
+    table = ds.dataset(folder, format="parquet")
+    keys = table.to_table(columns=["outcome", "time_ns"])
+    split = Counter(keys["outcome"].drop_null().to_pylist()) if nothing.split else {}
+    first = pc.sort_indices(keys["time_ns"])[:EXAMPLES]  # unknown times come last
+    rows = table.take(first).to_pylist()
+    return Finding(
+        count=keys.num_rows,
+        split={**nothing.split, **split},
+        examples=[{k: v for k, v in row.items() if k != "run_id"} for row in rows],
+    )
+
+
+# Small tables
+
+
+def _by_run(rows: Sequence[Any]) -> dict[str, list[Row]]:
+    grouped: dict[str, list[Row]] = {}
+    for row in rows:
+        grouped.setdefault(row["run_id"], []).append(row.asDict())
+    return grouped
+
+
+def _timeline(run: Run, buckets: Mapping[int | None, Row], lost: Mapping[int, int]) -> list[Row]:
+    """A row for every bucket of the load: where nothing happened it counts zero."""
+    last = (run.load_end_ns - run.load_start_ns) // (run.bucket_ms * 10**6)  # the last, begun
+    rows = []
+    for bucket in range(last + 1):
+        row = buckets.get(bucket, {})
+        quantiles = dict(zip(QUANTILES, row.get("latency_ms") or [], strict=False))
+        rows.append(
+            {
+                "t_s": bucket * run.bucket_ms / 1000,
+                **{name: row.get(counted, 0) for name, counted in _TIMELINE.items()},
+                "lost": lost.get(bucket, 0),
+                "ack_p50_ms": quantiles.get("p50"),
+                "ack_p99_ms": quantiles.get("p99"),
+            }
+        )
+    return rows
+
+
+def _buckets_of_lost(run: Run, folder: Path | None) -> dict[int, int]:
+    """How many lost records were acked in each bucket."""
+    if folder is None:
+        return {}
+    acked_ns = ds.dataset(folder, format="parquet").to_table(columns=["acked_ns"])["acked_ns"]
+    since_ns = pc.subtract(acked_ns, run.load_start_ns)
+    counted = pc.value_counts(pc.divide(since_ns, run.bucket_ms * 10**6)).to_pylist()
+    return {row["values"]: row["counts"] for row in counted}
+
+
+def _write_small(folder: Path, table: Any, run_id: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    folder.mkdir()
+    full = [{"run_id": run_id, **row} for row in rows]
+    written = pa.Table.from_pylist(full, schema=schema.arrow(table))
+    pq.write_table(written, folder / "part-00000.parquet", compression="zstd")
+
+
+def _replace(file: Path, text: str) -> None:
+    partial = file.with_name(f".{file.name}.{unique()}")
+    partial.write_text(text)
+    partial.replace(file)

@@ -1,0 +1,255 @@
+"""A Spark session that starts fast: most of a small check is Spark's start.
+
+For a check on this machine the JVM is started directly, without the two shells and the launcher JVM
+of spark-submit, compiled by C1 only, with the serial collector, and with a class-data-sharing
+archive where `python -m analysis.train_archive` has made one. A small history (below `SMALL`) does
+without generated code, a big one (`BIG`) gets the second compiler and the parallel collector: there
+the start no longer matters. With `master`, or when anything about the direct start is odd, Spark
+starts in its ordinary way.
+
+The JVM ends with this process, even when that is SIGKILLed: it reads the end of its standard
+input, stops and removes its own folders. PySpark itself has the hook for an own JVM: the
+variables PYSPARK_GATEWAY_PORT and PYSPARK_GATEWAY_SECRET (pyspark/java_gateway.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import pyspark
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+SMALL, BIG = 30_000, 2_000_000  # operations
+MOST_MIB = 3072  # of a check below BIG; a million operations take about 1 GiB
+START_LIMIT_S = 60.0
+END_LIMIT_S = 20.0
+LOOK_S = 0.005
+
+# Packages that Spark 4 reaches into; its own launcher opens the same (JavaModuleOptions).
+_OPENED = (
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+)
+_PROPERTIES = (
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Djava.net.preferIPv4Stack=true",
+)
+_SMALL = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_LARGE = ("-XX:+UseParallelGC",)
+
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.session.timeZone": "UTC",
+    # Where in Python each column was made, told to the JVM: three quarters of all calls to it.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
+}
+
+
+@contextlib.contextmanager
+def session(
+    master: str | None = None, operations: int = SMALL, archive_to: Path | None = None
+) -> Iterator[SparkSession]:
+    """The session that is active already, else one of our own that is stopped at the end.
+
+    `operations`: how many there are to check at once. `archive_to`: where the JVM leaves an archive
+    of its classes.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    builder = SparkSession.builder.appName("kafka-harness check")
+    with contextlib.ExitStack() as stack:
+        if master is None:
+            process = _start(_command(operations, archive_to))
+            if process is not None:
+                stack.callback(_end, process)
+            for key, value in {**_SETTINGS, **_sizes(operations)}.items():
+                builder = builder.config(key, value)
+        spark = builder.master(master or "local[*]").getOrCreate()
+        stack.callback(_stop, spark)
+        _forget_gateway()
+        spark.sparkContext.setLogLevel("OFF")
+        yield spark
+
+
+def archive_path() -> Path:
+    """Where the class archive for this Java and this Spark belongs, in the user's cache."""
+    java = _java()
+    told = [pyspark.__version__, str(java), *(f"{j.name}" for j in _jars())]
+    with contextlib.suppress(OSError):
+        told.append(str(Path(java).resolve().stat().st_mtime_ns))
+    key = hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    folder = os.environ.get("KAFKA_HARNESS_CACHE") or f"{base}/kafka-harness"
+    return Path(folder).expanduser() / "class-archives" / f"spark-{pyspark.__version__}-{key}.jsa"
+
+
+def _sizes(operations: int) -> Mapping[str, str]:
+    """Spark's own settings for a big history. For a smaller one few tasks; for a small one no
+    plan is made anew between stages and no code is generated: both cost more than they save."""
+    if operations >= BIG:
+        return {}
+    few = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
+    if operations >= SMALL:
+        return few
+    return {
+        **few,
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
+
+
+# The JVM
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    return f"{home}/bin/java" if home else shutil.which("java") or "java"
+
+
+def _jars() -> list[Path]:
+    # Files only: one folder on the class path (there is jars/connect-repl) stops class sharing.
+    return sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+
+
+def _command(operations: int, archive_to: Path | None) -> list[str]:
+    archive = archive_path()
+    if archive_to is not None:
+        sharing = [f"-XX:ArchiveClassesAtExit={archive_to}"]
+    else:
+        sharing = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
+    half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**21  # MiB
+    # Limits, not needs. Without one of its own a campaign's JVM grows by each check, up to half of
+    # the memory that the next run's nodes live in.
+    most = half if operations >= BIG else min(half, MOST_MIB)
+    return [
+        _java(),
+        "-cp",
+        ":".join(map(str, _jars())),
+        f"-Xmx{max(512, most)}m",
+        *(_SMALL if operations < BIG else _LARGE),
+        "-XX:-UsePerfData",
+        "-Xshare:auto",
+        "-Xlog:disable",
+        "-Xlog:all=off:stderr",
+        "-XX:+IgnoreUnrecognizedVMOptions",
+        "--sun-misc-unsafe-memory-access=allow",
+        "--enable-native-access=ALL-UNNAMED",
+        *sharing,
+        *_PROPERTIES,
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+        "org.apache.spark.deploy.SparkSubmit",
+        "pyspark-shell",
+    ]
+
+
+def _start(command: list[str]) -> subprocess.Popen[bytes] | None:
+    """Start the JVM and tell PySpark of it; None if it does not start: then PySpark does."""
+    folder = Path(tempfile.mkdtemp(prefix="kafka-harness-"))
+    answer = folder / "gateway"
+    environment = {
+        **os.environ,
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(answer),
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+    }
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509
+        )
+        if not _answered(process, answer):
+            process.kill()
+            process.wait()
+            return None
+        port, secret = _read_answer(answer.read_bytes())
+    except OSError:
+        return None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
+    return process
+
+
+def _answered(process: subprocess.Popen[bytes], answer: Path) -> bool:
+    """Whether the JVM has written how to reach it, before it ended and in time."""
+    deadline = time.monotonic() + START_LIMIT_S
+    while not answer.exists():
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(LOOK_S)
+            return False
+        if time.monotonic() > deadline:
+            return False
+    return True
+
+
+def _read_answer(answer: bytes) -> tuple[int, str]:
+    """Port and secret as PythonGatewayServer writes them: two big-endian ints, then the secret."""
+    port, length = struct.unpack_from(">ii", answer)
+    return port, answer[8 : 8 + length].decode()
+
+
+def _forget_gateway() -> None:
+    """PySpark has read it, and no child process of ours is meant to."""
+    for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"):
+        os.environ.pop(name, None)
+
+
+def _stop(spark: SparkSession) -> None:
+    """Stop Spark, and the JVM as well if PySpark started it: it would idle until we end."""
+    spark.stop()
+    gateway = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = None
+    if gateway is None:
+        return
+    gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Let the JVM end by the end of its input, as it would without us."""
+    _forget_gateway()
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        process.wait(END_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

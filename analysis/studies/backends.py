@@ -1,0 +1,172 @@
+"""docs/backends.md: the same scenarios on every backend side by side, from the runs' summaries.
+
+    python -m analysis.studies.backends docs/backends.toml     writes backends.md beside it
+
+Pure: campaign file + data file -> text. One row a scenario, one column a backend. Two backends
+*differ* in a measure where their ranges do not touch; with three runs each that happens by chance
+in one of ten comparisons (2 of the 20 ways in which six values can fall to two), so such a sentence
+asks for a look, and proves nothing. Gaps that differ by less than half a second are let be.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jinja2
+
+from analysis.studies.study import Line, spread, write_page
+
+GAP_S = 0.5  # a difference of gaps that is worth a sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """What is told of each cell on each backend; `of` reads it from a checked run's line."""
+
+    title: str
+    key: str
+    digits: int = 0
+    least: float = 0.0  # medians nearer than this do not differ
+
+    def of(self, line: Line) -> float:
+        """Its value in one run."""
+        if self.key == "gap":
+            return float(max(line["produce_gaps_s"], default=0.0))
+        return int(line["anomalies"][self.key])
+
+
+MEASURES = (
+    Measure(title="Records lost", key="lost"),
+    Measure(title="Duplicates", key="duplicate"),
+    Measure(title="Longest gap, s", key="gap", digits=2, least=GAP_S),
+)
+
+
+def name_of(cell: Mapping[str, Any]) -> str:
+    """What the cell is called in the data."""
+    return str(cell.get("name", cell["scenario"]))
+
+
+def runs_of(lines: Sequence[Line], cell: Mapping[str, Any], backend: str) -> list[Line]:
+    """The runs of a cell on a backend."""
+    return [
+        line
+        for line in lines
+        if line["cell"] == name_of(cell) and line.get("backend", "local") == backend
+    ]
+
+
+def demanded(runs: Sequence[Line]) -> str:
+    """How many of the runs were as demanded: `3 of 3`."""
+    valid = sum(line.get("verdict") == "valid" for line in runs)
+    return f"{valid} of {len(runs)}" if runs else "—"
+
+
+def measured(measure: Measure, runs: Sequence[Line]) -> str:
+    """Minimum, median and maximum of the checked runs; one number where all are the same."""
+    values = [measure.of(line) for line in runs if "anomalies" in line]
+    if len(set(values)) == 1:
+        return f"{values[0]:.{measure.digits}f}"
+    return spread(values, measure.digits)
+
+
+def differences(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]:
+    """A sentence for each measure of a cell in which two backends differ."""
+    return [
+        f"`{name_of(cell)}`, {measure.title.lower()}: {one} {measured(measure, runs[one])}, "
+        f"{other} {measured(measure, runs[other])}."
+        for cell in campaign["cells"]
+        for runs in [{name: runs_of(lines, cell, name) for name in campaign["backends"]}]
+        for measure in MEASURES
+        for one, other in itertools.combinations(campaign["backends"], 2)
+        if differ(measure, runs[one], runs[other])
+    ]
+
+
+def differ(measure: Measure, one: Sequence[Line], other: Sequence[Line]) -> bool:
+    """Whether the ranges do not touch, and the medians are worth telling apart."""
+    a, b = ([measure.of(line) for line in runs if "anomalies" in line] for runs in (one, other))
+    if not a or not b or (max(a) >= min(b) and max(b) >= min(a)):
+        return False
+    return abs(statistics.median(a) - statistics.median(b)) >= measure.least
+
+
+def unmet(lines: Sequence[Line]) -> list[str]:
+    """Each run that was not as demanded, with the reasons."""
+    return [
+        f"`{line['cell']}` on {line.get('backend', 'local')}, seed {line['seed']}: "
+        f"{line.get('verdict', 'not finished')}"
+        + "".join(f"; {reason}" for reason in line.get("reasons", ()))
+        for line in lines
+        if line.get("verdict") != "valid"
+    ]
+
+
+def hosts(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]:
+    """For each backend what ran there, and how busy the host was."""
+    told = []
+    for backend in campaign["backends"]:
+        own = [line for line in lines if line.get("backend", "local") == backend]
+        if not own:
+            told.append(f"{backend}: no runs yet")
+            continue
+        kafka = ", ".join(sorted({line["kafka"] for line in own if line.get("kafka")}))
+        busy = [p for line in own if (p := _pressure(line)) is not None]
+        waited = (
+            f", somebody waited for a processor {statistics.median(busy):.0f} % of the time"
+            if busy
+            else ""
+        )
+        told.append(f"{backend}: {len(own)} runs, Kafka {kafka or 'as its image has it'}{waited}")
+    return told
+
+
+def _pressure(line: Line) -> float | None:
+    starvation = (line.get("host") or {}).get("cpu_starvation") or {}
+    value = starvation.get("pressure_some_percent")
+    return None if value is None else float(value)
+
+
+def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
+    """The whole page."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("analysis"),
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701  it is Markdown
+    )
+    columns = campaign["backends"]
+    runs = {name_of(c): [runs_of(lines, c, name) for name in columns] for c in campaign["cells"]}
+    return environment.get_template("backends.md.j2").render(
+        backends=columns,
+        cells=[{**cell, "name": name_of(cell)} for cell in campaign["cells"]],
+        demanded={name: [demanded(each) for each in own] for name, own in runs.items()},
+        tables={
+            measure.title: {
+                name: [measured(measure, each) for each in own] for name, own in runs.items()
+            }
+            for measure in MEASURES
+        },
+        settings={name_of(c): _settings(c) for c in campaign["cells"]},
+        differences=differences(campaign, lines),
+        notes=[(name_of(cell), cell["note"]) for cell in campaign["cells"] if cell.get("note")],
+        unmet=unmet(lines),
+        hosts=hosts(campaign, lines),
+        seed=campaign["seed"],
+    )
+
+
+def _settings(cell: Mapping[str, Any]) -> str:
+    """What was changed of the scenario; a list is in the campaign's file."""
+    values = cell.get("set", {}).items()
+    told = [f"`{key}={value}`" for key, value in values if not isinstance(value, list)]
+    told += [f"`{key}`: as in the file" for key, value in values if isinstance(value, list)]
+    return ", ".join(told) or "as shipped"
+
+
+if __name__ == "__main__":
+    write_page(render)

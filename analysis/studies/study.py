@@ -1,0 +1,268 @@
+"""docs/study.md: each claim of the study beside what was measured, from the runs' summaries.
+
+    python -m analysis.studies.study docs/study.toml     writes study.md beside it
+
+Pure: campaign file + data file -> text, so that a test can tell a page that was edited by hand.
+Of k runs in n that show something, the 95 % Wilson score interval is given (E. B. Wilson, 1927):
+honest for small n and for k = 0 or k = n, where the plain one would be a point.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import sys
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+Line = Mapping[str, Any]
+Row = Mapping[str, Any]
+# Anomalies that have no column of their own.
+OTHERS = (
+    "vanished",
+    "inconsistent-offset",
+    "skipped",
+    "reprocessed",
+    "diverged",
+    "unacknowledged-lost",
+    "watermark-ahead",
+    "early-read",
+)
+# Of a run with a failure and an election after it.
+STAGES = ("before the failure", "after it", "after the election")
+Z_95 = 1.959964
+
+
+def wilson(hits: int, runs: int) -> tuple[float, float]:
+    """The 95 % Wilson score interval of a proportion, as two numbers from 0 to 1."""
+    if runs == 0:
+        return 0.0, 1.0
+    p, z = hits / runs, Z_95
+    middle = (p + z * z / (2 * runs)) / (1 + z * z / runs)
+    half = z * math.sqrt(p * (1 - p) / runs + z * z / (4 * runs * runs)) / (1 + z * z / runs)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def share(values: Sequence[float | bool]) -> str:
+    """How many of the runs had any: `9 of 10 (60–98 %)`."""
+    hits = sum(1 for value in values if value)
+    low, high = wilson(hits, len(values))
+    return f"{hits} of {len(values)} ({low:.0%}–{high:.0%})".replace("%–", "–").replace("%)", " %)")
+
+
+def spread(values: Sequence[float], digits: int = 0) -> str:
+    """Minimum, median and maximum: `1 / 4 / 9`."""
+    if not values:
+        return "—"
+    three = (min(values), statistics.median(values), max(values))
+    return " / ".join(f"{value:.{digits}f}" if digits else f"{value:g}" for value in three)
+
+
+def quartiles(values: Sequence[float]) -> dict[str, str]:
+    """Minimum, the three quartiles (inclusive method) and maximum, to 10 ms."""
+    names = ("least", "first", "median", "third", "most")
+    if not values:
+        return dict.fromkeys(names, "—")
+    twice = values if len(values) > 1 else [*values, *values]
+    five = (min(values), *statistics.quantiles(twice, n=4, method="inclusive"), max(values))
+    return {name: f"{value:.2f}" for name, value in zip(names, five, strict=True)}
+
+
+def every_gap(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+    """How the gaps of all faults of a cell are distributed, where the cell asks for it.
+
+    Lines from before each fault's gap was kept have the run's gaps alone: as many of the longest as
+    there were faults.
+    """
+    if not cell.get("every_gap"):
+        return None
+    checked = [line for line in lines if "anomalies" in line]
+    gaps = [gap for line in checked for gap in _gaps_of_faults(line)]
+    return {
+        "cell": cell.get("name", cell["scenario"]),
+        "faults": str(sum(line["faults"] for line in checked)),
+        "without": str(sum(not gap for gap in gaps)),
+        **quartiles(gaps),
+    }
+
+
+def replicas(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+    """What was measured of a cell's replicas, over all its runs, where they were followed."""
+    followed = [line["replication"] for line in lines if line.get("replication")]
+    if not followed:
+        return None
+    absences = [absence for each in followed for absence in each["isr"]]
+    lags = [lag for each in followed for lag in each["lag"]]
+
+    def over(key: str) -> str:
+        return spread([row[key] for row in absences if row[key] is not None], 2)
+
+    return {
+        "cell": cell.get("name", cell["scenario"]),
+        "looks_ms": spread([each["every_ms"] for each in followed]),
+        "lag_ms": spread([lag["ms"]["p50"] for lag in lags if lag["ms"]]),
+        "lag_records": spread([lag["offsets"]["p50"] for lag in lags]),
+        "absences": str(len(absences)),
+        "leave": over("leave_after_s"),
+        "of_limit": over("leave_of_limit"),
+        "reached": over("heal_to_return_s"),
+        "back": over("return_after_s"),
+    }
+
+
+def latency(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+    """How long acks took in a cell's runs, in ms, where the cell asks for it."""
+    took = [line["ack_ms"] for line in lines if line.get("ack_ms")]
+    if not cell.get("latency") or not took:
+        return None
+    told = {name: spread([each[name] for each in took], 1) for name in ("p50", "p99", "max")}
+    return {"cell": cell.get("name", cell["scenario"]), "runs": str(len(took)), **told}
+
+
+def log_ends(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+    """What lay past the log end of elected leaders, over all runs of a cell, if anything did."""
+    followed = [line for line in lines if line.get("replication", {}).get("lost_past_log_end")]
+    if not followed:
+        return None
+
+    def over(key: str, part: str = "replication") -> str:
+        return spread([line[part][key] for line in followed])
+
+    return {
+        "cell": cell.get("name", cell["scenario"]),
+        "runs": str(len(followed)),
+        "lost": over("lost_past_log_end"),
+        "kept": over("kept_past_log_end"),
+        "within": over("lost_within_log_end"),
+        "read": over("delivered_before", "lost_split"),
+        "never_read": over("never_delivered", "lost_split"),
+    }
+
+
+def balance(cell: Mapping[str, Any], lines: Sequence[Line]) -> list[dict[str, str]]:
+    """What part of a cell's load its brokers bore in each stage, where the cell asks for it. Runs
+    with less than three stretches, or from before they were kept, tell nothing of it."""
+    whole = [rows for line in lines if len(rows := line.get("leadership") or []) >= len(STAGES)]
+    if not cell.get("balance") or not whole:
+        return []
+    stages = zip(*map(_stages, whole), strict=True)
+    return [
+        {"cell": cell.get("name", cell["scenario"]), "stage": stage, **_borne(rows)}
+        for stage, rows in zip(STAGES, stages, strict=True)
+    ]
+
+
+def _stages(rows: Sequence[Row]) -> tuple[Row, Row, Row]:
+    """The first stretch of a run, the longest between, and the last."""
+    longest = max(rows[1:-1], key=lambda row: float(row["end_s"] - row["start_s"]))
+    return rows[0], longest, rows[-1]
+
+
+def _borne(stretches: Sequence[Row]) -> dict[str, str]:
+    """Over all runs: the busiest and the least busy broker's part of the acks, in percent, and the
+    most partitions that one broker led."""
+    acks = [[broker["acks"] for broker in row["brokers"]] for row in stretches]
+    parts = [[100 * each / sum(row) for each in row] for row in acks if sum(row)]
+    leads = [max(broker["leads"] for broker in row["brokers"]) for row in stretches]
+    return {
+        "runs": str(len(stretches)),
+        "busiest": spread([round(max(row)) for row in parts]),
+        "idlest": spread([round(min(row)) for row in parts]),
+        "leads": spread(leads),
+    }
+
+
+def _gaps_of_faults(line: Line) -> Sequence[float]:
+    longest = sorted(line["produce_gaps_s"], reverse=True)[: line["faults"]]
+    gaps: Sequence[float] = line.get("fault_gaps_s", longest)
+    return gaps
+
+
+def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
+    """One line of the table: a cell's claim and its measurements."""
+    checked = [line for line in lines if "anomalies" in line]
+    lost = [line["anomalies"]["lost"] for line in checked]
+    duplicates = [line["anomalies"]["duplicate"] for line in checked]
+    gaps = [max(line["produce_gaps_s"], default=0.0) for line in checked]
+    verdicts = [line.get("verdict", "not checked") for line in lines]
+    others = {
+        name: spread([line["anomalies"].get(name, 0) for line in checked])
+        for name in OTHERS
+        if any(line["anomalies"].get(name) for line in checked)
+    }
+    return {
+        "cell": cell.get("name", cell["scenario"]),
+        "scenario": cell["scenario"],
+        "claim": cell.get("claim", ""),
+        "part": cell.get("part", ""),
+        "met": share([verdict == "valid" for verdict in verdicts]) if lines else "—",
+        "others": ", ".join(f"{name} {three}" for name, three in others.items()) or "—",
+        "runs": f"{len(lines)} of {cell['repeats']}",
+        "verdicts": ", ".join(f"{verdicts.count(v)} {v}" for v in sorted(set(verdicts))) or "—",
+        "lossy": share(lost) if lost else "—",
+        "lost": spread(lost),
+        "duplicating": share(duplicates) if duplicates else "—",
+        "duplicates": spread(duplicates),
+        "gaps": spread(gaps, 2),
+        "acked": spread([line["acked"] for line in checked]),
+        "faults": spread([line["faults"] for line in checked]),
+    }
+
+
+def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
+    """The whole page."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("analysis"),
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701  it is Markdown
+    )
+    cells = [(cell, _of(cell, lines)) for cell in campaign["cells"]]
+    rows = [row(cell, own) for cell, own in cells]
+    versions = sorted({line["kafka"] for line in lines if "kafka" in line})
+    return environment.get_template("study.md.j2").render(
+        rows=[r for r in rows if not r["part"]],
+        parts={part: [r for r in rows if r["part"] == part] for part in _parts(rows)},
+        gaps=[told for cell, own in cells if (told := every_gap(cell, own))],
+        replicas=[told for cell, own in cells if (told := replicas(cell, own))],
+        latencies=[told for cell, own in cells if (told := latency(cell, own))],
+        log_ends=[told for cell, own in cells if (told := log_ends(cell, own))],
+        balance=[stage for cell, own in cells for stage in balance(cell, own)],
+        versions=", ".join(versions),
+    )
+
+
+def _of(cell: Mapping[str, Any], lines: Sequence[Line]) -> list[Line]:
+    """The lines of a cell."""
+    return [line for line in lines if line["cell"] == cell.get("name", cell["scenario"])]
+
+
+def _parts(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """The parts of the page in their order, without the first, which has no name."""
+    return list(dict.fromkeys(row["part"] for row in rows if row["part"]))
+
+
+Render = Callable[[Mapping[str, Any], Sequence[Line]], str]
+
+
+def page(file: Path, render: Render = render) -> str:
+    """The page that belongs to a campaign file as its data are now."""
+    campaign = tomllib.loads(file.read_text())
+    data = file.parent / campaign["data"]
+    lines = [json.loads(line) for line in data.read_text().splitlines()] if data.exists() else []
+    return render(campaign, lines)
+
+
+def write_page(render: Render = render) -> None:
+    """Write the page beside the campaign that the command line names."""
+    file = Path(sys.argv[1])
+    file.with_suffix(".md").write_text(page(file, render))
+
+
+if __name__ == "__main__":
+    write_page()

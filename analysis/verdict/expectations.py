@@ -1,0 +1,133 @@
+"""What a scenario demands: `lost = ">= 1"`, `duplicate = "0"`, `lost = "> 50 %"` of the acked.
+
+How long writes or reads stood still can be demanded as well, in seconds, of the longest window
+(analysis.checks.availability): `produce-gap-s = ">= 8"`, `consume-gap-s = "<= 2"`.
+So can the times in which followers leave the ISR and are back (analysis.measures.replication),
+of each of them: `isr-leave-s = "1.9 to 5"`. Other counts: `acked-isr-alone = "0"`, what was
+acknowledged while the leader was alone in its ISR; `kept-past-log-end = "0"` and
+`lost-within-log-end = "0"`, whether exactly that was lost which a new leader did not have
+(analysis.frames.elections).
+
+A demand is on top of the promises: it can convict a run, never excuse one. A bare number means
+exactly that many. In a run of which not everything is known, counts can only grow with more
+knowledge, so a demand is met or broken only if no further anomaly could change that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+ANOMALIES = (
+    "lost",
+    "vanished",
+    "unseen",
+    "duplicate",
+    "phantom",
+    "inconsistent-offset",
+    "stale-read",
+    "skipped",
+    "reprocessed",
+    "unacknowledged-lost",
+    "diverged",
+    "watermark-ahead",
+    "early-read",
+)
+OF_GROUPS = frozenset({"skipped", "reprocessed"})  # judged only where a consumer group is at work
+OF_REPLICAS = frozenset({"watermark-ahead", "early-read"})  # only where they were followed
+GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume"}  # demand -> kind of window
+# demand -> the field of report.json's `replication.isr` that it is about
+ISR_TIMES = {"isr-leave-s": "leave_after_s", "isr-return-s": "return_after_s"}
+# demand -> the field of report.json's `counts` or `replication` that it is about
+COUNTS = {
+    "acked-isr-alone": "acked_isr_alone",
+    "kept-past-log-end": "kept_past_log_end",
+    "lost-within-log-end": "lost_within_log_end",
+}
+DEMANDS = (*ANOMALIES, *GAPS, *ISR_TIMES, *COUNTS)
+_FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
+_SECONDS = r"\d+(?:\.\d+)?"
+_LENGTH = re.compile(
+    rf"\s*(?:(?P<sign>>=|<=)\s*(?P<limit>{_SECONDS})|(?P<least>{_SECONDS}) to "
+    rf"(?P<most>{_SECONDS}))\s*"
+)
+
+
+class ExpectationError(ValueError):
+    """A demand that cannot be understood: one sentence with key and remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """How many of an anomaly, or how long a gap or time, a scenario wants to see: from `least` to
+    `most` (None: no limit)."""
+
+    text: str
+    least: float
+    most: float | None
+
+    def met(self, count: float, *, known: bool) -> bool | None:
+        """Whether `count` meets it; None while it could still turn either way. `known`: nothing
+        is left to find."""
+        if self.most is not None and count > self.most:
+            return False
+        if known:
+            return count >= self.least
+        return True if count >= self.least and self.most is None else None
+
+
+def parse(expect: Mapping[str, str], acked: int = 0) -> dict[str, Demand]:
+    """Anomaly -> demand; percentages are of the `acked` records. Raises ExpectationError."""
+    return {name: _demand(name, text, acked) for name, text in expect.items()}
+
+
+def _demand(name: str, text: str, acked: int) -> Demand:
+    if name not in DEMANDS:
+        near = get_close_matches(name, DEMANDS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(DEMANDS)}"
+        raise ExpectationError(f"expect.{name}: no such anomaly; {hint}")
+    if name in GAPS or name in ISR_TIMES:
+        return _length(name, str(text))
+    match = _FORM.fullmatch(str(text))
+    if match is None:
+        raise ExpectationError(f'expect.{name}: {text!r} is no demand; write ">= 1" or "0"')
+    sign, number = match[1] or "=", int(match[2])
+    if match[3]:
+        return _share(name, text, sign, number * acked)
+    least, most = {
+        ">=": (number, None),
+        ">": (number + 1, None),
+        "<=": (0, number),
+        "<": (0, number - 1),
+    }.get(sign, (number, number))
+    return Demand(text=str(text), least=least, most=most)
+
+
+def _length(name: str, text: str) -> Demand:
+    """A demand on seconds: at least, at most, or between."""
+    match = _LENGTH.fullmatch(text)
+    if match is None:
+        raise ExpectationError(
+            f'expect.{name}: {text!r} can hardly be met; write ">= 8", "<= 2" or "1.5 to 4"'
+        )
+    if match["sign"] == ">=":
+        return Demand(text=text, least=float(match["limit"]), most=None)
+    least, most = match["least"] or 0, match["most"] or match["limit"]
+    return Demand(text=text, least=float(least), most=float(most))
+
+
+def _share(name: str, text: str, sign: str, hundredfold: int) -> Demand:
+    """A demand on a share: counts are whole, so the nearest one that meets it is the limit."""
+    below, above = hundredfold // 100, -(-hundredfold // 100)
+    limits = {
+        ">=": (above, None),
+        ">": (below + 1, None),
+        "<=": (0, below),
+        "<": (0, above - 1),
+    }
+    if sign not in limits:
+        raise ExpectationError(f'expect.{name}: {text!r} can hardly be met; write "> 50 %"')
+    least, most = limits[sign]
+    return Demand(text=text, least=least, most=most)

@@ -1,0 +1,291 @@
+"""Every verb at every target, on real clusters: `make nemesis-table`.
+
+For each verb a run, with a fault for each target that it can be done to, one after the other, and a
+second one for the targets that must be brought about. What each fault proved goes to
+docs/data/faults.jsonl, a line a fault, and from there to the table in docs/faults.md. Pairs that
+were proved are not run again, so the command can be interrupted anywhere and goes on where it was.
+`--render` only writes the table.
+
+    {"verb": "kill", "target": "leader", "nodes": ["kafka1"], "bit": "process 47 of kafka1 is gone",
+     "healed": "…", "error": null, "seed": 1, "kafka": "3.9.2", "utc": "…"}
+
+A pair that cannot be has no line but a reason, the one that refuses such a scenario.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from harness.checkout import DOCS
+from harness.cluster.backends import BACKENDS
+from harness.commands import campaign_file, run
+from harness.history.recorder import Lines
+from harness.history.side_files import faults, read
+from harness.model.scenario import FaultPart
+from harness.nemesis.targets import TARGETS, role_of
+from harness.nemesis.verb import Options
+from harness.nemesis.verbs import VERBS
+from harness.scenario import file as scenario
+from harness.scenario.prepare import Request
+
+Entry = Mapping[str, Any]  # a table of [[faults]]
+DATA, PAGE = DOCS / "data/faults.jsonl", DOCS / "faults.md"
+BEGIN, END = "<!-- the table: python -m bench.fault_table -->", "<!-- end of the table -->"
+
+# Verbs that ask for options get these.
+OPTIONS: dict[str, Options] = {
+    "lose": {"percent": 30},
+    "delay": {"ms": 50},
+    "throttle": {"kbit": 8},  # less than followers send while all of them are throttled
+    "reorder": {"percent": 30, "ms": 20},
+    "duplicate": {"percent": 30},
+    "corrupt": {"percent": 5},
+    "skew-clock": {"offset_s": 3600},
+    "set-config": {"retention.ms": 86400000},
+}
+LITTLE: dict[str, Options] = {"throttle": {"kbit": 1}}  # where a ZooKeeper is hit: it says little
+# Verbs that do something at more targets where each broker leads a partition.
+PARTITIONS = {"elect": 3, "move-leader": 3}
+REPLICAS = {"elect": 2}  # elsewhere all three, unless an operator's command needs one to spare
+# What is done before a fault, so that its verb finds something to do. Replicas that move on by one
+# broker and back leave their leaders behind: A+B, B+C, C+A are then led by B, C and A, and each
+# broker is preferred for a partition that another leads.
+AWAY: Entry = {"verb": "reassign", "target": "leader"}
+BEFORE: dict[tuple[str, str], tuple[Entry, ...]] = {
+    **{("elect", target): (AWAY,) for target in TARGETS},
+    # A is gone, and B, alone in the ISR of A+B, is still preferred for B+C.
+    ("elect", "last-isr"): (AWAY, {"verb": "stop", "target": "preferred-leader", "for_s": 3}),
+    # Placed on kafka2 and kafka3; who alone is left leads and is the controller, and stays both.
+    ("elect", "leader-and-controller"): (
+        {"verb": "kill", "target": "kafka1", "for_s": 6},
+        {"verb": "kill", "target": "kafka2", "for_s": 6, "when": "in-force"},
+        AWAY,
+    ),
+}
+PLACED = {"elect": "kafka2"}  # the leader, where those two are brought about; else the controller
+WHILE = {("elect", "last-isr")}  # what was done before must still be in force
+BASE = """
+title = "{verb} at every target, one after the other"
+[cluster.zoo]
+tickTime = 500
+[cluster.server]
+"zookeeper.session.timeout.ms" = 2000
+"controller.socket.timeout.ms" = 3000
+"replica.socket.timeout.ms" = 3000
+[topic]
+partitions = {partitions}
+replication_factor = {replicas}
+leader = "{leader}"
+[topic.config]
+"segment.bytes" = 20000 # closed segments, so that a bit can be flipped in one
+[workload]
+kind = "stream"
+rate = 200
+duration_s = 3
+group_consumers = 1
+[workload.producer]
+acks = "all"
+"transactional.id" = "every" # somebody must coordinate transactions
+"transaction.timeout.ms" = 10000
+"""
+# With a single replica, placed on the controller, these are there from the start.
+BROUGHT_ABOUT = ("leader-and-controller", "last-isr")
+Line = Mapping[str, Any]
+# What the local backend can do; pods are deleted in tests/live/kubernetes, and what commands
+# of the user's do is theirs (tests/live/external/test_external.py).
+LOCAL = [
+    name
+    for name, verb in VERBS.items()
+    if name != "command" and not BACKENDS["local"].lacks(verb.needs)
+]
+
+
+def main() -> int:
+    """Make the runs that are missing, then write the table. The worst exit code of the runs."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--verbs", help="these only, with commas between them")
+    parser.add_argument("--runs", type=int, default=1, help="how often each pair is wanted")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="where runs are kept")
+    parser.add_argument("--render", action="store_true", help="write the table, run nothing")
+    asked = parser.parse_args()
+    verbs = asked.verbs.split(",") if asked.verbs else list(LOCAL)
+    codes: list[int] = []
+    if not asked.render:
+        for verb in verbs:
+            for number in range(asked.runs):
+                codes += _run_missing(verb, number, asked.results)
+                if codes and codes[-1] in run.INTERRUPTED:
+                    return codes[-1]
+    page = PAGE.read_text()
+    PAGE.write_text(with_table(page, render(known())))
+    return run.worst(codes) if codes else 0
+
+
+def known() -> Sequence[Line]:
+    """The lines measured so far."""
+    return campaign_file.finished(DATA)
+
+
+# Which pairs there are
+
+
+def chosen_for(verb: str) -> scenario.Scenario:
+    """The scenario that a verb's pairs are tried in, without faults."""
+    made = scenario.Scenario.model_validate(_tables(verb, REPLICAS.get(verb, 3)))
+    if any(not reason(verb, target, made) for target in TARGETS):
+        return made
+    # Some commands of an operator need a broker without a replica.
+    return scenario.Scenario.model_validate(_tables(verb, replicas=2))
+
+
+def reason(verb: str, target: str, chosen: scenario.Scenario) -> str | None:
+    """Why the pair cannot be; None when it can."""
+    fault = FaultPart(verb=verb, target=target, options=dict(_options(verb, target)))
+    problems = scenario.target_problems(fault, chosen)
+    return problems[0].split(": ", 1)[1].removeprefix(f"{verb}: ") if problems else None
+
+
+def _tables(verb: str, replicas: int) -> dict[str, Any]:
+    return tomllib.loads(_base(verb, replicas, "any"))
+
+
+def _base(verb: str, replicas: int, leader: str) -> str:
+    partitions = PARTITIONS.get(verb, 1)
+    return BASE.format(verb=verb, partitions=partitions, replicas=replicas, leader=leader)
+
+
+# Runs
+
+
+def _run_missing(verb: str, number: int, results: Path) -> list[int]:
+    """Runs with a fault for each pair that has fewer than `number + 1` proofs."""
+    chosen = chosen_for(verb)
+    done = [(line["verb"], line["target"]) for line in known() if line["bit"] and line["healed"]]
+    targets = [
+        target
+        for target in TARGETS
+        if not reason(verb, target, chosen) and done.count((verb, target)) <= number
+    ]
+    # Leader and controller are two at the start, and may be one after a few faults.
+    usual = [target for target in targets if target not in BROUGHT_ABOUT]
+    usual.sort(key=lambda target: target != "leader-not-controller")
+    alone = scenario.Scenario.model_validate(_tables(verb, replicas=1))
+    others = [target for target in BROUGHT_ABOUT if target in targets]
+    replicas = chosen.topic.replication_factor
+    few = 1 if all(not reason(verb, target, alone) for target in others) else replicas
+    texts = [text_of(verb, usual, replicas, "not-controller")] if usual else []
+    placed = PLACED.get(verb, "controller")
+    texts += [text_of(verb, others, few, placed)] if others else []
+    return [_run(verb, text, number + 1, results) for text in texts]
+
+
+def _run(verb: str, text: str, seed: int, results: Path) -> int:
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / f"every-{verb}.toml"
+        file.write_text(text)
+        prepared = run.prepared(Request(scenario=str(file), seed=seed))
+        code, folder = run.run(prepared, results, check=False, console=Console())
+    _keep(folder.path, folder.read(), verb)
+    return code
+
+
+def text_of(verb: str, targets: Sequence[str], replicas: int, leader: str) -> str:
+    """The scenario of one run."""
+    entries = [entry for target in targets for entry in _entries(verb, target)]
+    first = {key: value for key, value in entries[0].items() if key != "when"} | {"at_s": 1}
+    return _base(verb, replicas, leader) + "".join(map(_table, [first, *entries[1:]]))
+
+
+def _entries(verb: str, target: str) -> list[Entry]:
+    """A fault, after what must be done before it; each by default when all before is healed."""
+    when = "in-force" if (verb, target) in WHILE else "healed"
+    fault = {"verb": verb, "target": target, "when": when, "for_s": 1}
+    if options := _options(verb, target):
+        fault["options"] = options
+    return [*({"when": "healed"} | dict(e) for e in BEFORE.get((verb, target), ())), fault]
+
+
+def _table(entry: Entry) -> str:
+    lines = [f"{key} = {_value(value)}\n" for key, value in entry.items()]
+    return "[[faults]]\n" + "".join(lines)
+
+
+def _value(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return json.dumps(value)
+    return "{ " + ", ".join(f'"{k}" = {json.dumps(v)}' for k, v in value.items()) + " }"
+
+
+def _options(verb: str, target: str) -> Options:
+    usual = OPTIONS.get(verb, {})
+    return LITTLE.get(verb, usual) if role_of(target) == "zookeeper" else usual
+
+
+def _keep(folder: Path, record: Line, verb: str) -> None:
+    DATA.parent.mkdir(exist_ok=True)
+    lines = Lines(DATA)
+    for fault in faults(read(folder / "history/nemesis.jsonl"), record["run_id"]):
+        if fault["verb"] != verb:
+            continue  # it brought the next one about
+        whole = {
+            "target": fault["target"],
+            "nodes": fault["nodes"],
+            "bit": fault["evidence"],
+            "healed": fault["heal_evidence"],
+            "error": fault["error"],
+            "seed": record["seed"],
+            "kafka": record["versions"].get("kafka"),
+            "utc": datetime.now(UTC).isoformat(),
+        }
+        lines.write("fault", verb=verb, **whole)
+    lines.close()
+
+
+# The table
+
+
+def render(lines: Iterable[Line]) -> str:
+    """The table: for each verb its targets with proofs and tries, and the pairs that cannot be."""
+    told = list(lines)
+    rows = ["| verb | proved, of tries | not tried yet | cannot be |", "|---|---|---|---|"]
+    for verb in LOCAL:
+        chosen = chosen_for(verb)
+        tried, untried, reasons = list[str](), list[str](), dict[str, list[str]]()
+        for target in TARGETS:
+            if why := reason(verb, target, chosen):
+                why = why.removeprefix(f"{target}: ").replace(f"to {target},", "there,")
+                reasons.setdefault(why, []).append(target)
+                continue
+            tries = [line for line in told if (line["verb"], line["target"]) == (verb, target)]
+            proved = sum(bool(line["bit"] and line["healed"]) for line in tries)
+            if tries:
+                tried.append(f"{target} {proved}/{len(tries)}")
+            else:
+                untried.append(target)
+        if not tried:
+            needs = VERBS[verb].prepares == "netem"
+            untried = ["all others" + (": the kernel that this was made on has no netem" * needs)]
+        never = "; ".join(f"{', '.join(them)}: {why}" for why, them in reasons.items())
+        rows.append(f"| `{verb}` | {', '.join(tried)} | {', '.join(untried)} | {never} |")
+    return "\n".join(rows)
+
+
+def with_table(page: str, table: str) -> str:
+    """The page with the table between its marks."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,4 @@
+"""Configurations of Kafka's clients: complete defaults, Java's names, a user's own files.
+
+May import host and model.
+"""

@@ -1,0 +1,219 @@
+"""The Java client's keys beside librdkafka's: the tables behind harness/clients/user_file.py.
+
+Java's names and defaults are those of Kafka 3.9's own clients, librdkafka's those of 2.16; a test
+compares them with what the jars and the library themselves say, so none is left out or out of date.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Role = Literal["producer", "consumer"]
+ROLES: tuple[Role, ...] = ("producer", "consumer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """One Java key that has an equal in librdkafka."""
+
+    java: str
+    librdkafka: tuple[str, ...]  # more than one where Java's key does what two do there
+    java_default: str
+    librdkafka_default: str  # of the last name; in Java's unit
+    unit: int = 1  # librdkafka counts in units of so many of Java's
+
+
+def _key(java: str, default: str, other_default: str, *names: str, unit: int = 1) -> Key:
+    return Key(
+        java=java,
+        librdkafka=names or (java,),
+        java_default=default,
+        librdkafka_default=other_default,
+        unit=unit,
+    )
+
+
+_BOTH = (
+    _key("client.dns.lookup", "use_all_dns_ips", "use_all_dns_ips"),
+    _key("connections.max.idle.ms", "540000", "0"),
+    _key("enable.metrics.push", "true", "true"),
+    _key("metadata.max.age.ms", "300000", "300000", "topic.metadata.refresh.interval.ms"),
+    _key("metadata.recovery.strategy", "none", "rebootstrap"),
+    _key("reconnect.backoff.max.ms", "1000", "10000"),
+    _key("reconnect.backoff.ms", "50", "100"),
+    _key("retry.backoff.max.ms", "1000", "1000"),
+    _key("retry.backoff.ms", "100", "100"),
+    _key("send.buffer.bytes", "131072", "0", "socket.send.buffer.bytes"),
+    _key("socket.connection.setup.timeout.ms", "10000", "30000"),
+)
+KEYS: dict[Role, tuple[Key, ...]] = {
+    "producer": (
+        _key("acks", "all", "all"),
+        _key("enable.idempotence", "true", "false"),
+        _key("retries", "2147483647", "2147483647"),
+        _key("max.in.flight.requests.per.connection", "5", "1000000"),
+        _key("linger.ms", "0", "5"),  # Java too has 5 since 4.0 (KAFKA-14883)
+        _key("delivery.timeout.ms", "120000", "300000", "message.timeout.ms"),
+        # Java's key is both how long a broker may wait for the replicas, which librdkafka calls
+        # by the same name, and how long the client waits for the broker.
+        _key("request.timeout.ms", "30000", "60000", "request.timeout.ms", "socket.timeout.ms"),
+        _key("batch.size", "16384", "1000000"),
+        _key("buffer.memory", "33554432", "1073741824", "queue.buffering.max.kbytes", unit=1024),
+        _key("max.request.size", "1048576", "1000000", "message.max.bytes"),
+        _key("compression.type", "none", "none"),
+        _key("transactional.id", "", ""),
+        _key("transaction.timeout.ms", "60000", "60000"),
+        _key("receive.buffer.bytes", "32768", "0", "socket.receive.buffer.bytes"),
+        *_BOTH,
+    ),
+    "consumer": (
+        _key("isolation.level", "read_uncommitted", "read_committed"),
+        _key("auto.offset.reset", "latest", "latest"),
+        _key("request.timeout.ms", "30000", "60000", "socket.timeout.ms"),
+        _key("fetch.min.bytes", "1", "1"),
+        _key("fetch.max.wait.ms", "500", "500", "fetch.wait.max.ms"),
+        _key("fetch.max.bytes", "52428800", "52428800"),
+        _key("max.partition.fetch.bytes", "1048576", "1048576"),
+        _key("session.timeout.ms", "45000", "45000"),
+        _key("heartbeat.interval.ms", "3000", "3000"),
+        _key("max.poll.interval.ms", "300000", "300000"),
+        _key("enable.auto.commit", "true", "true"),
+        _key("auto.commit.interval.ms", "5000", "5000"),
+        _key("partition.assignment.strategy", "range,cooperative-sticky", "range,roundrobin"),
+        _key("group.protocol", "classic", "classic"),
+        _key("group.instance.id", "", ""),
+        _key("group.remote.assignor", "", ""),
+        _key("client.rack", "", ""),
+        _key("check.crcs", "true", "false"),
+        _key("allow.auto.create.topics", "true", "false"),
+        _key("receive.buffer.bytes", "65536", "0", "socket.receive.buffer.bytes"),
+        *_BOTH,
+    ),
+}
+# Java's values that librdkafka spells otherwise. (Its -1 for "the system's own" is a 0.)
+VALUES: dict[str, dict[str, str]] = {
+    "auto.offset.reset": {"none": "error"},
+    "batch.size": {"0": "1"},
+    "connections.max.idle.ms": {"-1": "0"},
+    "receive.buffer.bytes": {"-1": "0"},
+    "send.buffer.bytes": {"-1": "0"},
+    "partition.assignment.strategy": {
+        "org.apache.kafka.clients.consumer.RangeAssignor": "range",
+        "org.apache.kafka.clients.consumer.RoundRobinAssignor": "roundrobin",
+        "org.apache.kafka.clients.consumer.CooperativeStickyAssignor": "cooperative-sticky",
+    },
+}
+# The codec's own level in Java, one level in librdkafka.
+COMPRESSION_LEVELS = {
+    "compression.gzip.level": "gzip",
+    "compression.lz4.level": "lz4",
+    "compression.zstd.level": "zstd",
+}
+
+_VALUES_ARE_OURS = "keys and values are the harness's own"
+_PARTITION_IS_OURS = "the harness says which partition a record goes to"
+_METRICS = "it changes what the client tells of itself, not what it does"
+# Keys without effect on what is measured, each with the reason why it may be left out.
+IGNORED = {
+    "client.id": "the harness names its clients",
+    "group.id": "the harness names its groups",
+    "key.serializer": _VALUES_ARE_OURS,
+    "value.serializer": _VALUES_ARE_OURS,
+    "key.deserializer": _VALUES_ARE_OURS,
+    "value.deserializer": _VALUES_ARE_OURS,
+    "partitioner.class": _PARTITION_IS_OURS,
+    "partitioner.ignore.keys": _PARTITION_IS_OURS,
+    "partitioner.adaptive.partitioning.enable": _PARTITION_IS_OURS,
+    "partitioner.availability.timeout.ms": _PARTITION_IS_OURS,
+    "partitioner": _PARTITION_IS_OURS,
+    "metric.reporters": _METRICS,
+    "metrics.num.samples": _METRICS,
+    "metrics.recording.level": _METRICS,
+    "metrics.sample.window.ms": _METRICS,
+    "auto.include.jmx.reporter": _METRICS,
+    "metadata.max.idle.ms": "the one topic of a run is never idle that long",
+    "exclude.internal.topics": "no worker subscribes by pattern",
+    "default.api.timeout.ms": "it bounds calls that no worker makes",
+    "max.poll.records": "workers take records one by one",
+}
+
+_OWN_CLUSTER = "clients talk to the harness's own cluster"
+_PRIVATE = (
+    "a run keeps this file's settings: TLS and SASL are for the file that the scenario's "
+    "backend.external.client (or backend.kubernetes.attach.client) names, and the harness's own "
+    "clusters speak plaintext"
+)
+_OWN_SETTING = "the harness needs its own value to record the history"
+# Keys that cannot be had, each with its reason; one that ends in a dot stands for all such keys.
+REFUSED = {
+    "bootstrap.servers": _OWN_CLUSTER,
+    "metadata.broker.list": _OWN_CLUSTER,
+    "security.": _PRIVATE,
+    "sasl.": _PRIVATE,
+    "ssl.": _PRIVATE,
+    "max.block.ms": "librdkafka does not block: a full queue fails the send at once, and that is "
+    "counted",
+    "interceptor.classes": "Java code cannot run in the harness's client",
+    "config.providers": "Java code cannot run in the harness's client",
+    "socket.connection.setup.timeout.max.ms": "librdkafka has no second, growing timeout",
+    "statistics.interval.ms": _OWN_SETTING,
+    "enable.partition.eof": _OWN_SETTING,
+    "delivery.report.only.error": _OWN_SETTING,
+    "enable.auto.offset.store": _OWN_SETTING,
+    "interceptors": _OWN_SETTING,
+    "plugin.library.paths": _OWN_SETTING,
+}
+
+_LIBRDKAFKA_BOTH = (
+    "broker.address.family",
+    "broker.address.ttl",
+    "debug",
+    "log.connection.close",
+    "log_level",
+    "max.in.flight",
+    "message.copy.max.bytes",
+    "message.max.bytes",
+    "metadata.recovery.rebootstrap.trigger.ms",
+    "receive.message.max.bytes",
+    "socket.keepalive.enable",
+    "socket.max.fails",
+    "socket.nagle.disable",
+    "socket.receive.buffer.bytes",
+    "socket.send.buffer.bytes",
+    "socket.timeout.ms",
+    "topic.metadata.propagation.max.ms",
+    "topic.metadata.refresh.fast.interval.ms",
+    "topic.metadata.refresh.interval.ms",
+    "topic.metadata.refresh.sparse",
+)
+# What librdkafka knows and the Java client does not: a file with one of these is librdkafka's.
+LIBRDKAFKA_ONLY: dict[Role, tuple[str, ...]] = {
+    "producer": (
+        *_LIBRDKAFKA_BOTH,
+        "batch.num.messages",
+        "compression.codec",
+        "compression.level",
+        "enable.gapless.guarantee",
+        "message.send.max.retries",
+        "message.timeout.ms",
+        "queue.buffering.backpressure.threshold",
+        "queue.buffering.max.kbytes",
+        "queue.buffering.max.messages",
+        "queue.buffering.max.ms",
+        "queuing.strategy",
+        "request.required.acks",
+        "sticky.partitioning.linger.ms",
+    ),
+    "consumer": (
+        *_LIBRDKAFKA_BOTH,
+        "coordinator.query.interval.ms",
+        "fetch.error.backoff.ms",
+        "fetch.message.max.bytes",
+        "fetch.queue.backoff.ms",
+        "fetch.wait.max.ms",
+        "group.protocol.type",
+        "queued.max.messages.kbytes",
+        "queued.min.messages",
+    ),
+}

@@ -1,0 +1,288 @@
+"""What a cluster is to the rest of the harness: nodes with addresses, and a few small capabilities.
+
+A backend (`harness.cluster.backends`) offers `Cluster` and as many of the capabilities below as it
+can. A fault names the capabilities that it needs, so that a scenario which asks for what a backend
+lacks is refused before a node starts.
+
+A node has an address among its peers, which rules on links name, and an endpoint that is dialled
+from where the workers and the harness are. They are the same where these live in the nodes' network
+(local), and differ where the nodes live behind published ports.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+Role = Literal["zookeeper", "broker", "client"]
+
+
+# Why a broker may end itself while it starts, though nothing is wrong with it: its old session
+# still lives, its new one expired on a starved host, or ZooKeeper was away for too long.
+PASSING = ("NodeExists", "SessionExpired", "ZooKeeperClientTimeout")
+
+
+class ClusterError(RuntimeError):
+    """The cluster could not do its job; the message is one sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Node:
+    """One ZooKeeper or one broker, at one endpoint for the whole run, however often it restarts.
+
+    Clients are nodes too where a fault hits them: the place that all workers share (`clients_of`),
+    or a single worker (`Clients`).
+    """
+
+    name: str  # zk1, kafka2
+    role: Role
+    id: int  # ZooKeeper's myid, Kafka's broker.id
+    address: str  # what its peers see as the source of its packets
+    port: int  # of the listener for clients, at that address
+    dialled: tuple[str, int] | None = None  # host and port, where clients must dial others
+
+    @property
+    def dial(self) -> tuple[str, int]:
+        """Host and port by which workers and the harness reach it."""
+        return self.dialled or (self.address, self.port)
+
+    @property
+    def endpoint(self) -> str:
+        """The address that a client is given: host:port."""
+        host, port = self.dial
+        return f"{host}:{port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeState:
+    """The process behind a node at one moment; `pid` is None when there is none."""
+
+    pid: int | None
+    stopped: bool  # by SIGSTOP
+
+
+class Cluster(Protocol):
+    """Six nodes that are up, and a place to run clients that can reach them."""
+
+    nodes: tuple[Node, ...]
+    client_address: str  # what a broker sees as the source of the workers' packets
+    versions: dict[str, str]
+
+    def start(self) -> None:
+        """Start every node and return once all brokers are registered. Raises ClusterError."""
+
+    def spawn(self, argv: Sequence[str], *, log: Path) -> subprocess.Popen[str]:
+        """Start a worker where the nodes can be reached; its stdin and stdout are pipes."""
+
+    def close(self) -> None:
+        """End every node and remove what was set up; safe to call twice."""
+
+
+@runtime_checkable
+class Processes(Protocol):
+    """A backend that can signal a node's process and start it again."""
+
+    def signal(self, node: Node, number: signal.Signals) -> None:
+        """Send a signal to the node's process; ClusterError when there is none."""
+
+    def start_node(self, node: Node) -> None:
+        """Start the process of a node that has none; returns at once."""
+
+    def state(self, node: Node) -> NodeState:
+        """The node's process now."""
+
+    def exited_early(self, node: Node) -> str | None:
+        """Why a node that was started is gone again: its last log lines; None while it runs."""
+
+
+@runtime_checkable
+class Clients(Processes, Protocol):
+    """The workers as nodes: their processes can be hit like those of the cluster's nodes.
+
+    A worker that is started again is another one, with a name of its own, in the same place.
+    """
+
+    def living(self) -> tuple[Node, ...]:
+        """The workers that live now."""
+
+    def progress(self, node: Node) -> int:
+        """What the worker in the node's place did so far: sends that were acked, records read."""
+
+    def works(self, node: Node, *, since: int) -> str | None:
+        """The sentence that says so once the worker in the node's place is past the progress
+        `since`, or may not go on because the load is held; else None."""
+
+
+@runtime_checkable
+class Links(Protocol):
+    """A backend that can run a command inside the network namespace of a node or of the clients."""
+
+    def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
+        """Run `argv` there and return what it printed; ClusterError when it fails.
+
+        sys.executable stands for the Python of that place: only the standard library is there.
+        """
+
+    def has_rules(self, node: Node) -> bool:
+        """Whether rules can stand there. Not where clients live in the network of the host: what
+        they are not to hear is dropped where it leaves the node."""
+
+
+@runtime_checkable
+class Pods(Protocol):
+    """A backend whose nodes live in pods, in whose place others come."""
+
+    def delete_pod(self, node: Node, *, force: bool) -> None:
+        """Have the node's pod deleted: with the time to end that it was given, or without."""
+
+    def pod(self, node: Node) -> str | None:
+        """The uid of the node's pod; None while there is none."""
+
+
+@runtime_checkable
+class Machines(Protocol):
+    """A backend whose nodes' pods are on machines that can be taken out of use."""
+
+    def machine(self, node: Node) -> str | None:
+        """The machine that the node's pod is on; None while it is on none."""
+
+    def cordon(self, machine: str) -> None:
+        """Let it take no more pods. ClusterError when it takes none already: somebody is at it."""
+
+    def uncordon(self, machine: str) -> None:
+        """Let it take pods again, if it was we who forbade it; safe to call twice."""
+
+    def cordoned(self, machine: str) -> bool:
+        """Whether it takes no pods now."""
+
+    def evict(self, node: Node) -> bool:
+        """Have the node's pod leave in order; False while a disruption budget forbids it."""
+
+
+@runtime_checkable
+class Companions(Protocol):
+    """A backend that can keep a program of ours beside a node, in its network, during a fault."""
+
+    def start_beside(self, node: Node, argv: Sequence[str]) -> subprocess.Popen[str]:
+        """Start `argv` there; its input is empty, its stdout, errors included, a pipe.
+
+        It lives no longer than the cluster.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dump:
+    """A dump of a log that is being made: its process, and the file that gets its output."""
+
+    process: subprocess.Popen[bytes]
+    file: Path
+
+
+@runtime_checkable
+class Dumps(Protocol):
+    """A backend that can have Kafka's own DumpLogSegments read what a broker has on its disk."""
+
+    def start_dump(self, node: Node, log: str, name: str) -> Dump:
+        """Begin to dump all segments of a log (topic-partition) to the file `name` of the run's
+        logs; the broker may go on writing."""
+
+
+@runtime_checkable
+class Disks(Protocol):
+    """A backend that can reach what a node has on disk, and the mounts as the node sees them."""
+
+    def wipe(self, node: Node) -> None:
+        """Remove all that a node without a process has written."""
+
+    def data_folder(self, node: Node) -> Path:
+        """The node's data directory, as the harness sees it; it stays when the node is down."""
+
+    def in_mounts_of(self, node: Node, argv: Sequence[str]) -> str:
+        """Run `argv` among the mounts of the node's process and return what it printed.
+
+        ClusterError when the node has no process or the command fails.
+        """
+
+    def said(self, node: Node, pattern: str) -> str | None:
+        """The last line that the node logged since it was started last and that has `pattern`."""
+
+    def sync_trace(self, node: Node) -> Path:
+        """The trace of the node's file calls (way "sync-trace";
+        harness.nemesis.faults.disks.sync_trace reads it).
+
+        While the node has no process the file may be rewritten; the next one appends to it.
+        """
+
+
+@runtime_checkable
+class Syscalls(Protocol):
+    """A backend that can lay hands on the system calls of a node's running process."""
+
+    def tamper(self, node: Node, options: Sequence[str]) -> None:
+        """Have strace attached to all threads of the node's process, with these options."""
+
+    def tampered(self, node: Node) -> str:
+        """What that strace has printed so far."""
+
+    def leave_alone(self, node: Node) -> None:
+        """Detach it, and return once it is gone; safe when there is none."""
+
+    def is_tampered(self, node: Node) -> bool:
+        """Whether the node's process has a tracer now."""
+
+
+@runtime_checkable
+class Clocks(Protocol):
+    """A backend that can shift a node's wall clock (way "fake-time")."""
+
+    def set_clock(self, node: Node, offset_s: float) -> None:
+        """How far the node's wall clock is ahead of the host's from now on; it sees it in 1 s."""
+
+
+@runtime_checkable
+class Preparable(Protocol):
+    """A backend whose nodes can be started in a way that some faults need (`Verb.prepares`)."""
+
+    def prepare(self, ways: frozenset[str]) -> None:
+        """Called once, before `start`. Raises ClusterError when the host cannot do one of them."""
+
+
+@runtime_checkable
+class Secured(Protocol):
+    """A cluster that clients get into by settings of their own: TLS, SASL (cluster.security).
+
+    They are secrets, and go neither into a run's folder nor into a command line.
+    """
+
+    client_settings: Mapping[str, str]  # in librdkafka's keys
+
+
+@runtime_checkable
+class Foreign(Protocol):
+    """A cluster that is not ours: what a run makes there has names of its own, and is removed."""
+
+    topic_config: Mapping[str, Any]  # what the run's topic needs besides the scenario's
+
+
+def client_settings(cluster: Cluster) -> Mapping[str, str]:
+    """What every client of the cluster needs beside addresses."""
+    return cluster.client_settings if isinstance(cluster, Secured) else {}
+
+
+def clients_of(cluster: Cluster) -> Node:
+    """The place of all workers as a node: faults on links name it."""
+    return Node(name="clients", role="client", id=0, address=cluster.client_address, port=0)
+
+
+def brokers(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """The brokers among `nodes`, in order."""
+    return tuple(node for node in nodes if node.role == "broker")
+
+
+def zookeepers(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """The ensemble's members among `nodes`, in order."""
+    return tuple(node for node in nodes if node.role == "zookeeper")

@@ -1,0 +1,1 @@
+"""The docker backend: nodes as containers of a compose project."""

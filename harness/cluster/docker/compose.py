@@ -1,0 +1,162 @@
+"""The docker backend's cluster as docker-compose.yml has it, and what one run adds to that file.
+
+Settings reach stock images as variables: `broker.id` is KAFKA_BROKER_ID, `tickTime` is
+ZOOKEEPER_TICK_TIME; what a ZooKeeper image has no variable for is a system property in KAFKA_OPTS.
+A run's additions are a second file, in JSON, which is YAML too.
+
+Only `up` needs the compose command, `docker compose` (v2) or `docker-compose` (v1); everything else
+goes through the Docker engine itself.
+Source: docs.confluent.io, Docker configuration parameters; compose-spec, merge.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from random import sample
+from typing import Any
+
+from harness.checkout import COMPOSE_FILE
+from harness.cluster import node_settings as node_config
+from harness.cluster.capabilities import ClusterError, Node
+from harness.host import system_packages
+
+COMMANDS = (("docker", "compose"), ("docker-compose",))
+IMAGES = ("HARNESS_KAFKA_IMAGE", "HARNESS_ZOOKEEPER_IMAGE", "HARNESS_HOLDER_IMAGE")
+ZOOKEEPER_PORT, CLIENTS_PORT = 2181, 19092  # inside
+UP_LIMIT_S = 300.0
+REMOTE_PORTS = range(20000, 32768)  # below those that a system gives to who asks for any
+
+
+def holder_of(node: str) -> str:
+    """The service that holds a node's network and process namespaces."""
+    return f"net-{node}"
+
+
+def environment(
+    node: Node, server: node_config.Settings, zoo: node_config.Settings
+) -> dict[str, str]:
+    """The variables that give a node its settings, beyond what docker-compose.yml says."""
+    settings = node_config.effective(server, zoo)
+    if node.role == "broker":
+        return {f"KAFKA_{_variable(key)}": value for key, value in settings["server"].items()}
+    options = [f"-Dzookeeper.{key}={value}" for key, value in settings["zoo"].items() if "." in key]
+    named = {
+        f"ZOOKEEPER_{_upper(key)}": value
+        for key, value in settings["zoo"].items()
+        if "." not in key
+    }
+    return {**named, "KAFKA_OPTS": " ".join(options)}
+
+
+def additions(
+    nodes: Sequence[Node], server: node_config.Settings, zoo: node_config.Settings, run_id: str
+) -> dict[str, Any]:
+    """What a run adds to docker-compose.yml: its settings, its id; health it sees for itself."""
+    labels = {"kafka-harness.run": run_id}
+    services: dict[str, Any] = {holder_of(node.name): {"labels": labels} for node in nodes}
+    for node in nodes:
+        services[node.name] = {
+            "labels": labels,
+            "environment": environment(node, server, zoo),
+            "healthcheck": {"interval": "24h"},  # compose v1 cannot take it away
+        }
+    return {"services": services}
+
+
+def variables(nodes: Sequence[Node], image: str) -> dict[str, str]:
+    """The variables that docker-compose.yml is filled in with: where ports are, which image."""
+    ports = {f"HARNESS_PORT_{node.name.upper()}": str(node.dial[1]) for node in nodes}
+    images = dict.fromkeys(IMAGES, image) if image else {}
+    return {"HARNESS_ADDRESS": nodes[0].dial[0], **ports, **images}
+
+
+def images(image: str) -> dict[str, str]:
+    """Which images the nodes are made of: as asked for, or as docker-compose.yml has them."""
+    defaults = dict(re.findall(r"\$\{(HARNESS_\w+_IMAGE):-([^}]+)\}", COMPOSE_FILE.read_text()))
+    chosen = {name: image or os.environ.get(name) or defaults[name] for name in IMAGES}
+    return {"kafka": chosen[IMAGES[0]], "zookeeper": chosen[IMAGES[1]]}
+
+
+def up(project: str, additions_file: Path, given: Mapping[str, str]) -> None:
+    """Start all containers of a project; returns when they run. Raises ClusterError."""
+    files = ["-f", str(COMPOSE_FILE), "-f", str(additions_file)]
+    argv = [*command(), "-p", project, *files, "up", "-d"]
+    try:
+        done = subprocess.run(
+            argv,
+            env={**_environment(), **given},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=UP_LIMIT_S,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        raise ClusterError(f"`{' '.join(argv)}` did not end within {UP_LIMIT_S:g} s") from None
+    if done.returncode != 0:
+        said = "\n".join(f"  {line}" for line in done.stderr.strip().splitlines()[-8:])
+        raise ClusterError(f"`{' '.join(argv)}` failed:\n{said}")
+
+
+def command() -> tuple[str, ...]:
+    """Compose as this host has it. Raises ClusterError naming both when it has none."""
+    for words in COMMANDS:
+        if answers(words):
+            return words
+    raise ClusterError(
+        "neither `docker compose` (v2) nor `docker-compose` (v1) is here: install "
+        "docker-compose-plugin or docker-compose"
+    )
+
+
+def answers(words: Sequence[str]) -> bool:
+    """Whether this compose command works here."""
+    if system_packages.program(words[0]) is None:
+        return False
+    asked = subprocess.run(
+        [*words, "version"], env=_environment(), capture_output=True, check=False
+    )
+    return asked.returncode == 0
+
+
+def write(file: Path, content: Mapping[str, Any]) -> None:
+    """The additions as a file for compose, in which a dollar sign stands for itself."""
+    file.write_text(json.dumps(content, indent=1).replace("$", "$$") + "\n")
+
+
+def project_of(run_id: str, mark: str) -> str:
+    """A project's name for a run: what compose allows, and not that of another run."""
+    words = re.sub(r"[^a-z0-9]+", "-", run_id.lower()).strip("-")
+    return f"kafka-harness-{words}-{mark}"
+
+
+def free_ports(address: str, count: int) -> list[int]:
+    """Ports that nobody listens on now, all different; on another host's address, any."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        try:
+            for each in sockets:
+                each.bind((address, 0))
+        except OSError:
+            return sample(REMOTE_PORTS, count)
+        return [int(each.getsockname()[1]) for each in sockets]
+
+
+def _environment() -> dict[str, str]:
+    """v1 is a Python program of the system's, which our own packages would break."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+
+def _variable(key: str) -> str:
+    return key.replace("_", "__").replace("-", "___").replace(".", "_").upper()
+
+
+def _upper(key: str) -> str:
+    return re.sub(r"([A-Z])", r"_\1", key).upper()

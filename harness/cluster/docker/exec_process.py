@@ -1,0 +1,35 @@
+"""A program of ours beside a node in a container, as a process of this host.
+
+    python -m harness.cluster.docker.exec_process PROJECT SERVICE ARGV…
+
+Prints what the program prints. At TERM, or when this process ends in any way, the program's input
+ends, upon which its holder tells it to end (harness/cluster/exec/sidecar.sh, `beside`).
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from harness.cluster.docker.engine import Engine, connect
+from harness.cluster.exec import sidecar
+
+
+def main(argv: Sequence[str]) -> None:
+    """Stay attached until the program has ended."""
+    project, service, *program = argv
+    wire = Engine(connect(), project).wire(service, sidecar.command("beside", *program))
+
+    def end(_: int, __: FrameType | None) -> None:
+        wire.end()
+
+    signal.signal(signal.SIGTERM, end)
+    for text in wire.until_the_end():
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

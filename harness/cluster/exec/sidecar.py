@@ -1,0 +1,93 @@
+"""The harness's hand beside a node whose cluster outlives it: sidecar.sh, and the heart that keeps
+its timers from going off.
+
+A `Wire` is one attached `watch` of sidecar.sh. `Heart` sends a beat along every wire; when the
+harness dies, its beats end with it, and each holder undoes what was done to its node. A holder that
+missed them while the harness lived (a host that stood still) says so, and then nothing that the
+harness believes about its faults is true any more: `check` raises.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Protocol
+
+from harness.cluster.capabilities import ClusterError
+from harness.waiting import Every
+
+SCRIPT = (files(__package__) / "sidecar.sh").read_text()
+BEAT_EVERY_S = 2.0
+LIMIT_S = 10
+
+
+def command(*words: str) -> list[str]:
+    """What is executed in a holder: the script comes along, so that it is never of another day."""
+    return ["sh", "-c", SCRIPT, "holder", *words]
+
+
+def there(argv: Sequence[str]) -> list[str]:
+    """A command as a holder has it: sys.executable stands for the Python of the place."""
+    return ["python3" if word == sys.executable else word for word in argv]
+
+
+class Wire(Protocol):
+    """An attached `watch LIMIT_S` in one holder."""
+
+    def send(self, line: str) -> None:
+        """Give it a line. Raises OSError when the connection is broken."""
+
+    def said(self) -> str:
+        """All that it has said so far; never waits."""
+
+    def close(self) -> None:
+        """Let go of the connection."""
+
+
+class Heart:
+    """Beats along wires (holder's name -> wire) from `start` to `stop`."""
+
+    def __init__(self, wires: Mapping[str, Wire]) -> None:
+        self._wires = wires
+        self._failure: str | None = None
+        self._beats = Every(BEAT_EVERY_S, self._beat, name="heart")
+
+    def start(self) -> None:
+        """Begin to beat; returns at once."""
+        self._beats.start()
+
+    def stop(self) -> None:
+        """Tell every holder that this is the end, with nothing to undo; safe to call twice."""
+        self._beats.close(BEAT_EVERY_S)
+        for wire in self._wires.values():
+            try:
+                wire.send("end")
+            except OSError:
+                continue  # its container is gone
+            finally:
+                wire.close()
+
+    def check(self) -> None:
+        """Raise ClusterError when a holder has undone faults, or can no longer be told."""
+        if self._failure:
+            raise ClusterError(self._failure)
+
+    def _beat(self) -> None:
+        for name, wire in self._wires.items():
+            self._failure = self._failure or _told(name, wire)
+
+
+def _told(name: str, wire: Wire) -> str | None:
+    """Why a holder's timer cannot be relied on after this beat; None when it can."""
+    try:
+        wire.send("beat")
+    except OSError as error:
+        return f"the holder of {name} cannot be reached any more: {error}"
+    acted = [line for line in wire.said().splitlines() if line.startswith("acted")]
+    if not acted:
+        return None
+    return (
+        f"the holder of {name} heard nothing of the harness for {LIMIT_S} s and undid faults "
+        f"while it lived ({acted[0].removeprefix('acted').strip()})"
+    )

@@ -1,0 +1,1 @@
+"""A Kafka in pods that somebody else made: found by selectors, hit from ephemeral containers."""

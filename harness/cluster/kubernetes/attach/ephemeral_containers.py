@@ -1,0 +1,169 @@
+"""Containers of ours in pods that are not: the harness's hands there.
+
+They are ephemeral containers, put into a pod while it runs; nothing else of it changes. One of each
+kind that a run's faults need:
+
+    links     shares the pod's network only. It outlives the node's container, so that its timer
+              mends links even where the kubelet has restarted the node meanwhile
+    process   shares the process namespace of the node's container as well (targetContainerName),
+              and ends with it
+
+Their names begin with kafka-harness-, then comes the run's. A container of that kind can never be
+taken out of its pod's spec (KEP-277): it ends when the run does, at the latest after a time that
+it was given, and undoes what is left. `heal` finds it by its name.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from harness.cluster.capabilities import ClusterError
+from harness.cluster.exec import sidecar
+from harness.waiting import WaitTimeout, wait_until
+
+if TYPE_CHECKING:  # needs the extra `kubernetes`
+    from harness.cluster.kubernetes.api import Api
+    from harness.cluster.kubernetes.pods import Guest, Pod
+
+PREFIX = "kafka-harness-"
+LINKS, PROCESS = "links", "process"
+BEGIN_LIMIT_S = 120.0  # an image may have to be pulled
+END_LIMIT_S = 30.0
+SAID = "kafka-harness: "  # before every line of a holder in its container's log
+
+
+def of_run(run_id: str) -> str:
+    """With what the names of a run's containers begin."""
+    return f"{PREFIX}{re.sub(r'[^a-z0-9]+', '-', run_id.lower())[-38:].strip('-')}-"
+
+
+def manifest(name: str, image: str, command: Iterable[str], target: str | None) -> dict[str, Any]:
+    """The container as the API server takes it; `target` is whose processes it shares."""
+    made = {
+        "name": name,
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        # The kubelet puts variables in place of $(NAME), and takes $$ for a dollar.
+        "command": [word.replace("$", "$$") for word in command],
+        "securityContext": {
+            "runAsUser": 0,
+            "runAsNonRoot": False,
+            "capabilities": {"add": ["NET_ADMIN"]},
+        },
+    }
+    return made if target is None else {**made, "targetContainerName": target}
+
+
+def ours(pods: Mapping[str, Pod], prefix: str = PREFIX) -> Iterator[tuple[str, str, Guest]]:
+    """Pod, name and state of every container of ours, or of one run's."""
+    for pod in sorted(pods):
+        for name, guest in pods[pod].guests.items():
+            if name.startswith(prefix):
+                yield pod, name, guest
+
+
+def at_work(pods: Mapping[str, Pod]) -> str | None:
+    """The name of a pod in which a container of ours runs or is about to."""
+    for pod, _, guest in ours(pods):
+        if guest.running or (guest.code is None and guest.trouble is None):
+            return pod
+    return None
+
+
+def put_into(api: Api, wanted: Mapping[str, Collection[Mapping[str, Any]]]) -> None:
+    """Put containers into pods (by name) that have none of those names, and wait until all run.
+
+    Raises ClusterError.
+    """
+    there = api.pods("")
+    for pod, made in wanted.items():
+        known = there[pod].guests if pod in there else {}
+        if new := [each for each in made if each["name"] not in known]:
+            api.put_into(pod, new)
+    names = {(pod, each["name"]) for pod, made in wanted.items() for each in made}
+    _await(api, names, begun=True)
+
+
+def end(api: Api, prefix: str) -> None:
+    """Have a run's containers end, and wait until they have. Raises ClusterError."""
+    pods = {name: pod for name, pod in api.pods("").items() if not pod.leaving}
+    running = {(pod, name) for pod, name, guest in ours(pods, prefix) if guest.running}
+    untold = list[str]()
+    for pod, name in sorted(running):
+        try:
+            api.run_in(pod, name, sidecar.command("leave"))
+        except ClusterError as error:
+            untold.append(str(error))  # the others are told all the same
+    if untold:
+        raise ClusterError(f"a container of the harness could not be told to end: {untold[0]}")
+    _await(api, running, begun=False)
+
+
+def _await(api: Api, names: Collection[tuple[str, str]], *, begun: bool) -> None:
+    """Until containers (pod, name) run, or have ended."""
+
+    def settled() -> bool:
+        found = {(pod, name): guest for pod, name, guest in ours(api.pods(""))}
+        for (pod, name), guest in found.items():
+            if (pod, name) in names and begun and (guest.trouble or guest.code is not None):
+                why = guest.trouble or f"it ended with exit code {guest.code}"
+                raise ClusterError(f"the harness has no hand in pod {pod}: {why}")
+        if begun:
+            return all(place in found and found[place].running for place in names)
+        return not any(place in found and found[place].running for place in names)
+
+    limit_s = BEGIN_LIMIT_S if begun else END_LIMIT_S
+    what = f"the harness's containers to {'run' if begun else 'end'}"
+    try:
+        wait_until(settled, timeout_s=limit_s, what=what, every_s=0.3)
+    except WaitTimeout as error:
+        raise ClusterError(str(error)) from None
+
+
+# What a killed harness has left
+
+
+def heal(api: Api, prefix: str = PREFIX) -> list[str]:
+    """Tell what its containers have undone by themselves, undo what they have not, end them.
+
+    Raises ClusterError while a harness is at work there.
+    """
+    said: list[str] = []
+    for pod, name, guest in ours(api.pods(""), prefix):
+        if guest.running:
+            said += [f"{pod}: {line}, by itself" for line in _log(api, pod, name)]
+            undone = api.run_in(pod, name, sidecar.command("undo")).splitlines()
+            said += [f"{pod}: {line}" for line in undone]
+        elif guest.code and name.endswith(LINKS):
+            said += [f"{pod}: {line}" for line in _mend(api, pod, guest.image, prefix)]
+        elif prefix != PREFIX:
+            said += [f"{pod}: {line}, by itself" for line in _log(api, pod, name)]
+    end(api, prefix)
+    return said
+
+
+def _mend(api: Api, pod: str, image: str, prefix: str) -> list[str]:
+    """Undo by a new container what one that was killed could not."""
+    name = f"{prefix}{secrets.token_hex(2)}-mend"
+    api.put_into(pod, [manifest(name, image, sidecar.command("undo"), None)])
+
+    def ended() -> bool:
+        return any(
+            (pod, name) == (p, n) and guest.code is not None for p, n, guest in ours(api.pods(""))
+        )
+
+    wait_until(
+        ended, timeout_s=BEGIN_LIMIT_S, what=f"what is left in {pod} to be undone", every_s=0.3
+    )
+    return _log(api, pod, name)
+
+
+def _log(api: Api, pod: str, name: str) -> list[str]:
+    """What a holder has done, as its container's log has it."""
+    lines = [
+        line.removeprefix(SAID) for line in api.log(pod, name).splitlines() if line.startswith(SAID)
+    ]
+    return [line for line in lines if not line.startswith("no sign of")]

@@ -1,0 +1,1 @@
+"""The local backend: nodes as processes in private Linux namespaces of this host."""

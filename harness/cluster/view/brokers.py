@@ -1,0 +1,344 @@
+"""What a cluster thinks of itself where no ZooKeeper can be asked: told by its brokers, every one.
+
+    kafka1 (cut off)   t-0: leader kafka1, epoch 4, ISR 1 2 3
+    kafka2, kafka3     t-0: leader kafka2, epoch 5, ISR 2 3        => leader kafka2, ISR 2 3
+
+One broker's metadata may be old: it may be cut off, or just started. So every broker is asked on a
+connection of its own, and for each partition the answer with the highest leader epoch is believed
+(KIP-320). A change of the ISR has no epoch of its own that clients are told: among answers of the
+same epoch the controller's counts, which hears of it first, else what most brokers say.
+Who is controller most brokers decide; among as many, who is news. KRaft's brokers name any broker
+there (KIP-590), so the quorum is asked for its leader, who may be none of the brokers.
+
+A broker that hangs is waited for once, not in every look. What it cannot see: that *all* brokers
+which answer are out of date. The leader epoch in metadata can be trusted from version 9 on (Kafka
+2.4, KAFKA-9212).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kafka.protocol.metadata import MetadataRequest
+
+from harness.cluster.capabilities import ClusterError, Node, brokers
+from harness.cluster.view.connection import Link, Unanswered
+from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
+from harness.cluster.view.quorum import Quorum
+from harness.cluster.view.zookeeper import Blind, PartitionState, View
+from harness.waiting import WaitTimeout, wait_until
+
+VERSION = 9  # of Metadata
+SILENT_S = 0.5  # a broker that has not answered for so long is not waited for
+LOOK_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One partition as one broker knows it; numbers of brokers, None for no leader."""
+
+    leader: int | None
+    epoch: int
+    isr: frozenset[int]
+    replicas: tuple[int, ...]  # preferred leader first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What one broker said."""
+
+    broker: int
+    alive: frozenset[int]
+    controller: int | None
+    topics: Mapping[str, Mapping[int, Told]]
+    generation: int = 0  # of the connection: a broker's new process answers on another one
+
+
+def answer_of(broker: int, said: Any, generation: int = 0) -> Answer | None:
+    """A Metadata response understood; None from a broker that does not know itself yet, as one
+    that has just started, and so knows nothing."""
+    alive = frozenset(each.node_id for each in said.brokers)
+    if broker not in alive:
+        return None
+    return Answer(
+        broker=broker,
+        alive=alive,
+        controller=said.controller_id if said.controller_id >= 0 else None,
+        topics={
+            topic.name: {p.partition_index: _told(p) for p in topic.partitions}
+            for topic in said.topics
+            if topic.error_code == 0
+        },
+        generation=generation,
+    )
+
+
+def _told(partition: Any) -> Told:
+    return Told(
+        leader=partition.leader_id if partition.leader_id >= 0 else None,
+        epoch=partition.leader_epoch,
+        isr=frozenset(partition.isr_nodes),
+        replicas=tuple(partition.replica_nodes),
+    )
+
+
+def controller_of(answers: Sequence[Answer], last: int | None) -> int | None:
+    """Whom most answers name; among as many, one that is not the `last` known: news travels
+    forwards."""
+    votes = Counter(each.controller for each in answers if each.controller is not None)
+    return max(votes, key=lambda one: (votes[one], one != last), default=None)
+
+
+def newest(
+    answers: Sequence[Answer], topic: str, partition: int, controller: int | None
+) -> Told | None:
+    """The partition as the answer says that is to be believed; None where nobody knows it."""
+    told = {
+        each.broker: each.topics[topic][partition]
+        for each in answers
+        if partition in each.topics.get(topic, {})
+    }
+    highest = max((each.epoch for each in told.values()), default=None)
+    believed = {broker: each for broker, each in told.items() if each.epoch == highest}
+    if controller in believed:
+        return believed[controller]
+    return Counter(believed.values()).most_common(1)[0][0] if believed else None
+
+
+def alive_of(answers: Sequence[Answer], controller: int | None) -> frozenset[int]:
+    """The brokers that live, as the controller says, else most of those that answer."""
+    for each in answers:
+        if each.broker == controller:
+            return each.alive
+    return Counter(each.alive for each in answers).most_common(1)[0][0] if answers else frozenset()
+
+
+class Asker(threading.Thread):
+    """Asks one broker when somebody wants to know; `heard` guards its answer and tells of it."""
+
+    def __init__(
+        self,
+        node: Node,
+        link: Link,
+        topics: Callable[[], Sequence[str]],
+        heard: threading.Condition,
+    ) -> None:
+        super().__init__(name=f"asks-{node.name}", daemon=True)
+        self.answer: Answer | None = None
+        self.asked_s = 0.0  # when it was asked for its answer
+        self.problem: Unanswered | None = None
+        self._id, self._link, self._topics, self._heard = node.id, link, topics, heard
+        self._wanted_s = 0.0
+        self._silent_s: float | None = None  # since when it owes an answer
+        self._closed = False
+
+    def want(self, since_s: float) -> None:
+        """Let it be asked not before `since_s`; `heard` is held."""
+        self._wanted_s = since_s
+
+    def settled(self, since_s: float) -> bool:
+        """Whether it was heard, or failed, since then, or keeps silent; `heard` is held."""
+        silent = self._silent_s is not None and time.monotonic() - self._silent_s > SILENT_S
+        return silent or self.asked_s >= since_s
+
+    def end(self) -> None:
+        """Ask no more."""
+        with self._heard:
+            self._closed = True
+            self._heard.notify_all()
+
+    def run(self) -> None:
+        """Until `end`; a question that is under way then is cut short by its own limit."""
+        while True:
+            with self._heard:
+                self._heard.wait_for(lambda: self._closed or self._wanted_s > self.asked_s)
+                if self._closed:
+                    break
+                begun_s = time.monotonic()
+                self._silent_s = self._silent_s or begun_s
+            answer, problem = self._ask()
+            with self._heard:
+                self.answer, self.problem, self.asked_s = answer, problem, begun_s
+                if answer is not None or time.monotonic() - begun_s < SILENT_S:
+                    self._silent_s = None
+                self._heard.notify_all()
+        self._link.close()
+
+    def _ask(self) -> tuple[Answer | None, Unanswered | None]:
+        try:
+            said = self._link.ask(metadata_request(self._topics()))
+        except Unanswered as problem:
+            return None, problem
+        return answer_of(self._id, said, self._link.generation), None
+
+
+def metadata_request(topics: Sequence[str]) -> MetadataRequest:
+    """A question for these topics that makes none of them."""
+    wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
+    return MetadataRequest(topics=wanted, allow_auto_topic_creation=False, version=VERSION)
+
+
+class AskedView:
+    """The cluster's view of itself by its brokers; `settings` let us in. See ClusterView."""
+
+    def __init__(
+        self, nodes: Sequence[Node], topic: str, partitions: int, settings: Mapping[str, str]
+    ) -> None:
+        self.topic, self.partitions = topic, partitions
+        self._nodes = {node.id: node for node in brokers(nodes)}
+        self._topics: tuple[str, ...] = (topic,)
+        self._heard = threading.Condition()
+        self._askers = [
+            Asker(node, Link(*node.dial, settings), lambda: self._topics, self._heard)
+            for node in self._nodes.values()
+        ]
+        self._quorum = Quorum([Link(*node.dial, settings) for node in self._nodes.values()])
+        self._last: View | None = None
+        self._last_controller: int | None = None
+        self._coordinators: dict[tuple[Coordinated, str], str | None] = {}
+
+    def connect(self, timeout_s: float) -> None:
+        """Begin to ask. Raises ClusterError when no broker answers."""
+        for asker in self._askers:
+            asker.start()
+        try:
+            wait_until(self.look, timeout_s=timeout_s, what="a broker's answer", ignoring=(Blind,))
+        except WaitTimeout:
+            said = [str(asker.problem) for asker in self._askers if asker.problem]
+            raise ClusterError("; ".join(said) or "no broker answers") from None
+        self._quorum.start()
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._quorum.close()
+        for asker in self._askers:
+            asker.end()
+
+    def live_brokers(self) -> tuple[str, ...]:
+        """Names of the brokers that are members of the cluster now. Raises Blind."""
+        answers = self._answers()
+        alive = alive_of(answers, self._controller(answers))
+        return tuple(sorted(self._name(each) for each in alive))
+
+    def registration(self, broker: Node) -> int | None:
+        """Which connection it answers on, while it is a member: a new process answers on another;
+        None while it does not. Raises Blind."""
+        answers = self._answers()
+        alive = alive_of(answers, self._controller(answers))
+        own = next((each for each in answers if each.broker == broker.id), None)
+        return own.generation if own and broker.id in alive else None
+
+    def controller(self) -> str | None:
+        """The controller's name; None while there is none, or where it is no broker."""
+        return self.look().controller
+
+    def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
+        """The coordinator of a group.id or transactional.id; the last known one while blind, or
+        when nobody is to be asked."""
+        if ask:
+            with suppress(Blind):
+                told = self._partitions(TOPICS[kind])
+                leader = told[partition_of(name, len(told))].leader if told else None
+                self._coordinators[kind, name] = self._named(leader)
+        return self._coordinators.get((kind, name))
+
+    def assignment_of(self, topic: str) -> tuple[tuple[str, ...], ...]:
+        """Each partition's assigned replicas, preferred leader first; empty without such a topic.
+
+        Raises Blind.
+        """
+        return tuple(
+            tuple(self._name(i) for i in each.replicas) for each in self._partitions(topic)
+        )
+
+    def look(self) -> View:
+        """The view now. Raises Blind when no broker answers."""
+        answers = self._answers()
+        controller = self._last_controller = self._controller(answers)
+        told = [
+            newest(answers, self.topic, number, controller) for number in range(self.partitions)
+        ]
+        self._last = View(
+            partitions=tuple(self._state(each) for each in told),
+            controller=self._named(controller),
+            assignment=tuple(tuple(self._name(i) for i in each.replicas) for each in told if each),
+        )
+        return self._last
+
+    def agreed(self) -> tuple[PartitionState, ...]:
+        """Every partition's state as it is now or later: who answers is asked after the call."""
+        return self.look().partitions
+
+    def look_or_last(self) -> View:
+        """The view now, or the last one marked as not known."""
+        try:
+            return self.look()
+        except Blind:
+            last = self._last or View(partitions=(), controller=None)
+            return replace(last, known=False)
+
+    def recovered(self, replicas: int) -> str | None:
+        """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
+        try:
+            view, live = self.look(), self.live_brokers()
+        except Blind:
+            return None
+        whole = all(p.leader and len(p.isr) == replicas for p in view.partitions)
+        if not whole or not {node.name for node in self._nodes.values()} <= set(live):
+            return None
+        return f"every broker is a member, every ISR has {replicas} members"
+
+    # Parts
+
+    def _answers(self) -> list[Answer]:
+        """What every broker says that answers, asked after this call began. Raises Blind."""
+        since_s = time.monotonic()
+        with self._heard:
+            for asker in self._askers:
+                asker.want(since_s)
+            self._heard.notify_all()
+            while not all(a.settled(since_s) for a in self._askers):
+                self._heard.wait(0.05)
+                if time.monotonic() > since_s + LOOK_S:
+                    break
+            answers = [a.answer for a in self._askers if a.answer and a.asked_s >= since_s]
+        if not answers:
+            raise Blind("no broker answers")
+        return answers
+
+    def _partitions(self, topic: str) -> list[Told]:
+        """Every partition of any topic, in order; none without such a topic. Raises Blind."""
+        if topic not in self._topics:
+            self._topics = (*self._topics, topic)
+        answers = self._answers()
+        controller = self._controller(answers)
+        numbers = {number for each in answers for number in each.topics.get(topic, {})}
+        told = (newest(answers, topic, number, controller) for number in sorted(numbers))
+        return [each for each in told if each]
+
+    def _controller(self, answers: Sequence[Answer]) -> int | None:
+        if self._quorum.exists():
+            return self._quorum.leader
+        return controller_of(answers, self._last_controller)
+
+    def _state(self, told: Told | None) -> PartitionState:
+        if told is None:
+            return PartitionState(leader=None, isr=(), leader_epoch=None)
+        return PartitionState(
+            leader=self._named(told.leader),
+            isr=tuple(sorted(self._name(i) for i in told.isr)),
+            leader_epoch=told.epoch,
+        )
+
+    def _named(self, broker: int | None) -> str | None:
+        return None if broker is None or broker not in self._nodes else self._name(broker)
+
+    def _name(self, broker: int) -> str:
+        node = self._nodes.get(broker)
+        return node.name if node else f"kafka{broker}"  # one that joined later

@@ -1,0 +1,55 @@
+"""Who belongs to a cluster of which only some addresses are known: its metadata says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from harness.cluster.capabilities import ClusterError, Node
+from harness.cluster.view.brokers import VERSION, metadata_request
+from harness.cluster.view.connection import Link, Refused, Unanswered
+
+METADATA = 3  # the request's number
+
+
+def discovered(bootstrap: Sequence[str], settings: Mapping[str, str]) -> tuple[Node, ...]:
+    """The brokers of a cluster, as the first of these that answers knows them.
+
+    Raises ClusterError with what each of them said.
+    """
+    said: list[str] = []
+    for endpoint in bootstrap:
+        host, _, port = endpoint.rpartition(":")
+        link = Link(host.strip("[]"), int(port), settings)
+        try:
+            found = _brokers(link)
+        except Refused as problem:
+            raise ClusterError(f"the cluster does not let us in: {problem}") from None
+        except Unanswered as problem:
+            said.append(str(problem))
+            continue
+        finally:
+            link.close()
+        if found:
+            return found
+        said.append(f"{endpoint}: it knows of no brokers yet")
+    raise ClusterError("the cluster cannot be reached: " + "; ".join(said))
+
+
+def _brokers(link: Link) -> tuple[Node, ...]:
+    link.connect()
+    if link.newest(METADATA) < VERSION:
+        raise ClusterError(
+            f"{link.endpoint}: this is older than Kafka 2.4, and its metadata tell "
+            "no leader epochs that can be trusted"
+        )
+    known = link.ask(metadata_request([])).brokers
+    return tuple(
+        Node(
+            name=f"kafka{each.node_id}",
+            role="broker",
+            id=each.node_id,
+            address=each.host,
+            port=each.port,
+        )
+        for each in sorted(known, key=lambda one: int(one.node_id))
+    )

@@ -1,0 +1,335 @@
+"""What the cluster thinks of itself, read from ZooKeeper: leader, ISR, controller, live brokers.
+
+One client's metadata can be stale for a minute and more, so where there is a ZooKeeper to be asked
+no broker is; harness.cluster.view.brokers is for clusters without. `Watcher` records every change,
+and the stretches in which nobody could be asked ("blind"), in the history.
+
+Znodes (Kafka 3.9): /brokers/topics/T/partitions/P/state = {"leader", "isr", "leader_epoch", ...},
+/brokers/topics/T = {"partitions": {P: [replicas, the preferred leader first]}}, /controller =
+{"brokerid", ...}, /brokers/ids/N. A leader of -1 means that there is none.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.retry import KazooRetry
+
+from harness.cluster.capabilities import Node, brokers, zookeepers
+from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
+from harness.waiting import Every
+
+
+class Blind(Exception):
+    """Nobody who could tell what the cluster thinks of itself has answered."""
+
+
+BLIND = (KazooException, KazooTimeoutError, Blind)
+logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # its connection losses are our data
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionState:
+    """One partition as the controller last wrote it; names of nodes, not numbers."""
+
+    leader: str | None
+    isr: tuple[str, ...]
+    leader_epoch: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Every partition's state and the controller at one moment."""
+
+    partitions: tuple[PartitionState, ...]
+    controller: str | None
+    known: bool = True  # False: nobody could be asked; this is the last known view
+    assignment: tuple[
+        tuple[str, ...], ...
+    ] = ()  # each partition's replicas, preferred leader first
+
+    @property
+    def whole(self) -> bool:
+        """Whether every partition has a leader and all its assigned replicas in the ISR."""
+        return len(self.partitions) == len(self.assignment) and all(
+            state.leader and set(state.isr) == set(replicas)
+            for state, replicas in zip(self.partitions, self.assignment, strict=True)
+        )
+
+    def as_record(self) -> dict[str, Any]:
+        """The view as the nemesis writes it beside each fault."""
+        return {
+            "leader": {str(i): state.leader for i, state in enumerate(self.partitions)},
+            "isr": {str(i): list(state.isr) for i, state in enumerate(self.partitions)},
+            "controller": self.controller,
+            "known": self.known,
+        }
+
+
+class ClusterView(Protocol):
+    """A cluster's view of itself, whoever is asked for it; of one topic's first partitions.
+
+    What cannot be told now raises one of BLIND.
+    """
+
+    topic: str
+    partitions: int
+
+    def connect(self, timeout_s: float) -> None:
+        """Begin; raises an error when nobody answers in time."""
+
+    def close(self) -> None:
+        """End; safe when nobody answers any more."""
+
+    def live_brokers(self) -> tuple[str, ...]:
+        """Names of the brokers that are members of the cluster."""
+
+    def registration(self, broker: Node) -> int | None:
+        """A number that another process of the broker has another one of; None for no member."""
+
+    def controller(self) -> str | None:
+        """The controller's name; None while there is none."""
+
+    def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
+        """The coordinator of a group.id or transactional.id; the last known one while blind, or
+        when nobody is to be asked."""
+
+    def assignment_of(self, topic: str) -> tuple[tuple[str, ...], ...]:
+        """Each partition's assigned replicas, preferred leader first; empty for no topic."""
+
+    def look(self) -> View:
+        """The view now."""
+
+    def agreed(self) -> tuple[PartitionState, ...]:
+        """Every partition's state as it is now or later, never older."""
+
+    def look_or_last(self) -> View:
+        """The view now, or the last one marked as not known."""
+
+    def recovered(self, replicas: int) -> str | None:
+        """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
+
+
+class Znodes(ClusterView, Protocol):
+    """A view by ZooKeeper's own records, which some of an operator's commands write."""
+
+    def znode(self, path: str) -> dict[str, Any] | None:
+        """A znode's JSON; None when there is no such znode."""
+
+    def create(self, path: str, text: str) -> bool:
+        """Make a znode; False when it is there already."""
+
+    def topics(self) -> tuple[str, ...]:
+        """Every topic there is, internal ones too."""
+
+
+class ZooKeeperView:
+    """Asks ZooKeeper; one connection for the whole run, re-made by kazoo when it breaks."""
+
+    def __init__(self, nodes: Sequence[Node], topic: str, partitions: int) -> None:
+        self._names = {node.id: node.name for node in brokers(nodes)}
+        self.topic = topic
+        self.partitions = partitions
+        self._client = KazooClient(
+            hosts=",".join(node.endpoint for node in zookeepers(nodes)),
+            timeout=4.0,
+            connection_retry=KazooRetry(max_tries=-1, delay=0.05, max_delay=0.2),
+            command_retry=KazooRetry(max_tries=0),
+        )
+        self._last: View | None = None
+        self._coordinators: dict[tuple[Coordinated, str], str | None] = {}
+
+    def connect(self, timeout_s: float) -> None:
+        """Begin the session; raises KazooTimeoutError when no member answers."""
+        self._client.start(timeout=timeout_s)
+
+    def close(self) -> None:
+        """End the session; safe when ZooKeeper is gone."""
+        self._client.stop()
+        self._client.close()
+
+    def live_brokers(self) -> tuple[str, ...]:
+        """Names of the brokers whose ZooKeeper session is alive."""
+        try:
+            ids = self._client.get_children_async("/brokers/ids").get(timeout=1.0)
+        except NoNodeError:
+            return ()
+        return tuple(sorted(self._names[int(i)] for i in ids))
+
+    def registration(self, broker: Node) -> int | None:
+        """Which registration of the broker this is (its znode's czxid); None when there is none.
+
+        One whose process is gone stays until its session ends. Raises one of BLIND.
+        """
+        try:
+            _, stat = self._client.get_async(f"/brokers/ids/{broker.id}").get(timeout=1.0)
+        except NoNodeError:
+            return None
+        return int(stat.czxid)
+
+    def controller(self) -> str | None:
+        """The controller's name; None while there is none."""
+        found = self.znode("/controller")
+        return self._names.get(found["brokerid"]) if found else None
+
+    def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
+        """The coordinator of a group.id or transactional.id; the last known one while blind, or
+        when nobody is to be asked."""
+        if ask:
+            with suppress(*BLIND):
+                self._coordinators[kind, name] = self._coordinator(TOPICS[kind], name)
+        return self._coordinators.get((kind, name))
+
+    def _coordinator(self, topic: str, name: str) -> str | None:
+        assignment = self.assignment_of(topic)
+        if not assignment:
+            return None
+        number = partition_of(name, len(assignment))
+        return self._partition(topic, number).leader
+
+    def topics(self) -> tuple[str, ...]:
+        """Every topic there is, internal ones too; raises one of BLIND."""
+        return tuple(sorted(self._client.get_children_async("/brokers/topics").get(timeout=1.0)))
+
+    def assignment_of(self, topic: str) -> tuple[tuple[str, ...], ...]:
+        """Each partition's assigned replicas, preferred leader first; empty without such a topic.
+
+        Raises one of BLIND.
+        """
+        found = self.znode(f"/brokers/topics/{topic}")
+        replicas = found["partitions"] if found else {}
+        return tuple(
+            tuple(self._names[i] for i in replicas[number]) for number in sorted(replicas, key=int)
+        )
+
+    def look(self) -> View:
+        """The view now; raises one of BLIND when ZooKeeper cannot be asked."""
+        count = self.partitions
+        states = tuple(self._partition(self.topic, number) for number in range(count))
+        assignment = self.assignment_of(self.topic)[:count]
+        self._last = View(partitions=states, controller=self.controller(), assignment=assignment)
+        return self._last
+
+    def agreed(self) -> tuple[PartitionState, ...]:
+        """Every partition's state as it is now or later, never older: whichever member is asked
+        first catches up with its leader (ZooKeeper's sync). Raises one of BLIND."""
+        self._client.sync_async("/brokers").get(timeout=1.0)
+        return tuple(self._partition(self.topic, number) for number in range(self.partitions))
+
+    def look_or_last(self) -> View:
+        """The view now, or the last one marked as not known."""
+        try:
+            return self.look()
+        except BLIND:
+            last = self._last or View(partitions=(), controller=None)
+            return replace(last, known=False)
+
+    def recovered(self, replicas: int) -> str | None:
+        """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
+        try:
+            view, live = self.look(), self.live_brokers()
+        except BLIND:
+            return None
+        whole = all(p.leader and len(p.isr) == replicas for p in view.partitions)
+        if not whole or len(live) < len(self._names):
+            return None
+        return f"every broker is registered, every ISR has {replicas} members"
+
+    def _partition(self, topic: str, number: int) -> PartitionState:
+        found = self.znode(f"/brokers/topics/{topic}/partitions/{number}/state")
+        if not found:
+            return PartitionState(leader=None, isr=(), leader_epoch=None)
+        return PartitionState(
+            leader=self._names.get(found["leader"]),
+            isr=tuple(sorted(self._names[i] for i in found["isr"])),
+            leader_epoch=found["leader_epoch"],
+        )
+
+    def create(self, path: str, text: str) -> bool:
+        """Make a znode; False when it is there already. Raises one of BLIND."""
+        try:
+            self._client.create_async(path, text.encode()).get(timeout=1.0)
+        except NodeExistsError:
+            return False
+        return True
+
+    def znode(self, path: str) -> dict[str, Any] | None:
+        """A znode's JSON; None when there is no such znode. Raises one of BLIND."""
+        # Asynchronous with a deadline of our own: a synchronous get waits for the reconnection.
+        try:
+            data, _ = self._client.get_async(path).get(timeout=1.0)
+        except NoNodeError:
+            return None
+        return dict(json.loads(data))
+
+
+class Watcher:
+    """A thread that looks every 50 ms and writes each change, and each blind stretch, down."""
+
+    def __init__(self, view: ClusterView, write: Callable[..., None]) -> None:
+        self._view = view
+        self._write = write
+        self._last: View | None = None
+        self._blind = False
+        looking = Every(0.05, self._look, name="watcher")
+        self.start, self.close = looking.start, looking.close
+
+    def _look(self) -> None:
+        try:
+            view = self._view.look()
+        except BLIND:
+            if not self._blind:
+                self._write("blind", type="start")
+            self._blind = True
+            return
+        if self._blind:
+            self._write("blind", type="end")
+            self._blind = False
+        if view != self._last:
+            self._write_changes(view, self._last)
+            self._last = view
+
+    def _write_changes(self, view: View, last: View | None) -> None:
+        for number, state in enumerate(view.partitions):
+            if last and last.partitions[number] == state and last.controller == view.controller:
+                continue
+            self._write(
+                "view",
+                partition=number,
+                leader=state.leader,
+                isr=list(state.isr),
+                leader_epoch=state.leader_epoch,
+                controller=view.controller,
+            )
+
+
+def ensemble_leader(nodes: Sequence[Node]) -> str | None:
+    """The ZooKeeper member that says it leads (four-letter word `srvr`); None when none does."""
+    for node in zookeepers(nodes):
+        if "Mode: leader" in four_letter_word(node, "srvr"):
+            return node.name
+    return None
+
+
+def serves(member: Node) -> bool:
+    """Whether a ZooKeeper member is part of an ensemble that serves."""
+    return "Mode:" in four_letter_word(member, "srvr")
+
+
+def four_letter_word(node: Node, word: str) -> str:
+    """One ZooKeeper member's answer to a four-letter word; empty when it does not answer."""
+    try:
+        with socket.create_connection(node.dial, timeout=1) as connection:
+            connection.sendall(word.encode())
+            return b"".join(iter(lambda: connection.recv(4096), b"")).decode()
+    except OSError:
+        return ""

@@ -1,0 +1,244 @@
+"""A campaign: scenarios x settings x backends x repeats, one file, any number of sittings.
+
+    title = "…"
+    data = "data/study.jsonl"        # beside the campaign's file: one line a finished run
+    seed = 1000                      # run n of a cell has seed + n, on every backend
+    backends = ["local", "docker"]   # each cell is run on each; by default on local only
+    [[cells]]
+    name = "study-1"                 # unique; by default the scenario's name
+    scenario = "study-1"
+    repeats = 10
+    part = "…"                       # the part of the page that it belongs to
+    claim = "…"                      # what the run is measured against, for the reader
+    every_gap = true                 # show how the gaps of all its faults are distributed
+    latency = true                   # show how long acks took
+    balance = true                   # show how evenly brokers bore the load, stage by stage
+    note = "…"                       # what the page says of the cell, in our own words
+    [cells.set]                      # as --set, the same on every backend
+    "workload.rounds" = 10000
+
+A run is finished when its line is in the data file; finished runs are never run again, whatever
+they ended with. An interrupted one leaves no line, nor does one whose cluster did not come up: that
+is no outcome of the experiment, which had not begun. Cells take turns, run by run, and backends
+within a cell, so that a campaign cut short has something of each. One sitting may keep to some of
+the backends; what a backend needs to be told on this machine is no part of the experiment, and is
+given with the sitting (`backend.docker.image` and the like).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from harness.model.run_folder import RunFolder, StoreError
+from harness.scenario.file import ScenarioError, explain
+from harness.scenario.prepare import Request
+
+
+class Cell(BaseModel):
+    """One scenario with one set of settings, run `repeats` times."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = ""
+    scenario: str
+    repeats: Annotated[int, Field(ge=1)]
+    claim: str = ""
+    part: str = ""  # of the page that shows it
+    note: str = ""  # what the page says of it, in our own words
+    every_gap: bool = False  # whether the page shows the gap of every single fault
+    latency: bool = False  # whether it shows how long acks took
+    balance: bool = False  # whether it shows what part of the load each broker bore
+    set: dict[str, Any] = {}  # checked as part of the scenario
+
+    @property
+    def key(self) -> str:
+        """What the cell is called in the data."""
+        return self.name or self.scenario
+
+
+class Campaign(BaseModel):
+    """The file, checked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+    data: str
+    seed: int = 1000
+    backends: tuple[str, ...] = ("local",)
+    cells: tuple[Cell, ...]
+
+
+def load(path: Path) -> Campaign:
+    """Read a campaign's file. Raises ScenarioError naming file and key."""
+    try:
+        campaign = Campaign.model_validate(tomllib.loads(path.read_text()))
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"{path}: not a TOML file: {error}") from None
+    except ValidationError as error:
+        raise ScenarioError(f"{path}: {explain(error)}") from None
+    keys = [cell.key for cell in campaign.cells]
+    twice = {key for key in keys if keys.count(key) > 1}
+    if twice:
+        raise ScenarioError(f"{path}: two cells are called {twice.pop()!r}: give one a name")
+    return campaign
+
+
+def finished(data: Path) -> list[dict[str, Any]]:
+    """The lines of the data file; an unfinished last line (a killed campaign) is dropped."""
+    lines = data.read_text().splitlines(keepends=True) if data.is_file() else []
+    whole = [line for line in lines if line.endswith("\n")]
+    if len(whole) < len(lines):
+        data.write_text("".join(whole))
+    try:
+        return [json.loads(line) for line in whole]
+    except ValueError as error:
+        raise ScenarioError(f"{data}: not a file of run summaries: {error}") from None
+
+
+def of(campaign: Campaign, asked: Sequence[str]) -> tuple[str, ...]:
+    """The backends that a sitting keeps to: those asked for, all if none is."""
+    for name in asked:
+        if name not in campaign.backends:
+            there = ", ".join(campaign.backends)
+            raise ScenarioError(f"--backends {name}: the campaign has {there}")
+    return tuple(name for name in campaign.backends if not asked or name in asked)
+
+
+def places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings of a sitting: only where backends are; what is measured is in the file."""
+    for key in settings:
+        if not key.startswith("backend."):
+            raise ScenarioError(
+                f"--set {key}: a campaign's settings are in its file; only "
+                "backend.… may be given beside it"
+            )
+    return settings
+
+
+def missing(
+    campaign: Campaign,
+    done: Iterable[Mapping[str, Any]],
+    backends: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+) -> list[tuple[Cell, Request]]:
+    """The runs that are still to be made, cells taking turns, and backends within a cell."""
+    have = {(line["cell"], line.get("backend", "local"), line["seed"]) for line in done}
+    most = max((cell.repeats for cell in campaign.cells), default=0)
+    return [
+        (
+            cell,
+            Request(
+                scenario=cell.scenario,
+                seed=campaign.seed + number,
+                backend=backend,
+                settings={**cell.set, **_told(backend, settings or {})},
+            ),
+        )
+        for number in range(most)
+        for cell in campaign.cells
+        for backend in of(campaign, backends)
+        if number < cell.repeats and (cell.key, backend, campaign.seed + number) not in have
+    ]
+
+
+def _told(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What is meant for this backend."""
+    return {key: value for key, value in settings.items() if key.startswith(f"backend.{backend}.")}
+
+
+def began(record: Mapping[str, Any]) -> bool:
+    """Whether a run that has ended came as far as its experiment."""
+    failure = record["failure"]
+    return failure is None or failure["phase"] not in ("start", "set-up")
+
+
+SAME = ("scenario", "plan", "seed", "backend")
+
+
+def unchecked(record: Mapping[str, Any], results: Path) -> RunFolder | None:
+    """A stored run that is exactly the wanted one and ended in order, but is in no data file yet.
+
+    It was recorded with --no-check, or the campaign was stopped between the run and its check.
+    """
+    for path in sorted((results / record["scenario"]["name"]).glob(f"*-{record['seed']}")):
+        folder = RunFolder(path=path.resolve())
+        with contextlib.suppress(StoreError):
+            stored = folder.read()
+            same = all(stored.get(key) == record[key] for key in SAME)
+            if same and stored["state"] == "complete":
+                return folder
+    return None
+
+
+def summary(
+    cell: Cell, code: int, report: Mapping[str, Any] | None, request: Request
+) -> dict[str, Any]:
+    """What is kept of a finished run: small enough for git, enough for every table."""
+    line: dict[str, Any] = {
+        "cell": cell.key,
+        "scenario": cell.scenario,
+        "seed": request.seed,
+        "backend": request.backend,
+        "exit": code,
+    }
+    if report is None:
+        return line
+    counts = report["counts"]
+    windows = report["windows"]
+    return {
+        **line,
+        "verdict": report["verdict"],
+        "reasons": report["reasons"],
+        "sends": counts["sends"],
+        "acked": counts["acked"],
+        "indeterminate": counts["indeterminate"],
+        "failed": counts["failed"],
+        "anomalies": {name: found["count"] for name, found in report["anomalies"].items()},
+        "lost_split": report["anomalies"]["lost"]["split"],
+        "faults": len(report["faults"]),
+        "produce_gaps_s": [round(w["length_s"], 3) for w in windows if w["kind"] == "produce"],
+        "consume_gaps_s": [round(w["length_s"], 3) for w in windows if w["kind"] == "consume"],
+        "fault_gaps_s": fault_gaps_s(report["faults"], windows),
+        **({"replication": report["replication"]} if report.get("replication") else {}),
+        **({"leadership": report.get("leadership", [])} if cell.balance else {}),
+        "ack_ms": report["latency_ms"]["ack"],
+        "kafka": report["versions"].get("kafka"),
+        "started_utc": report["run"]["started_utc"],
+        "host": report["host"],
+    }
+
+
+def fault_gaps_s(
+    faults: Sequence[Mapping[str, Any]], windows: Iterable[Mapping[str, Any]]
+) -> list[float]:
+    """For each fault the longest stretch without acks that it caused, 0 without any of a window's
+    length: of the faults in force during a stretch, the one injected nearest to its start did."""
+    longest = {fault["fault"]: 0.0 for fault in faults}
+    for window in windows:
+        begin_s, length_s = window["start_s"], window["length_s"]
+        in_force = [
+            fault
+            for fault in faults
+            if fault["start_s"] < begin_s + length_s
+            and (fault["healed_s"] is None or fault["healed_s"] > begin_s)
+        ]
+        if window["kind"] == "produce" and in_force:
+            cause = min(in_force, key=lambda fault: abs(float(fault["start_s"]) - begin_s))
+            longest[cause["fault"]] = max(longest[cause["fault"]], length_s)
+    return [round(length_s, 3) for length_s in longest.values()]
+
+
+def append(data: Path, line: Mapping[str, Any]) -> None:
+    """Add a finished run."""
+    data.parent.mkdir(parents=True, exist_ok=True)
+    with data.open("a") as file:
+        file.write(json.dumps(line) + "\n")

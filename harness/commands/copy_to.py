@@ -1,0 +1,80 @@
+"""A second place for runs: an object store or a folder, by a URI.
+
+    --copy-to s3://bucket/nightly      the run's folder goes to s3://bucket/nightly/study-1/2026…-7
+    --copy-to gs://bucket/nightly      Google's, and whatever else pyarrow has a file system for
+    --copy-to file:///mnt/share        a folder
+
+Credentials come from the environment, as each store's own tools read them (AWS_ACCESS_KEY_ID, …); a
+store of one's own is named as pyarrow.fs.FileSystem.from_uri has it:
+s3://bucket/nightly?endpoint_override=minio:9000&scheme=http. A pod that has no lasting disk keeps
+its results this way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyarrow import fs
+from pyarrow.lib import ArrowException
+from rich.console import Console
+
+from harness.model.run_folder import RunFolder, StoreError
+
+KEPT, NOT_KEPT = 0, 255  # exit codes
+_FAILS = (OSError, ArrowException, ValueError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copies:
+    """A place that can be written to."""
+
+    files: Any  # pyarrow.fs.FileSystem
+    path: str
+
+    def take(self, run: RunFolder) -> str:
+        """Copy the run's folder, all of it; returns where it is. Raises StoreError."""
+        target = f"{self.path.rstrip('/')}/{run.path.parent.name}/{run.path.name}"
+        try:
+            self.files.create_dir(target, recursive=True)
+            fs.copy_files(
+                str(run.path),
+                target,
+                source_filesystem=fs.LocalFileSystem(),
+                destination_filesystem=self.files,
+            )
+        except _FAILS as error:
+            raise StoreError(f"--copy-to: {run.path} could not be copied: {error}") from None
+        return target
+
+
+def place(uri: str) -> Copies:
+    """The place behind a URI, tried before anything starts. Raises StoreError.
+
+    What is in the URI is not repeated in the error: it may hold a password.
+    """
+    try:
+        files, path = fs.FileSystem.from_uri(uri)
+        root = path.strip("/").split("/")[0] if files.type_name != "local" else path
+        files.get_file_info(root)
+        if files.type_name == "local":
+            files.create_dir(path, recursive=True)
+    except _FAILS as error:
+        reason = str(error).replace(uri, "it")
+        raise StoreError(f"--copy-to: the place cannot be used: {reason}") from None
+    return Copies(files=files, path=path)
+
+
+def keep(run: RunFolder, place: Copies | None, console: Console) -> int:
+    """Copy a run that has ended, where there is a place for copies; the exit code for that.
+
+    A copy that fails stops no other run: the original is there.
+    """
+    if place is None:
+        return KEPT
+    try:
+        console.print(f"copied   {place.take(run)}", soft_wrap=True)
+    except StoreError as error:
+        console.print(f"error: {error}", style="bold red", soft_wrap=True)
+        return NOT_KEPT
+    return KEPT

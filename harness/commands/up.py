@@ -1,0 +1,86 @@
+"""`kafka-harness up`, inside the namespaces: a cluster, and a shell or command beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from harness.cluster.backends import build
+from harness.cluster.capabilities import Cluster, ClusterError, brokers, zookeepers
+from harness.cluster.local.backend import private_tmpfs
+from harness.distribution.kafka_home import KafkaHomeError
+from harness.model.run_folder import RunFolder
+from harness.run.screen import Screen
+
+
+class Ended(BaseException):
+    """TERM or INT came."""
+
+
+def main() -> None:
+    """`python -m harness.commands.up RECORD [COMMAND…]`: start, print addresses, give a shell,
+    close."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)  # once is enough: now we clean up
+        raise Ended(number)
+
+    screen = Screen()
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+    folder = RunFolder(path=private_tmpfs() / "up")
+    folder.logs.mkdir(parents=True)
+    try:
+        cluster = build(folder, json.loads(sys.argv[1]))
+        try:
+            cluster.start()
+            _print_addresses(cluster, folder, screen)
+            code = _shell(cluster, sys.argv[2:])
+        finally:
+            cluster.close()
+    except Ended as ended:
+        sys.exit(128 + int(ended.args[0]))
+    except (ClusterError, KafkaHomeError) as error:
+        screen.error(str(error))
+        sys.exit(255)
+    sys.exit(code)
+
+
+def _print_addresses(cluster: Cluster, folder: RunFolder, screen: Screen) -> None:
+    for node in cluster.nodes:
+        screen.say(f"{node.name:8} {node.endpoint}")
+    screen.say(f"KAFKA={','.join(n.endpoint for n in brokers(cluster.nodes))}")
+    screen.say(f"ZOOKEEPER={','.join(n.endpoint for n in zookeepers(cluster.nodes))}")
+    screen.say(f"node logs in {folder.logs} (inside); leave the shell to end the cluster")
+
+
+def _shell(cluster: Cluster, command: Sequence[str]) -> int:
+    """The command's exit code; a shell's is no news. Without a terminal there is no shell."""
+    if not command and not sys.stdin.isatty():
+        signal.pause()
+        return 0
+    if not command:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the shell
+    environment = {
+        **os.environ,
+        "KAFKA": ",".join(n.endpoint for n in brokers(cluster.nodes)),
+        "ZOOKEEPER": ",".join(n.endpoint for n in zookeepers(cluster.nodes)),
+    }
+    argv = command or [os.environ.get("SHELL", "/bin/sh")]
+    with subprocess.Popen(argv, env=environment) as process:
+        try:
+            code = process.wait()
+        except Ended:
+            process.terminate()
+            raise
+    return code if command else 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""Class-data-sharing archives: what a node's virtual machine has parsed once, kept for every start.
+
+An archive is made in a training run: one ZooKeeper and one broker start on the loopback of a
+private network namespace, a client writes and reads a few records, both end by SIGTERM and leave
+their archive behind (`-XX:ArchiveClassesAtExit`, on Java 17 and 21 alike). A node never writes
+one during a run: dumping takes CPU seconds, and it would do so in the middle of a SIGTERM fault.
+
+An archive fits the exact build of Java and the exact jars; both are in its path, see
+`kafka_home.class_archive`. The virtual machine checks again and ignores what does not fit, so an
+archive makes a start faster and never makes it fail.
+
+`python -m harness.distribution.class_archives` makes those that are missing.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from harness.distribution.kafka_home import (
+    ROLES,
+    Java,
+    KafkaHome,
+    KafkaHomeError,
+    Role,
+    Say,
+    class_archive,
+    fetch,
+    find_java,
+    java_options,
+    locked,
+)
+from harness.host import system_packages
+from harness.host.namespaces import UNSHARE
+from harness.waiting import WaitTimeout, wait_until
+
+MAIN_CLASS: dict[Role, str] = {
+    "zookeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+    "kafka": "kafka.Kafka",
+}
+RECORDS = 100
+START_TIMEOUT_S = 90.0
+EXIT_TIMEOUT_S = 90.0
+
+# standaloneEnabled=false: an ensemble of one loads the quorum's classes too.
+_ZOO_CFG = """\
+dataDir={folder}/zookeeper-data
+clientPort=2181
+tickTime=500
+initLimit=10
+syncLimit=5
+standaloneEnabled=false
+admin.enableServer=false
+4lw.commands.whitelist=*
+server.1=127.0.0.1:2888:3888
+"""
+_SERVER_PROPERTIES = """\
+broker.id=1
+listeners=PLAINTEXT://127.0.0.1:9092
+log.dirs={folder}/kafka-data
+zookeeper.connect=127.0.0.1:2181
+auto.create.topics.enable=true
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+group.initial.rebalance.delay.ms=0
+log.cleaner.dedupe.buffer.size=2097152
+"""
+_LOG4J = """\
+log4j.rootLogger=INFO, stdout
+log4j.appender.stdout=org.apache.log4j.ConsoleAppender
+log4j.appender.stdout.layout=org.apache.log4j.PatternLayout
+log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""
+
+
+def ensure(home: KafkaHome, java: Java, say: Say = lambda _line: None) -> None:
+    """Make the archives of `home` and `java` unless they are there: some 7 s, once.
+
+    Needs the same private namespaces as a run. Raises KafkaHomeError; the nodes start all the
+    same then, only slower.
+    """
+    if _made(home, java):
+        return
+    with locked(home.archives.parent / "lock", say):
+        if _made(home, java):
+            return
+        for killed in home.archives.glob("training-*"):
+            shutil.rmtree(killed, ignore_errors=True)
+        say("training the class archives that make nodes start faster")
+        begun = time.monotonic()
+        for unfit in home.archives.parent.glob("*/"):  # of jars that are no longer these
+            if unfit != home.archives:
+                shutil.rmtree(unfit, ignore_errors=True)
+        home.archives.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=home.archives, prefix="training-") as folder:
+            _train_privately(home, java, Path(folder))
+        say(f"class archives made in {time.monotonic() - begun:.0f} s")
+
+
+def _made(home: KafkaHome, java: Java) -> bool:
+    return all(class_archive(home, java, role).exists() for role in ROLES)
+
+
+def _train_privately(home: KafkaHome, java: Java, folder: Path) -> None:
+    """The training run in namespaces of its own, then its archives to where they belong."""
+    training = [sys.executable, "-m", "harness.distribution.class_archives"]
+    command = [*UNSHARE, *training, str(home.libs), str(java.path), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        reason = (done.stderr.strip() or f"exit {done.returncode}").splitlines()[-1]
+        raise KafkaHomeError(f"no class archives, so nodes will start slower: {reason}")
+    for role in ROLES:
+        (folder / f"{role}.jsa").rename(class_archive(home, java, role))
+
+
+def _train(libs: Path, java: Path, folder: Path) -> None:
+    """Inside the namespaces: both nodes up, a client, both down."""
+    subprocess.run([system_packages.program("ip") or "ip", "link", "set", "lo", "up"], check=True)
+    nodes: dict[Role, subprocess.Popen[bytes]] = {}
+    try:
+        for role in ROLES:
+            nodes[role] = _start(role, KafkaHome(libs=libs, version="", archives=folder), java)
+        _load(nodes)
+        _stop("kafka", nodes["kafka"])
+        _stop("zookeeper", nodes["zookeeper"])
+    except (WaitTimeout, KafkaException, ChildProcessError) as error:
+        logs = [f"{role}: {_last_line(folder / f'{role}.log')}" for role in nodes]
+        raise KafkaHomeError(f"the training run failed ({error}); {'; '.join(logs)}") from None
+    finally:
+        for node in nodes.values():
+            node.kill()
+
+
+def _start(role: Role, home: KafkaHome, java: Path) -> subprocess.Popen[bytes]:
+    folder = home.archives
+    settings = {"zookeeper": _ZOO_CFG, "kafka": _SERVER_PROPERTIES}[role]
+    (folder / f"{role}.properties").write_text(settings.format(folder=folder))
+    (folder / "log4j.properties").write_text(_LOG4J)
+    (folder / "zookeeper-data").mkdir(exist_ok=True)
+    (folder / "zookeeper-data" / "myid").write_text("1")
+    command = [
+        str(java),
+        f"-XX:ArchiveClassesAtExit={folder / f'{role}.jsa'}",
+        # The options of a run: an archive only fits what it was made with. The Java does not
+        # matter to them while `home.archives` has no finished archive.
+        *java_options(role, home, Java(path=java, version="", build="")),
+        f"-Dlog4j.configuration=file:{folder / 'log4j.properties'}",
+        "-cp",
+        home.class_path,
+        MAIN_CLASS[role],
+        str(folder / f"{role}.properties"),
+    ]
+    with (folder / f"{role}.log").open("wb") as log:
+        return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+
+
+def _load(nodes: dict[Role, subprocess.Popen[bytes]]) -> None:
+    """Let a client do what clients do, so that the classes which serve it are archived too."""
+    client: dict[str, str | int | float | bool] = {
+        "bootstrap.servers": "127.0.0.1:9092",
+        "reconnect.backoff.max.ms": 200,
+        "log_level": 0,
+    }
+
+    def answered() -> bool:
+        gone = [role for role, node in nodes.items() if node.poll() is not None]
+        if gone:
+            raise ChildProcessError(f"the {gone[0]} ended by itself")
+        return bool(AdminClient(client).list_topics(timeout=1).brokers)
+
+    wait_until(
+        answered,
+        timeout_s=START_TIMEOUT_S,
+        what="the broker of the training run to answer",
+        ignoring=(KafkaException,),
+    )
+    producer = Producer({**client, "enable.idempotence": True})
+    for number in range(RECORDS):
+        producer.produce("training", str(number))
+    producer.flush(START_TIMEOUT_S)
+    consumer = Consumer({**client, "group.id": "training", "auto.offset.reset": "earliest"})
+    consumer.subscribe(["training"])
+    wait_until(lambda: consumer.poll(1.0), timeout_s=START_TIMEOUT_S, what="a record to come back")
+    consumer.close()
+
+
+def _stop(role: str, node: subprocess.Popen[bytes]) -> None:
+    node.send_signal(signal.SIGTERM)
+    wait_until(
+        lambda: node.poll() is not None,
+        timeout_s=EXIT_TIMEOUT_S,
+        what=f"the {role} of the training run to end",
+    )
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return lines[-1] if lines else "no log"
+
+
+def main(argv: list[str]) -> int:
+    """Without arguments: make what is missing. With three: the training run, inside."""
+    try:
+        if argv:
+            _train(Path(argv[0]), Path(argv[1]), Path(argv[2]))
+        else:
+            ensure(fetch(say=print), find_java(), say=print)
+    except KafkaHomeError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

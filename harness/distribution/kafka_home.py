@@ -1,0 +1,367 @@
+"""Kafka's jars and the Java that runs them: found, or fetched once from Maven Central.
+
+Kafka 3.9 is the last line that runs with ZooKeeper. `kafka_2.13` and what it needs at run time
+(ZooKeeper 3.8 among it) come by the Ivy that ships inside PySpark, so that neither Maven nor a
+download page is needed. They land in the user's cache, whole or not at all:
+
+    ~/.cache/kafka-harness/             $KAFKA_HARNESS_CACHE, else $XDG_CACHE_HOME/kafka-harness
+        kafka-3.9.2/libs/*.jar
+        kafka-3.9.2/bill.json           what was fetched: sha256 and size of each jar; written last
+        class-archives/...              see harness/distribution/class_archives.py
+
+One digest in this file pins every jar. `python -m harness.distribution.kafka_home` fetches, with
+progress lines; a user's own build (`--kafka-home DIR` with DIR/libs/*.jar) is only looked at.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from harness.distribution import ivy
+
+Role = Literal["zookeeper", "kafka"]
+ROLES: tuple[Role, ...] = ("zookeeper", "kafka")
+Say = Callable[[str], object]
+
+KAFKA_VERSION = "3.9.2"  # the newest patch of 3.9, the last line with ZooKeeper
+# Over the lines "<sha256>  <jar>\n", sorted by jar: pins all of them, those fetched by way of
+# others too. A new Kafka version, or a new version below, changes it; the error says to what.
+BILL_SHA256 = "a306d3d7b3e6971ae0595a1d6465f6f1345606875af557c0575dff2fdb7e93e1"
+# The binding that Kafka's own distribution ships: kafka_2.13 itself brings slf4j-api 1.7 only.
+SLF4J_BINDING_VERSION = "1.7.36"
+SUPPORTED_JAVA = (17, 21)  # what Kafka 3.9 and PySpark 4 both run on
+
+_HEAP: dict[Role, tuple[str, str]] = {"zookeeper": ("64m", "128m"), "kafka": ("256m", "512m")}
+_KAFKA_JAR = re.compile(r"kafka_2\.1[0-9]-(\d+(?:\.\d+)+[-.\w]*)\.jar")
+_ZOOKEEPER_JAR = re.compile(r"zookeeper-(\d+(?:\.\d+)+[-.\w]*)\.jar")
+
+
+class KafkaHomeError(Exception):
+    """Kafka or Java is not here or not usable; one sentence that says what to do about it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Java:
+    """A Java that Kafka 3.9 runs on."""
+
+    path: Path  # the `java` program
+    version: str  # "17.0.15"
+    build: str  # the exact virtual machine, "17.0.15+6-Debian-1deb12u1": archives fit one build
+
+    @property
+    def major(self) -> int:
+        """17 or 21."""
+        return int(self.version.split(".", maxsplit=1)[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaHome:
+    """Kafka as a folder of jars, ZooKeeper's among them."""
+
+    libs: Path
+    version: str  # "3.9.2"
+    archives: Path  # where class archives that fit exactly these jars are, or will be
+
+    @property
+    def jars(self) -> list[Path]:
+        """The jars in the order of the class path: sorted, because an archive depends on it."""
+        return sorted(self.libs.glob("*.jar"))
+
+    @property
+    def class_path(self) -> str:
+        """What `java -cp` gets."""
+        return ":".join(str(jar) for jar in self.jars)
+
+    @property
+    def zookeeper_version(self) -> str:
+        """The version of the ZooKeeper that these jars run, told from the jar's name."""
+        return _version(self.libs, _ZOOKEEPER_JAR) or "unknown"
+
+
+def cache_folder() -> Path:
+    """Where everything fetched or made once for this user is kept."""
+    if own := os.environ.get("KAFKA_HARNESS_CACHE"):
+        return Path(own).expanduser().absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser().absolute() / "kafka-harness"
+
+
+def find(kafka_home: Path | None = None) -> KafkaHome:
+    """The user's own Kafka in `kafka_home`, or the one that set-up has fetched.
+
+    Reads file names and sizes only, no contents. Raises KafkaHomeError.
+    """
+    if kafka_home is not None:
+        return _examined(kafka_home.expanduser().absolute())
+    home = cache_folder() / f"kafka-{KAFKA_VERSION}"
+    if not _whole(home):
+        raise KafkaHomeError(f"Kafka {KAFKA_VERSION} has not been fetched yet: run `make setup`")
+    return _home(home / "libs", KAFKA_VERSION)
+
+
+def fetch(say: Say = lambda _line: None) -> KafkaHome:
+    """The Kafka in the cache, fetched from Maven Central first if it is not there yet.
+
+    `say` is given one line at a time. Several set-ups may call this at once: one fetches, the
+    others wait for it. $KAFKA_HARNESS_MAVEN names a mirror to ask instead of Maven Central.
+    Raises KafkaHomeError.
+    """
+    cache = cache_folder()
+    home = cache / f"kafka-{KAFKA_VERSION}"
+    with locked(cache / f"kafka-{KAFKA_VERSION}.lock", say):
+        if not _whole(home):
+            for stale in cache.glob(f".kafka-{KAFKA_VERSION}-*"):  # of fetches that were killed
+                shutil.rmtree(stale, ignore_errors=True)
+            shutil.rmtree(home, ignore_errors=True)
+            work = Path(tempfile.mkdtemp(prefix=f".kafka-{KAFKA_VERSION}-", dir=cache))
+            try:
+                _retrieve(work, say)
+                work.chmod(0o755)  # mkdtemp's is private, and a cache may be shared
+                work.rename(home)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+    return find()
+
+
+def damaged(home: KafkaHome) -> list[str]:
+    """Names of fetched jars whose contents are no longer what was fetched. Reads all of them."""
+    bill = home.libs.parent / "bill.json"
+    if not bill.exists():  # a user's own build has no bill
+        return []
+    jars = json.loads(bill.read_text())["jars"]
+    return [name for name, jar in jars.items() if _sha256(home.libs / name) != jar["sha256"]]
+
+
+def find_java() -> Java:
+    """A Java 17 or 21: of $JAVA_HOME, else on the PATH, else where distributions put theirs.
+
+    Raises KafkaHomeError naming what was found instead.
+    """
+    refused = []
+    for program in _java_programs():
+        java = _asked(program)
+        if java is not None and java.major in SUPPORTED_JAVA:
+            return java
+        refused.append(f"{program} is {f'Java {java.version}' if java else 'no working Java'}")
+    raise KafkaHomeError(
+        f"Kafka {KAFKA_VERSION} needs Java 17 or 21, and "
+        + ("; ".join(refused) if refused else "there is no java")
+        + ": install one (`apt-get install openjdk-17-jre-headless`) or set JAVA_HOME"
+    )
+
+
+def class_archive(home: KafkaHome, java: Java, role: Role) -> Path:
+    """Where the class-data-sharing archive of this role, for these jars and this Java, belongs."""
+    return home.archives / f"{role}-java-{java.build}.jsa"
+
+
+def archive_fits(home: KafkaHome, java: Java, role: Role) -> bool:
+    """Whether the virtual machine really accepts the archive, tried: 0.1 s."""
+    strictly = [option for option in java_options(role, home, java) if option != "-Xshare:auto"]
+    command = [str(java.path), "-Xshare:on", *strictly, "-cp", home.class_path, "-version"]
+    named = any(option.startswith("-XX:SharedArchiveFile") for option in strictly)
+    return named and subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def java_options(role: Role, home: KafkaHome, java: Java) -> list[str]:
+    """How the virtual machine of a node is started; `-cp` with home.class_path comes beside it.
+
+    Small heaps, the cheap compiler only and an archive of parsed classes: six virtual machines
+    share few cores, and most of a node's start is loading and compiling code that runs once.
+    Without an archive, or with jars named in another order, a node starts all the same, only
+    slower.
+    """
+    smallest, largest = _HEAP[role]
+    archive = class_archive(home, java, role)
+    return [
+        f"-Xms{smallest}",
+        f"-Xmx{largest}",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:-UsePerfData",
+        "-Xshare:auto",
+        *([f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []),
+        "-Djava.awt.headless=true",
+    ]
+
+
+@contextmanager
+def locked(path: Path, say: Say = lambda _line: None) -> Iterator[None]:
+    """Alone among this host's processes. The kernel lets go of the lock of one that dies."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.open("w")
+    except OSError as error:
+        raise KafkaHomeError(
+            f"cannot write {path}: {error.strerror}; "
+            "set KAFKA_HARNESS_CACHE to a folder of your own with 200 MB free"
+        ) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"waiting for another set-up that holds {path}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+# --- Kafka's jars
+
+
+def _examined(kafka_home: Path) -> KafkaHome:
+    """The user's own build, refused unless it is a Kafka that can run with ZooKeeper."""
+    libs = kafka_home / "libs"
+    if not libs.is_dir():
+        raise KafkaHomeError(
+            f"{kafka_home} has no folder libs/: --kafka-home wants an unpacked Kafka, with its jars"
+        )
+    version = _version(libs, _KAFKA_JAR)
+    if version is None:
+        raise KafkaHomeError(f"{libs} has no kafka_2.13-*.jar: --kafka-home wants a built Kafka")
+    if int(version.split(".", maxsplit=1)[0]) >= 4:
+        raise KafkaHomeError(
+            f"{libs} is Kafka {version}, and since 4.0 Kafka has no ZooKeeper mode, which is what "
+            "this harness runs: give a Kafka 3.x"
+        )
+    if _version(libs, _ZOOKEEPER_JAR) is None:
+        raise KafkaHomeError(f"{libs} has no zookeeper-*.jar: give a complete Kafka {version}")
+    return _home(libs, version)
+
+
+def _home(libs: Path, version: str) -> KafkaHome:
+    """A home whose archives are filed by where the jars are, then by what they are."""
+    jars = [(jar.name, jar.stat()) for jar in sorted(libs.glob("*.jar"))]
+    # What the virtual machine compares too: a jar built anew makes the old archive useless.
+    state = _digest(repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in jars]))
+    folder = cache_folder() / "class-archives" / f"kafka-{version}-{_digest(str(libs))[:12]}"
+    return KafkaHome(libs=libs, version=version, archives=folder / state[:12])
+
+
+def _version(libs: Path, jar_name: re.Pattern[str]) -> str | None:
+    matches = (jar_name.fullmatch(jar.name) for jar in sorted(libs.glob("*.jar")))
+    return next((match[1] for match in matches if match), None)
+
+
+def _whole(home: Path) -> bool:
+    """Whether every jar of the bill is there in its size: cheap enough for every start."""
+    try:
+        jars = json.loads((home / "bill.json").read_text())["jars"]
+        sizes = {name: (home / "libs" / name).stat().st_size for name in jars}
+        return all(sizes[name] == jar["bytes"] for name, jar in jars.items())
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _retrieve(work: Path, say: Say) -> None:
+    """Fill work/libs and write the bill."""
+    begun = time.monotonic()
+    scratch = work / "ivy"
+    scratch.mkdir()
+    modules = [
+        ("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
+        ("org.slf4j", "slf4j-reload4j", SLF4J_BINDING_VERSION),
+    ]
+    java = find_java().path
+    say(f"fetching Kafka {KAFKA_VERSION} and what it needs (46 MB) from Maven Central")
+    try:
+        ivy.retrieve(modules, into=work / "libs", scratch=scratch, java=java, say=say)
+    except ivy.IvyError as error:
+        raise KafkaHomeError(
+            f"Kafka {KAFKA_VERSION} could not be fetched ({error}): check the network and "
+            "$https_proxy, set KAFKA_HARNESS_MAVEN to a mirror of Maven Central, or give "
+            "--kafka-home a Kafka that you have"
+        ) from None
+    shutil.rmtree(scratch)
+    count = _write_bill(work)
+    say(f"fetched {count} jars in {time.monotonic() - begun:.0f} s")
+
+
+def _write_bill(work: Path) -> int:
+    """Say what was fetched and how many jars; refuse what this version was not made with."""
+    libs = sorted((work / "libs").glob("*.jar"))
+    jars = {jar.name: {"sha256": _sha256(jar), "bytes": jar.stat().st_size} for jar in libs}
+    digest = _digest("".join(f"{jar['sha256']}  {name}\n" for name, jar in jars.items()))
+    if digest != BILL_SHA256:
+        raise KafkaHomeError(
+            f"the {len(jars)} jars fetched for Kafka {KAFKA_VERSION} are not those that this "
+            f"version was made with (digest {digest}): ask Maven Central itself, not a mirror, "
+            "and if it says the same, report it"
+        )
+    bill = {"kafka": KAFKA_VERSION, "digest": digest, "jars": jars}
+    (work / "bill.json").write_text(json.dumps(bill, indent=1) + "\n")
+    return len(jars)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# --- Java
+
+
+def _java_programs() -> list[Path]:
+    """Every `java` worth asking, the user's choice first, each once."""
+    asked_for = [Path(home) / "bin" / "java" for home in [os.environ.get("JAVA_HOME")] if home]
+    on_path = [Path(java) for java in [shutil.which("java")] if java]
+    installed = sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
+    programs: dict[Path, Path] = {}
+    for program in [*asked_for, *on_path, *installed]:
+        programs.setdefault(program.resolve(), program)
+    return [program for real, program in programs.items() if real.exists()]
+
+
+@functools.cache
+def _asked(program: Path) -> Java | None:
+    """What `program` says that it is; None if it does not run or does not say."""
+    try:
+        answer = subprocess.run(
+            [program, "-XshowSettings:properties", "-version"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    said: dict[str, str] = dict(
+        re.findall(r"^\s*([\w.]+) = (.*)$", answer.stderr, flags=re.MULTILINE)
+    )
+    version = said.get("java.version", "")
+    if not re.match(r"\d", version):
+        return None
+    build = re.sub(r"[^\w.+-]", "_", said.get("java.vm.version", version))
+    return Java(path=program, version=version, build=build)
+
+
+def main() -> int:
+    """Fetch Kafka; one line to say where it is, or why it is not."""
+    try:
+        fetch(say=print)
+    except KafkaHomeError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+"""Segments by columns: what `history.read_operations` tells record by record, with numpy.
+
+A readable file never raises, whatever is in it: what cannot be a record is left out and counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.history.recorder import (
+    EMPTY,
+    F_NAMES,
+    NOTHING,
+    OPEN,
+    RECORD_SIZE,
+    SEGMENT_NAME,
+    TYPE_NAMES,
+    BadHeaderError,
+    HistoryError,
+    read_header,
+)
+
+_FIELDS: Final = (
+    ("type", "u1", 0),
+    ("f", "u1", 1),
+    ("partition", "<i4", 4),
+    ("value", "<i8", 8),
+    ("intended_ns", "<i8", 16),
+    ("start_ns", "<i8", 24),
+    ("offset", "<i8", 32),
+    ("end_ns", "<i8", 40),
+    ("broker", "<i4", 48),
+    ("error", "<i4", 52),
+)
+RECORD_TYPE: Final = np.dtype(
+    {
+        "names": [name for name, _, _ in _FIELDS],
+        "formats": [kind for _, kind, _ in _FIELDS],
+        "offsets": [at for _, _, at in _FIELDS],
+        "itemsize": RECORD_SIZE,
+    }
+)
+EXAMPLES = 3
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something about a process's files that a reader of its history must know."""
+
+    process: str
+    kind: str  # torn, bad-record, truncated-segment, bad-line, no-end
+    count: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """The possible records of one segment and their ids, and what else was found."""
+
+    records: Array  # of RECORD_TYPE; open ones with their completion part cleared
+    ids: Array  # int64
+    end_id: int  # where the next segment should begin
+    findings: tuple[Finding, ...]
+
+
+def segments_of(folder: Path) -> dict[str, list[Path]]:
+    """Every process's segments in order of their numbers."""
+    found: dict[str, list[tuple[int, Path]]] = {}
+    for path in folder.glob("*.seg"):
+        name = SEGMENT_NAME.fullmatch(path.name)
+        if name is None:
+            raise HistoryError(f"{path}: not a segment's name: move the file out of the history")
+        found.setdefault(name["process"], []).append((int(name["number"]), path))
+    return {process: [path for _, path in sorted(parts)] for process, parts in found.items()}
+
+
+def read_segment(path: Path, process: str, *, first_id: int, last: bool) -> Content:
+    """One segment; `first_id` is where it should begin, `last` whether empty slots may end it.
+
+    Raises HistoryError when the file cannot be read at all.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise HistoryError(
+            f"{path}: cannot be read ({error.strerror}): make it readable, or restore it"
+        ) from None
+    try:
+        header = read_header(data)
+    except BadHeaderError as error:
+        text = f"{path.name}: {error}; nothing in it can be read"
+        finding = Finding(process=process, kind="truncated-segment", count=1, text=text)
+        return _nothing(finding, first_id + max(0, len(data) // RECORD_SIZE - 1))
+    findings = []
+    whole = max(0, min(len(data) // RECORD_SIZE - 1, header.capacity))
+    if whole < header.capacity:
+        text = f"{path.name}: {whole} of {header.capacity} slots are there"
+        findings.append(Finding(process=process, kind="truncated-segment", count=1, text=text))
+    if header.first_id != first_id:
+        text = f"{path.name}: begins with operation {header.first_id}, expected {first_id}"
+        findings.append(Finding(process=process, kind="truncated-segment", count=1, text=text))
+    slots = np.frombuffer(data[RECORD_SIZE : (whole + 1) * RECORD_SIZE], RECORD_TYPE)
+    content = _sort_out(slots[: _length(slots)] if last else slots, header.first_id)
+    for kind, which in (("torn", content.torn), ("bad-record", content.bad)):
+        if len(which):
+            text = f"{path.name}: {_examples(slots, which)}"
+            findings.append(Finding(process=process, kind=kind, count=len(which), text=text))
+    return Content(
+        records=content.records,
+        ids=content.ids,
+        end_id=header.first_id + header.capacity,
+        findings=tuple(findings),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sorted:
+    records: Array
+    ids: Array
+    torn: Array  # numbers of slots
+    bad: Array
+
+
+def _length(slots: Array) -> int:
+    """Up to and with the last slot that holds anything."""
+    used = np.flatnonzero(_used(slots))
+    return int(used[-1]) + 1 if len(used) else 0
+
+
+def _used(slots: Array) -> Array:
+    used = slots.view(np.uint8).reshape(-1, RECORD_SIZE).any(axis=1)
+    return np.asarray(used)
+
+
+def _sort_out(slots: Array, first_id: int) -> _Sorted:
+    """Records that can be, torn slots, and the rest: what no recorder writes."""
+    records = slots.copy()
+    _clear_open(records)
+    good = _possible(records)
+    torn = _used(slots) & (slots["type"] == EMPTY)
+    return _Sorted(
+        records=records[good],
+        ids=first_id + np.flatnonzero(good).astype(np.int64),
+        torn=np.flatnonzero(torn),
+        bad=np.flatnonzero(~good & ~torn),
+    )
+
+
+def _clear_open(records: Array) -> None:
+    """Whatever stands in the completion part of an open record is half a completion: not read."""
+    is_open = records["type"] == OPEN
+    for name in ("offset", "broker"):
+        records[name][is_open] = NOTHING
+    records["end_ns"][is_open] = records["start_ns"][is_open]
+    records["error"][is_open] = 0
+
+
+def _possible(records: Array) -> npt.NDArray[np.bool_]:
+    """Whether a recorder can have written each record, once it is not open."""
+    possible: npt.NDArray[np.bool_] = (
+        np.isin(records["type"], list(TYPE_NAMES))
+        & np.isin(records["f"], list(F_NAMES))
+        & (records["partition"] >= 0)
+        & (records["value"] >= NOTHING)
+        & (records["offset"] >= NOTHING)
+        & (records["broker"] >= NOTHING)
+        & (records["intended_ns"] > 0)
+        & (records["start_ns"] > 0)
+        & (records["end_ns"] >= records["start_ns"])
+    )
+    return possible
+
+
+def _examples(slots: Array, which: Array) -> str:
+    told = []
+    for index in which[:EXAMPLES]:
+        slot = slots[index]
+        told.append(
+            f"slot {index} has type {slot['type']}, f {slot['f']}, "
+            f"times {slot['intended_ns']} {slot['start_ns']} {slot['end_ns']}"
+        )
+    return "; ".join(told)
+
+
+def _nothing(finding: Finding, end_id: int) -> Content:
+    return Content(
+        records=np.empty(0, RECORD_TYPE),
+        ids=np.empty(0, np.int64),
+        end_id=end_id,
+        findings=(finding,),
+    )

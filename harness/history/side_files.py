@@ -1,0 +1,213 @@
+"""The JSON lines of a history as rows: workers' events, the nemesis's faults, the cluster's views
+and the replicas' watermarks.
+
+A line that cannot be used is left out and counted as a finding; it never raises.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from harness.history.recorder import HistoryError
+from harness.history.segments import Finding
+from harness.history.tables import (
+    BLIND_COLUMNS,
+    EVENT_COLUMNS,
+    FAULT_COLUMNS,
+    VIEW_COLUMNS,
+    WATERMARK_COLUMNS,
+)
+
+NEMESIS, VIEWS, WATERMARKS = "nemesis", "views", "watermarks"  # side files of no worker
+Row = dict[str, Any]
+
+_INTEGERS: Final = {"int32": 2**31, "int64": 2**63}
+
+
+@dataclass(kw_only=True)
+class SideFile:
+    """The lines of one side file that are JSON objects with an event and a time."""
+
+    process: str
+    name: str
+    lines: list[Row] = field(default_factory=list)
+    bad: list[str] = field(default_factory=list)  # what was wrong, a line each
+
+    def findings(self) -> tuple[Finding, ...]:
+        """One finding for all bad lines."""
+        if not self.bad:
+            return ()
+        text = f"{self.name}: {'; '.join(self.bad[:3])}"
+        return (Finding(process=self.process, kind="bad-line", count=len(self.bad), text=text),)
+
+
+def read(path: Path) -> SideFile:
+    """A side file; one that is not there has no lines. Raises HistoryError if it cannot be read."""
+    side = SideFile(process=path.stem, name=path.name)
+    try:
+        text = path.read_bytes().decode(errors="replace")
+    except FileNotFoundError:
+        return side
+    except OSError as error:
+        raise HistoryError(
+            f"{path}: cannot be read ({error.strerror}): make it readable, or restore it"
+        ) from None
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            side.bad.append(f"line {number} is not JSON")
+            continue
+        if not isinstance(event, dict) or not _is(event.get("event"), "string"):
+            side.bad.append(f"line {number} has no event")
+        elif not _is(event.get("time_ns"), "int64"):
+            side.bad.append(f"line {number} has no time_ns")
+        else:
+            side.lines.append({**event, "line": number})
+    return side
+
+
+def events(side: SideFile, run_id: str) -> list[Row]:
+    """A worker's events, one row each; what has no column of its own goes to `text` as JSON."""
+    rows = []
+    for line in side.lines:
+        given = {key: value for key, value in line.items() if key != "line"}
+        row: Row = {name: given.pop(name, None) for name, _ in EVENT_COLUMNS if name != "text"}
+        row |= {"run_id": run_id, "process": side.process}
+        row["text"] = given["text"] if given.keys() == {"text"} else _as_json(given)
+        if _keep(side, line, row, EVENT_COLUMNS, required=("time_ns", "event")):
+            rows.append(row)
+    return rows
+
+
+def error_names(rows: Iterable[Row]) -> dict[int, str]:
+    """The names that a worker wrote down for librdkafka's codes."""
+    return {
+        row["code"]: row["name"]
+        for row in rows
+        if row["event"] == "error-name" and row["code"] is not None and row["name"] is not None
+    }
+
+
+def faults(side: SideFile, run_id: str) -> list[Row]:
+    """The nemesis's lines put together: one row a fault, in order of their first line.
+
+    `before` is the view at the injection's invoke, `after` the newest one that the fault's lines
+    hold: leader, ISR and controller, as JSON.
+    """
+    found: dict[int, Row] = {}
+    for line in side.lines:
+        if line["event"] not in ("inject", "heal") or not _is(line.get("fault"), "int32"):
+            side.bad.append(f"line {line['line']} is neither inject nor heal of a fault")
+            continue
+        number: int = line["fault"]
+        row = {**found.get(number, _new_fault(run_id, line))}
+        _add(row, line)
+        needed = ("fault", "step", "verb", "target", "nodes", "invoke_ns")
+        if _keep(side, line, row, FAULT_COLUMNS, required=needed):
+            found[number] = row
+    return list(found.values())
+
+
+def _new_fault(run_id: str, line: Row) -> Row:
+    row: Row = dict.fromkeys(name for name, _ in FAULT_COLUMNS)
+    row |= {key: line.get(key) for key in ("fault", "verb", "target")}
+    row |= {"run_id": run_id, "step": line.get("step", line["fault"]), "nodes": []}
+    row |= {"invoke_ns": line["time_ns"], "before": _view(line)}
+    return row
+
+
+def _add(row: Row, line: Row) -> None:
+    injecting = line["event"] == "inject"
+    moment, words = ("ok_ns", "evidence") if injecting else ("heal_ok_ns", "heal_evidence")
+    row["nodes"] = line.get("nodes") or row["nodes"]
+    row["after"] = _view(line) or row["after"]
+    if line.get("type") == "invoke":
+        row["invoke_ns" if injecting else "heal_invoke_ns"] = line["time_ns"]
+        return
+    if line.get("type") == "ok":
+        row[moment] = line["time_ns"]
+    row[words] = line.get("evidence")
+    errors = [error for error in (row["error"], line.get("error")) if error]
+    row["error"] = "; ".join(errors) or None
+
+
+def _view(line: Row) -> str | None:
+    view: Row = {key: line[key] for key in ("leader", "isr", "controller", "known") if key in line}
+    return _as_json(view)
+
+
+def views(side: SideFile, run_id: str) -> tuple[list[Row], list[Row]]:
+    """Every change of a partition's state, and the stretches in which ZooKeeper did not answer."""
+    changes, blind = [], []
+    for line in side.lines:
+        if line["event"] == "view":
+            row = {name: line.get(name) for name, _ in VIEW_COLUMNS} | {"run_id": run_id}
+            if _keep(side, line, row, VIEW_COLUMNS, required=("time_ns", "partition", "isr")):
+                changes.append(row)
+        elif line["event"] == "blind" and line.get("type") == "start":
+            row = {"run_id": run_id, "start_ns": line["time_ns"], "end_ns": None}
+            blind.append(row)
+        elif line["event"] == "blind" and blind and blind[-1]["end_ns"] is None:
+            blind[-1]["end_ns"] = line["time_ns"]
+        else:
+            side.bad.append(
+                f"line {line['line']} is neither a view nor the edge of a blind stretch"
+            )
+    assert all(row.keys() == dict(BLIND_COLUMNS).keys() for row in blind)
+    return changes, blind
+
+
+def watermarks(side: SideFile, run_id: str) -> list[Row]:
+    """Every look at the replicas, one row a broker; `leads` and `in_isr` are null where ZooKeeper
+    did not answer."""
+    rows = []
+    for line in side.lines:
+        marks, ends, isr = line.get("high_watermarks"), line.get("log_ends"), line.get("isr")
+        if not (isinstance(marks, dict) and isinstance(ends, dict) and isinstance(isr or [], list)):
+            side.bad.append(f"line {line['line']} is no look at the replicas")
+            continue
+        for broker in ends:
+            row = {name: line.get(name) for name, _ in WATERMARK_COLUMNS} | {"run_id": run_id}
+            row |= {"broker": broker, "high_watermark": marks.get(broker), "log_end": ends[broker]}
+            if isr is not None:
+                row |= {"leads": line.get("leader") == broker, "in_isr": broker in isr}
+            if _keep(side, line, row, WATERMARK_COLUMNS, required=("time_ns", "partition")):
+                rows.append(row)
+    return rows
+
+
+def _keep(
+    side: SideFile,
+    line: Row,
+    row: Row,
+    columns: tuple[tuple[str, str], ...],
+    *,
+    required: tuple[str, ...],
+) -> bool:
+    """Whether every value fits its column; if not, the line is noted as bad."""
+    for name, kind in columns:
+        value = row[name]
+        if value is None and name not in required:
+            continue
+        if not _is(value, kind):
+            side.bad.append(f"line {line['line']}: {name} is {value!r}, {kind} expected")
+            return False
+    return True
+
+
+def _is(value: Any, kind: str) -> bool:
+    if kind in _INTEGERS:
+        most = _INTEGERS[kind]
+        return isinstance(value, int) and not isinstance(value, bool) and -most <= value < most
+    if kind == "list<string>":
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, bool if kind == "bool" else str)
+
+
+def _as_json(given: Row) -> str | None:
+    return json.dumps(given, ensure_ascii=False) if given else None

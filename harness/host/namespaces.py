@@ -1,0 +1,103 @@
+"""The private namespaces in which a run on the local backend lives, and the way into them.
+
+    command --(setpriv, unshare)--> inner harness, pid 1 of its own pid namespace
+
+The inner harness has user, network, mount and pid namespaces of its own, so it needs no root, and
+the kernel takes every node, link, mount and rule away with it, even after SIGKILL: `setpriv` asks
+for unshare's death when the command dies, `--kill-child` for the inner harness's when unshare
+dies, and a pid namespace dies with its pid 1. unshare itself ignores TERM and INT, so the command
+forwards them to the inner harness.
+
+Source: unshare(1), setpriv(1), pid_namespaces(7).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from harness.host import system_packages
+
+ASK_EVERY_S = 0.1
+UNSHARE = (
+    "setpriv",
+    "--pdeathsig",
+    "KILL",
+    "unshare",
+    "--user",
+    "--map-root-user",
+    "--net",
+    "--mount",
+    "--pid",
+    "--mount-proc",
+    "--fork",
+    "--kill-child",
+)
+
+
+def run_enclosed(argv: Sequence[str], *, own_session: bool = True) -> int:
+    """Run `argv` in private namespaces and return its exit code; INT and TERM are forwarded.
+
+    A death by signal N is returned as 128 + N. Without a session of its own it shares the
+    terminal, as a shell needs.
+    """
+    return _run([*UNSHARE, *argv], inner_pid, own_session=own_session)
+
+
+def run_beside(argv: Sequence[str]) -> int:
+    """The same in this host's own namespaces, for a cluster that lives elsewhere.
+
+    When this process dies, `argv` is told by TERM, and has time to heal.
+    """
+    return _run([*system_packages.dying_along("TERM"), *argv], lambda pid: pid, own_session=True)
+
+
+def _run(argv: Sequence[str], inner: Callable[[int], int | None], *, own_session: bool) -> int:
+    # Ordinary users of some systems lack the folders of ip and iptables in their PATH.
+    environment = {**os.environ, "PATH": system_packages.search_path()}
+    asked: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: asked.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    process = subprocess.Popen(argv, start_new_session=own_session, env=environment)
+    try:
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = process.wait(ASK_EVERY_S)
+                return 128 - code if code < 0 else code
+            # Again and again: a pid 1 that has no handler yet never sees the first one. Once it
+            # has, it minds the first and ignores the rest.
+            pid = inner(process.pid) if asked else None
+            if pid is not None:
+                os.kill(pid, asked[-1])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def living(folder: Path) -> list[int]:
+    """Pids of the inner harness that carries out the run in `folder`, seen from outside."""
+    words = (b"-m", b"harness.run", os.fsencode(folder))
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it ended meanwhile, or is not ours to look at
+            if tuple(entry.read_bytes().split(b"\0")[1:4]) == words:
+                found.append(int(entry.parent.name))
+    return sorted(found)
+
+
+def inner_pid(unshare_pid: int) -> int | None:
+    """The pid, seen from outside, of the process that unshare started; None when it is gone."""
+    try:
+        children = Path(f"/proc/{unshare_pid}/task/{unshare_pid}/children").read_text().split()
+    except OSError:
+        return None
+    return int(children[0]) if children else None

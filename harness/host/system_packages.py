@@ -1,0 +1,185 @@
+"""What must be installed on the system, and this platform's command for it.
+
+A run needs a Java, iptables, iproute2 and util-linux; some faults need strace or libfaketime, and
+the tests need these and a browser too. Set-up asks this module before there is a virtual
+environment, so it uses the standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from harness.distribution.kafka_home import KafkaHomeError, find_java
+
+# Debian keeps these out of an ordinary user's PATH, and iptables is there.
+SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+
+# Program -> the need that it belongs to. Any program of a need's group will do for BROWSERS.
+PROGRAMS = {
+    "iptables": "iptables",
+    "ip": "iproute2",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+}
+# What only some faults need: a run without them needs it not.
+FAULT_PROGRAMS = {"strace": "strace"}
+# For a Docker engine of the tests' own (scripts/private-dockerd) and its image; only root may.
+ENGINE_PROGRAMS = {"dockerd": "docker-engine", "mmdebstrap": "mmdebstrap"}
+FAKETIME = ("lib/*/faketime", "lib*/faketime", "lib*")  # folders below /usr, by distribution
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER_DRIVERS = ("chromedriver", "chromium-driver", "chromium.chromedriver")
+
+# Package manager -> how to install, and need -> packages, of which the first known one is taken.
+_INSTALL = {
+    "apt-get": "apt-get install -y --no-install-recommends",
+    "dnf": "dnf install -y",
+    "zypper": "zypper --non-interactive install",
+    "pacman": "pacman -S --needed --noconfirm",
+    "apk": "apk add",
+}
+_PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
+    "apt-get": {
+        "java": ("openjdk-17-jre-headless", "openjdk-21-jre-headless"),
+        "browser": ("chromium", "chromium-browser"),
+        "browser-driver": ("chromium-driver", "chromium-chromedriver"),
+        "venv": ("python3-venv",),
+        "docker-engine": ("docker.io",),
+    },
+    "dnf": {
+        "java": ("java-21-openjdk-headless",),
+        "iptables": ("iptables-nft",),
+        "iproute2": ("iproute",),
+        "browser": ("chromium",),
+        "browser-driver": ("chromedriver",),
+        "venv": ("python3-pip",),
+    },
+    "zypper": {
+        "java": ("java-17-openjdk-headless",),
+        "browser": ("chromium",),
+        "browser-driver": ("chromedriver",),
+        "venv": ("python3-pip",),
+    },
+    "pacman": {
+        "java": ("jre17-openjdk-headless",),
+        "browser": ("chromium",),
+        "browser-driver": ("chromium",),
+        "venv": ("python",),
+    },
+    "apk": {
+        "java": ("openjdk17-jre-headless",),
+        "util-linux": ("util-linux-misc", "setpriv"),
+        "browser": ("chromium",),
+        "browser-driver": ("chromium-chromedriver",),
+        "venv": ("py3-pip",),
+    },
+}
+
+
+def search_path() -> str:
+    """The PATH to look programs up in, and to run them with: an administrator's folders too."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join([*folders, *(f for f in SYSTEM_FOLDERS if f not in folders)])
+
+
+def program(name: str) -> Path | None:
+    """Where a program is, None if it is not installed."""
+    found = shutil.which(name, path=search_path())
+    return Path(found) if found else None
+
+
+def libfaketime() -> Path | None:
+    """The library that shifts a program's clock, in its form for threads; None if it is missing."""
+    for folder in FAKETIME:
+        for found in sorted(Path("/usr").glob(f"{folder}/libfaketimeMT.so.1")):
+            return found
+    return None
+
+
+def missing(*, tests: bool = False) -> list[str]:
+    """The needs that this system does not meet yet, each once."""
+    needs = [need for name, need in PROGRAMS.items() if program(name) is None]
+    try:
+        find_java()
+    except KafkaHomeError:
+        needs.insert(0, "java")
+    if tests and not any(map(program, BROWSERS)):
+        needs.append("browser")
+    if tests and not any(map(program, BROWSER_DRIVERS)):
+        needs.append("browser-driver")
+    if tests:
+        needs += [need for name, need in FAULT_PROGRAMS.items() if program(name) is None]
+        needs += [] if libfaketime() else ["libfaketime"]
+    if tests and own_engine():
+        needs += [need for name, need in ENGINE_PROGRAMS.items() if program(name) is None]
+        needs += [] if _has_compose() else ["docker-compose"]
+    return list(dict.fromkeys(needs))
+
+
+def dying_along(signal: str) -> tuple[str, ...]:
+    """The words before a command that shall get this signal when who started it dies (setpriv(1));
+    none where the system has no setpriv."""
+    return ("setpriv", "--pdeathsig", signal) if program("setpriv") else ()
+
+
+def own_engine() -> bool:
+    """Whether the tests make a Docker engine of their own: root may, and no other is named."""
+    return os.getuid() == 0 and package_manager() == "apt-get" and "DOCKER_HOST" not in os.environ
+
+
+def required(backend: str) -> bool:
+    """Whether the tests must not go without it: HARNESS_REQUIRE, names with commas between."""
+    return backend in os.environ.get("HARNESS_REQUIRE", "").split(",")
+
+
+def _has_compose() -> bool:
+    """v1 as a program, or v2 as a plugin of docker."""
+    if program("docker-compose") is not None:
+        return True
+    asked = ["docker", "compose", "version"]
+    return program("docker") is not None and (
+        subprocess.run(asked, capture_output=True, check=False).returncode == 0
+    )
+
+
+def package_manager() -> str | None:
+    """The package manager of this system, None if it is one that we do not know."""
+    return next((name for name in _INSTALL if program(name)), None)
+
+
+def install_command(needs: Iterable[str], manager: str | None = None) -> str:
+    """The command that installs the packages behind `needs` on this platform, as this user."""
+    if sys.platform != "linux":
+        return "not supported: the local backend uses Linux namespaces; use a Linux machine"
+    manager = manager or package_manager()
+    if manager is None:
+        return "install " + ", ".join(needs) + " with this system's package manager"
+    sudo = "" if os.getuid() == 0 else "sudo "
+    return f"{sudo}{_INSTALL[manager]} {' '.join(packages(manager, needs))}"
+
+
+def packages(manager: str, needs: Iterable[str]) -> list[str]:
+    """The names that `manager` knows the needs by; a need that is not listed is a name itself."""
+    names: list[str] = []
+    for need in needs:
+        choices = _PACKAGES[manager].get(need, (need,))
+        if manager == "apk" and need == "util-linux":  # split in two there
+            names += choices
+        else:
+            names.append(next((name for name in choices if _known(manager, name)), choices[0]))
+    return list(dict.fromkeys(names))
+
+
+def _known(manager: str, name: str) -> bool:
+    """Whether apt can install the package now; other managers are not asked."""
+    if manager != "apt-get" or program("apt-cache") is None:
+        return True
+    asked = subprocess.run(
+        ["apt-cache", "policy", name], capture_output=True, text=True, check=False
+    )
+    return "Candidate:" in asked.stdout and "Candidate: (none)" not in asked.stdout

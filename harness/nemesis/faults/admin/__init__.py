@@ -1,0 +1,1 @@
+"""What an operator does by Kafka's own commands: elections, reassignments, settings, dumps."""

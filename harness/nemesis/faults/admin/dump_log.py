@@ -1,0 +1,88 @@
+"""dump-log: breaks nothing; writes down what the target's brokers have in their logs by then.
+
+What an experiment claims of a replica's log ("the record was on all three") is shown by the log
+itself: Kafka's own DumpLogSegments reads the first partition's segments on the broker's disk, while
+the broker goes on. Its whole output is kept as logs/dump-<step>-<broker>.txt of the run.
+
+It has bitten when every dump is there. There is nothing to undo.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from typing import Any, cast
+
+from harness.cluster.capabilities import ClusterError, Dumps, Node
+from harness.nemesis.verb import BROKERS, Injection, Verb
+
+_RECORD = re.compile(r"offset: (?P<offset>\d+) .*?payload: (?P<value>\d+)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dumped:
+    """What one broker had: value by offset."""
+
+    records: dict[int, int]
+
+    def told(self) -> str:
+        """Where its log begins and ends."""
+        if not self.records:
+            return "no record"
+        return f"offsets {min(self.records):,} to {max(self.records):,}"
+
+
+def read(text: str) -> Dumped:
+    """The records in the output of DumpLogSegments --print-data-log, whatever their format."""
+    found = _RECORD.finditer(text)
+    return Dumped(records={int(each["offset"]): int(each["value"]) for each in found})
+
+
+def _begin(injection: Injection) -> None:
+    cluster, view = cast(Dumps, injection.cluster), injection.view
+    log = f"{view.topic}-{injection.roles.partition}"
+    injection.memo["dumps"] = [
+        (node, cluster.start_dump(node, log, f"dump-{injection.fault}-{node.name}.txt"))
+        for node in injection.nodes
+    ]
+
+
+def _is_there(injection: Injection) -> str | None:
+    dumps: list[tuple[Node, Any]] = injection.memo["dumps"]
+    if any(dump.process.poll() is None for _, dump in dumps):
+        return None
+    said = []
+    for node, dump in dumps:
+        text = dump.file.read_text(errors="replace")
+        if dump.process.returncode != 0:
+            last = text.strip().splitlines()[-1:]
+            raise ClusterError(f"the log of {node.name} could not be dumped: {' '.join(last)}")
+        said.append(f"{node.name} holds {read(text).told()}")
+    return ", ".join(said)
+
+
+def _end(injection: Injection) -> None:
+    for _, dump in injection.memo.get("dumps", ()):
+        process: subprocess.Popen[bytes] = dump.process
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def _over(_: Injection) -> str | None:
+    return "the logs were only read"
+
+
+DUMP_LOG = Verb(
+    name="dump-log",
+    undo="leave",
+    needs=(Dumps,),
+    hits=BROKERS,
+    together=True,
+    patience=2.0,
+    inject=_begin,
+    bit=_is_there,
+    heal=_end,
+    healed=_over,
+)

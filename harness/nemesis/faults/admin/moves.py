@@ -1,0 +1,289 @@
+"""elect, move-leader, reassign, raise-replication: replicas and leaderships moved by an operator.
+
+    elect               leadership goes back to the preferred leader (an election of Kafka's own);
+                        of the partitions that the target is preferred for. Who is preferred for
+                        none that another leads, or is not in its ISR, is no target
+    move-leader         the target's leaderships go to a follower in the ISR, by the seed: it is put
+                        first among the replicas, and elected. Undone by the old order and another
+                        election. Who leads nothing that another could lead is no target
+    reassign            every replica of the topic goes to the next broker, and back
+    raise-replication   every partition of the topic gets one more replica, and loses it again
+
+Proof: the replicas in ZooKeeper are those wanted and nothing is being moved any more, and the
+leaders are those wanted. Reassignments go through ZooKeeper, where the Python client has no call.
+"""
+
+from __future__ import annotations
+
+import time
+from random import Random
+
+from harness.cluster.capabilities import ClusterError, brokers
+from harness.cluster.view.zookeeper import BLIND
+from harness.nemesis.faults.admin import reassignments
+from harness.nemesis.faults.admin.reassignments import Assignment, Partition
+from harness.nemesis.targets import Roles, Setting
+from harness.nemesis.verb import BROKERS, Injection, Options, Verb
+
+ASK_EVERY_S = 2.0
+LEADING = {"leader", "leader-and-controller", "leader-not-controller", "last-isr"}
+
+
+# Steps that are taken again and again until they are done
+
+
+def towards(injection: Injection, wanted: Assignment) -> bool:
+    """Ask for an assignment unless it is there or one is under way; whether it is there."""
+    view = injection.zookeeper
+    ids = {node.name: node.id for node in brokers(injection.cluster.nodes)}
+    try:
+        if view.znode(reassignments.PATH) is not None:
+            return False
+        now = {topic: view.assignment_of(topic) for topic, _ in wanted}
+        differ = {p: replicas for p, replicas in wanted.items() if now[p[0]][p[1]] != replicas}
+        if differ:
+            view.create(reassignments.PATH, reassignments.document(differ, ids))
+    except BLIND:
+        return False
+    return not differ
+
+
+def elected(injection: Injection, wanted: dict[int, str]) -> bool:
+    """Ask for a preferred election, every other second, until these brokers lead."""
+    try:
+        leaders = {n: state.leader for n, state in enumerate(injection.view.look().partitions)}
+    except BLIND:
+        return False
+    waiting = [number for number, name in wanted.items() if leaders[number] != name]
+    if waiting and time.monotonic() >= injection.memo.get("ask_s", 0.0):
+        injection.memo["ask_s"] = time.monotonic() + ASK_EVERY_S
+        injection.admin().elect_preferred(injection.view.topic, waiting)
+    return not waiting
+
+
+def told(wanted: Assignment) -> str:
+    """An assignment in words."""
+    return ", ".join(
+        f"{topic}-{number} on {'+'.join(replicas)}"
+        for (topic, number), replicas in sorted(wanted.items())
+    )
+
+
+def there_now(injection: Injection) -> Assignment:
+    """The topic's assignment as it was when the fault was begun."""
+    view = injection.roles.view
+    if not view.assignment:
+        raise ClusterError(f"ZooKeeper never told who has topic {injection.view.topic}")
+    return reassignments.of_topic(injection.view.topic, view.assignment)
+
+
+def _all(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _names(injection: Injection) -> list[str]:
+    return [node.name for node in brokers(injection.cluster.nodes)]
+
+
+# elect
+
+
+def _elect(injection: Injection) -> None:
+    preferred = {number: replicas[0] for (_, number), replicas in there_now(injection).items()}
+    hit = {node.name for node in injection.nodes}
+    injection.memo["wanted"] = {n: name for n, name in preferred.items() if name in hit}
+    injection.memo["before"] = [state.leader for state in injection.roles.view.partitions]
+
+
+def _nothing_to_win(roles: Roles, hit: frozenset[str]) -> str | None:
+    preferred = [replicas[0] for replicas in roles.view.assignment]
+    for name, state in zip(preferred, roles.view.partitions, strict=False):
+        if name in hit and name != state.leader and name in state.isr:
+            return None
+    return f"{_all(hit)} leads, or is not in the ISR of, every partition that prefers it"
+
+
+def _led_by_the_preferred(injection: Injection) -> str | None:
+    wanted, before = injection.memo["wanted"], injection.memo["before"]
+    moved = [n for n, name in wanted.items() if before[n] != name]
+    if not moved or not elected(injection, wanted):
+        return None
+    return "; ".join(
+        f"leader of {injection.view.topic}-{n} was {before[n]}, is {wanted[n]}" for n in moved
+    )
+
+
+def _leave(_: Injection) -> None:
+    """There is nothing to undo."""
+
+
+def _left(_: Injection) -> str | None:
+    return "leadership stays where it was elected"
+
+
+# move-leader
+
+
+def _move(injection: Injection) -> None:
+    now, hit = there_now(injection), {node.name for node in injection.nodes}
+    random = Random(injection.seed)  # noqa: S311
+    heirs: dict[Partition, str] = {
+        (injection.view.topic, number): random.choice(followers)
+        for number, followers in _followers(injection.roles, frozenset(hit)).items()
+    }
+    wanted = reassignments.led_by(now, heirs)
+    injection.memo.update(wanted=wanted, original={p: now[p] for p in wanted})
+
+
+def _followers(roles: Roles, hit: frozenset[str]) -> dict[int, list[str]]:
+    """The partitions that one of `hit` leads, with the others of their ISR, where there are any."""
+    led = {
+        n: sorted(set(state.isr) - hit)
+        for n, state in enumerate(roles.view.partitions)
+        if state.leader in hit
+    }
+    return {number: followers for number, followers in led.items() if followers}
+
+
+def _nothing_to_hand_over(roles: Roles, hit: frozenset[str]) -> str | None:
+    if _followers(roles, hit):
+        return None
+    return f"{_all(hit)} leads nothing that another member of an ISR could lead"
+
+
+def _moved(injection: Injection) -> str | None:
+    return _leads(injection, injection.memo["wanted"])
+
+
+def _moved_back(injection: Injection) -> str | None:
+    original = injection.memo.get("original")
+    return _leads(injection, original) if original else "nothing had been moved"
+
+
+def _leads(injection: Injection, wanted: Assignment) -> str | None:
+    leaders = {number: replicas[0] for (_, number), replicas in wanted.items()}
+    if not towards(injection, wanted) or not elected(injection, leaders):
+        return None
+    return "; ".join(f"{name} leads {injection.view.topic}-{n}" for n, name in leaders.items())
+
+
+# reassign, raise-replication
+
+
+def _reassign(injection: Injection) -> None:
+    now = there_now(injection)
+    injection.memo.update(original=now, wanted=reassignments.shifted(now, _names(injection)))
+
+
+def _raise(injection: Injection) -> None:
+    now = there_now(injection)
+    injection.memo.update(original=now, wanted=reassignments.raised(now, _names(injection)))
+
+
+def _there(injection: Injection) -> str | None:
+    """The replicas are where they shall be, and have caught up: so the controller ends it."""
+    wanted = injection.memo["wanted"]
+    return f"now {told(wanted)}" if towards(injection, wanted) else None
+
+
+def _begin_return(injection: Injection) -> None:
+    towards(injection, injection.memo.get("original", {}))
+
+
+def _returned(injection: Injection) -> str | None:
+    original = injection.memo.get("original", {})
+    return f"back to {told(original)}" if towards(injection, original) else None
+
+
+# What cannot be
+
+
+def _needs_followers(setting: Setting) -> str | None:
+    if setting.replicas > 1:
+        return None
+    return "with one replica nobody else can lead: raise topic.replication_factor"
+
+
+def _cannot_elect(setting: Setting, _: Options, target: str) -> str | None:
+    if setting.partitions == 1 and target in LEADING:
+        return (
+            f"{target}: who leads the only partition has none to win back: raise "
+            "topic.partitions, or use preferred-leader"
+        )
+    return _needs_followers(setting)
+
+
+def _cannot_move(setting: Setting, _: Options, target: str) -> str | None:
+    if setting.replicas > 1 and target in {"all", "last-isr"}:
+        return f"{target}: nobody is left who could lead: use leader"
+    if setting.replicas > 1 and setting.partitions == 1 and target in {"follower", "followers"}:
+        return (
+            f"{target}: a follower of the only partition leads nothing: raise "
+            "topic.partitions, or use leader"
+        )
+    return _needs_followers(setting)
+
+
+def needs_a_spare(setting: Setting, _: Options, __: str) -> str | None:
+    """Of verbs that put a replica where there was none."""
+    if setting.brokers > setting.replicas:
+        return None
+    return (
+        "every broker has a replica already: raise cluster.brokers, or lower "
+        "topic.replication_factor"
+    )
+
+
+ELECT = Verb(
+    name="elect",
+    undo="leave",
+    needs=(),
+    together=True,
+    hits=BROKERS,
+    inject=_elect,
+    bit=_led_by_the_preferred,
+    heal=_leave,
+    healed=_left,
+    impossible=_cannot_elect,
+    idle=_nothing_to_win,
+)
+MOVE_LEADER = Verb(
+    name="move-leader",
+    undo="move-back",
+    needs=(),
+    together=True,
+    alone=True,
+    hits=BROKERS,
+    inject=_move,
+    bit=_moved,
+    heal=_begin_return,
+    healed=_moved_back,
+    impossible=_cannot_move,
+    idle=_nothing_to_hand_over,
+)
+REASSIGN = Verb(
+    name="reassign",
+    undo="reassign-back",
+    needs=(),
+    together=True,
+    alone=True,
+    hits=BROKERS,
+    inject=_reassign,
+    bit=_there,
+    heal=_begin_return,
+    healed=_returned,
+    impossible=needs_a_spare,
+)
+RAISE_REPLICATION = Verb(
+    name="raise-replication",
+    undo="lower-replication",
+    needs=(),
+    together=True,
+    alone=True,
+    hits=BROKERS,
+    inject=_raise,
+    bit=_there,
+    heal=_begin_return,
+    healed=_returned,
+    impossible=needs_a_spare,
+)

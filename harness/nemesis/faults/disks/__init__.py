@@ -1,0 +1,1 @@
+"""Faults of disks and power: full, frozen, slow, failing, wiped, one bit flipped."""

@@ -1,0 +1,121 @@
+"""lose-power, lose-disk: a broker is killed and what it had written is gone, in part or whole.
+
+    lose-power   SIGKILL, then each file is cut back to what the broker had really synced, known
+                 from the trace of its fsync and fdatasync calls
+                 (harness.nemesis.faults.disks.sync_trace). All nodes of the target are killed
+                 before the first file is cut: one power, one loss
+    lose-disk    SIGKILL, then its data directory is emptied: a new disk in the old place
+
+Both are undone by `start`; what is lost stays lost. Kafka's own recovery-point checkpoint would not
+do as evidence: it is written once a minute.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from harness.cluster.capabilities import ClusterError, Disks, Node, Processes
+from harness.nemesis.faults.disks import sync_trace
+from harness.nemesis.faults.processes.revive import disks, gone, note_pids, revive, revived
+from harness.nemesis.faults.processes.signals import processes
+from harness.nemesis.verb import BROKERS, Injection, Verb
+from harness.waiting import wait_until
+
+END_LIMIT_S = 20.0
+
+
+def _lose_power(injection: Injection) -> None:
+    _kill(injection)
+    injection.memo["told"] = [_cut_back(injection, node) for node in injection.nodes]
+
+
+def _kill(injection: Injection) -> None:
+    """All of them, and return when they are gone."""
+    note_pids(injection)
+    hands = processes(injection)
+    for node in injection.nodes:
+        hands.signal(node, signal.SIGKILL)
+    wait_until(
+        lambda: all(gone(injection, node) for node in injection.nodes),
+        timeout_s=END_LIMIT_S,
+        what="every node to be gone",
+        every_s=0.005,
+    )
+
+
+def _cut_back(injection: Injection, node: Node) -> str:
+    trace, pid = disks(injection).sync_trace(node), injection.memo["pids"][node.name]
+    wait_until(
+        lambda: sync_trace.ended(trace.read_text(errors="replace"), pid),
+        timeout_s=END_LIMIT_S,
+        what=f"the trace of {node.name} to end",
+    )
+    folder = disks(injection).data_folder(node)
+    lines = trace.read_text(errors="replace").splitlines()
+    try:
+        cuts = sync_trace.cuts(sync_trace.files(lines), sizes(folder))
+    except sync_trace.TraceError as error:
+        raise ClusterError(f"{node.name}: what was synced is not known: {error}") from None
+    for path, length in cuts.cut.items():
+        os.truncate(path, length)
+    for path in cuts.remove:
+        Path(path).unlink()
+    trace.write_text(sync_trace.baseline(sizes(folder)))
+    lost = cuts.bytes_before - cuts.bytes_after
+    return (
+        f"process {pid} of {node.name} is gone; of {cuts.bytes_before:,} bytes in its segments "
+        f"{lost:,} had never been synced and were cut off"
+    )
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    """Path -> size of every file below a folder."""
+    files = (Path(where) / name for where, _, names in os.walk(folder) for name in names)
+    return {str(file): file.stat().st_size for file in files}
+
+
+def _lose_disk(injection: Injection) -> None:
+    _kill(injection)
+    injection.memo["told"] = [_empty(injection, node) for node in injection.nodes]
+
+
+def _empty(injection: Injection, node: Node) -> str:
+    had = sizes(disks(injection).data_folder(node))
+    disks(injection).wipe(node)
+    return (
+        f"process {injection.memo['pids'][node.name]} of {node.name} is gone; {len(had)} files of "
+        f"{sum(had.values()):,} bytes were removed"
+    )
+
+
+def _told(injection: Injection) -> str | None:
+    return "; ".join(injection.memo["told"])
+
+
+LOSE_POWER = Verb(
+    name="lose-power",
+    undo="start",
+    needs=(Processes, Disks),
+    holds="process",
+    hits=BROKERS,
+    together=True,
+    prepares="sync-trace",
+    inject=_lose_power,
+    bit=_told,
+    heal=revive,
+    healed=revived,
+)
+LOSE_DISK = Verb(
+    name="lose-disk",
+    undo="start",
+    needs=(Processes, Disks),
+    holds="process",
+    hits=BROKERS,
+    together=True,
+    inject=_lose_disk,
+    bit=_told,
+    heal=revive,
+    healed=revived,
+)

@@ -1,0 +1,125 @@
+"""freeze-disk, fill-disk: the broker's log directory takes no more writes.
+
+    freeze-disk   read-only: a bind mount of the directory over itself, in the mount namespace of
+                  the broker's process. Files that are open stay writable, so acks go on until the
+                  broker makes a new file (a checkpoint, a segment)
+    fill-disk     full: one file of ours takes what is left of the broker's own small tmpfs
+
+Undone by `thaw-disk` and `free-disk`. Kafka takes the directory offline at the first error; as it
+is the only one, the broker halts, and leadership moves when its ZooKeeper session expires. Healing
+undoes the mount or removes the file, then starts the broker again.
+
+Sources: mount(8) on bind mounts and remount,bind; KIP-112 on log directory failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from harness.cluster.capabilities import ClusterError, Disks, Node, Processes
+from harness.nemesis.faults.processes.revive import disks, gone, note_pids, revive, revived
+from harness.nemesis.faults.processes.signals import processes
+from harness.nemesis.verb import BROKERS, Injection, Verb
+
+BALLAST = "kafka-harness.ballast"
+PAGE = 4096
+
+
+def _freeze(injection: Injection) -> None:
+    note_pids(injection)
+    folder = str(disks(injection).data_folder(injection.node))
+    _among_mounts(injection, "mount", "--bind", folder, folder)
+    _among_mounts(injection, "mount", "-o", "remount,bind,ro", folder)
+
+
+def _thaw(injection: Injection) -> None:
+    """With the process its mounts are gone; where it lives on, its open files may be on ours."""
+    met = injection.memo["pids"][injection.node.name]
+    if processes(injection).state(injection.node).pid == met:
+        folder = str(disks(injection).data_folder(injection.node))
+        # It may end in between, or never have been mounted: then there is nothing to undo.
+        with contextlib.suppress(ClusterError):
+            _among_mounts(injection, "mount", "-o", "remount,bind,rw", folder)
+            _among_mounts(injection, "umount", "--lazy", folder)
+    revive(injection)
+
+
+def _among_mounts(injection: Injection, *argv: str) -> None:
+    disks(injection).in_mounts_of(injection.node, argv)
+
+
+def _fill(injection: Injection) -> None:
+    note_pids(injection)
+    folder = disks(injection).data_folder(injection.node)
+    if not folder.is_mount():
+        raise ClusterError(f"{injection.node.name} has no disk of its own that could be filled")
+    injection.memo["bytes"] = fill(folder / BALLAST)
+
+
+def fill(file: Path) -> int:
+    """Let `file` take all that is left of its filesystem; returns how much that was."""
+    taken = 0
+    with file.open("wb") as ballast:
+        room = os.statvfs(file.parent)
+        step = room.f_bavail * room.f_frsize
+        while step >= PAGE:
+            try:
+                os.posix_fallocate(ballast.fileno(), taken, step)
+                taken += step
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+                step = step // 2 // PAGE * PAGE  # somebody else took some of it meanwhile
+    return taken
+
+
+def _free(injection: Injection) -> None:
+    (disks(injection).data_folder(injection.node) / BALLAST).unlink(missing_ok=True)
+    revive(injection)
+
+
+def _halted(complaint: str) -> Callable[[Injection], str | None]:
+    """Evidence: the broker met the error, and its process is gone."""
+
+    def bit(injection: Injection) -> str | None:
+        ended, line = gone(injection, injection.node), _heard(injection, injection.node, complaint)
+        if ended is None or line is None:
+            return None
+        return (
+            f"{injection.node.name} met «{complaint}» and took its log directory offline; {ended}"
+        )
+
+    return bit
+
+
+def _heard(injection: Injection, node: Node, complaint: str) -> str | None:
+    return disks(injection).said(node, complaint)
+
+
+FREEZE_DISK = Verb(
+    name="freeze-disk",
+    undo="thaw-disk",
+    needs=(Processes, Disks),
+    holds="process",
+    hits=BROKERS,
+    inject=_freeze,
+    bit=_halted("Read-only file system"),
+    heal=_thaw,
+    healed=revived,
+)
+FILL_DISK = Verb(
+    name="fill-disk",
+    undo="free-disk",
+    needs=(Processes, Disks),
+    holds="process",
+    hits=BROKERS,
+    prepares="own-disk",
+    inject=_fill,
+    bit=_halted("No space left on device"),
+    heal=_free,
+    healed=revived,
+)

@@ -1,0 +1,163 @@
+"""slow-disk, fail-disk: a running broker's writes to its segments take long, or fail.
+
+    slow-disk   each write and sync of a segment waits before the kernel does it; `delay_ms`
+                (100 by default). Undone by `speed-disk`
+    fail-disk   each write and sync of a segment fails; `error` is EIO (default), ENOSPC, EROFS.
+                Undone by `mend-disk`: the broker, which halts at the first error, is started again
+
+strace is attached to all threads of the process and changes the calls on the paths of the segments
+that are there; when one is rolled it is attached anew. Its output is the evidence: which calls it
+changed, and how long each slow one took. Every system call of the broker costs some 20 microseconds
+more while it is attached.
+
+Source: strace(1), --inject and --trace-path.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+from harness.cluster.capabilities import ClusterError, Disks, Processes, Syscalls
+from harness.nemesis.faults.processes.revive import disks, gone, note_pids, revive, revived
+from harness.nemesis.faults.processes.signals import processes
+from harness.nemesis.verb import BROKERS, Injection, Options, Verb, unknown
+
+CALLS = "write,pwrite64,fsync,fdatasync"
+ERRORS = ("EIO", "ENOSPC", "EROFS")
+LONGEST_MS = 60_000
+ALMOST = 0.9  # of the delay: strace begins to count a little later than to wait (49.93 of 50 ms)
+TOOK_S = re.compile(r"\(DELAYED\) <([\d.]+)>")  # strace -T: how long the call took, wait included
+
+
+def _slow(injection: Injection) -> None:
+    delay_us = round(float(injection.options.get("delay_ms", 100)) * 1000)
+    _tamper(injection, f"delay_enter={delay_us}")
+
+
+def _fail(injection: Injection) -> None:
+    _tamper(injection, f"error={injection.options.get('error', ERRORS[0])}")
+
+
+def _tamper(injection: Injection, how: str) -> None:
+    note_pids(injection)
+    injection.memo |= {"how": how, "segments": _segments(injection), "earlier": ""}
+    _attach(injection)
+
+
+def _attach(injection: Injection) -> None:
+    paths = [word for log in injection.memo["segments"] for word in ("-P", str(log))]
+    change = f"inject={CALLS}:{injection.memo['how']}"
+    options = ["-T", "-e", f"trace={CALLS}", "-e", change, *paths]
+    _syscalls(injection).tamper(injection.node, options)
+
+
+def _segments(injection: Injection) -> list[Path]:
+    return sorted(disks(injection).data_folder(injection.node).glob("*/*.log"))
+
+
+def _follow(injection: Injection) -> None:
+    """Attach anew, to the same process, where there are other segments now."""
+    now, memo = _segments(injection), injection.memo
+    met = memo["pids"][injection.node.name]
+    if now == memo["segments"] or processes(injection).state(injection.node).pid != met:
+        return
+    _leave_alone(injection)
+    memo |= {"segments": now, "earlier": _seen(injection)}
+    with suppress(ClusterError):  # it ended meanwhile, as it should when its writes fail
+        _attach(injection)
+
+
+def _seen(injection: Injection) -> str:
+    return str(injection.memo["earlier"]) + _syscalls(injection).tampered(injection.node)
+
+
+def _slowed(injection: Injection) -> str | None:
+    _follow(injection)
+    delay = injection.options.get("delay_ms", 100)
+    took_ms = [float(each) * 1000 for each in TOOK_S.findall(_seen(injection))]
+    if not took_ms or min(took_ms) < ALMOST * float(delay):
+        return None
+    return (
+        f"{len(took_ms)} writes of {injection.node.name} to its segments waited {delay} ms: "
+        f"they took {min(took_ms):.0f} to {max(took_ms):.0f} ms each"
+    )
+
+
+def _failed(injection: Injection) -> str | None:
+    _follow(injection)
+    count = _seen(injection).count("(INJECTED)")
+    ended = gone(injection, injection.node)
+    if not count or ended is None:
+        return None
+    error = injection.options.get("error", ERRORS[0])
+    return f"{count} writes of {injection.node.name} to its segments failed with {error}; {ended}"
+
+
+def _leave_alone(injection: Injection) -> None:
+    _syscalls(injection).leave_alone(injection.node)
+
+
+def _mend(injection: Injection) -> None:
+    _leave_alone(injection)
+    revive(injection)
+
+
+def _undisturbed(injection: Injection) -> str | None:
+    pid = processes(injection).state(injection.node).pid
+    if _syscalls(injection).is_tampered(injection.node):
+        return None
+    return (
+        f"nothing changes the system calls of process {pid} of {injection.node.name}; "
+        f"{_seen(injection).count('(DELAYED)')} writes took longer in all"
+    )
+
+
+def _slow_problems(options: Options) -> list[str]:
+    found = unknown(options, "delay_ms")
+    delay = options.get("delay_ms", 100)
+    if isinstance(delay, bool | str) or not 0 < delay <= LONGEST_MS:
+        found.append(f"delay_ms is {delay!r}, must be a number from above 0 to {LONGEST_MS}")
+    return found
+
+
+def _fail_problems(options: Options) -> list[str]:
+    found = unknown(options, "error")
+    if options.get("error", ERRORS[0]) not in ERRORS:
+        found.append(f"error is {options['error']!r}, must be one of {', '.join(ERRORS)}")
+    return found
+
+
+def _syscalls(injection: Injection) -> Syscalls:
+    return cast(Syscalls, injection.cluster)
+
+
+SLOW_DISK = Verb(
+    name="slow-disk",
+    undo="speed-disk",
+    needs=(Processes, Disks, Syscalls),
+    holds="process",
+    hits=BROKERS,
+    prepares="tampering",
+    problems=_slow_problems,
+    inject=_slow,
+    bit=_slowed,
+    during=_follow,
+    heal=_leave_alone,
+    healed=_undisturbed,
+)
+FAIL_DISK = Verb(
+    name="fail-disk",
+    undo="mend-disk",
+    needs=(Processes, Disks, Syscalls),
+    holds="process",
+    hits=BROKERS,
+    prepares="tampering",
+    problems=_fail_problems,
+    inject=_fail,
+    bit=_failed,
+    heal=_mend,
+    healed=revived,
+)

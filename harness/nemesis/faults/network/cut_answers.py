@@ -1,0 +1,109 @@
+"""cut-answers: a broker hears its clients, but its answers do not reach them.
+
+The classic cause of duplicates: the record is in the log, the acknowledgement is not delivered, the
+producer sends again. Options: `how = "drop"` (answers vanish; default) or `how = "reset"` (one
+answer becomes a connection reset). Undone by `mend`.
+
+Done by rules in a chain of our own in the broker's network namespace; only that chain is removed.
+The chain's packet counters prove that the cut bit. Of a node that gives no answer for a while
+(a follower, a ZooKeeper) one is asked for: a connection from the clients, which must not succeed.
+Source: iptables-extensions(8), REJECT and statistic.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from harness.cluster.capabilities import Links, clients_of
+from harness.nemesis.faults.network import iptables
+from harness.nemesis.faults.network.iptables import Chain
+from harness.nemesis.faults.network.links import links_of, reach, stay
+from harness.nemesis.verb import Injection, Options, Verb, unknown
+
+HOW = {
+    "drop": ["-j", "DROP"],
+    # The first answer, then (never, in a bounded run) each millionth one.
+    "reset": [
+        "-m",
+        "statistic",
+        "--mode",
+        "nth",
+        "--every",
+        "1000000",
+        "--packet",
+        "0",
+        "-j",
+        "REJECT",
+        "--reject-with",
+        "tcp-reset",
+    ],
+}
+PATIENCE_NS = 2_000_000_000
+_CALLS = """
+import socket, sys
+with socket.socket() as caller:
+    caller.settimeout(0.5)
+    caller.connect_ex((sys.argv[1], int(sys.argv[2])))
+"""
+
+
+def _cut(injection: Injection) -> None:
+    links, chain, node = links_of(injection), _chain(injection), injection.node
+    answers = ["-p", "tcp", "--sport", str(node.port), "-d", injection.cluster.client_address]
+    iptables.fill(links, node, chain, [[*answers, *HOW[str(injection.options.get("how", "drop"))]]])
+    iptables.hang(links, node, chain)
+
+
+def _bit(injection: Injection) -> str | None:
+    chain = _chain(injection)
+    packets = iptables.packets(links_of(injection), injection.node, chain).total()
+    if not packets:
+        asked_ns = injection.memo.setdefault("asked_ns", time.monotonic_ns())
+        if time.monotonic_ns() > asked_ns + PATIENCE_NS:
+            injection.memo["asked_ns"] = time.monotonic_ns()
+            ask(injection)
+        return None
+    return f"{packets} answers of {injection.node.name} to clients were cut"
+
+
+def ask(injection: Injection) -> None:
+    """Have a client call the node, so that it has something to answer."""
+    links, clients = links_of(injection), clients_of(injection.cluster)
+    host, port = reach(links, clients, injection.node)
+    links.in_network_of(clients, [sys.executable, "-S", "-c", _CALLS, host, str(port)])
+
+
+def _mend(injection: Injection) -> None:
+    iptables.remove(links_of(injection), injection.node, _chain(injection))
+
+
+def _mended(injection: Injection) -> str | None:
+    chain = _chain(injection)
+    if iptables.stands(links_of(injection), injection.node, chain):
+        return None
+    return f"no rule left in {injection.node.name}"
+
+
+def _problems(options: Options) -> list[str]:
+    found = unknown(options, "how")
+    if options.get("how", "drop") not in HOW:
+        found.append(f"how is {options['how']!r}, must be one of {', '.join(HOW)}")
+    return found
+
+
+def _chain(injection: Injection) -> Chain:
+    return Chain(fault=injection.fault, hook="OUTPUT")
+
+
+CUT_ANSWERS = Verb(
+    name="cut-answers",
+    undo="mend",
+    needs=(Links,),
+    inject=_cut,
+    bit=_bit,
+    heal=_mend,
+    healed=_mended,
+    problems=_problems,
+    during=stay,
+)

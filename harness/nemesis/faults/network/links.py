@@ -1,0 +1,380 @@
+"""cut, lose: packets between nodes that do not arrive, all of them or some.
+
+    cut     drops every packet, or rejects it with a TCP reset (`how = "reject"`)
+    lose    drops packets by chance (`percent`)
+
+Both are undone by `mend`. Who no longer hears whom:
+
+    from        the target's nodes from these, several separated by commas: followers (the other
+                replicas of the partition), brokers, zookeepers, clients, others (every other node),
+                everyone (and the clients), or a node's name. Default: others.
+    direction   "both" (default), "in" (the target does not hear them), "out" (nor they the target)
+    shape       instead of `from`, among the target's nodes themselves: scattered, halves, bridge,
+                ring (harness.nemesis.faults.network.grudges); who stands where follows from the
+                seed
+
+A node that is not named in `from` is still reached: a leader cut from its followers keeps its
+ZooKeeper session.
+
+Done by rules at the receiver, in a chain of our own in its network namespace (or the clients'),
+which hits existing connections too. Where clients have no network of their own (docker, Kubernetes)
+what they are not to hear is dropped as it leaves the node. Proof: packets of each sender to each
+receiver were counted. Where a pair has nothing to say to each other, or in order to see a rejection
+at work, the sender is made to send one packet. Healed when the chains are gone.
+Source: iptables-extensions(8): REJECT, statistic.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+from typing import TypeVar, cast
+
+from harness.cluster.capabilities import ClusterError, Links, Node, brokers, clients_of, zookeepers
+from harness.nemesis.faults.network import grudges, iptables
+from harness.nemesis.faults.network.grudges import Direction, Grudge
+from harness.nemesis.faults.network.iptables import Chain, Rule
+from harness.nemesis.verb import Injection, Options, Verb, unknown
+
+
+def _followers(injection: Injection) -> list[Node]:
+    """The other replicas, in the ISR or not; if only the ISR is known, its other members."""
+    roles, state = injection.roles, injection.roles.state
+    known = roles.view.assignment[roles.partition : roles.partition + 1]
+    names = set(known[0] if known else state.isr if state else ())
+    leader = state.leader if state else None
+    return [n for n in injection.cluster.nodes if n.name in names and n.name != leader]
+
+
+PEERS: dict[str, Callable[[Injection], Sequence[Node]]] = {
+    "followers": _followers,
+    "brokers": lambda injection: brokers(injection.cluster.nodes),
+    "zookeepers": lambda injection: zookeepers(injection.cluster.nodes),
+    "clients": lambda injection: [clients_of(injection.cluster)],
+    "others": lambda injection: injection.cluster.nodes,
+    "everyone": lambda injection: [*injection.cluster.nodes, clients_of(injection.cluster)],
+}
+SHAPES: dict[str, Callable[[Sequence[str]], Grudge]] = {
+    "scattered": grudges.scattered,
+    "halves": grudges.halves,
+    "bridge": grudges.bridge,
+    "ring": grudges.ring,
+}
+DIRECTIONS = ("both", "in", "out")
+HOW = ("drop", "reject")
+QUIET = 9  # a port where nobody listens
+# What a sender runs who has nothing to say: one packet to each address, to where nobody listens.
+# Where the rule stands at the sender itself, the kernel tells it of the drop: EPERM.
+_SENDS = """
+import contextlib, socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+    for end in sys.argv[1:]:
+        host, port = end.rsplit(":", 1)
+        with contextlib.suppress(PermissionError):
+            sender.sendto(b"?", (host, int(port)))
+"""
+_CONNECTS = """
+import socket, sys
+for end in sys.argv[1:]:
+    host, port = end.rsplit(":", 1)
+    with socket.socket() as sender:
+        sender.settimeout(1)
+        sender.connect_ex((host, int(port)))
+"""
+
+
+# Who drops whose packets
+
+
+def grudge_of(injection: Injection) -> Grudge:
+    """The grudge that the options mean now, for the target's nodes."""
+    names = [node.name for node in injection.nodes]
+    shape = injection.options.get("shape")
+    if shape is not None:
+        Random(injection.seed).shuffle(names)  # noqa: S311
+        grudge = SHAPES[str(shape)](names)
+    else:
+        direction = cast(Direction, injection.options.get("direction", "both"))
+        grudge = grudges.apart(names, peers(injection), direction)
+    if not grudge:
+        raise ClusterError(
+            f"nobody to cut {', '.join(names)} from: "
+            f"{dict(injection.options) or 'there is no other node'}"
+        )
+    return grudge
+
+
+def peers(injection: Injection, default: str = "others") -> list[str]:
+    """Whom `from` names now."""
+    found: list[str] = []
+    for word in words(injection.options, default):
+        nodes = PEERS[word](injection) if word in PEERS else ()
+        found += [node.name for node in nodes] if word in PEERS else [word]
+    return found
+
+
+def words(options: Options, default: str = "others") -> list[str]:
+    """The words in `from`."""
+    return [word.strip() for word in str(options.get("from", default)).split(",")]
+
+
+# Rules
+
+Pair = tuple[str, str]  # receiver, sender
+Site = tuple[str, Chain]  # where a chain stands
+
+
+def sites(injection: Injection, grudge: Grudge) -> dict[Site, list[Pair]]:
+    """Where rules must stand, for whose packets to whom."""
+    links, by_name, found = links_of(injection), places(injection), dict[Site, list[Pair]]()
+    for receiver, senders in grudge.items():
+        at_receiver = links.has_rules(by_name[receiver])
+        for sender in sorted(senders):
+            chain = Chain(fault=injection.fault, hook="INPUT" if at_receiver else "OUTPUT")
+            place = receiver if at_receiver else sender
+            found.setdefault((place, chain), []).append((receiver, sender))
+    return found
+
+
+def rules(ends: Sequence[str], how: str, percent: float = 100.0, side: str = "-s") -> list[Rule]:
+    """The rules of a place that does not hear, or reach, these addresses."""
+    made: list[Rule] = []
+    chance = ("-m", "statistic", "--mode", "random", "--probability", f"{percent / 100:.6f}")
+    for end in ends:
+        packet = (side, end)
+        if how == "reject":
+            # A reset must pass where both sides reject each other: it is the rejection.
+            made.append((*packet, "-p", "tcp", "--tcp-flags", "RST", "RST", "-j", "RETURN"))
+            made.append((*packet, "-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset"))
+        made.append((*packet, *(chance if percent < 100 else ()), "-j", "DROP"))
+    return made
+
+
+def _cut(injection: Injection) -> None:
+    _set_up(injection, how=str(injection.options.get("how", "drop")), percent=100.0)
+
+
+def _lose(injection: Injection) -> None:
+    _set_up(injection, how="drop", percent=float(injection.options["percent"]))
+
+
+def _set_up(injection: Injection, *, how: str, percent: float) -> None:
+    injection.memo["sites"] = sites(injection, grudge_of(injection))
+    injection.memo["again"] = lambda: _put_up(injection, how=how, percent=percent)
+    _put_up(injection, how=how, percent=percent)
+
+
+def _put_up(injection: Injection, *, how: str, percent: float) -> None:
+    links, by_name = links_of(injection), places(injection)
+    wanted: dict[Site, list[Pair]] = injection.memo["sites"]
+    injection.memo["addresses"] = addresses(injection)
+
+    def fill(site: Site) -> None:
+        place, chain = site
+        ends = [_other_end(injection, chain, pair) for pair in wanted[site]]
+        iptables.fill(links, by_name[place], chain, rules(ends, how, percent, chain.side))
+
+    at_once(fill, wanted)
+    # All chains first, so that the cut is nearly at once everywhere.
+    at_once(lambda site: iptables.hang(links, by_name[site[0]], site[1]), wanted)
+
+
+def _keep_up(injection: Injection) -> None:
+    """Rules go with a pod and name addresses that are a pod's: where another pod has come in a
+    node's place they are put up anew, everywhere."""
+    if injection.memo["addresses"] != addresses(injection):
+        _mend(injection)
+        injection.memo["again"]()
+        injection.memo["renewed"] = injection.memo.get("renewed", 0) + 1
+
+
+def stay(injection: Injection) -> None:
+    """Of faults that are not put up anew: raise ClusterError once another pod has come in a node's
+    place, which they do not hit."""
+    now = addresses(injection)
+    begun = injection.memo.setdefault("addresses", now)
+    if moved := [n.name for n in injection.nodes if begun[n.name] != now[n.name]]:
+        raise ClusterError(
+            f"another pod came in the place of {', '.join(moved)} while a fault was "
+            "in force, and it is not hit by it"
+        )
+
+
+def addresses(injection: Injection) -> dict[str, str]:
+    """Where every place is now."""
+    return {name: place.address for name, place in places(injection).items()}
+
+
+def _other_end(injection: Injection, chain: Chain, pair: Pair) -> str:
+    receiver, sender = pair
+    return places(injection)[sender if chain.side == "-s" else receiver].address
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def at_once(do: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """Do it for each of them at the same time: reaching a node may take a tenth of a second."""
+    with ThreadPoolExecutor(max_workers=16) as threads:
+        return list(threads.map(do, items))
+
+
+# Proof
+
+
+def _cut_bit(injection: Injection) -> str | None:
+    counted = _counted(injection)
+    if quiet := [pair for pair, packets in counted.items() if not packets]:
+        _provoke(injection, quiet)
+        return None
+    return _sentence(counted, "dropped" if injection.options.get("how") != "reject" else "rejected")
+
+
+def _lose_bit(injection: Injection) -> str | None:
+    counted = _counted(injection)
+    return _sentence(counted, "lost") if any(counted.values()) else None
+
+
+def _counted(injection: Injection) -> dict[Pair, int]:
+    """(receiver, sender) -> packets that did not arrive."""
+    links, by_name, counted = links_of(injection), places(injection), dict[Pair, int]()
+    wanted: dict[Site, list[Pair]] = injection.memo["sites"]
+    listed = at_once(lambda site: iptables.packets(links, by_name[site[0]], site[1]), wanted)
+    for ((_, chain), pairs), taken in zip(wanted.items(), listed, strict=True):
+        counted |= {pair: taken[_other_end(injection, chain, pair)] for pair in pairs}
+    return counted
+
+
+def _sentence(counted: Mapping[tuple[str, str], int], verb: str) -> str:
+    by_receiver: dict[str, list[str]] = {}
+    for (receiver, sender), packets in counted.items():
+        by_receiver.setdefault(receiver, []).append(f"{packets} packets of {sender}")
+    told = (f"{receiver} {verb} {', '.join(parts)}" for receiver, parts in by_receiver.items())
+    return "; ".join(told)
+
+
+def _provoke(injection: Injection, pairs: Sequence[Pair]) -> None:
+    """Let each sender send its receivers one packet, which must not arrive."""
+    links, by_name = links_of(injection), places(injection)
+
+    def send(name: str) -> None:
+        receivers = [by_name[receiver] for receiver, to in pairs if to == name]
+        sender = by_name[name]
+        # Whoever lives in the host's network can only call a node, at the address to dial.
+        calls = injection.options.get("how") == "reject" or not links.has_rules(sender)
+        ends = [reach(links, sender, receiver, QUIET) for receiver in receivers]
+        argv = [sys.executable, "-S", "-c", _CONNECTS if calls else _SENDS]
+        links.in_network_of(sender, [*argv, *(f"{host}:{port}" for host, port in ends)])
+
+    at_once(send, sorted({sender for _, sender in pairs}))
+
+
+def reach(links: Links, sender: Node, node: Node, port: int | None = None) -> tuple[str, int]:
+    """Host and port at which the sender's place reaches a node; `port` is another one there."""
+    if node.role != "client" and not links.has_rules(sender):
+        return node.dial
+    return node.address, port or node.port
+
+
+# Undo
+
+
+def _mend(injection: Injection) -> None:
+    links, by_name = links_of(injection), places(injection)
+    wanted: dict[Site, list[Pair]] = injection.memo.get("sites", {})
+    at_once(lambda site: iptables.remove(links, by_name[site[0]], site[1]), wanted)
+
+
+def _mended(injection: Injection) -> str | None:
+    wanted: dict[Site, list[Pair]] = injection.memo.get("sites", {})
+    links, by_name = links_of(injection), places(injection)
+    if any(at_once(lambda site: iptables.stands(links, by_name[site[0]], site[1]), wanted)):
+        return None
+    gone = ", ".join(dict.fromkeys(place for place, _ in wanted)) or "everywhere"
+    renewed = injection.memo.get("renewed", 0)
+    again = f", after it was put up anew {renewed} times for new pods" if renewed else ""
+    return f"chain {Chain(fault=injection.fault).name} is gone from {gone}{again}"
+
+
+# Options
+
+
+def _place_problems(options: Options) -> list[str]:
+    found = []
+    if "shape" in options and "from" in options:
+        found.append("give either shape or from")
+    if "shape" in options and options["shape"] not in SHAPES:
+        found.append(f"shape is {options['shape']!r}, must be one of {', '.join(SHAPES)}")
+    if "shape" in options and "direction" in options:
+        found.append("direction has no meaning with shape: remove it")
+    found += from_problems(options)
+    if options.get("direction", "both") not in DIRECTIONS:
+        found.append(
+            f"direction is {options['direction']!r}, must be one of {', '.join(DIRECTIONS)}"
+        )
+    return found
+
+
+def from_problems(options: Options, default: str = "others") -> list[str]:
+    """Problems of the option `from`."""
+    return [
+        f"from names {word!r}, which is none of {', '.join(PEERS)}, nor a node such as kafka1"
+        for word in words(options, default)
+        if word not in PEERS and not re.fullmatch(r"(kafka|zk)\d+", word)
+    ]
+
+
+def _cut_problems(options: Options) -> list[str]:
+    found = unknown(options, "from", "direction", "shape", "how") + _place_problems(options)
+    if options.get("how", "drop") not in HOW:
+        found.append(f"how is {options['how']!r}, must be one of {', '.join(HOW)}")
+    return found
+
+
+def _lose_problems(options: Options) -> list[str]:
+    found = unknown(options, "from", "direction", "shape", "percent") + _place_problems(options)
+    percent = options.get("percent")
+    if not isinstance(percent, int | float) or not 0 < percent < 100:
+        found.append("give percent, the share of packets to lose, between 0 and 100")
+    return found
+
+
+def links_of(injection: Injection) -> Links:
+    """The cluster, as what runs commands in the nodes' networks."""
+    return cast(Links, injection.cluster)
+
+
+def places(injection: Injection) -> dict[str, Node]:
+    """Every place that has a network of its own, by name."""
+    places = (*injection.cluster.nodes, clients_of(injection.cluster))
+    return {node.name: node for node in places}
+
+
+CUT = Verb(
+    name="cut",
+    undo="mend",
+    needs=(Links,),
+    together=True,
+    inject=_cut,
+    bit=_cut_bit,
+    heal=_mend,
+    healed=_mended,
+    problems=_cut_problems,
+    during=_keep_up,
+)
+LOSE = Verb(
+    name="lose",
+    undo="mend",
+    needs=(Links,),
+    together=True,
+    inject=_lose,
+    bit=_lose_bit,
+    heal=_mend,
+    healed=_mended,
+    problems=_lose_problems,
+    during=_keep_up,
+)

@@ -1,0 +1,300 @@
+"""delay, throttle: links that work, but slowly.
+
+    delay       packets to the node wait for `ms` (and up to `jitter_ms` more, in their order), so
+                that every round trip with it takes so much longer; `from` as for `cut`, default
+                everyone. No netem needed: harness.nemesis.faults.network.delay_queue holds them
+                back.
+    throttle    the node sends at most `kbit` kilobits a second, to everybody together (tc tbf on
+                its eth0); what would have to wait for longer than half a second is dropped. What
+                others send to it is not limited, but TCP's acknowledgements wait with the rest
+
+Undone by `restore`. Proof of a delay: packets were handed to our queue, and a connection to the
+node takes at least so long; it heals when the rules are gone and connections are fast again. If the
+program that holds packets back dies, packets pass at once, and the run is told when the fault is
+healed. Proof of a throttle: the kernel says that packets had to wait (`overlimits`)
+or were dropped. Where neither happens in the first ten seconds the limit limits nothing, which is
+said at once and leaves the fault unproved.
+Source: iptables-extensions(8) NFQUEUE, tc-tbf(8).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import cast
+
+from harness.cluster.capabilities import ClusterError, Companions, Links, Node
+from harness.nemesis.faults.network import delay_queue, iptables
+from harness.nemesis.faults.network.iptables import Chain
+from harness.nemesis.faults.network.links import from_problems, links_of, peers, places, reach, stay
+from harness.nemesis.verb import DoesNothing, Injection, Options, Verb, unknown
+
+JUDGED_AFTER_S = 10.0
+LEAST_BURST = 1600  # bytes: one packet must fit
+LONGEST_MS = 60_000
+END_LIMIT_S = 10.0
+PATIENCE_S = 2.0  # beyond the delay: without an answer by then another fault has cut the link
+# Prints the milliseconds that a connection took, or how long it took to be refused; or nothing.
+CONNECT = """
+import socket, sys, time
+begin = time.monotonic()
+try:
+    socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=float(sys.argv[3])).close()
+except ConnectionRefusedError:
+    pass
+except OSError:
+    sys.exit()
+print((time.monotonic() - begin) * 1000)
+"""
+
+
+# delay
+
+
+def _delay(injection: Injection) -> None:
+    links, chain, node = links_of(injection), _chain(injection), injection.node
+    injection.memo["before_ms"] = _round_trip_ms(injection)
+    ms, jitter_ms = _asked(injection.options)
+    program = injection.memo["program"] = cast(Companions, injection.cluster).start_beside(
+        node,
+        [
+            sys.executable,
+            "-S",
+            "-c",
+            inspect.getsource(delay_queue),
+            str(injection.fault),
+            str(ms),
+            str(jitter_ms),
+        ],
+    )
+    assert program.stdout is not None
+    if (said := program.stdout.readline().strip()) != "ready":
+        raise ClusterError(f"packets of {node.name} cannot be held back: {_last(program, said)}")
+    hold = ["-j", "NFQUEUE", "--queue-num", str(injection.fault), "--queue-bypass"]
+    senders = _senders(injection)
+    iptables.fill(links, node, chain, [["-s", sender.address, *hold] for sender in senders])
+    iptables.hang(links, node, chain)
+
+
+def _delayed(injection: Injection) -> str | None:
+    chain, node = _chain(injection), injection.node
+    took_ms, (asked_ms, _) = _round_trip_ms(injection), _asked(injection.options)
+    packets = iptables.packets(links_of(injection), node, chain).total()
+    if not packets or took_ms is None or took_ms < asked_ms:
+        return None
+    before = injection.memo["before_ms"]
+    earlier = "had no answer" if before is None else f"took {before:.1f} ms"
+    return (
+        f"{packets} packets to {node.name} were held back; a connection to it takes "
+        f"{took_ms:.1f} ms, and {earlier} before"
+    )
+
+
+def _let_go(injection: Injection) -> None:
+    """Rules first: no packet is handed over any more when the program ends."""
+    iptables.remove(links_of(injection), injection.node, _chain(injection))
+    program = injection.memo.pop("program", None)
+    if program is None:
+        return
+    died = program.poll()
+    program.terminate()
+    try:
+        program.wait(timeout=END_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        program.kill()
+        program.wait()
+    if died is not None:
+        raise ClusterError(
+            f"the program that held packets of {injection.node.name} back died "
+            f"during the fault: {_last(program, f'exit {died}')}"
+        )
+
+
+def _fast_again(injection: Injection) -> str | None:
+    chain, node = _chain(injection), injection.node
+    if iptables.stands(links_of(injection), node, chain):
+        return None
+    took_ms = _round_trip_ms(injection)
+    if took_ms is None or took_ms >= _asked(injection.options)[0]:
+        return None
+    return f"chain {chain.name} is gone from {node.name}; a connection to it takes {took_ms:.1f} ms"
+
+
+def _chain(injection: Injection) -> Chain:
+    """In `mangle`: what is let go must still pass the rules of other faults in `filter`."""
+    return Chain(fault=injection.fault, table="mangle")
+
+
+def _round_trip_ms(injection: Injection) -> float | None:
+    """How long a connection to the node takes for the first of those whose packets wait; the next
+    one is asked if it gets no answer, as behind a cut."""
+    links, patience_s = links_of(injection), sum(_asked(injection.options)) / 1000 + PATIENCE_S
+    for sender in _senders(injection):
+        host, port = reach(links, sender, injection.node)
+        argv = [sys.executable, "-S", "-c", CONNECT, host, str(port), str(patience_s)]
+        if said := links.in_network_of(sender, argv).strip():
+            return float(said)
+    return None
+
+
+def _senders(injection: Injection) -> list[Node]:
+    by_name = places(injection)
+    names = [name for name in peers(injection, "everyone") if name != injection.node.name]
+    if not names:
+        raise ClusterError(f"nobody whose packets to {injection.node.name} could wait")
+    return [by_name[name] for name in names]
+
+
+def _asked(options: Options) -> tuple[float, float]:
+    return float(options["ms"]), float(options.get("jitter_ms", 0))
+
+
+def _last(program: subprocess.Popen[str], said: str) -> str:
+    """The last thing that a program which ended has said."""
+    program.kill()
+    assert program.stdout is not None
+    return (program.stdout.read().strip().splitlines() or [said or "it said nothing"])[-1]
+
+
+def _delay_problems(options: Options) -> list[str]:
+    found = unknown(options, "ms", "jitter_ms", "from") + from_problems(options, "everyone")
+    ms, jitter = options.get("ms"), options.get("jitter_ms", 0)
+    if not _is_number(ms) or not 0 < float(ms or 0) <= LONGEST_MS:
+        found.append(f"give ms, how long packets wait, between 0 and {LONGEST_MS:,}")
+    if not _is_number(jitter) or not 0 <= float(jitter) <= LONGEST_MS:
+        found.append(f"jitter_ms must be between 0 and {LONGEST_MS:,}")
+    return found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# throttle
+
+
+def _throttle(injection: Injection) -> None:
+    kbit = _kbit(injection)
+    burst = max(LEAST_BURST, kbit * 1000 // 8 // 100)  # bytes that may go at once: 10 ms' worth
+    injection.memo["since_s"] = time.monotonic()
+    _tc(
+        injection,
+        "add",
+        "dev",
+        "eth0",
+        "root",
+        "handle",
+        handle_of(injection),
+        "tbf",
+        "rate",
+        f"{kbit}kbit",
+        "burst",
+        str(burst),
+        "latency",
+        "500ms",
+    )
+
+
+def _throttled(injection: Injection) -> str | None:
+    shown = links_of(injection).in_network_of(
+        injection.node, ["tc", "-s", "qdisc", "show", "dev", "eth0"]
+    )
+    seen, name, kbit = seen_by(shown, handle_of(injection)), injection.node.name, _kbit(injection)
+    if seen.waits or seen.dropped:
+        return (
+            f"packets of {name} had to wait {seen.waits} times for their share of {kbit} "
+            f"kbit/s, {seen.dropped} were dropped"
+        )
+    lasted_s = time.monotonic() - injection.memo["since_s"]
+    if lasted_s < JUDGED_AFTER_S:
+        return None
+    raise DoesNothing(
+        f"{name} sent {seen.sent:,} bytes in {lasted_s:.0f} s and none had to wait: "
+        f"{kbit} kbit/s limits nothing there, lower kbit"
+    )
+
+
+def _kbit(injection: Injection) -> int:
+    return int(injection.options["kbit"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a queue that limits has counted."""
+
+    sent: int = 0  # bytes
+    dropped: int = 0  # packets
+    waits: int = 0  # how often a packet had to wait: `overlimits`
+
+
+def seen_by(shown: str, handle: str) -> Seen:
+    """The counters of a queue, from what `tc -s qdisc show` prints."""
+    counters = r".*?\n Sent (\d+) bytes \d+ pkt \(dropped (\d+), overlimits (\d+) "
+    found = re.search(rf"qdisc tbf {re.escape(handle)} {counters}", shown)
+    if not found:
+        return Seen()
+    sent, dropped, waits = map(int, found.groups())
+    return Seen(sent=sent, dropped=dropped, waits=waits)
+
+
+def restore(injection: Injection) -> None:
+    """Take the node's queue away, if it is ours."""
+    if _has_qdisc(injection):
+        _tc(injection, "del", "dev", "eth0", "root", "handle", handle_of(injection))
+
+
+def restored(injection: Injection) -> str | None:
+    """The sentence that says that the node's queue of ours is gone."""
+    if _has_qdisc(injection):
+        return None
+    return f"{injection.node.name} sends at full speed: its queue {handle_of(injection)} is gone"
+
+
+def _has_qdisc(injection: Injection) -> bool:
+    return f" {handle_of(injection)} " in _tc(injection, "show", "dev", "eth0")
+
+
+def _tc(injection: Injection, *words: str) -> str:
+    return links_of(injection).in_network_of(injection.node, ["tc", "qdisc", *words])
+
+
+def handle_of(injection: Injection) -> str:
+    """A queue's name of our own: the kernel takes hexadecimal numbers up to ffff."""
+    return f"{0x1000 + injection.fault:x}:"
+
+
+def _throttle_problems(options: Options) -> list[str]:
+    kbit = options.get("kbit")
+    found = unknown(options, "kbit")
+    if not isinstance(kbit, int) or isinstance(kbit, bool) or kbit < 1:
+        found.append("give kbit, the most that the node may send in kilobits a second, 1 or more")
+    return found
+
+
+DELAY = Verb(
+    name="delay",
+    undo="restore",
+    needs=(Links, Companions),
+    holds="ingress",
+    inject=_delay,
+    bit=_delayed,
+    heal=_let_go,
+    healed=_fast_again,
+    problems=_delay_problems,
+)
+THROTTLE = Verb(
+    name="throttle",
+    undo="restore",
+    needs=(Links,),
+    holds="egress",
+    inject=_throttle,
+    bit=_throttled,
+    heal=restore,
+    healed=restored,
+    problems=_throttle_problems,
+    during=stay,
+)

@@ -1,0 +1,169 @@
+"""roll, crash-loop: nodes that go and come again and again.
+
+    roll         restarts the target's brokers one after the other, each only when the one before is
+                 registered again and every ISR is full; `how = "clean"` (SIGTERM; default) or
+                 "hard" (SIGKILL)
+    crash-loop   kills a node and starts it at once, again and again for the fault's time, a new
+                 kill `every_s` seconds (default 2) after each start. A broker that is started
+                 inside its old ZooKeeper session ends by itself: that too is a crash
+
+roll has bitten when the last broker is back, so that it is over when it is in force. Both are
+undone by `start`: whatever is down then is started.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import Any
+
+from harness.cluster.capabilities import Node, Processes
+from harness.cluster.view.zookeeper import BLIND
+from harness.nemesis.faults.processes.signals import back, begin, end, processes, start
+from harness.nemesis.verb import BROKERS, Injection, Options, Verb, unknown
+
+HOW = {"clean": signal.SIGTERM, "hard": signal.SIGKILL}
+EVERY_S = 2.0
+
+
+# roll
+
+
+def _begin_roll(injection: Injection) -> None:
+    injection.memo.update(left=list(injection.nodes), now=None, pids={}, rolled=[])
+
+
+def _rolled(injection: Injection) -> str | None:
+    """Bring the roll a step further; the sentence of what was done once all are back."""
+    memo = injection.memo
+    node: Node | None = memo["now"]
+    if node is None and not _whole(injection):
+        return None
+    if node is None and not memo["left"]:
+        return f"restarted one by one, every ISR full before the next: {', '.join(memo['rolled'])}"
+    if node is None:
+        _take_down(injection, memo["left"].pop(0))
+    elif not memo["started"]:
+        _start_when_gone(injection, node)
+    elif back(injection, node) is not None:
+        pid = processes(injection).state(node).pid
+        memo["rolled"].append(f"{node.name} (process {memo['pids'][node.name]}, now {pid})")
+        memo["now"] = None
+    return None
+
+
+def _take_down(injection: Injection, node: Node) -> None:
+    number = HOW[str(injection.options.get("how", "clean"))]
+    injection.memo.update(now=node, started=False)
+    injection.memo["pids"][node.name] = end(injection, node, number)
+
+
+def _start_when_gone(injection: Injection, node: Node) -> None:
+    if processes(injection).state(node).pid is None:
+        begin(injection, node)
+        injection.memo["started"] = True
+
+
+def _whole(injection: Injection) -> bool:
+    """Whether every broker is registered and every ISR is full."""
+    try:
+        live = injection.view.live_brokers()
+        kafkas = [node for node in injection.cluster.nodes if node.role == "broker"]
+        return len(live) == len(kafkas) and injection.view.look().whole
+    except BLIND:
+        return False
+
+
+def _start_what_is_down(injection: Injection) -> None:
+    for node in injection.nodes:
+        start(injection, node, injection.memo["pids"].get(node.name))
+
+
+def _all_back(injection: Injection) -> str | None:
+    said = [back(injection, node) for node in injection.nodes]
+    return None if None in said else "; ".join(str(each) for each in said)
+
+
+def _roll_problems(options: Options) -> list[str]:
+    found = unknown(options, "how")
+    if options.get("how", "clean") not in HOW:
+        found.append(f"how is {options['how']!r}, must be one of {', '.join(HOW)}")
+    return found
+
+
+# crash-loop
+
+
+def _begin_loop(injection: Injection) -> None:
+    injection.memo.update(kills=0, exits=0, due_s=0.0, pids={})
+    _crash(injection)
+
+
+def _crash(injection: Injection) -> None:
+    """Start it if it is gone, kill it if it is due."""
+    hands, node, memo = processes(injection), injection.node, injection.memo
+    pid = hands.state(node).pid
+    if pid is None:
+        _start_again(hands, node, memo)
+        memo["due_s"] = time.monotonic() + float(injection.options.get("every_s", EVERY_S))
+    elif time.monotonic() >= memo["due_s"] and pid != memo["pids"].get(node.name):
+        memo["pids"][node.name] = end(injection, node, signal.SIGKILL)
+        memo["kills"] += 1
+
+
+def _start_again(hands: Processes, node: Node, memo: dict[str, Any]) -> None:
+    if memo["pids"].pop(node.name, None) is None:
+        memo["exits"] += 1  # of its own accord: its old session still lives
+    hands.start_node(node)
+
+
+def _crashed_twice(injection: Injection) -> str | None:
+    _crash(injection)
+    kills = injection.memo["kills"]
+    return f"{injection.node.name} was killed {kills} times so far" if kills > 1 else None
+
+
+def _loop_over(injection: Injection) -> str | None:
+    said = back(injection, injection.node)
+    if said is None:
+        return None
+    memo = injection.memo
+    again = memo["exits"] + memo.get("restarts", 0)
+    ended = f", and ended by itself {again} times, its old session alive" if again else ""
+    return f"{injection.node.name} was killed {memo['kills']} times in all{ended}; {said}"
+
+
+def _loop_problems(options: Options) -> list[str]:
+    found = unknown(options, "every_s")
+    every_s = options.get("every_s", EVERY_S)
+    if isinstance(every_s, bool | str) or every_s <= 0:
+        found.append(f"every_s is {every_s!r}, must be a number of seconds above 0")
+    return found
+
+
+ROLL = Verb(
+    name="roll",
+    undo="start",
+    needs=(Processes,),
+    holds="process",
+    together=True,
+    hits=BROKERS,
+    inject=_begin_roll,
+    bit=_rolled,
+    heal=_start_what_is_down,
+    healed=_all_back,
+    problems=_roll_problems,
+    patience=10,
+)
+CRASH_LOOP = Verb(
+    name="crash-loop",
+    undo="start",
+    needs=(Processes,),
+    holds="process",
+    inject=_begin_loop,
+    bit=_crashed_twice,
+    during=_crash,
+    heal=_start_what_is_down,
+    healed=_loop_over,
+    problems=_loop_problems,
+)

@@ -1,0 +1,50 @@
+"""A broker that a fault of its disk has ended, or will: started again once the disk is whole.
+
+Kafka takes a log directory offline at the first error, and a broker without any halts. So healing
+is: undo what was done to the disk, then start the broker, again and again where it ended itself
+once more for a reason that passes: those of any start (cluster.PASSING), or the failure that it had
+already met when the disk was healed.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from harness.cluster import capabilities
+from harness.cluster.capabilities import Disks, Node
+from harness.nemesis.faults.processes import signals
+from harness.nemesis.faults.processes.signals import processes
+from harness.nemesis.verb import Injection
+
+PASSING = (*capabilities.PASSING, "log dirs in")
+
+
+def disks(injection: Injection) -> Disks:
+    """The cluster as who reaches what nodes have on disk."""
+    return cast(Disks, injection.cluster)
+
+
+def note_pids(injection: Injection) -> None:
+    """Remember which processes the fault meets."""
+    hands = processes(injection)
+    injection.memo["pids"] = {node.name: hands.state(node).pid for node in injection.nodes}
+
+
+def gone(injection: Injection, node: Node) -> str | None:
+    """The sentence that says so once the process that the fault met is gone."""
+    pid = injection.memo["pids"][node.name]
+    now = processes(injection).state(node).pid
+    return None if pid is None or now == pid else f"process {pid} of {node.name} is gone"
+
+
+def revive(injection: Injection) -> None:
+    """Start those of the nodes that have no process."""
+    for node in injection.nodes:
+        if processes(injection).state(node).pid is None:
+            signals.begin(injection, node)
+
+
+def revived(injection: Injection) -> str | None:
+    """Every node is a member of the cluster, again or still."""
+    said = [signals.back(injection, node, PASSING) for node in injection.nodes]
+    return "; ".join(filter(None, said)) if all(said) else None

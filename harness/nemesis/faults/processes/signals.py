@@ -1,0 +1,190 @@
+"""kill, stop, pause: what happens to a node's process.
+
+    kill    SIGKILL; no goodbye, so its ZooKeeper session must expire before it is replaced
+    stop    SIGTERM; a broker hands its leaderships over first (controlled shutdown)
+    pause   SIGSTOP; it keeps its connections and answers nothing
+
+kill and stop are undone by `start`, pause by `resume`. A broker that starts inside its old
+ZooKeeper session exits with NodeExists (its ephemeral znode still lives): it is started again
+until it stays, as after the other reasons that pass (PASSING).
+
+A worker can be hit as well. Told to stop it awaits what is outstanding, then ends. The one that is
+started in its place is a new process with a name of its own; healed is when that one acks or reads.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import cast
+
+from harness.cluster.capabilities import PASSING, ClusterError, Node, Processes
+from harness.cluster.view.zookeeper import BLIND, serves
+from harness.nemesis.verb import PROCESSES, Injection, Verb
+from harness.waiting import wait_until
+
+
+def end(injection: Injection, node: Node, number: signal.Signals) -> int | None:
+    """Send a signal that ends the node's process; returns that process's pid."""
+    remember(injection, node)
+    hands = processes(injection)
+    pid = hands.state(node).pid
+    hands.signal(node, number)
+    return pid
+
+
+def begin(injection: Injection, node: Node) -> None:
+    """Start a node that has no process."""
+    remember(injection, node)
+    processes(injection).start_node(node)
+
+
+def remember(injection: Injection, node: Node) -> None:
+    """A broker's registration outlives its process until the session ends: the process that is
+    started next is up when it has another."""
+    if node.role == "broker":
+        olds = injection.memo.setdefault("registrations", {}).setdefault(node.name, set())
+        with suppress(*BLIND):
+            olds.add(injection.view.registration(node))
+
+
+def _kill(injection: Injection) -> None:
+    injection.memo["pid"] = end(injection, injection.node, signal.SIGKILL)
+
+
+def _stop(injection: Injection) -> None:
+    injection.memo["pid"] = end(injection, injection.node, signal.SIGTERM)
+
+
+def _pause(injection: Injection) -> None:
+    processes(injection).signal(injection.node, signal.SIGSTOP)
+
+
+def _resume(injection: Injection) -> None:
+    processes(injection).signal(injection.node, signal.SIGCONT)
+    if injection.clients and injection.node.role == "client":
+        injection.memo["did"] = injection.clients.progress(injection.node)
+
+
+def _start(injection: Injection) -> None:
+    start(injection, injection.node, injection.memo.get("pid"))
+
+
+def start(injection: Injection, node: Node, ended: int | None) -> None:
+    """Start a node that is down; `ended` is the pid of the process that was told to end, which may
+    not have come to it yet."""
+    hands = processes(injection)
+    if ended is not None and hands.state(node).pid == ended:
+        hands.signal(node, signal.SIGKILL)
+        wait_until(lambda: hands.state(node).pid is None, timeout_s=10, what=f"{node.name} to end")
+    if hands.state(node).pid is None:
+        begin(injection, node)
+
+
+def _gone(injection: Injection) -> str | None:
+    pid = injection.memo["pid"]
+    now = processes(injection).state(injection.node).pid
+    return None if now == pid else f"process {pid} of {injection.node.name} is gone"
+
+
+def _stands_still(injection: Injection) -> str | None:
+    state = processes(injection).state(injection.node)
+    if state.pid is None:
+        raise ClusterError(f"{injection.node.name} died while it was paused")
+    return f"process {state.pid} of {injection.node.name} is stopped" if state.stopped else None
+
+
+def back(injection: Injection, node: Node, passing: Sequence[str] = PASSING) -> str | None:
+    """Up again: a broker is registered in ZooKeeper, a ZooKeeper member serves, a worker works.
+
+    One that ended itself for a reason in `passing` is started again; for another, ClusterError.
+    """
+    hands = processes(injection)
+    last = hands.exited_early(node)
+    if last is not None:
+        if not any(reason in last for reason in passing):
+            raise ClusterError(f"{node.name} did not come back; its last log lines:\n{last}")
+        injection.memo["restarts"] = injection.memo.get("restarts", 0) + 1
+        begin(injection, node)
+        return None
+    if injection.clients and node.role == "client":
+        return injection.clients.works(node, since=0)
+    pid = hands.state(node).pid
+    return f"process {pid} of {node.name} serves" if takes_part(injection, node) else None
+
+
+def _back(injection: Injection) -> str | None:
+    return back(injection, injection.node)
+
+
+def _runs_on(injection: Injection) -> str | None:
+    """Not stopped, and still (or again) a member of the cluster."""
+    node = injection.node
+    state = processes(injection).state(node)
+    if state.pid is None:
+        return _back(injection)  # it ended itself on waking, as after a lost session
+    if state.stopped:
+        return None
+    if injection.clients and node.role == "client":
+        return injection.clients.works(node, since=injection.memo["did"])
+    return (
+        f"process {state.pid} of {node.name} runs and serves"
+        if takes_part(injection, node)
+        else None
+    )
+
+
+def takes_part(injection: Injection, node: Node) -> bool:
+    """Whether it takes part again: a broker under another registration than those remembered."""
+    if node.role == "zookeeper":
+        return serves(node)
+    olds = injection.memo.get("registrations", {}).get(node.name, set())
+    try:
+        return injection.view.registration(node) not in {None, *olds}
+    except BLIND:
+        return False
+
+
+def processes(injection: Injection) -> Processes:
+    """Who can signal and start the nodes that are hit."""
+    if injection.node.role == "client":
+        if injection.clients is None:
+            raise ClusterError(f"{injection.node.name} is a worker, and no worker can be hit here")
+        return injection.clients
+    return cast(Processes, injection.cluster)
+
+
+KILL = Verb(
+    name="kill",
+    undo="start",
+    needs=(Processes,),
+    holds="process",
+    hits=PROCESSES,
+    inject=_kill,
+    bit=_gone,
+    heal=_start,
+    healed=_back,
+)
+STOP = Verb(
+    name="stop",
+    undo="start",
+    needs=(Processes,),
+    holds="process",
+    hits=PROCESSES,
+    inject=_stop,
+    bit=_gone,
+    heal=_start,
+    healed=_back,
+)
+PAUSE = Verb(
+    name="pause",
+    undo="resume",
+    needs=(Processes,),
+    holds="process",
+    hits=PROCESSES,
+    inject=_pause,
+    bit=_stands_still,
+    heal=_resume,
+    healed=_runs_on,
+)

@@ -1,0 +1,115 @@
+"""What a verb is: four functions, the capabilities that it needs, whom it can hit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from harness.cluster.admin import Admin
+from harness.cluster.capabilities import Clients, Cluster, ClusterError, Node, Role, client_settings
+from harness.cluster.view.zookeeper import ClusterView, Znodes
+from harness.nemesis.targets import Roles, Setting
+
+Options = Mapping[str, Any]  # a scenario's values: text, numbers, and lists for those of `lists`
+
+
+class DoesNothing(RuntimeError):
+    """The fault is in place and what is seen says that it does nothing; the message is a sentence.
+
+    Raised instead of a proof: nobody need wait for one any longer.
+    """
+
+
+@dataclass(kw_only=True)
+class Injection:
+    """One verb at one node, or at a group of them: what the four functions of a verb work on.
+
+    `roles` is who was who when the fault was begun. `memo` is the verb's own notebook from inject
+    to healed, such as the pid that was killed.
+    """
+
+    fault: int
+    nodes: tuple[Node, ...]  # one, unless the verb takes its nodes `together`
+    roles: Roles
+    cluster: Cluster
+    view: ClusterView
+    options: Options
+    seed: int  # of the verb's own choices
+    clients: Clients | None = None  # the workers, where faults may hit them
+    memo: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def node(self) -> Node:
+        """The node that is hit; the first one of a group."""
+        return self.nodes[0]
+
+    @property
+    def zookeeper(self) -> Znodes:
+        """The view, for verbs that go through znodes. Raises ClusterError where it has none."""
+        if not hasattr(self.view, "znode"):
+            raise ClusterError("this fault goes through ZooKeeper, and the cluster shows us none")
+        return cast(Znodes, self.view)
+
+    def admin(self) -> Admin:
+        """A client of its own: an old one may know an old controller."""
+        return Admin(self.cluster.nodes, client_settings(self.cluster))
+
+
+def no_options(options: Options) -> list[str]:
+    """Problems of a verb that takes no options."""
+    return [f"{name!r} is unknown: this verb takes none" for name in options]
+
+
+def unknown(options: Options, *known: str) -> list[str]:
+    """Problems of a verb that takes these options only."""
+    return [
+        f"{name!r} is unknown: this verb takes {', '.join(known)}"
+        for name in options
+        if name not in known
+    ]
+
+
+def always_possible(_: Setting, __: Options, ___: str) -> str | None:
+    """Of a verb that asks nothing of the scenario."""
+    return None
+
+
+NODES: frozenset[Role] = frozenset({"broker", "zookeeper"})
+BROKERS: frozenset[Role] = frozenset({"broker"})
+PROCESSES: frozenset[Role] = NODES | {"client"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """A fault's verb and its undo.
+
+    `holds` names what a fault has for itself at each node while it is in force: two faults that
+    hold the same thing ("process", "disk", "clock") wait for each other. None: any number at once,
+    such as rules in chains of their own. `hits` says what kinds of nodes it can be done to, and
+    `targets`, where it is given, by which names only. `impossible` tells why it cannot be done to a
+    target in a scenario at all, with the remedy; `idle`, why it would do nothing to certain nodes
+    now, who are no target then. `during` is called again and again while it is in force.
+    """
+
+    name: str
+    undo: str
+    needs: tuple[type, ...]
+    inject: Callable[[Injection], None]
+    bit: Callable[[Injection], str | None]
+    heal: Callable[[Injection], None]
+    healed: Callable[[Injection], str | None]
+    problems: Callable[[Options], list[str]] = no_options
+    holds: str | None = None
+    together: bool = False  # one injection for all nodes of the target, not one each
+    prepares: str | None = (
+        None  # how nodes must be started for it: harness.cluster.capabilities.Preparable
+    )
+    alone: bool = False  # one at a time in the cluster, of all verbs that say so: reassignments
+    hits: frozenset[Role] = NODES
+    targets: tuple[str, ...] = ()  # empty: any that means a kind of node in `hits`
+    impossible: Callable[[Setting, Options, str], str | None] = always_possible
+    idle: Callable[[Roles, frozenset[str]], str | None] | None = None
+    during: Callable[[Injection], object] | None = None
+    lists: tuple[str, ...] = ()  # the options whose values are lists
+    patience: float = 1.0  # how many times as long as usual it may take to bite and to heal

@@ -1,0 +1,99 @@
+"""The workers as nodes that faults can hit: killed, stopped, paused, and a successor started.
+
+A node of role "client" has the name of a worker's process. What is asked of it later is answered by
+whoever is in that worker's place by then: the successor of producer-0 is producer-0-2, and it is
+what serves once producer-0 was killed. A producer's successor has an index of its own, so that the
+values of a run stay unique; a consumer's reads from the log's end on, as any worker does.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.cluster.capabilities import ClusterError, Node, NodeState
+from harness.history.recorder import RUNNING
+from harness.host import machine
+from harness.run.load.workers import Worker, Workers
+
+ENDING = (signal.SIGKILL, signal.SIGTERM)
+
+
+@dataclass(kw_only=True)
+class WorkerNodes:
+    """Implements harness.cluster.capabilities.Clients over the run's workers, which come and go.
+
+    `succeed(worker, changes)` starts a worker like `worker` with these changes of its SPEC.
+    """
+
+    workers: Workers
+    address: str
+    succeed: Callable[[Worker, Mapping[str, Any]], Worker]
+
+    def living(self) -> tuple[Node, ...]:
+        """The workers that have a process."""
+        return tuple(
+            Node(name=worker.name, role="client", id=number, address=self.address, port=0)
+            for number, worker in enumerate(self.workers.all)
+            if not worker.ended()
+        )
+
+    def signal(self, node: Node, number: signal.Signals) -> None:
+        """Send a signal to the worker's process; ClusterError when there is none."""
+        worker = self._now(node)
+        if worker.ended():
+            raise ClusterError(f"{worker.name} has no process to send {number.name} to")
+        worker.meant = worker.meant or number in ENDING
+        worker.process.send_signal(number)
+
+    def start_node(self, node: Node) -> None:
+        """Start a successor of a worker that has ended; returns at once."""
+        worker = self._now(node)
+        if not worker.ended():
+            raise ClusterError(f"{worker.name} is still running")
+        ever = self.workers.ever
+        changes = self.workers.heir_of(worker)
+        if "index" in worker.spec:
+            changes["index"] = 1 + max(other.spec.get("index", -1) for other in ever)
+        self.workers.add(self.succeed(worker, changes))
+
+    def state(self, node: Node) -> NodeState:
+        """The process of the worker in the node's place."""
+        worker = self._now(node)
+        pid = worker.process.pid
+        stopped = None if worker.ended() else machine.is_stopped(pid)
+        return NodeState(pid=None if stopped is None else pid, stopped=bool(stopped))
+
+    def exited_early(self, node: Node) -> str | None:
+        """The last lines of a worker that has ended; None while it runs."""
+        worker = self._now(node)
+        if not worker.ended():
+            return None
+        lines = worker.log.read_text(errors="replace").splitlines()[-3:]
+        return "\n".join(lines) or f"exit code {worker.process.returncode}"
+
+    def progress(self, node: Node) -> int:
+        """Sends that were acked and records that were read by the worker in the node's place."""
+        page = self._now(node).progress
+        return page.acked + page.reads
+
+    def works(self, node: Node, *, since: int) -> str | None:
+        """What the worker in the node's place does again; lets a new one begin when it is ready."""
+        worker = self._now(node)
+        if not worker.is_ready():
+            return None
+        if not worker.told:
+            worker.go()
+        who = f"process {worker.process.pid} of {worker.name}"
+        if self.progress(node) > since:
+            does = "acks come" if worker.progress.acked else "records are read"
+            return f"{who} goes on: {does}"
+        if worker.progress.state == RUNNING and self.workers.held(worker):
+            return f"{who} stands ready, the load is held"
+        return None
+
+    def _now(self, node: Node) -> Worker:
+        place = next(w.place for w in self.workers.ever if w.name == node.name)
+        return next(worker for worker in self.workers.all if worker.place == place)

@@ -1,0 +1,259 @@
+"""The workers of a run: started, awaited, counted and ended by the harness, never imported.
+
+Each is `python -m workloads.<module> SPEC.json` in the clients' place of the cluster. What lets its
+clients into the cluster is no part of SPEC.json, and the first line of its input. It prints a
+`ready` line, begins at the line `go`, keeps a progress page (docs/history.md) and ends by itself,
+at SIGTERM or at its limit.
+
+A worker that a fault ended may get a successor in its *place*: producer-0, then producer-0-2.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.cluster.capabilities import Cluster, ClusterError, client_settings
+from harness.history.recorder import Progress
+from harness.waiting import WaitTimeout, wait_until
+
+READY_LIMIT_S = 60.0
+
+
+@dataclass(kw_only=True)
+class Worker:
+    """One worker process; `role` is producer, consumer, group-consumer, write-read, final-read."""
+
+    name: str
+    role: str
+    module: str
+    place: str  # the name of the first worker here
+    process: subprocess.Popen[str]
+    progress: Progress
+    log: Path
+    spec: Mapping[str, Any]
+    meant: bool = False  # whether a fault was to end it
+    told: bool = False  # whether it was told to begin
+    said: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._reader = threading.Thread(target=self._listen, daemon=True)
+        self._reader.start()
+
+    def go(self) -> None:
+        """Let it begin."""
+        self.told = True
+        assert self.process.stdin is not None
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def is_ready(self) -> bool:
+        """Whether it has said that it is; ClusterError when it died instead."""
+        if any(line.get("event") == "ready" for line in self.said):
+            return True
+        if self.process.poll() is not None:
+            last = self.log.read_text(errors="replace").strip().splitlines()[-3:]
+            raise ClusterError(f"worker {self.name} died before it began: {' / '.join(last)}")
+        return False
+
+    def ended(self) -> bool:
+        """Whether its process has ended."""
+        return self.process.poll() is not None
+
+    def kill(self) -> None:
+        """End its process at once, if it is still there."""
+        if not self.ended():
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def dies(self) -> str:
+        """Where the scenario lets it end itself; empty: nowhere."""
+        return str(self.spec.get("dies") or "")
+
+    def died_as_planned(self) -> bool:
+        """Whether it has ended itself where it was to."""
+        killed = self.process.poll() == -signal.SIGKILL
+        return bool(self.dies) and killed and not self.meant
+
+    def as_record(self) -> dict[str, Any]:
+        """The worker as run.json holds it."""
+        record = {
+            "process": self.name,
+            "role": self.role,
+            "exit": self.process.poll(),
+            "config": dict(self.spec["config"]),
+        }
+        return {**record, "dies": self.dies} if self.dies else record
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            try:
+                self.said.append(json.loads(line))
+            except ValueError:
+                self.said.append({"event": "noise", "text": line})
+
+
+class Workers:
+    """All workers of the load; also what the nemesis may know and tell (`conduct.Load`)."""
+
+    def __init__(self, workers: Sequence[Worker]) -> None:
+        self.ever = list(workers)  # successors after those whose place they take
+        self._rounds: int | None = None
+
+    @property
+    def all(self) -> tuple[Worker, ...]:
+        """The newest worker of each place."""
+        return tuple({worker.place: worker for worker in self.ever}.values())
+
+    @property
+    def producers(self) -> tuple[Worker, ...]:
+        """Those that send."""
+        return self._of("producer", "write-read")
+
+    @property
+    def readers(self) -> tuple[Worker, ...]:
+        """Those that follow the log, each on its own."""
+        return self._of("consumer", "write-read")
+
+    @property
+    def members(self) -> tuple[Worker, ...]:
+        """Those that share the log as a group."""
+        return self._of("group-consumer")
+
+    @property
+    def consumers(self) -> tuple[Worker, ...]:
+        """Those that do nothing but read: they end when they have caught up."""
+        return self._of("consumer", "group-consumer")
+
+    def _of(self, *roles: str) -> tuple[Worker, ...]:
+        return tuple(worker for worker in self.all if worker.role in roles)
+
+    def heir_of(self, worker: Worker) -> dict[str, Any]:
+        """What the SPEC of a worker's successor has of its own: the next name in its place."""
+        number = sum(other.place == worker.place for other in self.ever) + 1
+        return {"process": f"{worker.place}-{number}", "place": worker.place}
+
+    def add(self, successor: Worker) -> None:
+        """Put a worker in the place of one that has ended."""
+        self.ever.append(successor)
+        self.hold_after(self._rounds)
+
+    def await_ready(self) -> None:
+        """Return when every worker has seen the topic. Raises ClusterError."""
+        for worker in self.all:
+            try:
+                wait_until(worker.is_ready, timeout_s=READY_LIMIT_S, what=f"{worker.name} ready")
+            except WaitTimeout as error:
+                raise ClusterError(str(error)) from None
+
+    def acks(self) -> int:
+        """Acknowledged sends so far."""
+        return sum(worker.progress.acked for worker in self.ever)
+
+    def rounds(self) -> int:
+        """Sends begun so far."""
+        return sum(worker.progress.sends for worker in self.ever)
+
+    def reads(self) -> int:
+        """Records read so far."""
+        return sum(worker.progress.reads for worker in self.ever)
+
+    def errors(self) -> int:
+        """Sends that ended otherwise than acknowledged, and client errors."""
+        return sum(w.progress.failed + w.progress.info + w.progress.errors for w in self.ever)
+
+    def last_ack_ns(self) -> int:
+        """When the newest ack came; 0 before the first."""
+        return max((worker.progress.last_ack_ns for worker in self.ever), default=0)
+
+    def hold_after(self, rounds: int | None) -> None:
+        """Begin no send past this many, shared evenly; None: no limit.
+
+        What is sent in a place counts together, whichever of its workers sent it.
+        """
+        self._rounds = rounds
+        for worker in self.producers:
+            share = None if rounds is None else rounds // len(self.producers)
+            sent = sum(w.progress.sends for w in self.ever if w.place == worker.place)
+            before = sent - worker.progress.sends
+            worker.progress.allow(None if share is None else max(0, share - before))
+
+    def held(self, worker: Worker) -> bool:
+        """Whether nothing new can come to this worker until the load is let go on: a producer may
+        not send any more, or, for a reader, no producer may."""
+        return all(
+            0 <= w.progress.allowed <= w.progress.sends
+            for w in self.producers
+            if worker is w or worker not in self.producers
+        )
+
+    def producers_ended(self) -> bool:
+        """Whether every producer has ended, and none of them by a fault that will be healed."""
+        return all(worker.ended() and not worker.meant for worker in self.producers)
+
+    def died(self) -> list[str]:
+        """Names and exit codes of workers that ended with an error, and were not to."""
+        return [
+            f"{w.name} (exit {w.process.returncode})"
+            for w in self.ever
+            if w.ended() and w.process.returncode != 0 and not w.meant and not w.died_as_planned()
+        ]
+
+    def end(self, workers: Sequence[Worker], timeout_s: float) -> None:
+        """Ask workers to finish, and kill those that do not within `timeout_s`."""
+        for worker in workers:
+            if not worker.ended():
+                worker.process.terminate()
+        for worker in workers:
+            try:
+                worker.process.wait(timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                worker.kill()
+
+    def as_record(self) -> list[dict[str, Any]]:
+        """The workers as run.json holds them."""
+        return [worker.as_record() for worker in self.ever]
+
+
+def spawn(
+    cluster: Cluster, *, module: str, role: str, spec: Mapping[str, Any], folder: Path
+) -> Worker:
+    """Start one worker; its SPEC and its stderr lie in `folder`."""
+    name = spec["process"]
+    spec_file = folder / f"{name}.json"
+    spec = {**spec, "private": bool(client_settings(cluster))}
+    spec_file.write_text(json.dumps(spec, indent=1) + "\n")
+    log = folder / f"{name}.log"
+    progress = Progress.create(Path(spec["history"]), name)
+    argv = [sys.executable, "-m", f"workloads.{module}", str(spec_file)]
+    process = cluster.spawn(argv, log=log)
+    if spec["private"]:
+        _whisper(process, client_settings(cluster))
+    return Worker(
+        name=name,
+        role=role,
+        module=module,
+        place=spec.get("place", name),
+        process=process,
+        progress=progress,
+        log=log,
+        spec=spec,
+    )
+
+
+def _whisper(process: subprocess.Popen[str], settings: Mapping[str, str]) -> None:
+    """Tell a worker what nobody else may read; one that has ended is missed soon enough."""
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):
+        process.stdin.write(json.dumps(dict(settings)) + "\n")
+        process.stdin.flush()

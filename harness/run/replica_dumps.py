@@ -1,0 +1,64 @@
+"""What every replica's log holds at the end of a run, recorded in the history as `replica` rows.
+
+Consumers read from the leader; whether the followers have the same is seen on their disks only. So
+when every ISR is full and nothing is written any more, each broker's log of each partition is read
+by Kafka's own DumpLogSegments (logs/replica-<broker>-<partition>.txt), one row for each record with
+a value of ours: partition, offset, value, and the broker that has it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from harness.cluster.capabilities import ClusterError, Dump, Dumps, Node
+from harness.history.recorder import REPLICA, Recorder
+from harness.nemesis.faults.admin.dump_log import read
+from harness.waiting import wait_until
+
+PROCESS = "replicas-0"
+DUMP_LIMIT_S = 120.0
+
+
+def record(
+    cluster: Dumps, nodes: Sequence[Node], topic: str, partitions: int, history: Path
+) -> None:
+    """Dump and record everything. Raises ClusterError when a log cannot be dumped."""
+    recorder = Recorder(history, PROCESS)
+    recorder.event("start", role="replicas")
+    read_records = 0
+    for partition in range(partitions):
+        begun_ns = time.monotonic_ns()
+        dumps = {
+            node: cluster.start_dump(
+                node, f"{topic}-{partition}", f"replica-{node.name}-{partition}.txt"
+            )
+            for node in nodes
+        }
+        wait_until(
+            partial(_ended, list(dumps.values())),
+            timeout_s=DUMP_LIMIT_S,
+            what="the replicas' logs to be dumped",
+        )
+        for node, dump in dumps.items():
+            read_records += _record(recorder, node, partition, dump, begun_ns)
+    recorder.event("end", reason="done", reads=read_records)
+    recorder.close()
+
+
+def _ended(dumps: Sequence[Dump]) -> bool:
+    return all(dump.process.poll() is not None for dump in dumps)
+
+
+def _record(recorder: Recorder, node: Node, partition: int, dump: Dump, begun_ns: int) -> int:
+    text = dump.file.read_text(errors="replace")
+    if dump.process.returncode != 0:
+        last = " ".join(text.strip().splitlines()[-1:])
+        raise ClusterError(f"the log of {node.name} could not be dumped: {last}")
+    now = time.monotonic_ns()
+    records = read(text).records
+    for offset, value in records.items():
+        recorder.record(REPLICA, partition, value, begun_ns, offset, now, node.id)
+    return len(records)

@@ -1,0 +1,120 @@
+"""The run's one topic: placed as the scenario wants it, and known by name.
+
+On a cluster that is not ours (`Foreign`) its name is the run's own, `<topic.name>-<run>`: a topic
+that is there already is never written to, and what was made is removed when the run ends, with the
+consumer group. Such a topic keeps all its records unless the scenario says otherwise. What else
+decides the promises is asked of the brokers, and written into run.json as `node_settings`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from harness.cluster.admin import Admin, Resource, others_from, replica_assignment
+from harness.cluster.capabilities import Cluster, ClusterError, Foreign, Node, brokers
+from harness.cluster.view.zookeeper import BLIND, ClusterView
+from harness.model.run_folder import RunFolder
+from harness.model.scenario import TopicPart
+from harness.scenario.file import Scenario
+from harness.waiting import wait_until
+
+# A topic's setting -> the name that it has among a broker's.
+DECIDING = {
+    "min.insync.replicas": "min.insync.replicas",
+    "unclean.leader.election.enable": "unclean.leader.election.enable",
+    "flush.messages": "log.flush.interval.messages",
+}
+
+
+def own(scenario: Scenario, cluster: Cluster, folder: RunFolder) -> Scenario:
+    """The scenario with the topic as it is to be made there; what it is goes into run.json."""
+    if not isinstance(cluster, Foreign):
+        return scenario
+    name = f"{scenario.topic.name}-{folder.path.name}-{secrets.token_hex(2)}"
+    config = {**cluster.topic_config, **scenario.topic.config}
+    folder.update(
+        cluster={
+            **(folder.read().get("cluster") or {}),
+            "topic": name,
+            "group": group_of(folder) if scenario.workload.group_consumers else None,
+        }
+    )
+    topic = scenario.topic.model_copy(update={"name": name, "config": config})
+    return scenario.model_copy(update={"topic": topic})
+
+
+def group_of(folder: RunFolder) -> str:
+    """The run's consumer group."""
+    return f"{folder.run_id}/group"
+
+
+@contextmanager
+def on_loan(admin: Admin, folder: RunFolder, say: Callable[[str], None]) -> Iterator[None]:
+    """What the run makes inside the block in a cluster that goes on is removed after it, unless the
+    run is to keep it. Raises ClusterError when somebody has such a topic already."""
+    made = folder.read()["cluster"]
+    if admin.has_topic(made["topic"]):
+        raise ClusterError(
+            f"topic {made['topic']} is there already, and may be somebody's: give "
+            "topic.name another value"
+        )
+    try:
+        yield
+    except BaseException:
+        with suppress(ClusterError):  # why the run ended is the news; the topic's name is on record
+            _remove(admin, folder, say)
+        raise
+    _remove(admin, folder, say)
+
+
+def _remove(admin: Admin, folder: RunFolder, say: Callable[[str], None]) -> None:
+    record = folder.read()
+    made = record["cluster"]
+    if record["keep"]:
+        say(f"topic {made['topic']} is kept, as --keep says")
+        return
+    try:
+        for line in admin.remove(made["topic"], made["group"]):
+            say(line)
+    except ClusterError as error:
+        later = f"{error}; `kafka-harness heal {folder.path} --down` removes it later"
+        say(later)
+        raise ClusterError(later) from None
+
+
+def create(admin: Admin, topic: TopicPart, cluster: Cluster, view: ClusterView) -> None:
+    """Make the topic, its first leader where the scenario wants it. Raises ClusterError."""
+    kafkas = brokers(cluster.nodes)
+    admin.create_topic(
+        topic.name,
+        replica_assignment(
+            [node.id for node in kafkas],
+            _leader_wanted(topic, kafkas, view).id,
+            topic.partitions,
+            topic.replication_factor,
+        ),
+        topic.config,
+    )
+
+
+def _leader_wanted(topic: TopicPart, kafkas: tuple[Node, ...], view: ClusterView) -> Node:
+    """The broker that `topic.leader` means; waits for a controller where it is one."""
+    by_name = {node.name: node for node in kafkas}
+    if topic.leader not in ("controller", "not-controller"):
+        return by_name.get(topic.leader, kafkas[0])
+    name = str(wait_until(view.controller, timeout_s=60, what="a controller", ignoring=BLIND))
+    # From the controller on: leaders go round the same way, so its replica is elected last.
+    others = others_from(kafkas, by_name[name])
+    return by_name[name] if topic.leader == "controller" or not others else others[0]
+
+
+def settings_in_force(admin: Admin, topic: TopicPart, broker: Node) -> dict[str, str]:
+    """What decides the promises, in a broker's keys. Raises ClusterError."""
+    found = admin.settings(Resource(kind="topic", name=topic.name))
+    told = {key: found[name].value for name, key in DECIDING.items() if name in found}
+    server = admin.settings(Resource(kind="broker", name=str(broker.id)))
+    protocol = server.get("inter.broker.protocol.version")
+    told["inter.broker.protocol.version"] = protocol.value if protocol else None
+    return {key: value for key, value in told.items() if value is not None}

@@ -1,0 +1,4 @@
+"""From a scenario file to a prepared run: read, checked, resolved; nothing is started here.
+
+May import nemesis, cluster and what lies below.
+"""

@@ -1,0 +1,102 @@
+"""Faults of different entries that contradict each other by the scenario's own timetable.
+
+    [[faults]]                          [[faults]]
+    verb = "kill"                       verb = "pause"
+    target = "kafka1"                   target = "kafka1"
+    at_s = 3                            at_s = 5
+    for_s = 4                           for_s = 1        # of a process that is gone
+
+The nemesis lets the second one wait for the first; where the file says certainly otherwise it is
+refused instead. Certain is what is named: nodes, workers, or all of a kind. Times are those of the
+timetable, or "in-force" of the entry before; what is counted in acks or rounds meets at the same
+count only. A role such as `leader` means somebody else while another fault holds who played it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from harness.model.scenario import FaultPart
+from harness.nemesis.targets import Setting
+from harness.nemesis.verbs import VERBS
+
+Span = tuple[str, float, float]  # unit, begin, the earliest end; both the same but for seconds
+
+
+def contradictions(faults: Sequence[FaultPart], setting: Setting) -> list[str]:
+    """A sentence for each two entries that cannot both be carried out as they stand."""
+    found = []
+    for (one, first), (two, second) in combinations(enumerate(faults), 2):
+        shared = _shared(first, second, setting)
+        if shared and _meet(first, second, follows=two == one + 1):
+            found.append(
+                f"faults.{two}: {_told(second)} falls into faults.{one}, {_told(first)}, and both "
+                f"need the {shared} for themselves: let it begin when the other is healed "
+                '(when = "healed"), or hit another'
+            )
+    return found
+
+
+# What both need
+
+
+def _shared(first: FaultPart, second: FaultPart, setting: Setting) -> str | None:
+    if VERBS[first.verb].alone and VERBS[second.verb].alone:
+        return "assignment of the topic"
+    what = VERBS[first.verb].holds
+    if what is None or what != VERBS[second.verb].holds:
+        return None
+    both = sorted(named(first.target, setting) & named(second.target, setting))
+    return f"{what} of {', '.join(both)}" if both else None
+
+
+def named(target: str, setting: Setting) -> set[str]:
+    """Whom the target means for certain, whoever plays which role."""
+    groups = {
+        "all": _numbered("kafka", range(1, setting.brokers + 1)),
+        "zk-all": _numbered("zk", range(1, setting.zookeepers + 1)),
+        "producers": _numbered("producer-", range(setting.producers)),
+        "consumers": _numbered("consumer-", range(setting.consumers)),
+        "group-consumers": _numbered("group-consumer-", range(setting.members)),
+    }
+    return groups.get(target) or {target} & set().union(*groups.values())
+
+
+def _numbered(name: str, numbers: Iterable[int]) -> set[str]:
+    return {f"{name}{number}" for number in numbers}
+
+
+# When they are in force
+
+
+def _meet(first: FaultPart, second: FaultPart, *, follows: bool) -> bool:
+    if second.when == "in-force":
+        unit, at = second.first
+        return follows and unit == "seconds" and at < first.for_s
+    return any(_overlap(one, two) for one in _spans(first) for two in _spans(second))
+
+
+def _spans(fault: FaultPart) -> list[Span]:
+    """When each of the entry is in force at least; nothing where that waits for something."""
+    if fault.when:
+        return []
+    unit, begin = fault.first
+    lasts = fault.for_s if unit == "seconds" else 0.0
+    begins = [begin + number * fault.period for number in range(fault.times)]
+    return [(unit, each, each + lasts) for each in begins]
+
+
+def _overlap(one: Span, two: Span) -> bool:
+    (unit, begin, end), (other, other_begin, other_end) = one, two
+    meet = begin == other_begin or (begin < other_end and other_begin < end)
+    return unit == other and meet
+
+
+def _told(fault: FaultPart) -> str:
+    unit, amount = fault.first
+    when = f"at {amount:g} s" if unit == "seconds" else f"after {amount:,.0f} {unit}"
+    since = " from when that is in force" if fault.when else ""
+    again = f" and {fault.times - 1} times more" if fault.times > 1 else ""
+    lasts = f" for {fault.for_s:g} s" if fault.for_s else ""
+    return f"{fault.verb} {fault.target} {when}{since}{again}{lasts}"

@@ -1,0 +1,199 @@
+"""From what the user asked for to the first run.json: decided before anything starts.
+
+Pure but for reading files: the same scenario, settings and seed give the same plan and the same
+configurations. `show` prints the result, `run` stores it and carries it out.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.clients import defaults, properties, user_file
+from harness.clients.java_keys import Role
+from harness.cluster import node_settings as config
+from harness.cluster.backends import BACKENDS
+from harness.cluster.capabilities import Disks, Dumps
+from harness.distribution import kafka_home
+from harness.nemesis import plan
+from harness.nemesis.verbs import VERBS
+from harness.scenario import file as scenario
+
+SET_UP_S = 120.0
+FINAL_READ_S = 120.0
+FAULT_S = 60.0  # to bite, to heal and to recover: what a fault may cost beyond its own length
+ROUND_S = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One run as the user asked for it."""
+
+    scenario: str
+    seed: int
+    backend: str = "local"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    producer_config: Path | None = None
+    consumer_config: Path | None = None
+    server_properties: Path | None = None
+    kafka_home: Path | None = None
+    time_limit_s: float | None = None
+    keep: bool = False
+    allow: tuple[str, ...] = ()  # clusters that are not ours, and may be hit all the same
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Everything that is known before a run begins; `record` is what run.json starts with."""
+
+    scenario: scenario.Scenario
+    steps: tuple[plan.Step, ...]
+    record: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def prepare(request: Request) -> Prepared:
+    """Resolve a request. Raises ScenarioError or ClientConfigError."""
+    if request.backend not in BACKENDS:
+        raise scenario.ScenarioError(
+            f"--backend {request.backend}: unknown; there is {', '.join(BACKENDS)}"
+        )
+    producer_file = _client_file(request.producer_config, "producer")
+    consumer_file = _client_file(request.consumer_config, "consumer")
+    chosen = scenario.load(request.scenario, {**_server_settings(request), **request.settings})
+    producer = defaults.producer_config(chosen.workload.producer, producer_file.config)
+    consumer = defaults.consumer_config(chosen.workload.consumer, consumer_file.config)
+    _check_client("producer", producer)
+    _check_client("consumer", consumer)
+    resolved = scenario.with_clients(chosen, producer, consumer)
+    steps = plan.make(resolved.faults, request.seed, resolved.mixed)
+    _check_capabilities(request, resolved, steps)
+    dump = resolved.model_dump(mode="json")
+    if why := BACKENDS[request.backend].refuses(dump):
+        raise scenario.ScenarioError(f"{request.scenario}: --backend {request.backend}: {why}")
+    record = {
+        "schema": 1,
+        "scenario": dump,
+        "seed": request.seed,
+        "backend": request.backend,
+        "state": "running",
+        "command": command_line(request),
+        "plan": [step.as_record() for step in steps],
+        "node_settings": config.effective(resolved.cluster.server, resolved.cluster.zoo),
+        "differences": [
+            *user_file.differences(producer, "producer"),
+            *user_file.differences(consumer, "consumer"),
+        ],
+        "time_limit_s": request.time_limit_s or time_limit_s(resolved, steps),
+        "kafka_home": str(request.kafka_home) if request.kafka_home else None,
+        "keep": request.keep,
+        "allow": list(request.allow),
+        "failure": None,
+    }
+    notes = (*producer_file.notes, *consumer_file.notes, *_length_notes(resolved, steps))
+    return Prepared(scenario=resolved, steps=steps, record=record, notes=notes)
+
+
+def _length_notes(chosen: scenario.Scenario, steps: Sequence[plan.Step]) -> list[str]:
+    """That the load goes on for the plan's sake, where it does."""
+    work = chosen.workload
+    lasts_s = plan.lasts_s(steps, work.rate * work.producers)
+    if work.kind != "stream" or lasts_s <= work.duration_s:
+        return []
+    return [
+        f"the plan goes on until {lasts_s:g} s at least, workload.duration_s is "
+        f"{work.duration_s:g}: the load goes on until the last fault is healed"
+    ]
+
+
+def _client_file(path: Path | None, role: Role) -> user_file.ClientConfig:
+    if path is None:
+        return user_file.ClientConfig(config={}, notes=())
+    return user_file.read(path, role)
+
+
+def _check_client(role: Role, config: Mapping[str, Any]) -> None:
+    if complaint := user_file.complaint_of_librdkafka(config, role):
+        raise scenario.ScenarioError(f"workload.{role}: {complaint}")
+
+
+def _server_settings(request: Request) -> dict[str, str]:
+    if request.server_properties is None:
+        return {}
+    known = properties.server_keys(kafka_home.find(request.kafka_home), kafka_home.find_java())
+    keys = properties.read_server_properties(request.server_properties, known)
+    return {f"cluster.server.{key}": value for key, value in keys.items()}
+
+
+def time_limit_s(chosen: scenario.Scenario, steps: Sequence[plan.Step]) -> float:
+    """How long a run may take in all: generous, but never for ever."""
+    work = chosen.workload
+    load = work.rounds * ROUND_S if work.kind == "write-read" else work.duration_s
+    faults = sum(step.for_s + FAULT_S for step in steps)
+    send = float(chosen.workload.producer.get("message.timeout.ms", 0)) / 1000
+    return SET_UP_S + load + faults + send + FINAL_READ_S
+
+
+# What `[check]` asks of a backend.
+_CHECK_NEEDS = {"replicas": Dumps, "watermarks": Disks}
+
+
+def _check_capabilities(
+    request: Request, chosen: scenario.Scenario, steps: Sequence[plan.Step]
+) -> None:
+    """Refuse, before a node starts, a verb or a check that the backend cannot do."""
+    for key, need in _CHECK_NEEDS.items():
+        if getattr(chosen.check, key) and (lacks := BACKENDS[request.backend].lacks((need,))):
+            raise scenario.ScenarioError(
+                f"{request.scenario}: check.{key} needs {lacks[0]}, which the backend "
+                f"{request.backend} does not have: set it to false or choose another backend"
+            )
+    for step in steps:
+        if lacks := BACKENDS[request.backend].lacks(VERBS[step.verb].needs):
+            raise scenario.ScenarioError(
+                f"{request.scenario}: {step.verb} needs {', '.join(lacks)}, which the backend "
+                f"{request.backend} does not have: choose another backend or fault"
+            )
+
+
+def command_line(request: Request) -> str:
+    """The command that runs this again, exactly."""
+    words = ["kafka-harness", "run", request.scenario, "--seed", str(request.seed)]
+    if request.backend != "local":
+        words += ["--backend", request.backend]
+    for name in request.allow:
+        words += ["--allow", name]
+    for key, value in request.settings.items():
+        words += ["--set", f"{key}={_toml(value)}"]
+    files = {
+        "--producer-config": request.producer_config,
+        "--consumer-config": request.consumer_config,
+        "--server-properties": request.server_properties,
+        "--kafka-home": request.kafka_home,
+    }
+    for option, file in files.items():
+        if file is not None:
+            words += [option, str(file)]
+    if request.time_limit_s is not None:
+        words += ["--time-limit", f"{request.time_limit_s:g}"]
+    return shlex.join(words)
+
+
+def _toml(value: Any) -> str:
+    """As `scenario.parse_override` reads it; plain text needs no quotes there, but in a list."""
+    return str(value) if isinstance(value, str) else _inline(value)
+
+
+def _inline(value: Any) -> str:
+    """A TOML value within a line; what JSON writes of texts, numbers and booleans is TOML
+    too, and the keys of a scenario's tables need no quotes."""
+    if isinstance(value, dict):
+        pairs = (f"{key} = {_inline(each)}" for key, each in value.items())
+        return "{ " + ", ".join(pairs) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    return json.dumps(value)

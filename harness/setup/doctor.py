@@ -1,0 +1,443 @@
+"""What this host can and cannot do, found by doing it, and the remedy for what it cannot.
+
+Whatever a run would do to the kernel is done once here, in private namespaces of its own that
+vanish with the probe: nothing is concluded from version numbers, and nothing is left behind.
+
+    ok            can be done
+    missing       cannot be done, and what `needed_for` names will not work until it can
+    unavailable   cannot be done here; only a fault or backend that asks for it is refused
+    warning       works, but runs may be slow or may stop half-way
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rich.table import Table
+from rich.text import Text
+
+from harness.cluster.capabilities import ClusterError
+from harness.cluster.docker import backend as docker
+from harness.cluster.docker import compose, engine
+from harness.cluster.kubernetes import access, manifests
+from harness.distribution import kafka_home
+from harness.host import system_packages
+from harness.host.namespaces import UNSHARE
+
+Status = Literal["ok", "missing", "unavailable", "warning"]
+
+LOCAL = "the local backend"
+TESTS = "the tests"
+FASTER = "faster starts"
+PROBE_TIMEOUT_S = 20
+GIB = 1024**3
+_STYLE: dict[Status, str] = {
+    "ok": "green",
+    "missing": "bold red",
+    "unavailable": "dim",
+    "warning": "yellow",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that a run may need."""
+
+    name: str
+    status: Status
+    detail: str  # what was found
+    remedy: str = ""  # what to do about it, a command where there is one
+    needed_for: str = LOCAL
+
+
+def examine(user_home: Path | None = None) -> list[Finding]:
+    """Everything, in the order in which a user should mend it. `user_home`: as in --kafka-home."""
+    return [
+        *programs(),
+        java(),
+        namespaces(),
+        *kernel(),
+        *kafka(user_home),
+        *room(),
+        browser(),
+        docker_backend(),
+        kubernetes_backend(),
+    ]
+
+
+def can_run(findings: Sequence[Finding]) -> bool:
+    """Whether the local backend can run here."""
+    return not any(f.status == "missing" and f.needed_for == LOCAL for f in findings)
+
+
+def render(findings: Sequence[Finding]) -> Table:
+    """The findings as a table; purpose and remedy only where there is something to mend."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for keep in (True, True, False):
+        table.add_column(overflow="fold", no_wrap=keep)
+    for finding in findings:
+        found = Text(finding.detail)
+        if finding.status != "ok":
+            found.append(f"\nneeded for {finding.needed_for}", style="dim")
+            found.append(f"\n{finding.remedy}" if finding.remedy else "", style="bold")
+        table.add_row(finding.name, Text(finding.status, style=_STYLE[finding.status]), found)
+    return table
+
+
+# --- programs
+
+
+def programs() -> list[Finding]:
+    """The system's programs that a run starts."""
+    return [_program(name, need) for name, need in system_packages.PROGRAMS.items()]
+
+
+def _program(name: str, need: str) -> Finding:
+    path = system_packages.program(name)
+    if path:
+        return Finding(name=name, status="ok", detail=str(path))
+    remedy = system_packages.install_command([need])
+    return Finding(name=name, status="missing", detail="not installed", remedy=remedy)
+
+
+def java() -> Finding:
+    """A Java that Kafka 3.9 and PySpark run on."""
+    try:
+        found = kafka_home.find_java()
+    except kafka_home.KafkaHomeError as error:
+        remedy = system_packages.install_command(["java"])
+        return Finding(name="Java", status="missing", detail=str(error), remedy=remedy)
+    return Finding(name="Java", status="ok", detail=f"{found.version}, {found.path}")
+
+
+def browser() -> Finding:
+    """A Chromium with its driver, in which the tests open the report."""
+    found = [
+        next(filter(None, map(system_packages.program, names)), None)
+        for names in (system_packages.BROWSERS, system_packages.BROWSER_DRIVERS)
+    ]
+    if all(found):
+        detail = ", ".join(map(str, found))
+        return Finding(name="Chromium", status="ok", detail=detail, needed_for=TESTS)
+    remedy = system_packages.install_command(["browser", "browser-driver"])
+    return Finding(
+        name="Chromium",
+        status="missing",
+        detail="not installed, or without its driver",
+        remedy=remedy,
+        needed_for=TESTS,
+    )
+
+
+def docker_backend() -> Finding:
+    """The Docker engine and compose, asked as a run asks them."""
+
+    def ask() -> str:
+        version, words = engine.Engine(engine.connect(), "").version, compose.command()
+        return f"engine {version}, `{' '.join(words)}`"
+
+    return _backend("docker", docker.without_sdk(), ask)
+
+
+def kubernetes_backend() -> Finding:
+    """The API server of the kubeconfig's current context and kustomize, asked as a run asks."""
+
+    def ask() -> str:
+        from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
+
+        version, words = Api(configuration(""), "").version(), manifests.kustomize()
+        return f"API server {version}, `{' '.join(words)}`"
+
+    return _backend("kubernetes", access.without_client(), ask)
+
+
+def _backend(name: str, lacks: str | None, ask: Callable[[], str]) -> Finding:
+    status: Status
+    try:
+        status, detail = ("unavailable", lacks) if lacks else ("ok", ask())
+    except ClusterError as error:
+        status, detail = "unavailable", str(error).splitlines()[0]
+    return Finding(name=name, status=status, detail=detail, needed_for=f"the {name} backend")
+
+
+# --- the kernel
+
+
+def namespaces() -> Finding:
+    """The private namespaces of a run, made by the very command line that a run uses."""
+    try:
+        made = _inside("test $$ = 1 && test -d /proc/1 && test $(id -u) = 0")
+    except OSError as error:
+        return Finding(
+            name="private namespaces",
+            status="missing",
+            detail=f"{error.filename} is not installed",
+            remedy=system_packages.install_command(["util-linux"]),
+        )
+    if made.returncode == 0:
+        return Finding(name="private namespaces", status="ok", detail="user, network, mount, pid")
+    complaint = (made.stdout.strip() or f"exit {made.returncode}").splitlines()[-1]
+    box: Box | None = "container" if _in_container() else "chroot" if _in_chroot() else None
+    detail, remedy = why_no_namespaces(complaint, _settings(), uid=os.getuid(), box=box)
+    return Finding(name="private namespaces", status="missing", detail=detail, remedy=remedy)
+
+
+Box = Literal["container", "chroot"]
+
+
+def why_no_namespaces(
+    complaint: str,
+    settings: Mapping[str, str],
+    *,
+    uid: int,
+    box: Box | None,
+) -> tuple[str, str]:
+    """(reason, the one command that allows them), from unshare's complaint and kernel settings.
+
+    Sources: user_namespaces(7) on max_user_namespaces and chroot(2); Debian's and Ubuntu's own
+    settings kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns.
+    """
+    if settings.get("user.max_user_namespaces") == "0":
+        reason = "this system allows no user namespaces"
+        remedy = "sudo sysctl -w user.max_user_namespaces=15000"
+    elif uid != 0 and settings.get("kernel.unprivileged_userns_clone") == "0":
+        reason = "this kernel keeps user namespaces for root"
+        remedy = "sudo sysctl -w kernel.unprivileged_userns_clone=1"
+    elif uid != 0 and settings.get("kernel.apparmor_restrict_unprivileged_userns") == "1":
+        reason = "AppArmor restricts unprivileged user namespaces here, as Ubuntu 24.04 does"
+        remedy = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+    elif box == "container":
+        reason = "this container may not make namespaces"
+        remedy = "start the container with `docker run --privileged`"
+    elif box == "chroot":
+        reason = "the kernel allows no user namespaces in a chroot"
+        remedy = "run outside of the chroot, or enter it by pivot_root"
+    else:
+        reason = "neither kernel settings nor a container explain it"
+        remedy = f"find out why this fails: {' '.join(UNSHARE)} true"
+    return f"{complaint}: {reason}", remedy
+
+
+# What a probe does inside private namespaces, where it is root and alone.
+_NETWORK = (
+    "mount -t tmpfs tmpfs /run && mkdir /run/netns && ip netns add n "
+    "&& ip link add br0 type bridge "
+    "&& ip link add veth0 type veth peer name eth0 netns n && ip link set veth0 master br0 up "
+    "&& ip -n n link set eth0 up && nsenter --net=/run/netns/n ip link show eth0"
+)
+_RULE = "iptables -w -N X && iptables -w -A X -s 10.77.0.1 {0} && iptables -w -S X"
+_PROBES: dict[str, tuple[str, str, Status, str]] = {
+    # name: (what for, command, status if it fails, needed for)
+    "bridge, veth, nsenter": ("a network of its own for each node", _NETWORK, "missing", LOCAL),
+    "iptables rules": ("cut links", _RULE.format("-j DROP"), "missing", LOCAL),
+    "iptables REJECT": (
+        "links cut by resets",
+        _RULE.format("-p tcp -j REJECT --reject-with tcp-reset"),
+        "unavailable",
+        'cut and cut-answers with how = "reject" or "reset"',
+    ),
+    "iptables statistic": (
+        "packets by chance",
+        _RULE.format("-m statistic --mode nth --every 2 --packet 0 -j DROP"),
+        "unavailable",
+        'lose, cut-answers with how = "reset"',
+    ),
+    "iptables NFQUEUE": (
+        "delay without netem",
+        "iptables -w -t mangle -A INPUT -s 10.77.0.1 -j NFQUEUE --queue-num 1 --queue-bypass",
+        "unavailable",
+        "delay",
+    ),
+    "tc netem": (
+        "packets out of order, twice, spoiled",
+        "tc qdisc add dev lo root netem delay 10ms",
+        "unavailable",
+        "reorder, duplicate, corrupt",
+    ),
+    "tc tbf": (
+        "bandwidth",
+        "tc qdisc add dev lo root tbf rate 1mbit burst 32kbit latency 400ms",
+        "unavailable",
+        "throttle",
+    ),
+    "strace": (
+        "system calls watched, delayed, failed",
+        "strace -f --seccomp-bpf -qq -o /dev/null -e trace=fsync true",
+        "unavailable",
+        "lose-power, slow-disk, fail-disk",
+    ),
+    "libfaketime": (
+        "a clock of each node's own",
+        "for f in /usr/lib/*/faketime/libfaketimeMT.so.1 /usr/lib*/faketime/libfaketimeMT.so.1 "
+        "/usr/lib*/libfaketimeMT.so.1; do "
+        'test -e "$f" && test "$(LD_PRELOAD=$f FAKETIME="@2001-01-01 00:00:00" date +%Y)" = 2001 '
+        "&& exit 0; done; echo libfaketime is not installed; exit 1",
+        "unavailable",
+        "skew-clock",
+    ),
+    "mounts in a node's namespace": (
+        "a disk of each node's own, read-only or full",
+        "mount -t tmpfs -o size=1m tmpfs /mnt && mount --bind /mnt /mnt "
+        "&& mount -o remount,bind,ro /mnt && ! touch /mnt/x 2>/dev/null",
+        "unavailable",
+        "freeze-disk, fill-disk",
+    ),
+}
+_REMEDIES = {"strace": "strace", "libfaketime": "libfaketime"}
+
+
+def kernel() -> list[Finding]:
+    """What a run, or a fault, does inside the namespaces; one private probe each."""
+    return [_probe(name, *probe) for name, probe in _PROBES.items()]
+
+
+def _probe(name: str, purpose: str, command: str, otherwise: Status, needed_for: str) -> Finding:
+    try:
+        done = _inside(command)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        done = subprocess.CompletedProcess([], 1, stdout=str(error))
+    if done.returncode == 0:
+        return Finding(name=name, status="ok", detail=purpose, needed_for=needed_for)
+    complaint = next((line for line in done.stdout.splitlines() if line.strip()), "failed")
+    remedy = system_packages.install_command([_REMEDIES[name]]) if name in _REMEDIES else ""
+    return Finding(
+        name=name,
+        status=otherwise,
+        detail=f"{purpose}: {complaint.strip()}",
+        remedy=remedy,
+        needed_for=needed_for,
+    )
+
+
+def _inside(command: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell command as root of private namespaces; its output and errors together."""
+    return subprocess.run(
+        [*UNSHARE, "sh", "-c", command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=PROBE_TIMEOUT_S,
+        env={**os.environ, "PATH": system_packages.search_path()},
+        check=False,
+    )
+
+
+def _settings() -> dict[str, str]:
+    """The kernel's settings that can forbid user namespaces, those that this kernel has."""
+    names = (
+        "user.max_user_namespaces",
+        "kernel.unprivileged_userns_clone",
+        "kernel.apparmor_restrict_unprivileged_userns",
+    )
+    files = {name: Path("/proc/sys") / name.replace(".", "/") for name in names}
+    return {name: file.read_text().strip() for name, file in files.items() if file.exists()}
+
+
+def _in_container() -> bool:
+    marks = ("/.dockerenv", "/run/.containerenv")
+    return "container" in os.environ or any(Path(mark).exists() for mark in marks)
+
+
+def _in_chroot() -> bool:
+    try:
+        return not Path("/").samefile("/proc/1/root")
+    except OSError:  # only root may look
+        return False
+
+
+# --- Kafka
+
+
+def kafka(user_home: Path | None = None) -> list[Finding]:
+    """Kafka's jars, whole and unchanged, and the archives that make its nodes start faster."""
+    try:
+        home = kafka_home.find(user_home)
+    except kafka_home.KafkaHomeError as error:
+        return [Finding(name="Kafka", status="missing", detail=str(error), remedy="make setup")]
+    if changed := kafka_home.damaged(home):
+        detail = f"{home.libs}: {', '.join(changed)} changed since fetched"
+        remedy = f"rm -r {home.libs.parent}; make setup"
+        return [Finding(name="Kafka", status="missing", detail=detail, remedy=remedy)]
+    detail = f"{home.version}, ZooKeeper {home.zookeeper_version}, {home.libs}"
+    return [Finding(name="Kafka", status="ok", detail=detail), *_archives(home)]
+
+
+def _archives(home: kafka_home.KafkaHome) -> list[Finding]:
+    try:
+        runtime = kafka_home.find_java()
+    except kafka_home.KafkaHomeError:
+        return []  # said already
+    if all(kafka_home.archive_fits(home, runtime, role) for role in kafka_home.ROLES):
+        detail = str(home.archives)
+        return [Finding(name="class archives", status="ok", detail=detail, needed_for=FASTER)]
+    return [
+        Finding(
+            name="class archives",
+            status="warning",
+            needed_for=FASTER,
+            remedy=f"rm -rf {home.archives}; make setup",
+            detail="none that fits: nodes start slower",
+        )
+    ]
+
+
+# --- room
+
+
+def room() -> list[Finding]:
+    """Cores, memory and disk: too little of one makes runs slow, or ends them."""
+    cores = len(os.sched_getaffinity(0))
+    memory = _memory_available()
+    disk = shutil.disk_usage(Path.cwd()).free
+    return [
+        _enough("cores", cores, 2, "", "a starved host shows gaps that are not Kafka's"),
+        _enough("free memory", memory / GIB, 2, " GiB", "six nodes take 1 GiB, the check another"),
+        _enough("free disk", disk / GIB, 2, " GiB", "histories and logs are kept with each run"),
+    ]
+
+
+def _enough(name: str, have: float, want: float, unit: str, why: str) -> Finding:
+    if have >= want:
+        return Finding(name=name, status="ok", detail=f"{have:.3g}{unit}")
+    return Finding(
+        name=name,
+        status="warning",
+        detail=f"{have:.3g}{unit}, and {why}",
+        remedy=f"have at least {want:g}{unit}",
+    )
+
+
+def _memory_available() -> int:
+    """Bytes that can still be had, by the kernel and by this process's cgroup."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    available = next(int(line.split()[1]) * 1024 for line in lines if "MemAvailable" in line)
+    try:
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+    except (OSError, ValueError):  # no limit, or another kind of cgroup
+        return available
+    return min(available, limit - used)
+
+
+ASPECTS: dict[str, Callable[[], Finding]] = {"namespaces": namespaces, "java": java}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Set-up's question: one aspect's reason and remedy, exit 0 if there is nothing to mend."""
+    finding = ASPECTS[argv[0]]()
+    if finding.status == "ok":
+        return 0
+    sys.stdout.write(f"{finding.detail}. Remedy:\n\n    {finding.remedy}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,190 @@
+"""Installs whatever a run of this checkout needs and does not have yet; then says nothing.
+
+Every step looks first whether it is done, so a second call takes a moment and changes nothing.
+Two calls at once do not disturb each other, and one that is killed half-way is gone on with by the
+next. Exit 0: ready. Exit 1: the last lines say what is missing and the command that installs it.
+
+`scripts/setup` starts this before there is a virtual environment: standard library only, and so
+are the modules that it imports.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from harness.checkout import ROOT
+from harness.distribution import kafka_home
+from harness.host import system_packages
+from harness.host.namespaces import UNSHARE
+
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMP = VENV / ".installed"  # what .venv was made of, written once it is whole
+
+_say = partial(print, flush=True)
+
+
+class SetUpError(Exception):
+    """What stops set-up, with the command that helps."""
+
+
+def set_up(*, tests: bool) -> None:
+    """Bring everything here. Raises SetUpError, KafkaHomeError."""
+    fresh = not _stamped()
+    if fresh or system_packages.missing(tests=tests):
+        with kafka_home.locked(kafka_home.cache_folder() / "set-up.lock", _say):
+            _install_system_packages(tests=tests)
+            _install_python_packages()
+    _check_namespaces()
+    _fetch_kafka()
+    if fresh:
+        _train_spark()
+
+
+# --- system packages
+
+
+def _install_system_packages(*, tests: bool) -> None:
+    needs = system_packages.missing(tests=tests)
+    # Debian takes ensurepip, and with it a `venv` that works, out of its python3 package.
+    if not PYTHON.exists() and importlib.util.find_spec("ensurepip") is None:
+        needs.append("venv")
+    if not needs:
+        return
+    privilege = _apt_privilege()
+    if privilege is None:
+        command = system_packages.install_command(needs)
+        raise SetUpError(f"missing: {', '.join(needs)}. Install with\n\n    {command}\n")
+    _say(f"installing system packages for {', '.join(needs)}")
+    names = system_packages.packages("apt-get", needs)
+    apt_install(names, privilege)
+    if left := system_packages.missing(tests=tests):
+        raise SetUpError(f"still missing after apt-get installed {' '.join(names)}: {left}")
+
+
+def apt_install(names: Sequence[str], privilege: Sequence[str] = ()) -> None:
+    """Have apt install packages. Raises SetUpError with what it said."""
+    # RUNLEVEL=1: no package starts a service; the tests run the Docker engine by themselves.
+    apt = [*privilege, "env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1", "apt-get", "-qq"]
+    apt += ["-o", "DPkg::Lock::Timeout=300"]  # another apt may be at work
+    update = _run([*apt, "update"])  # where it fails, the lists that are here may do
+    done = _run([*apt, "install", "-y", "--no-install-recommends", *names])
+    if done.returncode != 0:
+        output = (update.stdout if update.returncode else "") + done.stdout
+        raise SetUpError(f"apt-get could not install {' '.join(names)}:\n{output.strip()}")
+
+
+def _apt_privilege() -> list[str] | None:
+    """The words before apt-get: none for root, sudo where it asks nothing; None if we may not."""
+    if system_packages.package_manager() != "apt-get":
+        return None
+    if os.getuid() == 0:
+        return []
+    return ["sudo", "-n"] if _run(["sudo", "-n", "true"]).returncode == 0 else None
+
+
+# --- Python packages
+
+
+def _install_python_packages() -> None:
+    if _stamped():
+        return
+    STAMP.unlink(missing_ok=True)
+    if _run([str(PYTHON), "-m", "pip", "--version"]).returncode != 0:
+        _say(f"making .venv with Python {sys.version.split()[0]}")
+        made = _run([sys.executable, "-m", "venv", "--clear", str(VENV)])
+        if made.returncode != 0:
+            command = system_packages.install_command(["venv"])
+            raise SetUpError(f"{made.stdout.strip()}\nno virtual environment: try {command}")
+    _say("installing Python packages into .venv (PySpark is most of it)")
+    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-input"]
+    done = _run(
+        [*pip, "--disable-pip-version-check", "--editable", f"{ROOT}[dev,docker,kubernetes]"]
+    )
+    if done.returncode != 0:
+        raise SetUpError(
+            f"{done.stdout.strip()}\n"
+            "pip could not install the Python packages: check the network and pip's settings"
+        )
+    unfinished = STAMP.with_suffix(".new")
+    unfinished.write_text(_wanted())
+    unfinished.rename(STAMP)
+
+
+def _wanted() -> str:
+    """What .venv must be made of; with another pyproject.toml or place, pip is asked again."""
+    made_of = [(ROOT / "pyproject.toml").read_text(), str(ROOT)]
+    return hashlib.sha256("\n".join(made_of).encode()).hexdigest()
+
+
+def _stamped() -> bool:
+    return PYTHON.exists() and STAMP.exists() and STAMP.read_text() == _wanted()
+
+
+# --- the host, and Kafka
+
+
+def _check_namespaces() -> None:
+    """Whether a run's namespaces can be made here; the doctor knows why not."""
+    if _run([*UNSHARE, "true"]).returncode != 0:
+        told = _run([str(PYTHON), "-m", "harness.setup.doctor", "namespaces"])
+        raise SetUpError(told.stdout.strip())
+
+
+def _fetch_kafka() -> None:
+    """Jars and class archives, unless they are in the cache; its progress is for the user."""
+    fetch = [str(PYTHON), "-u", "-m", "harness.distribution.class_archives"]
+    if subprocess.run(fetch, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode != 0:
+        raise SetUpError("Kafka is not ready, see above")
+
+
+def _train_spark() -> None:
+    """A class archive for the checker's JVM. Without it checks start slower, nothing else."""
+    _say("training the class archive that makes checks start faster")
+    _run([str(PYTHON), "-m", "analysis.train_archive"])
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run quietly, errors among the output; a program that is not there fails like any other."""
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+            check=False,
+        )
+    except OSError as error:
+        return subprocess.CompletedProcess(command, 127, stdout=str(error))
+
+
+def main(argv: Sequence[str]) -> int:
+    """`--tests` asks for what the tests need on top."""
+    if argv not in ([], ["--tests"]):
+        sys.stderr.write("usage: scripts/setup [--tests]\n")
+        return 1
+    if sys.platform != "linux":
+        sys.stderr.write(
+            "set-up stopped: not supported here, Linux only: nodes live in namespaces\n"
+        )
+        return 1
+    try:
+        set_up(tests="--tests" in argv)
+    except (SetUpError, kafka_home.KafkaHomeError) as error:
+        sys.stderr.write(f"set-up stopped: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,162 @@
+"""The image of the docker backend's nodes, made without a container registry.
+
+    python -m harness.setup.kafka_image [--kafka-home DIR]      (`make image`)
+
+    1. a root filesystem of Debian packages by mmdebstrap: Java, iptables, iproute2, a small Python
+       (kept in the cache; the only step that needs a package mirror, and root)
+    2. imported, and with Kafka's jars and images/kafka/run built into IMAGE
+    3. started once to make class archives, which make every later start faster
+
+One image serves as ZooKeeper, broker and net holder; its start script reads the variables of the
+public images. Prints how to use it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from harness.checkout import IMAGES
+from harness.cluster import node_settings
+from harness.cluster.capabilities import ClusterError
+from harness.cluster.docker.backend import without_sdk
+from harness.cluster.docker.engine import connect
+from harness.distribution.kafka_home import (
+    KafkaHome,
+    KafkaHomeError,
+    Say,
+    cache_folder,
+    find,
+    locked,
+)
+from harness.host import system_packages
+
+NAME, BASE = "kafka-harness/kafka", "kafka-harness/base"
+SUITE = "bookworm"
+PACKAGES = ("openjdk-17-jre-headless", "iptables", "iproute2", "python3-minimal")
+# Manuals and translations are never read here. Folders that a package's install needs stay.
+EXCLUDED = ("/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/info/*")
+CONTEXT = IMAGES / "kafka"
+TRAINING_LIMIT_S = 300
+
+
+def image_of(home: KafkaHome) -> str:
+    """The name of the image that has this Kafka."""
+    return f"{NAME}:{home.version}"
+
+
+def make(home: KafkaHome, say: Say) -> str:
+    """Make the image, unless this engine has it; its name. Raises ClusterError, KafkaHomeError."""
+    client, name = connect(), image_of(home)
+    if client.images.list(name):
+        say(f"{name} is here already; `docker rmi {name}` first to make it anew")
+        return name
+    base = import_base(client, BASE, root_filesystem(SUITE, PACKAGES, say), say)
+    with tempfile.TemporaryDirectory() as folder:
+        context = Path(folder) / "context"
+        shutil.copytree(CONTEXT, context)
+        shutil.copytree(home.libs, context / "libs")
+        (context / "log4j.properties").write_text(node_settings.LOG4J)
+        say(f"building {name}")
+        client.images.build(
+            path=str(context), tag=f"{name}-untrained", buildargs={"BASE": base}, rm=True
+        )
+    _train(client, name, say)
+    return name
+
+
+def import_base(client: Any, repository: str, tar: Path, say: Say) -> str:
+    """Have the engine make an image of a root filesystem; its name."""
+    say("importing the root filesystem")
+    client.api.import_image_from_file(str(tar), repository=repository, tag=SUITE)
+    return f"{repository}:{SUITE}"
+
+
+def root_filesystem(name: str, contents: Sequence[str], say: Say) -> Path:
+    """The tar file of these Debian packages and what they need, from the cache (where it is called
+    `name`) or made now. Raises ClusterError."""
+    tar = cache_folder() / "image" / f"{name}.tar"
+    with locked(tar.with_suffix(".lock"), say):
+        if tar.exists():
+            return tar
+        if system_packages.program("mmdebstrap") is None:
+            command = system_packages.install_command(["mmdebstrap"])
+            raise ClusterError(f"mmdebstrap is missing, which makes root filesystems: {command}")
+        say("making a root filesystem of Debian packages (a minute or two, once)")
+        partial_tar = tar.with_suffix(".part")
+        options = [f"--dpkgopt=path-exclude={pattern}" for pattern in EXCLUDED]
+        argv = [
+            "mmdebstrap",
+            "--quiet",
+            "--variant=minbase",
+            "--format=tar",
+            *options,
+            '--aptopt=APT::Install-Recommends "false"',
+            f"--include={','.join(contents)}",
+            SUITE,
+            str(partial_tar),
+        ]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            said = "\n".join(done.stderr.strip().splitlines()[-5:])
+            raise ClusterError(f"mmdebstrap could not make a root filesystem:\n{said}")
+        partial_tar.replace(tar)
+        return tar
+
+
+def _train(client: Any, name: str, say: Say) -> None:
+    say("training the class archives that make nodes start faster")
+    repository, tag = name.rsplit(":", 1)
+    container = client.containers.run(
+        f"{name}-untrained",
+        ["/etc/confluent/docker/run", "train"],
+        network_mode="none",
+        detach=True,
+    )
+    try:
+        ended = container.wait(timeout=TRAINING_LIMIT_S)
+        if ended["StatusCode"] != 0:
+            said = container.logs(tail=5).decode(errors="replace")
+            raise ClusterError(f"the training run in {name} failed:\n{said}")
+        start = 'CMD ["/etc/confluent/docker/run"]'
+        container.commit(repository=repository, tag=tag, changes=start)
+    finally:
+        container.remove(force=True, v=True)
+
+
+def made(make: Callable[[Say], str], then: str) -> int:
+    """Make an image, and say what to do with it, where {name} is its name; the exit code."""
+    say = partial(print, flush=True)
+    try:
+        if why := without_sdk():
+            raise ClusterError(why)
+        name = make(say)
+    except (ClusterError, KafkaHomeError) as error:
+        sys.stderr.write(f"no image: {error}\n")
+        return 1
+    say(then.format(name=name))
+    return 0
+
+
+def main(argv: Sequence[str]) -> int:
+    """Make the image and say how to use it."""
+    parser = argparse.ArgumentParser(
+        prog="python -m harness.setup.kafka_image", description=__doc__
+    )
+    parser.add_argument("--kafka-home", type=Path)
+    chosen = parser.parse_args(argv).kafka_home
+    return made(
+        lambda say: make(find(chosen), say),
+        "kafka-harness run SCENARIO --backend docker --set backend.docker.image={name}",
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

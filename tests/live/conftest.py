@@ -1,0 +1,63 @@
+"""Real clusters: the command itself is run, and whatever it leaves behind fails the test."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.support.commands import COMMAND, MARK, Ran, newest, results
+
+
+def traces() -> set[str]:
+    """What a run could leave on this host: links, namespaces, mounts and rules."""
+    left = {f"mount {line}" for line in Path("/proc/self/mounts").read_text().splitlines()}
+    for argv in (["ip", "-o", "link"], ["ip", "netns"], ["iptables", "-S"]):
+        said = subprocess.run(argv, capture_output=True, text=True, check=False).stdout
+        left |= {f"{argv[0]}: {' '.join(line.split()[:2])}" for line in said.splitlines()}
+    return left
+
+
+def living() -> list[psutil.Process]:
+    """Every process that descends from a command of this test, wherever it hangs now."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get(MARK) == os.environ[MARK] and process.pid != os.getpid():
+                found.append(process)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv(MARK, uuid.uuid4().hex)
+    before = traces()
+    yield
+    _, alive = psutil.wait_procs(living(), timeout=10)
+    assert not alive
+    left = traces() - before
+    assert not left, "\n".join(sorted(left))
+
+
+@pytest.fixture
+def harness(tmp_path: Path) -> Callable[..., Ran]:
+    """Runs `kafka-harness ARGUMENTS` to its end; `run` gets a results folder of the test's own."""
+
+    def call(*arguments: str, timeout: float = 300) -> Ran:
+        done = subprocess.run(
+            [*COMMAND, *arguments, *results(arguments, tmp_path)],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(tmp_path))
+
+    return call

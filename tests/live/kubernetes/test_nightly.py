@@ -1,0 +1,102 @@
+"""k8s/nightly.yaml for real: a pod runs the harness, with no rights but those the file gives it.
+
+The pod borrows this checkout and its Python from the machine; the harness's own image is made and
+tried by hand (`make harness-image`), it would take minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from harness.waiting import wait_until
+from tests.support.kubernetes_lab import BORROWED, ROOT, Kubernetes
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900, func_only=True)]
+NIGHTLY = ROOT / "k8s" / "nightly.yaml"
+NAMESPACE = "kafka-harness-nightly"
+SHORTER = ["study-4", "--set=workload.rounds=600", "--set=faults.0.times=1"]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("nightly")
+
+
+@pytest.fixture(scope="module")
+def ended(cluster: Kubernetes, results: Path) -> Iterator[dict[str, Any]]:
+    """The job's pod, once it has ended."""
+    if cluster.number is None:
+        pytest.skip("a pod can borrow this checkout only where it runs on this machine")
+    documents = [borrowing(each, results) for each in yaml.safe_load_all(NIGHTLY.read_text())]
+    cluster.kubectl("apply", "-f", "-", text=yaml.safe_dump_all(documents))
+    try:
+        rendered = cluster.kubectl("kustomize", str(cluster.manifests))
+        cluster.kubectl(
+            "-n",
+            NAMESPACE,
+            "create",
+            "configmap",
+            "cluster",
+            "--from-file=cluster.yaml=/dev/stdin",
+            text=rendered,
+        )
+        cluster.kubectl("-n", NAMESPACE, "create", "job", "tonight", "--from=cronjob/nightly")
+        yield once_ended(cluster)
+    finally:
+        cluster.kubectl("delete", "namespace", NAMESPACE)
+
+
+def borrowing(document: dict[str, Any], results: Path) -> dict[str, Any]:
+    """The same with a pod that has this machine's programs, Python and checkout."""
+    if document["kind"] != "CronJob":
+        return document
+    pod = document["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    harness = pod["containers"][0]
+    places = {**BORROWED, "checkout": str(ROOT), "python": sys.base_prefix, "venv": sys.prefix}
+    pod["securityContext"] = {"runAsUser": 0}  # whose folders these may be
+    harness["image"] = "localhost/hostroot:1"
+    harness["command"] = [sys.executable, "-B", "-m", "harness.cli"]
+    harness["args"] = ["run", *SHORTER, *harness["args"][-4:]]
+    harness["env"] = [{"name": "PYTHONPATH", "value": str(ROOT)}]
+    harness["volumeMounts"] += [
+        {"name": name, "mountPath": place, "readOnly": True} for name, place in places.items()
+    ]
+    pod["volumes"] = [each for each in pod["volumes"] if each["name"] != "results"] + [
+        {"name": name, "hostPath": {"path": place}}
+        for name, place in {**places, "results": str(results)}.items()
+    ]
+    return document
+
+
+def once_ended(cluster: Kubernetes) -> dict[str, Any]:
+    def status() -> dict[str, Any] | None:
+        job = json.loads(cluster.kubectl("-n", NAMESPACE, "get", "job/tonight", "-o", "json"))
+        state: dict[str, Any] = job["status"]
+        return state if {"succeeded", "failed"} & {*state} else None
+
+    state = wait_until(status, timeout_s=600, every_s=1, what="the job to end")
+    return {**state, "said": cluster.kubectl("-n", NAMESPACE, "logs", "job/tonight")}
+
+
+def test_the_nightly_job_judges_a_run_of_its_own(ended: dict[str, Any], results: Path) -> None:
+    assert 1 == ended.get("succeeded"), ended["said"]
+    report = json.loads(next(results.glob("study-4/2*/report.json")).read_text())
+
+    assert "valid" == report["verdict"], report["reasons"]
+    assert ["pause"] == [fault["verb"] for fault in report["faults"]]
+
+
+def test_it_leaves_nothing_in_its_namespace_but_itself(
+    ended: dict[str, Any], cluster: Kubernetes
+) -> None:
+    kinds = "statefulsets,services,configmaps,poddisruptionbudgets,pods"
+    left = cluster.kubectl("-n", NAMESPACE, "get", kinds, "-l", "kafka-harness", "-o", "name")
+
+    assert "" == left, ended["said"]

@@ -1,0 +1,227 @@
+"""The command against a real Kubernetes: the same scenarios, the same faults, nothing left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.waiting import wait_until
+from tests.support.commands import COMMAND, Ran, assert_proved, in_force, kill_tree, newest, ran
+from tests.support.kubernetes_lab import ROOT, Kubernetes
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200, func_only=True)]
+HERE = Path(__file__).parent
+NAMESPACES = ("get", "namespaces", "-l", "kafka-harness", "-o", "name")
+
+
+def options(cluster: Kubernetes) -> list[str]:
+    return [
+        "--backend",
+        "kubernetes",
+        "--seed",
+        "7",
+        "--set",
+        f"backend.kubernetes.manifests={cluster.manifests}",
+    ]
+
+
+def run(cluster: Kubernetes, folder: Path, *arguments: str) -> Ran:
+    return ran([*COMMAND, *arguments], folder, limit_s=900, environment=cluster.environment)
+
+
+def runs(cluster: Kubernetes, folder: Path, scenario: str, *sets: str) -> Ran:
+    changes = [word for each in sets for word in ("--set", each)]
+    return run(
+        cluster, folder, "run", scenario, *options(cluster), *changes, "--results", str(folder)
+    )
+
+
+# One run with every fault
+
+
+@pytest.fixture(scope="module")
+def faulty(cluster: Kubernetes, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return runs(cluster, tmp_path_factory.mktemp("faults"), str(HERE / "faults.toml"))
+
+
+PROOFS = (
+    ("kill", "is gone", "serves"),
+    ("pause", "is stopped", "runs and serves"),
+    ("stop", "is gone", "serves"),
+    ("cut", "packets of clients", "is gone from"),
+    ("delete-pod", "is gone", "serves"),
+    ("cut", "packets of kafka2", "put up anew 1 times"),
+    ("delete-pod-now", "is gone", "serves"),
+    ("drain", "takes no pods", "takes pods again"),
+    ("cut-answers", "answers of", "no rule left"),
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "verb", "bit", "healed"), [(i, *proof) for i, proof in enumerate(PROOFS)]
+)
+def test_a_fault_bites_and_is_healed(
+    faulty: Ran, number: int, verb: str, bit: str, healed: str
+) -> None:
+    assert_proved(faulty, number, verb, bit, healed)
+
+
+def test_a_run_with_every_fault_is_valid(faulty: Ran) -> None:
+    assert "valid" == faulty.report["verdict"], faulty.report["reasons"]
+
+
+def test_nothing_is_left_of_a_run(faulty: Ran, cluster: Kubernetes) -> None:
+    assert faulty.folder is not None
+    assert "" == cluster.kubectl(*NAMESPACES)
+
+
+# The shipped scenarios
+
+
+@pytest.mark.parametrize(
+    ("scenario", "sets"),
+    [
+        ("baseline", ["workload.rounds=300"]),
+        ("study-1", ["workload.rounds=3000", "faults.0.times=3"]),
+        ("study-4", ["workload.rounds=2000", "faults.0.times=2"]),
+        ("partition-cp", []),
+    ],
+)
+def test_a_shipped_scenario_meets_its_demands(
+    cluster: Kubernetes, tmp_path: Path, scenario: str, sets: list[str]
+) -> None:
+    done = runs(cluster, tmp_path, scenario, *sets)
+
+    assert 0 == done.code, done.out + done.err
+
+
+# A harness that is killed
+
+
+class Killed:
+    """A run whose harness was killed, every process of it, while three faults were in force."""
+
+    def __init__(self, cluster: Kubernetes, folder: Path) -> None:
+        self.cluster, self.results = cluster, folder
+        with subprocess.Popen(
+            [
+                *COMMAND,
+                "run",
+                str(HERE / "killed.toml"),
+                *options(cluster),
+                "--results",
+                str(folder),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **cluster.environment},
+        ) as process:
+            await_true(lambda: in_force(folder) == 3, 240, "three faults in force")
+            kill_tree(process)
+        self.pods = {
+            pod["metadata"]["name"]: pod
+            for pod in json.loads(self.kubectl("get", "pods", "-o", "json"))["items"]
+        }
+
+    @property
+    def namespace(self) -> str:
+        folder = newest(self.results)
+        assert folder is not None
+        return str(json.loads((folder / "run.json").read_text())["cluster"]["namespace"])
+
+    def kubectl(self, *arguments: str) -> str:
+        return self.cluster.kubectl("-n", self.namespace, *arguments)
+
+    def inside(self, pod: str, script: str) -> str:
+        return self.kubectl("exec", pod, "-c", "holder", "--", "sh", "-c", script)
+
+
+def await_true(condition: Callable[[], bool], limit_s: float, what: str) -> None:
+    wait_until(condition, timeout_s=limit_s, what=what, every_s=0.5)
+
+
+JVM = "ps -eo stat=,comm= | grep java || true"
+
+
+@pytest.fixture(scope="module")
+def killed(cluster: Kubernetes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Killed]:
+    given = Killed(cluster, tmp_path_factory.mktemp("killed"))
+    yield given
+    run(
+        cluster,
+        given.results,
+        "heal",
+        "--backend",
+        "kubernetes",
+        "--cluster",
+        given.namespace,
+        "--down",
+    )
+
+
+def test_the_pods_of_a_killed_harness_undo_its_faults_themselves(killed: Killed) -> None:
+    await_true(lambda: "HARNESS" not in killed.inside("kafka-1", "iptables -S"), 30, "mending")
+    await_true(lambda: not killed.inside("zk-3", JVM).startswith("T"), 30, "zk-3 to be resumed")
+
+    assert "java" in killed.inside("zk-3", JVM)
+    assert "" == killed.inside("kafka-3", JVM)  # nobody starts it but `heal`
+
+
+def test_heal_starts_what_was_killed_and_can_take_everything_away(killed: Killed) -> None:
+    folder = newest(killed.results)
+
+    said = run(killed.cluster, killed.results, "heal", str(folder))
+    assert 0 == said.code, said.err
+    assert "kafka-3: was held down: started" in said.out
+    await_true(lambda: "java" in killed.inside("kafka-3", JVM), 30, "kafka-3 to run")
+    said = run(killed.cluster, killed.results, "heal", str(folder), "--down")
+
+    assert 0 == said.code, said.err
+    assert "" == killed.cluster.kubectl(*NAMESPACES)
+
+
+# The wrong cluster, and the manifests
+
+
+def test_a_namespace_that_is_not_ours_is_left_alone(cluster: Kubernetes, tmp_path: Path) -> None:
+    said = run(
+        cluster, tmp_path, "heal", "--backend", "kubernetes", "--cluster", "default", "--down"
+    )
+
+    assert 255 == said.code
+    assert "not a cluster of ours" in said.err
+    assert "Active" in cluster.kubectl("get", "namespace", "default")
+
+
+@pytest.fixture
+def namespace(cluster: Kubernetes) -> Iterator[None]:
+    cluster.kubectl("create", "namespace", "kafka-harness")
+    yield
+    cluster.kubectl("delete", "namespace", "kafka-harness")
+
+
+@pytest.mark.usefixtures("namespace")
+@pytest.mark.parametrize("manifests", ["base", "minikube", "kind"])
+def test_the_api_server_takes_the_manifests(cluster: Kubernetes, manifests: str) -> None:
+    said = cluster.kubectl("apply", "--dry-run=server", "-k", str(ROOT / "k8s" / manifests))
+
+    assert "statefulset.apps/kafka created" in said
+
+
+def test_the_api_server_takes_the_nightly_job(cluster: Kubernetes) -> None:
+    file = ROOT / "k8s" / "nightly.yaml"
+    space = yaml.safe_load(file.read_text().split("---")[0])
+    cluster.kubectl("create", "namespace", space["metadata"]["name"])
+    try:
+        said = cluster.kubectl("apply", "--dry-run=server", "-f", str(file))
+    finally:
+        cluster.kubectl("delete", "namespace", space["metadata"]["name"])
+
+    assert "cronjob.batch/nightly created" in said

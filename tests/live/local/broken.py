@@ -1,0 +1,64 @@
+"""The command with faults that are broken on purpose: `python broken.py HOW run SCENARIO …`.
+
+    idle     cut makes its rules and never hangs them up, pause sends no signal
+    hasty    a killed node has 1.2 s to be back, and no JVM is as fast as that
+
+It stands for both sides of a run: outside it is the command, and names itself instead of
+harness.run to the namespaces; inside (`broken.py HOW FOLDER`) it is harness.run.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness import cli
+from harness.commands import run as sessions
+from harness.host.namespaces import run_enclosed
+from harness.nemesis.faults.network import iptables, shaping
+from harness.nemesis.verbs import VERBS
+from harness.run import __main__ as inside
+
+SOON = 0.05  # of the usual patience: 3 s to bite
+
+
+def nothing(*_: Any) -> None:
+    """Instead of what should be done."""
+
+
+def idle() -> None:
+    """Faults that look as if they were injected."""
+    iptables.hang = nothing
+    shaping.JUDGED_AFTER_S = 2.0
+    VERBS["cut"] = replace(VERBS["cut"], patience=SOON)
+    VERBS["pause"] = replace(VERBS["pause"], inject=nothing, patience=SOON)
+
+
+def hasty() -> None:
+    """A node that is given too little time."""
+    VERBS["kill"] = replace(VERBS["kill"], patience=0.01)
+
+
+def enclosed_with(how: str) -> Any:
+    """run_enclosed, but with this file instead of harness.run."""
+
+    def run(argv: Sequence[str], **more: Any) -> int:
+        return run_enclosed([sys.executable, __file__, how, argv[-1]], **more)
+
+    return run
+
+
+def main() -> None:
+    how = sys.argv.pop(1)
+    if Path(sys.argv[1]).is_dir():
+        {"idle": idle, "hasty": hasty}[how]()
+        inside.main()
+    sessions.run_enclosed = enclosed_with(how)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

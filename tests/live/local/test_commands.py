@@ -1,0 +1,94 @@
+"""`up` and `campaign` on real clusters: what they leave when they are interrupted."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from harness.waiting import wait_until
+from tests.support.commands import COMMAND, newest
+
+pytestmark = pytest.mark.cluster
+
+CAMPAIGN = """
+title = "two short runs"
+data = "runs.jsonl"
+seed = 5
+[[cells]]
+scenario = "baseline"
+repeats = 2
+[cells.set]
+"workload.rounds" = 200
+"""
+
+
+def start(*arguments: str, output) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_up_prints_addresses_and_ends_with_its_signal(tmp_path):
+    said = tmp_path / "said"
+    with said.open("w") as output:
+        process = start("up", "baseline", output=output)
+    wait_until(lambda: "ZOOKEEPER=" in said.read_text(), timeout_s=90, what="the addresses")
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    assert "KAFKA=10.77.0.21:9092,10.77.0.22:9092,10.77.0.23:9092" in said.read_text()
+
+
+def test_up_runs_a_command_in_the_cluster_s_network_and_ends_with_its_code(tmp_path):
+    asked = "import os, socket; host, port = os.environ['KAFKA'].split(',')[2].split(':'); "
+    asked += "socket.create_connection((host, int(port)), 5); print('connected to', host); exit(7)"
+    said = tmp_path / "said"
+    with said.open("w") as output:
+        process = start("up", "baseline", "--", sys.executable, "-c", asked, output=output)
+
+    assert process.wait(timeout=120) == 7, said.read_text()
+    assert "connected to 10.77.0.23" in said.read_text()
+
+
+def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
+    file, data, results = tmp_path / "c.toml", tmp_path / "runs.jsonl", tmp_path / "results"
+    file.write_text(CAMPAIGN)
+    said = tmp_path / "said"
+    arguments = ("campaign", str(file), "--resume", "--results", str(results))
+    with said.open("w") as output:
+        first = start(*arguments, output=output)
+    wait_until(
+        lambda: "run 2 of 2" in said.read_text() and newest(results).name.endswith("-6"),
+        timeout_s=180,
+        what="the second run to begin",
+    )
+    first.send_signal(signal.SIGINT)
+    assert first.wait(timeout=90) == 128 + signal.SIGINT
+    assert [5] == seeds(data)
+
+    refused = subprocess.run(
+        [*COMMAND, "campaign", str(file), "--results", str(results)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert refused.returncode == 254
+    assert "--resume" in refused.stderr
+
+    with said.open("w") as output:
+        second = start(*arguments, output=output)
+    assert second.wait(timeout=180) == 0, said.read_text()
+    assert [5, 6] == seeds(data)
+    assert "1 runs finished, 1 to make" in said.read_text()
+
+
+def seeds(data) -> list[int]:
+    return [json.loads(line)["seed"] for line in data.read_text().splitlines()]

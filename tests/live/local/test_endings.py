@@ -1,0 +1,215 @@
+"""However a run ends, its history is kept, its exit code is right, and nothing stays behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import site
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+from harness.checkout import ROOT
+from harness.distribution.kafka_home import cache_folder
+from harness.history.recorder import Progress
+from harness.history.sealing import seal
+from harness.waiting import wait_until
+from tests.support.commands import COMMAND, newest
+
+pytestmark = pytest.mark.cluster
+
+LONG = (
+    "run",
+    "graceful",
+    "--seed",
+    "7",
+    "--set",
+    "workload.duration_s=60",
+    "--set",
+    "faults.0.at_s=50",
+    "--set",
+    "faults.0.times=1",
+)
+
+
+# `env` is started without the capabilities that setpriv itself still has when it starts it.
+NOBODY = [
+    "setpriv",
+    "--reuid=65534",
+    "--regid=65534",
+    "--clear-groups",
+    "--inh-caps=-all",
+    "--bounding-set=-all",
+    "env",
+]
+
+
+def begin(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
+    """A run in mid-load."""
+    process = subprocess.Popen(
+        [*COMMAND, *arguments, "--results", str(tmp_path)],
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    wait_until(lambda: acked(tmp_path) > 100, timeout_s=90, what="the load to be acknowledged")
+    return process
+
+
+def acked(tmp_path: Path) -> int:
+    folder = newest(tmp_path)
+    pages = list((folder / "history").glob("producer-*.progress")) if folder else []
+    return Progress(pages[0]).acked if pages and pages[0].stat().st_size else 0
+
+
+def ours(root: int, mark: str) -> psutil.Process:
+    """The innermost process below `root` whose command line has `mark`: unshare's has that of the
+    harness within."""
+    below = psutil.Process(root).children(recursive=True)
+    found = [process for process in below if mark in " ".join(process.cmdline())]
+    assert found, f"no {mark} below {root}"
+    return found[-1]
+
+
+def operations(run: Path) -> list[dict]:
+    return pq.read_table(run / "history" / "operations").to_pylist()
+
+
+def everything_below(root: int) -> list[psutil.Process]:
+    return psutil.Process(root).children(recursive=True)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
+)
+def test_an_interrupted_run_heals_keeps_its_history_and_says_by_what(
+    tmp_path, number, code, harness
+):
+    process = begin(tmp_path, *LONG)
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=60)
+
+    assert process.returncode == code, out
+    run = newest(tmp_path)
+    assert '"state": "incomplete"' in (run / "run.json").read_text()
+    assert number.name in (run / "run.json").read_text()
+    checked = harness("check", str(run))
+    assert checked.code == 2, checked.out + checked.err
+    assert checked.report["counts"]["acked"] > 100
+
+
+@pytest.mark.parametrize("victim", ["command", "unshare", "harness.run", "workloads.producer"])
+def test_the_death_of_any_process_of_ours_takes_the_rest_along_and_leaves_the_history(
+    tmp_path, victim
+):
+    process = begin(tmp_path, *LONG, "--no-check")
+    below = everything_below(process.pid)
+    pid = process.pid if victim == "command" else ours(process.pid, victim).pid
+    os.kill(pid, signal.SIGKILL)
+    out, _ = process.communicate(timeout=120)
+
+    _, alive = psutil.wait_procs(below, timeout=30)
+    assert not alive
+    assert process.returncode == (-signal.SIGKILL if victim == "command" else 255), out
+    run = newest(tmp_path)
+    seal(run)
+    sends = [row for row in operations(run) if row["f"] == "send"]
+    assert sum(row["type"] == "ok" for row in sends) > 100
+    assert all(row["end_ns"] is not None for row in sends if row["type"] != "info")
+    state = json.loads((run / "run.json").read_text())["state"]
+    assert state == ("running" if victim == "command" else "incomplete")
+
+
+def test_a_run_whose_harness_was_killed_is_checked_like_any_other_and_is_unknown(tmp_path, harness):
+    process = begin(tmp_path, *LONG)
+    os.kill(ours(process.pid, "harness.run").pid, signal.SIGKILL)
+    out, _ = process.communicate(timeout=120)
+
+    assert process.returncode == 255, out
+    assert "UNKNOWN" in out
+    assert "Traceback" not in out
+    assert json.loads((newest(tmp_path) / "report.json").read_text())["counts"]["acked"] > 100
+
+
+def test_a_node_that_does_not_come_up_is_named_with_its_last_words(harness):
+    run = harness("run", "baseline", "--set", "cluster.server.num.io.threads=-1")
+
+    assert run.code == 255
+    assert "kafka1 did not start; its last log lines" in run.out
+    assert "num.io.threads" in run.out
+    assert "Traceback" not in run.out + run.err
+
+
+def test_a_topic_that_kafka_refuses_is_said_in_its_words(harness):
+    run = harness("run", "baseline", "--set", "topic.config.cleanup.policy=burn")
+
+    assert run.code == 255
+    assert "topic harness was refused" in run.out
+    assert "Traceback" not in run.out + run.err
+
+
+def test_past_its_time_limit_a_run_says_what_it_waited_for(harness):
+    run = harness("run", *LONG[1:], "--time-limit", "12")
+
+    assert run.code == 255
+    assert "the time limit of 12 s passed" in run.out
+    assert "the load and its faults to end" in run.out
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the other tests have run as an ordinary user")
+def test_an_ordinary_user_needs_no_root():
+    """The same command as nobody, with what root keeps to itself copied to where he may read it."""
+    python = next((p for p in (sys.executable, "/usr/bin/python3") if nobody_can_run(p)), None)
+    if python is None:
+        pytest.skip("there is no Python of this version that an ordinary user may run")
+    place = Path(tempfile.mkdtemp(prefix="kafka-harness-test-"))
+    try:
+        unneeded = shutil.ignore_patterns(".*", "spark-*", "docker", "image")
+        shutil.copytree(cache_folder(), place / "cache", ignore=unneeded)
+        for path in (place, *place.rglob("*")):
+            os.chown(path, 65534, 65534)
+        run = subprocess.run(
+            [
+                *NOBODY,
+                python,
+                "-m",
+                "harness.cli",
+                "run",
+                "baseline",
+                "--no-check",
+                "--set",
+                "workload.rounds=50",
+                "--results",
+                str(place / "results"),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            cwd=place,
+            env={
+                **os.environ,
+                "HOME": str(place),
+                "KAFKA_HARNESS_CACHE": str(place / "cache"),
+                "PYTHONPATH": os.pathsep.join([str(ROOT), *site.getsitepackages()]),
+            },
+        )
+
+        assert run.returncode == 0, run.stdout + run.stderr
+    finally:
+        shutil.rmtree(place)
+
+
+def nobody_can_run(python: str) -> bool:
+    """Whether an ordinary user can run this Python, and it is of our version."""
+    version = f"import sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
+    asked = subprocess.run([*NOBODY, python, "-c", version], capture_output=True, check=False)
+    return asked.returncode == 0

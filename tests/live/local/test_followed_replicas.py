@@ -1,0 +1,80 @@
+"""A real cluster's replicas, followed on their disks: what is seen is what Kafka itself says."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.support.commands import Ran, carried_out
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return carried_out("watermarks.toml", tmp_path_factory.mktemp("watermarks"))
+
+
+@pytest.fixture(scope="module")
+def looks(run: Ran) -> list[dict]:
+    assert run.folder is not None, run.out + run.err
+    rows = pq.read_table(run.folder / "history" / "watermarks.parquet").to_pylist()
+    return sorted(rows, key=lambda row: row["time_ns"])
+
+
+def test_the_demands_hold(run):
+    assert run.code == 0, run.out + run.err
+    anomalies = run.report["anomalies"]
+    assert (anomalies["watermark-ahead"]["count"], anomalies["early-read"]["count"]) == (0, 0)
+    assert anomalies["watermark-ahead"]["forbidden"]
+
+
+def test_the_last_log_ends_are_those_that_kafka_s_own_dump_tells(run, looks):
+    """All records are ours, so a log that begins at 0 ends at their number."""
+    operations = pq.read_table(run.folder / "history" / "operations").to_pylist()
+    held = Counter(f"kafka{row['broker']}" for row in operations if row["f"] == "replica")
+    last = {row["broker"]: row["log_end"] for row in looks}
+
+    assert held == last
+    assert set(last) == {"kafka1", "kafka2", "kafka3"}
+
+
+def test_the_last_watermarks_are_the_log_ends(looks):
+    """Nothing is written any more; followers learned it with a fetch after that."""
+    last = {row["broker"]: row for row in looks}
+
+    assert {n: row["high_watermark"] for n, row in last.items()} == {
+        n: row["log_end"] for n, row in last.items()
+    }
+
+
+def test_while_the_follower_is_cut_off_the_leader_goes_on_and_its_watermark_does_not(run, looks):
+    (absence,) = run.report["replication"]["isr"]
+    start_ns = next(p["start_ns"] for p in run.record()["phases"] if p["name"] == "load")
+    cut = [
+        row
+        for row in looks
+        if row["leads"]
+        and absence["caught_up_s"] + 0.5
+        < (row["time_ns"] - start_ns) / 1e9
+        < absence["left_s"] - 0.2
+    ]
+
+    assert cut[-1]["log_end"] > cut[0]["log_end"]
+    assert cut[-1]["high_watermark"] == cut[0]["high_watermark"] < cut[-1]["log_end"]
+
+
+def test_a_follower_is_dropped_by_the_leader_s_clock_and_comes_back(run):
+    (absence,) = run.report["replication"]["isr"]
+
+    assert absence["leave_of_limit"] >= 0.95
+    assert absence["returned_s"] > absence["left_s"]
+
+
+def test_both_followers_learn_the_watermark_late(run):
+    lag = run.report["replication"]["lag"]
+
+    assert len(lag) >= 2
+    assert all(row["offsets"]["max"] >= 1 for row in lag)

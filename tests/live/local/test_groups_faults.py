@@ -1,0 +1,88 @@
+"""A consumer group on a real cluster: its members die, their successors go on, both are counted."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from harness.nemesis.faults.admin.dump_log import read
+from tests.support.commands import Ran, carried_out, faults_of
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return carried_out("groups.toml", tmp_path_factory.mktemp("groups"), 400)
+
+
+def operations(run: Ran, process: str, f: str) -> list[dict]:
+    assert run.folder is not None
+    table = pq.read_table(run.folder / f"history/operations/{process}.parquet")
+    return [row for row in table.to_pylist() if row["f"] == f and row["type"] == "ok"]
+
+
+def test_it_meets_what_is_demanded(run):
+    assert run.code == 0, run.out + run.err
+    assert run.report["verdict"] == "valid"
+
+
+def test_members_die_where_they_were_told_and_are_succeeded(run):
+    members = [w for w in run.record()["workers"] if w["role"] == "group-consumer"]
+
+    assert [w.get("dies") for w in members] == ["before-process", "before-commit", None, None]
+    assert [w["exit"] for w in members] == [-9, -9, -9, 0]
+    assert [w["process"] for w in members] == [
+        "group-consumer-0",
+        "group-consumer-0-2",
+        "group-consumer-0-3",
+        "group-consumer-0-4",
+    ]
+
+
+def test_what_was_committed_and_in_hand_is_skipped(run):
+    """The first member took it, the client committed it, the second began behind it."""
+    dead, heir = "group-consumer-0", "group-consumer-0-2"
+    polled = {row["offset"] for row in operations(run, dead, "poll")}
+    processed = {row["offset"] for row in operations(run, dead, "process")}
+    goes_on = operations(run, heir, "committed")[0]
+
+    assert goes_on["offset"] == max(polled) + 1
+    skipped = run.report["anomalies"]["skipped"]
+    assert {row["offset"] for row in skipped["examples"]} <= polled - processed
+    assert skipped["split"]["polled"] >= len(polled - processed) > 0
+
+
+def test_what_was_processed_and_not_committed_is_processed_again(run):
+    dead, heir = "group-consumer-0-2", "group-consumer-0-3"
+    goes_on = operations(run, heir, "committed")[0]
+    again = [row for row in operations(run, dead, "process") if row["offset"] >= goes_on["offset"]]
+
+    assert 0 < len(again) <= run.report["anomalies"]["reprocessed"]["count"]
+
+
+def test_a_member_that_a_fault_kills_is_succeeded_too(run):
+    fault = next(f for f in run.report["faults"] if f["verb"] == "kill")
+
+    assert fault["nodes"] == ["group-consumer-0-3"]
+    assert "is gone" in fault["evidence"]
+    assert operations(run, "group-consumer-0-4", "process")
+
+
+def test_dumped_logs_hold_what_was_acknowledged(run):
+    """Whatever was acknowledged before the dump began is in all three."""
+    fault = next(f for f in run.report["faults"] if f["verb"] == "dump-log")
+    begun_ns = next(row["invoke_ns"] for row in faults_of(run) if row["verb"] == "dump-log")
+    acked = {
+        row["offset"]: row["value"]
+        for row in operations(run, "producer-0", "send")
+        if row["end_ns"] < begun_ns
+    }
+
+    assert acked
+    assert "kafka2 holds offsets 0 to" in fault["evidence"]
+    for node in ("kafka1", "kafka2", "kafka3"):
+        dumped = read((run.folder / f"logs/dump-{fault['step']}-{node}.txt").read_text()).records
+        assert acked.items() <= dumped.items(), json.dumps(fault)

@@ -1,0 +1,92 @@
+"""Real nodes that go and come: the ensemble, all brokers at once, rolls and crash loops."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.support.commands import Ran, carried_out, faults_of
+
+pytestmark = pytest.mark.cluster
+
+# In the order of processes.toml.
+WHICH = (
+    "zk-follower",
+    "zk-leader",
+    "zk-majority",
+    "pause",
+    "all",
+    "crash-loop",
+    "roll",
+    "roll-hard",
+)
+GONE = r"process \d+ of {} is gone"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return carried_out("processes.toml", tmp_path_factory.mktemp("processes"))
+
+
+@pytest.fixture(scope="module")
+def faults(run: Ran) -> dict[str, dict[str, Any]]:
+    return dict(zip(WHICH, faults_of(run), strict=True))
+
+
+def test_nothing_is_lost_and_everything_is_proved(run):
+    assert run.code == 0, run.out + run.err
+
+
+@pytest.mark.parametrize(
+    ("which", "count", "who"),
+    [
+        ("zk-follower", 1, r"zk\d"),
+        ("zk-leader", 1, r"zk\d"),
+        ("zk-majority", 2, r"zk\d"),
+        ("all", 3, r"kafka\d"),
+    ],
+)
+def test_who_was_killed_is_gone_and_serves_again(faults, which, count, who):
+    fault = faults[which]
+
+    assert len(fault["nodes"]) == len(re.findall(GONE.format(who), fault["evidence"])) == count
+    assert len(re.findall(rf"of {who} serves", fault["heal_evidence"])) == count
+    assert "every ISR has 3 members" in fault["heal_evidence"]
+
+
+def test_without_its_majority_zookeeper_tells_nobody_anything(faults, run):
+    fault = faults["zk-majority"]
+    [lines] = [(run.folder / "history" / "views.jsonl").read_text().splitlines()]
+    blind = [line for line in lines if '"blind"' in line]
+
+    assert any(
+        fault["ok_ns"] < int(re.search(r'"time_ns": (\d+)', line)[1]) < fault["heal_ok_ns"]
+        for line in blind
+    )
+
+
+def test_the_leader_and_controller_is_one_node_and_was_leader_and_controller(faults, run):
+    lines = (run.folder / "history" / "nemesis.jsonl").read_text()
+
+    assert len(faults["pause"]["nodes"]) == 1
+    assert re.search(r'"pause".*"roles": {"kafka\d": \["leader", "controller"', lines)
+
+
+def test_a_crash_loop_kills_again_and_again(faults):
+    killed = re.search(r"killed (\d+) times in all", faults["crash-loop"]["heal_evidence"])
+
+    assert "was killed 2 times so far" in faults["crash-loop"]["evidence"]
+    assert killed
+    assert int(killed[1]) >= 3
+    assert "serves" in faults["crash-loop"]["heal_evidence"]
+
+
+@pytest.mark.parametrize(("which", "count"), [("roll", 3), ("roll-hard", 1)])
+def test_a_roll_gives_each_broker_another_process(faults, which, count):
+    rolled = re.findall(r"kafka\d \(process (\d+), now (\d+)\)", faults[which]["evidence"])
+
+    assert len(rolled) == count
+    assert all(before != after for before, after in rolled)
+    assert len(re.findall(r"of kafka\d serves", faults[which]["heal_evidence"])) == count

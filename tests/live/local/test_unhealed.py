@@ -1,0 +1,181 @@
+"""Faults that do nothing, and healing that is cut off, in vain, or of a node that is gone.
+
+What is broken on purpose, and how: broken.py.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from harness.host.namespaces import living
+from harness.nemesis.undo_record import UNDO, outstanding
+from harness.waiting import wait_until
+from tests.support.commands import COMMAND, Ran, faults_of, newest
+
+pytestmark = pytest.mark.cluster
+
+HERE = Path(__file__).parent
+
+
+def broken(how: str, scenario: str, folder: Path, *more: str) -> Ran:
+    """A run to its end with faults that are broken in one way."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            str(HERE / "broken.py"),
+            how,
+            "run",
+            str(HERE / scenario),
+            "--seed",
+            "7",
+            "--results",
+            str(folder),
+            *more,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(folder))
+
+
+# Faults that do nothing
+
+
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return broken("idle", "idle.toml", tmp_path_factory.mktemp("idle"))
+
+
+def test_a_run_whose_faults_do_nothing_is_unknown_and_never_valid(idle):
+    assert idle.code == 2, idle.out + idle.err
+    assert idle.report["verdict"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (0, "waited 3 s for cut to bite"),
+        (1, "waited 3 s for pause to bite"),
+        (2, "limits nothing there, lower kbit"),
+    ],
+)
+def test_a_fault_that_does_nothing_has_no_evidence_but_a_reason(idle, step, told):
+    fault = faults_of(idle)[step]
+
+    assert fault["evidence"] is None
+    assert told in fault["error"]
+    assert "every ISR has 3 members" in fault["heal_evidence"]
+
+
+# A node that is gone, and one that stays away
+
+
+@pytest.fixture(scope="module")
+def gone(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return broken("hasty", "gone.toml", tmp_path_factory.mktemp("gone"), "--no-check")
+
+
+def test_a_link_is_mended_while_its_node_is_down(gone):
+    stopped, cut, _ = faults_of(gone)
+
+    assert stopped["ok_ns"] < cut["invoke_ns"] < cut["heal_invoke_ns"] < stopped["heal_invoke_ns"]
+    assert "is gone from" in cut["heal_evidence"]
+    assert "of kafka2 serves" in stopped["heal_evidence"]
+
+
+def test_a_node_that_does_not_come_back_in_time_ends_the_run_and_is_named(gone):
+    assert gone.code == 255, gone.out + gone.err
+    assert "the nemesis could not go on: waited 1.2 s for kafka1 to be back" in gone.out
+    assert "Traceback" not in gone.out + gone.err
+    assert "kafka1 to be back" in faults_of(gone)[2]["error"]
+
+
+def test_what_is_left_is_told_afterwards(gone, harness):
+    assert gone.folder is not None
+    left = [(line["verb"], line["nodes"]) for line in outstanding(gone.folder)]
+    healed = harness("heal", str(gone.folder))
+
+    assert left == [("kill", ["kafka1"])]
+    assert "fault 2: kill kafka1, not known to be undone (start)" in healed.out
+    assert outstanding(gone.folder) == []  # told, and over: its nodes ended with the run
+
+
+# The harness killed between the undo record and the injection
+
+
+@pytest.fixture
+def cutting(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A run whose only fault takes many commands, at seven places, before it is in force."""
+    scenario = tmp_path / "cut.toml"
+    scenario.write_text(
+        'title = "c"\n[cluster.zoo]\ntickTime = 500\n'
+        '[workload]\nkind = "stream"\nrate = 100\nduration_s = 3\n'
+        '[[faults]]\nverb = "cut"\ntarget = "all"\nat_s = 1\nfor_s = 30\n'
+        'options = { from = "everyone" }\n'
+    )
+    process = subprocess.Popen(
+        [*COMMAND, "run", str(scenario), "--no-check", "--results", str(tmp_path)],
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    yield process
+    if process.poll() is None:
+        process.kill()
+        process.communicate()
+
+
+def stopped_at_the_record(folder: Path) -> int:
+    """Stop the inner harness as soon as it has written what is to be undone; its pid."""
+    wait_until(lambda: newest(folder), timeout_s=60, what="the run to begin")
+    run = newest(folder)
+    assert run is not None
+    inner = wait_until(lambda: living(run), timeout_s=60, what="the inner harness")[0]
+    wait_until(lambda: outstanding(run), timeout_s=120, what=f"{UNDO} to be written", every_s=0.001)
+    os.kill(inner, signal.SIGSTOP)
+    return int(inner)
+
+
+def rules_near(pid: int) -> str:
+    """The rules in the network namespaces of all nodes below a process."""
+    nodes = [p for p in psutil.Process(pid).children(recursive=True) if p.name() == "java"]
+    assert nodes
+    enter = ["nsenter", "--user", "--net", "--preserve-credentials", "--target"]
+    return "".join(
+        subprocess.run(
+            [*enter, str(p.pid), "iptables", "-S"], capture_output=True, text=True, check=True
+        ).stdout
+        for p in nodes
+    )
+
+
+def test_killed_between_the_record_and_the_injection_nothing_is_left_and_heal_tells_it(
+    cutting: subprocess.Popen[str], tmp_path: Path, harness: Any
+) -> None:
+    inner = stopped_at_the_record(tmp_path)
+    rules = rules_near(inner)
+    below = psutil.Process(cutting.pid).children(recursive=True)
+    os.kill(inner, signal.SIGKILL)
+    out, _ = cutting.communicate(timeout=120)
+    _, alive = psutil.wait_procs(below, timeout=30)
+
+    assert "-j HARNESS-0" not in rules  # recorded, and not in force
+    assert cutting.returncode == 255, out
+    assert not alive
+    healed = harness("heal", str(newest(tmp_path)))
+    assert healed.code == 0
+    assert "fault 0: cut kafka1, kafka2, kafka3, not known to be undone (mend)" in healed.out
+    assert "nothing to heal" in healed.out

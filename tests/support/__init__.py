@@ -1,0 +1,1 @@
+"""What tests share: told histories, reports, a mock Kafka, workers as processes, test clusters."""

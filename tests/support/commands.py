@@ -1,0 +1,126 @@
+"""Running the command itself, and what it left of a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow.parquet as pq
+
+from harness.checkout import ROOT
+
+COMMAND = [sys.executable, "-m", "harness.cli"]
+MARK = "KAFKA_HARNESS_TEST"  # in the environment of all that a test starts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """A finished command."""
+
+    code: int
+    out: str
+    err: str
+    folder: Path | None
+
+    def record(self, name: str = "run.json") -> dict[str, Any]:
+        """One of the run folder's JSON files."""
+        assert self.folder is not None, self.out + self.err
+        loaded: dict[str, Any] = json.loads((self.folder / name).read_text())
+        return loaded
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What the check found."""
+        return self.record("report.json")
+
+
+def carried_out(scenario: str, folder: Path, limit_s: float = 600) -> Ran:
+    """One run of a scenario file beside the tests, for all tests of a module."""
+    file = ROOT / "tests" / "live" / "local" / scenario
+    argv = [*COMMAND, "run", str(file), "--seed", "7", "--results", str(folder)]
+    return ran(argv, folder, limit_s=limit_s)
+
+
+def ran(
+    argv: Sequence[str],
+    folder: Path,
+    *,
+    limit_s: float,
+    environment: Mapping[str, str] | None = None,
+) -> Ran:
+    """A command once it has ended, and the newest run in the folder; `environment` is added."""
+    done = subprocess.run(
+        argv,
+        capture_output=True,
+        text=True,
+        timeout=limit_s,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **(environment or {})},
+    )
+    return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(folder))
+
+
+def told(*arguments: str, limit_s: float) -> dict[str, Any]:
+    """What a script that `up` runs beside a cluster says on its line TOLD."""
+    done = subprocess.run(
+        [*COMMAND, "up", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=limit_s,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("TOLD ")]
+    assert lines, done.stdout + done.stderr
+    found: dict[str, Any] = json.loads(lines[0].removeprefix("TOLD "))
+    return found
+
+
+def assert_proved(run: Ran, number: int, verb: str, bit: str, healed: str) -> None:
+    """The run's fault of that number is of this verb, and its evidence has these words."""
+    fault = faults_of(run)[number]
+
+    assert verb == fault["verb"], run.out + run.err
+    assert bit in (fault["evidence"] or ""), fault
+    assert healed in (fault["heal_evidence"] or ""), fault
+
+
+def in_force(results_folder: Path) -> int:
+    """How many faults of the newest run are proved, while it goes on."""
+    folder = newest(results_folder)
+    file = folder / "history" / "nemesis.jsonl" if folder else None
+    lines = file.read_text().splitlines() if file and file.exists() else []
+    return sum('"inject"' in line and '"ok"' in line for line in lines)
+
+
+def kill_tree(process: subprocess.Popen[Any]) -> None:
+    """SIGKILL to a process and to all that descends from it."""
+    for each in [*psutil.Process(process.pid).children(recursive=True), process]:
+        each.send_signal(signal.SIGKILL)
+
+
+def faults_of(run: Ran) -> list[dict[str, Any]]:
+    """The faults of a run, in the order of its plan."""
+    assert run.folder is not None, run.out + run.err
+    rows = pq.read_table(run.folder / "history" / "faults.parquet").to_pylist()
+    return sorted(rows, key=lambda row: row["step"])
+
+
+def results(arguments: tuple[str, ...], tmp_path: Path) -> list[str]:
+    """The option that sends a run's results to the test's own folder."""
+    return ["--results", str(tmp_path)] if arguments[0] in ("run", "check", "report") else []
+
+
+def newest(results_folder: Path) -> Path | None:
+    """The newest run below a results folder."""
+    latest = results_folder / "latest"
+    return latest.resolve() if latest.exists() else None

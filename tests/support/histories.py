@@ -1,0 +1,469 @@
+"""Small histories, told part by part and written as sealed runs (docs/history.md).
+
+    @told(sent(1, at=0), sent(2, at=1), final_read(1))
+    def test_an_acked_record_missing_from_a_complete_final_read_is_lost(report): ...
+
+`told` puts a story on a test; the fixture `report` is its report. All stories of a test run are
+checked together in one Spark job (tests/conftest.py). Times are in ms since the load began; a part
+that does not say when begins 10 ms after the part before it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harness.history import tables
+
+LOAD_START_NS = 1_000_000_000_000
+LOAD_MS = 10_000
+STEP_MS = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One row, or several, of one table; `ms` is when it begins, None: after the part before."""
+
+    table: str
+    rows: tuple[dict[str, Any], ...]
+    ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """The parts of one run and what its run.json says."""
+
+    parts: tuple[Part, ...]
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+
+# Parts
+
+
+def sent(
+    value: int,
+    at: int | None = None,
+    *,
+    ms: float | None = None,
+    took: float | None = 5,
+    partition: int = 0,
+    ended: str = "ok",
+    error: str | None = None,
+    due: float | None = None,
+    process: str = "producer-0",
+) -> Part:
+    """A send: acked at an offset (`at`), or ended otherwise; took=None: it never ended."""
+    row = _operation("send", value, at, took, partition, process)
+    return Part(
+        table="operations", rows=({**row, "type": ended, "error": error, "due": due},), ms=ms
+    )
+
+
+def failed(value: int, **more: Any) -> Part:
+    """A send that certainly did not happen."""
+    return sent(value, ended="fail", error="_QUEUE_FULL", **more)
+
+
+def aborted(value: int, **more: Any) -> Part:
+    """A send whose transaction was certainly aborted."""
+    return sent(value, ended="fail", error="_ABORTED", **more)
+
+
+def doubtful(value: int, **more: Any) -> Part:
+    """A send of which nobody knows how it ended."""
+    return sent(value, ended="info", error="_MSG_TIMED_OUT", **more)
+
+
+def unasked(value: int, **more: Any) -> Part:
+    """A send that asked for no ack (acks=0)."""
+    return sent(value, ended="info", error="_NO_ACK", **more)
+
+
+def read(
+    value: int | None,
+    at: int,
+    *,
+    ms: float | None = None,
+    partition: int = 0,
+    process: str = "consumer-0",
+) -> Part:
+    """A record given to a consumer; value None: its payload cannot be parsed."""
+    return Part(
+        table="operations", rows=(_operation("read", value, at, 0, partition, process),), ms=ms
+    )
+
+
+def looked_up(
+    value: int,
+    at: int | None = None,
+    *,
+    ms: float | None = None,
+    took: float | None = 5,
+    partition: int = 0,
+) -> Part:
+    """A look-up; at=None: it did not find the record by its deadline; took=None: it never ended."""
+    row = _operation("lookup", value, at, took, partition, "write-read-0")
+    kind = "ok" if at is not None else "info" if took is None else "fail"
+    return Part(table="operations", rows=({**row, "type": kind},), ms=ms)
+
+
+def polled(
+    value: int,
+    at: int,
+    *,
+    ms: float | None = None,
+    partition: int = 0,
+    process: str = "group-consumer-0",
+) -> Part:
+    """A record given to a member of the group."""
+    row = _operation("poll", value, at, 0, partition, process)
+    return Part(table="operations", rows=(row,), ms=ms)
+
+
+def processed(
+    value: int,
+    at: int | None,
+    *,
+    ms: float | None = None,
+    partition: int = 0,
+    process: str = "group-consumer-0",
+) -> Part:
+    """A record processed by a member of the group; at=None: begun and never ended."""
+    row = _operation("process", value, at, None if at is None else 0, partition, process)
+    kind = "info" if at is None else "ok"
+    return Part(table="operations", rows=({**row, "type": kind},), ms=ms)
+
+
+def replica(broker: int, *values: int, partition: int = 0) -> Part:
+    """What a broker's log holds at the end, from offset 0 on."""
+    rows = [
+        {**_operation("replica", value, at, 0, partition, "replicas-0"), "broker": broker}
+        for at, value in enumerate(values)
+    ]
+    return Part(table="operations", rows=tuple(rows), ms=LOAD_MS + 2000)
+
+
+def committed(
+    at: int,
+    *,
+    ms: float | None = None,
+    partition: int = 0,
+    process: str = "group-consumer-0",
+    ended: str = "ok",
+    found: bool = False,
+) -> Part:
+    """The group's commit, or (found) what the coordinator told a member on joining."""
+    row = _operation("committed" if found else "commit", None, at, 0, partition, process)
+    return Part(table="operations", rows=({**row, "type": ended},), ms=ms)
+
+
+def final_read(
+    *values: int | Mapping[int, int | None] | None,
+    partition: int = 0,
+    complete: bool = True,
+    log_start: int = 0,
+    process: str = "final-read-0",
+) -> Part:
+    """Values from the log's start on, or {offset: value}; and whether it got to the end."""
+    if len(values) == 1 and isinstance(values[0], Mapping):
+        found = dict(values[0])
+    else:
+        found = dict(enumerate(values, start=log_start))  # type: ignore[arg-type]
+    end = max(found, default=log_start - 1) + 1
+    rows = [_operation("final-read", v, at, 0, partition, process) for at, v in found.items()]
+    ends = {
+        "event": "ends",
+        "process": process,
+        "partition": partition,
+        "log_start": log_start,
+        "committed_end": end,
+        "uncommitted_end": end,
+        "position": end,
+        "complete": complete,
+    }
+    return Part(table="final", rows=(*rows, ends), ms=LOAD_MS + 1000)
+
+
+def fault(
+    verb: str = "kill",
+    target: str = "leader",
+    *,
+    ms: float,
+    for_ms: float | None = 1000,
+    number: int = 0,
+    nodes: Sequence[str] = ("kafka1",),
+    evidence: str | None = "pid 7 is gone",
+    error: str | None = None,
+    healing_took: float = 100,
+) -> Part:
+    """A fault from injection to heal (for_ms=None: never healed); evidence=None: not proved."""
+    healed = None if for_ms is None else ms + for_ms
+    row = {
+        "fault": number,
+        "step": number,
+        "verb": verb,
+        "target": target,
+        "nodes": list(nodes),
+        "invoke_ns": _ns(ms),
+        "ok_ns": _ns(ms + 1) if evidence else None,
+        "heal_invoke_ns": None if healed is None else _ns(healed - healing_took),
+        "heal_ok_ns": None if healed is None else _ns(healed),
+        "evidence": evidence,
+        "heal_evidence": None if healed is None else "ISR full",
+        "error": error,
+        "before": json.dumps(
+            {"leader": {"0": "kafka1"}, "isr": {"0": ["kafka1"]}, "controller": "kafka1"}
+        ),
+        "after": None,
+    }
+    return Part(table="faults", rows=(row,), ms=ms)
+
+
+def look(
+    *ends: int | None,
+    ms: float,
+    marks: Sequence[int | None] | None = None,
+    isr: Sequence[int] | None = (1, 2, 3),
+    partition: int = 0,
+    leader: int = 1,
+) -> Part:
+    """A look at the replicas kafka1, kafka2, …: their log ends, and high watermarks that are the
+    least of them unless told; isr=None: ZooKeeper did not answer."""
+    least = min(end for end in ends if end is not None)
+    rows = [
+        {
+            "time_ns": _ns(ms),
+            "end_ns": _ns(ms + 2),
+            "partition": partition,
+            "broker": f"kafka{number}",
+            "leads": None if isr is None else number == leader,
+            "in_isr": None if isr is None else number in isr,
+            "log_end": end,
+            "high_watermark": (marks or [least] * len(ends))[number - 1],
+        }
+        for number, end in enumerate(ends, start=1)
+    ]
+    return Part(table="watermarks", rows=tuple(rows), ms=ms)
+
+
+def view(
+    leader: str | None,
+    *,
+    ms: float,
+    partition: int = 0,
+    isr: Sequence[str] = ("kafka1", "kafka2"),
+) -> Part:
+    """Who leads from now on, as ZooKeeper says."""
+    row = {
+        "time_ns": _ns(ms),
+        "partition": partition,
+        "leader": leader,
+        "isr": list(isr),
+        "leader_epoch": 0,
+        "controller": "kafka1",
+    }
+    return Part(table="views", rows=(row,), ms=ms)
+
+
+def damage(kind: str, process: str = "producer-0", text: str = "", count: int = 1) -> Part:
+    """Something that sealing found wrong."""
+    row = {"kind": kind, "process": process, "text": text, "count": count}
+    return Part(table="findings", rows=(row,), ms=0)
+
+
+def client_error(name: str = "_ALL_BROKERS_DOWN") -> Part:
+    """An error that a client was told of."""
+    row = {"event": "client-error", "process": "producer-0", "name": name, "time_ns": _ns(0)}
+    return Part(table="events", rows=(row,), ms=0)
+
+
+# Stories
+
+
+def story(*parts: Part, **record: Any) -> Story:
+    """A run of these parts. Keywords set the producer's acks, retries, idempotent, and: partitions,
+    replicas, topic (config), server (config), kind, consumers, commit (of a group), expect,
+    plan, workers, state, failure, threshold_ms, compared, watched, phases, isolation (of the
+    readers of transactions)."""
+    return Story(parts=parts, record=record)
+
+
+def told(*parts: Part, **record: Any) -> Callable[[Any], Any]:
+    """Give a test its story; its fixture `report` is what the check says of it."""
+
+    def mark(test: Any) -> Any:
+        test.story = story(*parts, **record)
+        return test
+
+    return mark
+
+
+def write(told_story: Story, folder: Path, run_id: str) -> Path:
+    """The story as a sealed run in `folder`."""
+    told = _tables(told_story.parts, run_id)
+    operations = folder / "history" / "operations"
+    operations.mkdir(parents=True)
+    for process in sorted({row["process"] for row in told["operations"]}):
+        rows = [row for row in told["operations"] if row["process"] == process]
+        numbered = [{**row, "id": number} for number, row in enumerate(rows)]
+        _write(operations / f"{process}.parquet", tables.OPERATION_COLUMNS, numbered)
+    for name, columns in tables.SMALL_TABLES.items():
+        _write(folder / "history" / f"{name}.parquet", columns, told[name])
+    record = run_record(run_id, told_story.record)
+    (folder / "run.json").write_text(json.dumps(record))
+    return folder
+
+
+def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    """run.json of a story."""
+    load = {"name": "load", "start_ns": _ns(0), "end_ns": _ns(LOAD_MS)}
+    kind = said.get("kind", "stream")
+    return {
+        "schema": 1,
+        "run_id": run_id,
+        "seed": 42,
+        "backend": "local",
+        "state": said.get("state", "complete"),
+        "started_utc": "2026-11-21T02:15:00+00:00",
+        "command": "kafka-harness run told --seed 42",
+        "plan": said.get("plan", []),
+        "workers": said.get("workers", []),
+        "differences": [],
+        "nodes": {},
+        "versions": {},
+        "host": {},
+        "phases": said.get("phases", [load]),
+        "failure": said.get("failure"),
+        "scenario": {
+            "name": "told",
+            "title": "A history told by a test",
+            "description": "",
+            "cluster": {"zookeepers": 3, "brokers": 3, "server": said.get("server", {}), "zoo": {}},
+            "topic": {
+                "name": "harness",
+                "partitions": said.get("partitions", 1),
+                "replication_factor": said.get("replicas", 3),
+                "leader": "any",
+                "config": said.get("topic", {}),
+            },
+            "workload": {
+                "kind": kind,
+                "consumers": said.get("consumers", 0),
+                "group_consumers": 1 if "commit" in said else 0,
+                "commit": said.get("commit", "after"),
+                "producer": {
+                    "acks": said.get("acks", "all"),
+                    "retries": said.get("retries", 0),
+                    "enable.idempotence": said.get("idempotent", False),
+                    **({"transactional.id": "t-0"} if "isolation" in said else {}),
+                },
+                "consumer": ({"isolation.level": said["isolation"]} if "isolation" in said else {}),
+            },
+            "faults": [],
+            "check": {
+                "unavailability_threshold_ms": said.get("threshold_ms", 500),
+                "replicas": said.get("compared", False),
+                "watermarks": said.get("watched", False),
+            },
+            "expect": said.get("expect", {}),
+        },
+    }
+
+
+def planned(*verbs: str) -> list[dict[str, Any]]:
+    """A plan with these verbs, all at the leader."""
+    return [{"step": n, "verb": verb, "target": "leader"} for n, verb in enumerate(verbs)]
+
+
+def rows_of(told_story: Story, run_id: str) -> list[dict[str, Any]]:
+    """The story's operations as rows, for tests that need no folder."""
+    return [
+        {name: row.get(name) for name, _ in tables.OPERATION_COLUMNS}
+        for row in _tables(told_story.parts, run_id)["operations"]
+    ]
+
+
+def write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Operations of any runs as one Parquet file."""
+    _write(file, tables.OPERATION_COLUMNS, rows)
+
+
+# Rows
+
+
+def _ns(ms: float) -> int:
+    return LOAD_START_NS + int(ms * 1e6)
+
+
+def _operation(  # noqa: PLR0917
+    f: str, value: int | None, at: int | None, took: float | None, partition: int, process: str
+) -> dict[str, Any]:
+    return {
+        "f": f,
+        "type": "ok",
+        "value": value,
+        "offset": at,
+        "partition": partition,
+        "process": process,
+        "took": took,
+        "error": None,
+        "broker": None,
+    }
+
+
+def _tables(parts: Sequence[Part], run_id: str) -> dict[str, list[dict[str, Any]]]:
+    rows: dict[str, list[dict[str, Any]]] = {
+        name: [] for name in ("operations", *tables.SMALL_TABLES)
+    }
+    clock = 0.0
+    for part in parts:
+        ms = clock if part.ms is None else part.ms
+        for row in part.rows:
+            table = part.table if part.table != "final" else _final_table(row)
+            timed = _timed(row, ms) if table == "operations" else {"time_ns": _ns(ms), **row}
+            rows[table].append({**timed, "run_id": run_id})
+        if part.table == "operations":
+            clock = ms + STEP_MS
+    return rows
+
+
+def _final_table(row: Mapping[str, Any]) -> str:
+    return "events" if "event" in row else "operations"
+
+
+def _timed(row: Mapping[str, Any], ms: float) -> dict[str, Any]:
+    due, took = row.get("due"), row["took"]
+    return {
+        **row,
+        "intended_ns": _ns(ms if due is None else due),
+        "start_ns": _ns(ms),
+        "end_ns": None if took is None else _ns(ms + took),
+    }
+
+
+def _write(
+    file: Path, columns: tuple[tuple[str, str], ...], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    schema = tables.schema(columns)
+    picked = [{name: row.get(name) for name, _ in columns} for row in rows]
+    pq.write_table(pa.Table.from_pylist(picked, schema=schema), file, compression="zstd")
+
+
+# Reading a report
+
+
+def found(report: Mapping[str, Any], anomaly: str) -> list[int]:
+    """The values of an anomaly's examples, sorted."""
+    return sorted(row["value"] for row in report["anomalies"][anomaly]["examples"])
+
+
+def split(report: Mapping[str, Any], anomaly: str) -> dict[str, int]:
+    """How an anomaly's count splits."""
+    divided: dict[str, int] = report["anomalies"][anomaly]["split"]
+    return divided

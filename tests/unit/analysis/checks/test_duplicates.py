@@ -1,0 +1,231 @@
+"""Duplicates, inconsistent offsets, phantoms: the smallest history of each, and its twin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.histories import (
+    aborted,
+    doubtful,
+    failed,
+    final_read,
+    found,
+    read,
+    sent,
+    split,
+    told,
+)
+
+Report = dict[str, Any]
+
+
+# --- duplicate
+
+
+@told(sent(1, at=0), final_read(1, 1))
+def test_one_value_at_two_offsets_is_a_duplicate(report: Report) -> None:
+    """The log holds 1 twice."""
+    row = report["anomalies"]["duplicate"]["examples"][0]
+
+    assert found(report, "duplicate") == [1]
+    assert (row["offset"], row["other_offset"], row["copies"]) == (0, 1, 2)
+
+
+@told(sent(1, at=0), final_read(1))
+def test_one_value_at_one_offset_is_no_duplicate(report: Report) -> None:
+    """The twin."""
+    assert found(report, "duplicate") == []
+
+
+@told(sent(1, at=0), read(1, at=0), read(1, at=0), final_read(1))
+def test_reading_one_offset_twice_is_redelivery(report: Report) -> None:
+    """Normal under at-least-once."""
+    assert found(report, "duplicate") == []
+
+
+@told(sent(1, at=0), final_read(1, 1, 1))
+def test_a_value_with_three_copies_is_one_duplicate(report: Report) -> None:
+    """One row a value, with the number of copies."""
+    assert report["anomalies"]["duplicate"]["count"] == 1
+    assert report["anomalies"]["duplicate"]["examples"][0]["copies"] == 3
+
+
+@told(sent(1, at=0), final_read(1), final_read(1, partition=1), partitions=2)
+def test_a_copy_in_another_partition_is_a_duplicate(report: Report) -> None:
+    """Two places, wherever they are."""
+    row = report["anomalies"]["duplicate"]["examples"][0]
+
+    assert (row["partition"], row["other_partition"]) == (0, 1)
+
+
+@told(doubtful(1), final_read(1))
+def test_a_send_in_doubt_that_landed_is_no_duplicate(report: Report) -> None:
+    """It is there once."""
+    assert found(report, "duplicate") == []
+
+
+@told(sent(1, at=9), read(1, at=5), final_read({9: 1}))
+def test_a_complete_final_read_decides_alone(report: Report) -> None:
+    """Truncated at 5, appended anew at 9: the log never held two copies."""
+    assert found(report, "duplicate") == []
+
+
+@told(sent(1, at=9), read(1, at=5), read(1, at=9), final_read(complete=False))
+def test_without_a_complete_final_read_all_reads_decide(report: Report) -> None:
+    """A consumer was handed 1 at two offsets, and nothing says otherwise."""
+    assert found(report, "duplicate") == [1]
+
+
+@told(sent(1, at=0), final_read(1), final_read(1, process="final-read-1"))
+def test_two_final_reads_of_one_copy_are_no_duplicate(report: Report) -> None:
+    """Both saw the same offset."""
+    assert found(report, "duplicate") == []
+
+
+# --- inconsistent offset
+
+
+@told(doubtful(1), sent(2, at=0), read(1, at=0), final_read(2))
+def test_two_values_at_one_offset_are_inconsistent(report: Report) -> None:
+    """A consumer read 1 where the final read has 2."""
+    row = report["anomalies"]["inconsistent-offset"]["examples"][0]
+
+    assert split(report, "inconsistent-offset") == {"two_values": 1, "acked_elsewhere": 0}
+    assert (row["value"], row["other_value"], row["partition"], row["offset"]) == (1, 2, 0, 0)
+
+
+@told(sent(2, at=0), read(2, at=0), final_read(2))
+def test_one_value_at_one_offset_is_consistent(report: Report) -> None:
+    """The twin."""
+    assert report["anomalies"]["inconsistent-offset"]["count"] == 0
+
+
+@told(sent(1, at=0), read(None, at=0), final_read(1))
+def test_a_foreign_payload_at_the_offset_of_a_value_is_inconsistent(report: Report) -> None:
+    """Something that is no value was read where 1 is, and is a phantom besides."""
+    assert split(report, "inconsistent-offset") == {"two_values": 1, "acked_elsewhere": 0}
+    assert split(report, "phantom")["unparsable"] == 1
+
+
+@told(sent(1, at=0), final_read({1: 1}))
+def test_a_record_that_is_not_where_its_ack_said_is_inconsistent(report: Report) -> None:
+    """Acked at 0, found at 1 only."""
+    row = report["anomalies"]["inconsistent-offset"]["examples"][0]
+
+    assert split(report, "inconsistent-offset") == {"two_values": 0, "acked_elsewhere": 1}
+    assert (row["value"], row["offset"], row["other_offset"]) == (1, 0, 1)
+
+
+@told(sent(1, at=1), final_read(1, 1, 1))
+def test_a_duplicate_whose_acked_copy_is_there_is_consistent(report: Report) -> None:
+    """Copies at 0, 1 and 2; the ack named the one in the middle."""
+    assert report["anomalies"]["inconsistent-offset"]["count"] == 0
+
+
+@told(sent(1, at=3), final_read(1, 1, 1))
+def test_a_duplicate_of_which_no_copy_was_acked_is_inconsistent(report: Report) -> None:
+    """Copies at 0, 1 and 2, and an ack for 3."""
+    assert found(report, "inconsistent-offset") == [1]
+
+
+@told(sent(1, at=0), final_read({1: 1}, complete=False))
+def test_an_incomplete_final_read_does_not_prove_that_a_record_moved(report: Report) -> None:
+    """It may not have read offset 0."""
+    assert report["anomalies"]["inconsistent-offset"]["count"] == 0
+
+
+@told(sent(1, at=4), sent(2, at=5), final_read({5: 2, 6: 1}, log_start=5))
+def test_where_the_acked_offset_was_deleted_nothing_is_inconsistent(report: Report) -> None:
+    """Offset 4 is below the log's start: nobody can say what was there."""
+    assert report["anomalies"]["inconsistent-offset"]["count"] == 0
+
+
+@told(sent(1, at=0), final_read(), final_read(1, partition=1), partitions=2)
+def test_a_record_in_another_partition_is_inconsistent_not_lost(report: Report) -> None:
+    """It is still there, but not where it was sent."""
+    assert found(report, "lost") == []
+    assert found(report, "inconsistent-offset") == [1]
+
+
+# --- phantom
+
+
+@told(failed(1), sent(2, at=0), final_read(2, 1))
+def test_a_failed_send_that_is_read_is_a_phantom(report: Report) -> None:
+    """It certainly did not happen, and there it is."""
+    assert found(report, "phantom") == [1]
+    assert split(report, "phantom") == {"never_sent": 0, "send_failed": 1, "unparsable": 0}
+
+
+@told(failed(1), sent(2, at=0), final_read(2))
+def test_a_failed_send_that_nobody_read_is_nothing(report: Report) -> None:
+    """The twin."""
+    assert report["anomalies"]["phantom"]["count"] == 0
+    assert report["counts"]["failed"] == 1
+
+
+TRANSACTIONS = {"retries": 9, "idempotent": True}
+
+
+@told(
+    sent(1, at=0), aborted(2), final_read({0: 1, 2: 2}), isolation="read_committed", **TRANSACTIONS
+)
+def test_an_aborted_send_that_is_read_as_committed_breaks_a_promise(report: Report) -> None:
+    """Offset 1 is the commit's own."""
+    assert found(report, "phantom") == [2]
+    assert report["verdict"] == "invalid"
+    assert (
+        "1 record was read that was never committed, which Kafka promises cannot happen."
+        in report["sentence"]
+    )
+
+
+@told(
+    sent(1, at=0),
+    aborted(2),
+    final_read({0: 1, 2: 2}),
+    isolation="read_uncommitted",
+    **TRANSACTIONS,
+)
+def test_who_asks_for_uncommitted_records_may_be_given_aborted_ones(report: Report) -> None:
+    """The twin: the same log, read by somebody who asked for it."""
+    assert found(report, "phantom") == [2]
+    assert report["verdict"] == "valid"
+    assert "never committed, which this configuration allows." in report["sentence"]
+
+
+@told(
+    sent(1, at=0),
+    aborted(2),
+    sent(3, at=3),
+    final_read({0: 1, 3: 3}),
+    isolation="read_committed",
+    **TRANSACTIONS,
+)
+def test_the_offsets_that_commits_take_are_gaps_and_nothing_else(report: Report) -> None:
+    """So are those of aborted records."""
+    assert report["verdict"] == "valid"
+    assert report["anomalies"]["inconsistent-offset"]["count"] == 0
+
+
+@told(sent(1, at=0), read(7, at=1), final_read(1))
+def test_a_value_that_nobody_sent_is_a_phantom(report: Report) -> None:
+    """A consumer read 7."""
+    assert found(report, "phantom") == [7]
+    assert split(report, "phantom")["never_sent"] == 1
+
+
+@told(sent(1, at=0), read(None, at=1), final_read(1, None))
+def test_an_unparsable_payload_is_one_phantom_however_often_it_is_read(report: Report) -> None:
+    """One place, read twice."""
+    row = report["anomalies"]["phantom"]["examples"][0]
+
+    assert split(report, "phantom") == {"never_sent": 0, "send_failed": 0, "unparsable": 1}
+    assert (row["value"], row["partition"], row["offset"]) == (None, 0, 1)
+
+
+@told(sent(1, at=0), sent(2, took=None, ended="info"), final_read(1, 2))
+def test_a_send_that_never_ended_may_be_read(report: Report) -> None:
+    """Its worker died; the record landed."""
+    assert report["anomalies"]["phantom"]["count"] == 0
+    assert report["counts"]["indeterminate_landed"] == 1

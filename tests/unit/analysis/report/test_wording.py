@@ -1,0 +1,177 @@
+"""The report's words: units people read, a configuration in a line, a finding judged."""
+
+import json
+from typing import Any
+
+import pytest
+
+from analysis.report import wording
+from tests.support import reports
+
+
+def finding(**fields: Any) -> dict[str, Any]:
+    """A finding nobody complains about, but for these fields."""
+    plain = {"count": 0, "forbidden": False, "demanded": None, "demand_met": None}
+    return plain | {"convicts": False} | fields
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (0, "0"), (9997, "9,997"), (9997.0, "9,997"), (31.25, "31.2"), (109.9, "110")],
+)
+def test_numbers(value, text):
+    assert text == wording.number(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (0.8412, "0.84 s"), (12.34, "12.3 s"), (119.9, "119.9 s"), (185.2, "3 min 5 s")],
+)
+def test_lengths_of_time(value, text):
+    assert text == wording.seconds(value)
+
+
+def test_a_point_of_the_time_axis_stays_in_seconds():
+    assert "3,010.20 s" == wording.moment(3010.2)
+    assert "–" == wording.moment(None)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "–"), (1.93, "1.9 ms"), (240.2, "240 ms"), (6103.2, "6.10 s")]
+)
+def test_milliseconds(value, text):
+    assert text == wording.milliseconds(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (False, "false"), (4.0881, "4.088"), ([0, 3], "0, 3"), ([], "–"), ("all", "all")],
+)
+def test_cells(value, text):
+    assert text == wording.plain(value)
+
+
+def test_a_configuration_in_words():
+    words = wording.configuration_words(reports.kills().report["configuration"])
+
+    assert words == (
+        "acks=1 (the leader alone has the record), 5 retries, idempotence off, 3 replicas, "
+        "at least 1 in sync"
+    )
+
+
+def test_names_that_librdkafka_has_beside_the_usual_ones_are_understood():
+    producer = {"request.required.acks": -1, "message.send.max.retries": 0}
+    configuration = {"producer": producer, "topic": {}, "server": {}}
+
+    words = wording.configuration_words(configuration)
+    assert words == "acks=all (every in-sync replica has the record), no retries, idempotence off"
+
+
+def test_no_configuration_is_no_words():
+    assert "" == wording.configuration_words(reports.empty().report["configuration"])
+
+
+def test_min_isr_is_the_topics_then_the_brokers_then_kafkas_default():
+    topic = {"replication_factor": 3, "config": {"min.insync.replicas": "2"}}
+    bare = {"replication_factor": 3}
+
+    assert 2 == wording.min_isr({"topic": topic, "server": {"min.insync.replicas": 3}})
+    assert 3 == wording.min_isr({"topic": bare, "server": {"min.insync.replicas": 3}})
+    assert 1 == wording.min_isr({"topic": bare, "server": {}})
+    assert wording.min_isr({"topic": {}, "server": {}}) is None
+
+
+def test_a_time_of_day_is_told_to_the_second_in_utc():
+    assert "2026-11-21 04:06:55 UTC" == wording.utc("2026-11-21T04:06:55.326815+00:00")
+    assert "–" == wording.utc(None)
+
+
+def test_faults_are_counted_by_verb_and_target_and_missing_ones_are_named():
+    faults = reports.kills(times=2).report["faults"]
+
+    assert "2 faults: kill leader ×2" == wording.faults_words(faults, 2)
+    assert "2 faults (3 planned): kill leader ×2" == wording.faults_words(faults, 3)
+    assert "no fault" == wording.faults_words([], 0)
+
+
+def test_a_forbidden_anomaly_that_convicts_is_a_broken_promise():
+    judgement = wording.judged(finding(count=3, forbidden=True, convicts=True), provable=True)
+
+    assert ("bad", "Promise broken: forbidden, and seen") == (judgement.tone, judgement.words)
+
+
+def test_an_allowed_anomaly_is_told_without_alarm():
+    judgement = wording.judged(finding(count=3), provable=True)
+
+    assert ("note", "Seen; this configuration allows it") == (judgement.tone, judgement.words)
+
+
+def test_a_kept_promise_is_good_only_where_it_could_have_been_broken():
+    kept = finding(forbidden=True)
+
+    assert "good" == wording.judged(kept, provable=True).tone
+    assert "doubt" == wording.judged(kept, provable=False).tone
+
+
+def test_a_demand_met_is_good_one_unmet_is_bad_and_one_untold_is_doubt():
+    met = finding(count=3, demanded=">= 1", demand_met=True)
+    unmet = finding(demanded=">= 1", demand_met=False)
+    unjudged = finding(demanded=">= 1", demand_met=None)
+
+    assert "good" == wording.judged(met, provable=True).tone
+    assert "bad" == wording.judged(unmet, provable=True).tone
+    assert "doubt" == wording.judged(unjudged, provable=False).tone
+
+
+def test_a_demand_cannot_make_a_broken_promise_look_good():
+    both = finding(count=3, forbidden=True, demanded=">= 1", demand_met=True, convicts=True)
+
+    assert "bad" == wording.judged(both, provable=True).tone
+
+
+def test_roles_before_and_after_a_fault():
+    before = {"leader": {"0": "k1"}, "isr": {"0": ["k1", "k2", "k3"]}, "controller": "k2"}
+    after = {"leader": {"0": "k3"}, "isr": {"0": ["k2", "k3"]}, "controller": "k2"}
+    lines = ["leader: k1 → k3", "ISR: 3 → 2, without k1", "controller: k2, unchanged"]
+
+    assert lines == wording.roles_words(before, after)
+    assert lines == wording.roles_words(json.dumps(before), json.dumps(after))
+
+
+def test_of_many_partitions_the_first_changed_ones_are_told():
+    before = {"leader": {str(p): "k1" for p in range(12)}, "isr": {}, "controller": None}
+    after = {"leader": {str(p): "k2" for p in range(12)}, "isr": {}, "controller": "k2"}
+
+    assert [
+        "leader of 0: k1 → k2",
+        "leader of 1: k1 → k2",
+        "leader of 2: k1 → k2",
+        "and of 9 more partitions",
+        "controller: – → k2",
+    ] == wording.roles_words(before, after)
+
+
+def test_a_partition_nobody_could_be_asked_about_after_the_fault():
+    before = {"leader": {"0": "k1"}, "isr": {"0": ["k1"]}, "controller": "k1"}
+
+    assert ["leader: k1 → –", "ISR: 1 → –", "controller: k1 → –"] == wording.roles_words(
+        before, None
+    )
+    assert [] == wording.roles_words(None, None)
+
+
+def test_evidence_is_read_in_seconds_and_without_the_run():
+    rows = [{"run_id": "r", "value": 7, "acked_ns": 10, "acked_s": 1e-8, "other_ns": 3}]
+
+    assert ["value", "acked_s", "other_ns"] == wording.columns(rows)
+
+
+def test_of_evidence_only_columns_with_content_are_read():
+    rows = [
+        {"anomaly": "lost", "value": 7, "other_offset": None, "time_s": 1.0, "acked_s": 1.0},
+        {"anomaly": "lost", "value": 8, "other_offset": None, "time_s": 2.0, "acked_s": 2.0},
+    ]
+
+    assert ["value", "acked_s"] == wording.columns(rows)
+    assert ["time_s"] == wording.columns([{"time_s": 1.0, "acked_s": None}])

@@ -1,0 +1,89 @@
+"""The table of verbs and targets: what is tried, what cannot be, and nothing written by hand."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from bench import fault_table
+from harness.nemesis.targets import TARGETS
+from harness.nemesis.verbs import VERBS
+from harness.scenario import file
+
+
+def line(
+    verb: str = "kill", target: str = "leader", *, bit: str | None = "gone"
+) -> dict[str, object]:
+    return {"verb": verb, "target": target, "bit": bit, "healed": "back", "error": None}
+
+
+def test_the_table_in_the_repository_is_the_one_that_its_data_give() -> None:
+    page = fault_table.PAGE.read_text()
+
+    assert page == fault_table.with_table(page, fault_table.render(fault_table.known()))
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "command"])
+def test_a_verb_is_tried_at_every_target_that_can_be(verb: str) -> None:
+    chosen = fault_table.chosen_for(verb)
+    possible = [target for target in TARGETS if not fault_table.reason(verb, target, chosen)]
+    text = fault_table.text_of(verb, possible, chosen.topic.replication_factor, "any")
+
+    made = file.Scenario.model_validate(file._lists_to_tuples(tomllib.loads(text)))
+
+    assert possible == [fault.target for fault in made.faults if fault.verb == verb]
+    assert possible
+
+
+def test_proofs_and_tries_are_counted() -> None:
+    table = fault_table.render([line(), line(bit=None), line(target="all")])
+    row = next(row for row in table.splitlines() if row.startswith("| `kill`"))
+
+    assert "leader 1/2, all 1/1 |" in row
+    assert ", controller," in row.split("|")[3]
+
+
+def test_a_pair_that_cannot_be_has_its_reason() -> None:
+    table = fault_table.render([])
+    row = next(row for row in table.splitlines() if row.startswith("| `roll`"))
+
+    assert "zk-all, producer" in row
+    assert "roll cannot be done there, only to a broker" in row
+
+
+def test_every_verb_that_hits_brokers_can_hit_the_coordinators() -> None:
+    """Somebody must have a group and transactions for that."""
+    verbs = [verb for verb in VERBS if not VERBS[verb].targets]
+    refused = {
+        (verb, target): why
+        for verb in verbs
+        for target in ("group-coordinator", "transaction-coordinator")
+        if (why := fault_table.reason(verb, target, fault_table.chosen_for(verb)))
+    }
+
+    assert not refused
+
+
+def test_what_is_not_tried_yet_waits_for_a_kernel_with_netem() -> None:
+    """In the table of the repository; its third column."""
+    rows = [row.split("|") for row in fault_table.render(fault_table.known()).splitlines()[2:]]
+    waiting = {row[1].strip(" `") for row in rows if row[3].strip()}
+
+    assert waiting <= {verb for verb in VERBS if VERBS[verb].prepares == "netem"}
+
+
+def test_what_brings_a_fault_about_comes_before_it_and_the_first_at_a_time_of_its_own() -> None:
+    text = fault_table.text_of("elect", ["leader-and-controller", "last-isr"], 2, "kafka2")
+    faults = tomllib.loads(text)["faults"]
+
+    assert [(fault["verb"], fault["target"], fault.get("when")) for fault in faults] == [
+        ("kill", "kafka1", None),
+        ("kill", "kafka2", "in-force"),
+        ("reassign", "leader", "healed"),
+        ("elect", "leader-and-controller", "healed"),
+        ("reassign", "leader", "healed"),
+        ("stop", "preferred-leader", "healed"),
+        ("elect", "last-isr", "in-force"),
+    ]
+    assert faults[0]["at_s"] == 1

@@ -1,0 +1,381 @@
+"""The Kubernetes backend without a cluster: manifests, settings, what pods do, node.sh."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from harness.checkout import MANIFESTS
+from harness.cluster.capabilities import ClusterError, Node
+from harness.cluster.kubernetes import access, manifests
+from harness.cluster.kubernetes.api import CORDONED, Api
+from harness.cluster.kubernetes.pods import Pod, PodWatch
+
+BASE = MANIFESTS / "base"
+NODES = manifests.pod_nodes(3, 3)
+
+
+# Machines
+
+
+class Core:
+    """Of the client only what a cordon needs: a machine that somebody may have cordoned."""
+
+    def __init__(self, *, unschedulable: bool = False, by: str | None = None) -> None:
+        self.machine = SimpleNamespace(
+            metadata=SimpleNamespace(name="m1", annotations={CORDONED: by} if by else None),
+            spec=SimpleNamespace(unschedulable=unschedulable or None),
+        )
+        self.patches: list[Any] = []
+
+    def read_node(self, _: str, **__: Any) -> Any:
+        return self.machine
+
+    def list_node(self, **_: Any) -> Any:
+        return SimpleNamespace(items=[self.machine])
+
+    def patch_node(self, name: str, patch: Any, **_: Any) -> None:
+        self.patches.append((name, patch))
+
+
+def api_of(core: Core, monkeypatch: pytest.MonkeyPatch) -> Api:
+    monkeypatch.setattr(Api, "_core", core)
+    return Api(None, "mine")
+
+
+def test_a_machine_that_somebody_has_cordoned_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    core = Core(unschedulable=True)
+    api = api_of(core, monkeypatch)
+
+    with pytest.raises(ClusterError, match="m1 is cordoned already"):
+        api.cordon("m1")
+    api.uncordon("m1")
+
+    assert [] == core.patches
+
+
+def test_a_cordon_bears_the_run_s_name_and_goes_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh, ours = Core(), Core(unschedulable=True, by="mine")
+
+    api_of(fresh, monkeypatch).cordon("m1")
+    api_of(ours, monkeypatch).uncordon("m1")
+
+    (_, put), (_, taken) = *fresh.patches, *ours.patches
+    assert (True, "mine") == (
+        put["spec"]["unschedulable"],
+        put["metadata"]["annotations"][CORDONED],
+    )
+    assert (None, None) == (
+        taken["spec"]["unschedulable"],
+        taken["metadata"]["annotations"][CORDONED],
+    )
+
+
+# Manifests
+
+
+def service(name: str) -> dict[str, Any]:
+    return {"kind": "Service", "metadata": {"name": name, "namespace": "base"}}
+
+
+def stateful(name: str, volume: dict[str, Any] | None = None) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"volumes": [volume] if volume else []}}
+    return {"kind": "StatefulSet", "metadata": {"name": name}, "spec": {"template": template}}
+
+
+def test_manifests_of_a_run_are_in_its_namespace_and_bear_its_label_down_to_the_pods() -> None:
+    given = [
+        {"kind": "Namespace", "metadata": {"name": "base"}},
+        service("kafka-1"),
+        stateful("kafka"),
+    ]
+
+    space, broker, brokers = manifests.of_run(
+        given, namespace="mine", labels={"kafka-harness": "mine"}, counts={"kafka": 1}
+    )
+
+    assert "mine" == space["metadata"]["name"] == broker["metadata"]["namespace"]
+    assert {"a": "b", "kafka-harness": "mine"} == (
+        brokers["spec"]["template"]["metadata"]["labels"]
+    )
+    assert {"kafka-harness": "mine"} == broker["metadata"]["labels"]
+    assert 1 == brokers["spec"]["replicas"]
+
+
+def test_volume_claims_bear_the_label_of_their_run() -> None:
+    """In a namespace that stays they are removed by it."""
+    claiming = stateful("kafka")
+    claiming["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}}]
+
+    (made,) = manifests.of_run(
+        [claiming], namespace="n", labels={"kafka-harness": "x"}, counts={"kafka": 0}
+    )
+
+    assert {"kafka-harness": "x"} == made["spec"]["volumeClaimTemplates"][0]["metadata"]["labels"]
+
+
+def test_a_node_without_a_service_of_its_own_is_refused() -> None:
+    with pytest.raises(ClusterError, match="no Service for kafka-2"):
+        manifests.of_run(
+            [service("kafka-1"), stateful("kafka")], namespace="n", labels={}, counts={"kafka": 2}
+        )
+
+
+def test_data_on_an_emptydir_go_with_the_pod() -> None:
+    kept = stateful("kafka", {"name": "data", "hostPath": {"path": "/data"}})
+    gone = stateful("kafka", {"name": "data", "emptyDir": {}})
+
+    assert manifests.keeps_data([kept])
+    assert not manifests.keeps_data([kept, gone])
+
+
+def test_the_nodes_images_are_what_a_run_says_that_it_ran_on() -> None:
+    brokers, members = stateful("kafka"), stateful("zk")
+    brokers["spec"]["template"]["spec"]["containers"] = [
+        {"name": "holder", "image": "no:1"},
+        {"name": "node", "image": "k:3.9"},
+    ]
+    members["spec"]["template"]["spec"]["containers"] = [{"name": "node", "image": "z:3.8"}]
+
+    assert {"kafka": "k:3.9", "zookeeper": "z:3.8"} == manifests.images([brokers, members])
+
+
+def test_brokers_tell_workers_of_their_machine_and_peers_of_their_name() -> None:
+    files = manifests.settings(
+        NODES, "mine", server={"min.insync.replicas": 2}, zoo={}, worker_ports={"kafka2": 30123}
+    )
+
+    assert (
+        "advertised.listeners=PEERS://kafka-2.kafka.mine.svc:9092,WORKERS://HOST_IP:30123\n"
+        in files["kafka-2.properties"]
+    )
+    assert "WORKERS://HOST_IP" not in files["kafka-1.properties"]
+    assert "min.insync.replicas=2\n" in files["kafka-2.properties"]
+    assert "server.3=zk-3.zk.mine.svc:2888:3888\n" in files["zk-1.properties"]
+
+
+def test_the_base_stands_alone_with_the_settings_that_a_plain_run_has() -> None:
+    """Written by `python -m harness.cluster.kubernetes.manifests`."""
+    wanted = manifests.standing_alone()
+
+    assert wanted == {file.name: file.read_text() for file in (BASE / "settings").iterdir()}
+
+
+def test_a_namespace_is_a_name_that_kubernetes_takes() -> None:
+    assert "kafka-harness-study-1-20261121t172215z-7" == access.namespace_of(
+        "study-1/20261121T172215Z-7"
+    )
+    assert 63 >= len(access.namespace_of("x" * 80))
+
+
+# Pods
+
+
+FIRST = Pod(
+    name="kafka-1",
+    uid="a",
+    ip="10.0.0.1",
+    host_ip="10.1.0.1",
+    leaving=False,
+    ready=True,
+    restarts=0,
+    trouble=None,
+)
+SECOND = replace(FIRST, uid="b", ip="10.0.0.2", ready=False)
+
+
+class Watched:
+    """A watch over one node, whose pod the test sets."""
+
+    def __init__(self, first: Pod = FIRST) -> None:
+        self.now: dict[str, Pod] = {"kafka1": first}
+        self.adopted: list[str] = []
+        self.takes = True
+        self.watch = PodWatch(self.now.copy(), lambda: self.now, self.adopt)
+
+    def adopt(self, _: str, pod: Pod) -> bool:
+        self.adopted.append(pod.uid)
+        return self.takes
+
+    def sees(self, *pods: Pod | None) -> None:
+        for pod in pods:
+            self.now = {"kafka1": pod} if pod else {}
+            self.watch.look_once()
+        self.watch.check()
+
+
+def test_a_pod_that_was_ordered_away_is_followed_by_another() -> None:
+    """It may restart its containers until it is ready, and not afterwards."""
+    watched = Watched()
+    watched.watch.expect("kafka1")
+    starting = replace(SECOND, restarts=1)
+    watched.sees(
+        FIRST, None, replace(SECOND, ip=None), SECOND, starting, replace(starting, ready=True)
+    )
+
+    assert ["b"] == watched.adopted
+    with pytest.raises(ClusterError, match="restarted"):
+        watched.sees(replace(starting, ready=True, restarts=2))
+
+
+@pytest.mark.parametrize("seen", [None, SECOND, replace(FIRST, restarts=1)])
+def test_what_nobody_ordered_is_told_for_ever(seen: Pod | None) -> None:
+    watched = Watched()
+
+    with pytest.raises(ClusterError, match="nobody here ordered"):
+        watched.sees(seen)
+    with pytest.raises(ClusterError, match="nobody here ordered"):
+        watched.sees(FIRST)
+
+
+def test_a_successor_counts_when_it_is_gone_on_with() -> None:
+    watched = Watched()
+    watched.watch.expect("kafka1")
+    watched.takes = False
+    watched.sees(None, SECOND, replace(SECOND, restarts=1))
+    assert watched.watch.uid("kafka1") is None
+
+    watched.takes = True
+    watched.sees(replace(SECOND, restarts=1, ready=True))
+    assert "b" == watched.watch.uid("kafka1")
+    assert ["b", "b", "b"] == watched.adopted
+
+
+def test_an_order_outlives_the_old_pod_s_becoming_ready() -> None:
+    """The watch may have begun before the pod was ready; an order may come before the last one's
+    pod was seen so."""
+    watched = Watched(replace(FIRST, ready=False))
+    watched.watch.expect("kafka1")
+    watched.sees(FIRST, None, SECOND)
+    watched.watch.expect("kafka1")
+    watched.sees(replace(SECOND, ready=True), None, replace(SECOND, uid="c"))
+
+    assert ["b", "c"] == watched.adopted
+
+
+def test_readiness_that_comes_and_goes_means_nothing() -> None:
+    watched = Watched()
+
+    watched.sees(replace(FIRST, ready=False), FIRST)
+
+    assert [] == watched.adopted
+
+
+# node.sh, with a java that sleeps until it is told to end, and ends with the code in a file
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    for name in ("orders", "settings", "data", "bin", "libs"):
+        (tmp_path / name).mkdir()
+    java = tmp_path / "bin" / "java"
+    java.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/said\nexec sleep 60\n')
+    java.chmod(0o755)
+    (tmp_path / "settings" / "kafka-2.properties").write_text("to=HOST_IP:1\n")
+    (tmp_path / "libs" / "b.jar").touch()
+    environment = {
+        **os.environ,
+        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
+        "POD_NAME": "kafka-2",
+        "HOST_IP": "10.1.1.1",
+        "JVM_OPTIONS": "-Xmx1m",
+        "ORDERS": str(tmp_path / "orders"),
+        "SETTINGS": str(tmp_path / "settings"),
+        "DATA": str(tmp_path / "data"),
+        "KAFKA_LIBS": str(tmp_path / "libs"),
+    }
+    with subprocess.Popen(
+        ["sh", str(BASE / "node.sh"), "kafka"], env=environment, text=True
+    ) as process:
+        yield process
+        if process.poll() is None:
+            process.terminate()
+
+
+def jvm(node: subprocess.Popen[str], limit_s: float = 20) -> int:
+    """The pid of the sleeping java; waits for it."""
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        for child in Path(f"/proc/{node.pid}/task/{node.pid}/children").read_text().split():
+            with suppress(OSError):  # a child of a moment, as `sed`, may be gone already
+                if Path(f"/proc/{child}/cmdline").read_bytes().startswith(b"sleep\x0060"):
+                    return int(child)
+        time.sleep(0.02)
+    raise AssertionError("no JVM was begun")
+
+
+def appears(file: Path, limit_s: float = 20) -> str:
+    end = time.monotonic() + limit_s
+    while not file.exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    return file.read_text()
+
+
+def test_a_jvm_that_ends_unordered_ends_the_container_with_its_code(
+    node: subprocess.Popen[str],
+) -> None:
+    os.kill(jvm(node), 9)
+
+    assert 128 + 9 == node.wait(20)
+
+
+def test_a_held_node_stays_down_until_it_is_started(
+    node: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    orders = tmp_path / "orders"
+    first = jvm(node)
+    (orders / "held").touch()
+    os.kill(first, 9)
+
+    assert "137\n" == appears(orders / "ended")
+    (orders / "started").touch()
+    (orders / "held").unlink()
+    assert first != jvm(node)
+    assert not (orders / "ended").exists()
+
+
+def test_a_start_that_fails_is_held_and_told(node: subprocess.Popen[str], tmp_path: Path) -> None:
+    """As a broker's that meets its old session: the harness orders the next one."""
+    orders = tmp_path / "orders"
+    (orders / "started").touch()
+    os.kill(jvm(node), 9)
+
+    appears(orders / "held")
+    assert "137\n" == appears(orders / "ended")
+    assert node.poll() is None
+
+
+def test_the_machine_s_address_is_filled_in_and_jars_are_in_order(
+    node: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    jvm(node)
+    said = (tmp_path / "said").read_text()
+
+    assert f"-cp {tmp_path}/libs/b.jar kafka.Kafka /tmp/kafka-2.properties" in said
+    assert "to=10.1.1.1:1\n" == Path("/tmp/kafka-2.properties").read_text()
+
+
+def test_a_pod_that_is_told_to_end_tells_its_jvm(node: subprocess.Popen[str]) -> None:
+    pid = jvm(node)
+    node.terminate()
+
+    assert 0 == node.wait(20)
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_nodes_in_pods_have_the_names_of_other_backends() -> None:
+    assert ["zk1", "zk2", "zk3", "kafka1", "kafka2", "kafka3"] == [n.name for n in NODES]
+    assert "kafka-3" == manifests.pod_name(
+        Node(name="kafka3", role="broker", id=3, address="", port=9092)
+    )

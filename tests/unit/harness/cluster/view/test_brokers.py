@@ -1,0 +1,284 @@
+"""The view by brokers: the highest epoch is believed, whoever is stale, silent or new."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from typing import Any
+
+import pytest
+from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
+
+from harness.cluster.capabilities import ClusterError, Node
+from harness.cluster.view.brokers import AskedView, alive_of, answer_of, controller_of, newest
+from harness.cluster.view.discovery import discovered
+from harness.cluster.view.zookeeper import Blind
+from harness.waiting import wait_until
+from tests.support.mock_kafka import TOPIC, MockKafka
+
+ALL = (1, 2, 3)
+
+
+def metadata(
+    *,
+    leader: int,
+    epoch: int,
+    isr: tuple[int, ...] = ALL,
+    controller: int = 1,
+    alive: tuple[int, ...] = ALL,
+    error: int = 0,
+) -> Any:
+    """What a broker answers, of one topic with one partition."""
+    response = MetadataResponse
+    partition = response.MetadataResponseTopic.MetadataResponsePartition(
+        error_code=0,
+        partition_index=0,
+        leader_id=leader,
+        leader_epoch=epoch,
+        replica_nodes=[2, 1, 3],
+        isr_nodes=list(isr),
+        offline_replicas=[],
+        version=9,
+    )
+    topic = response.MetadataResponseTopic(
+        error_code=error,
+        name="t",
+        is_internal=False,
+        version=9,
+        partitions=[] if error else [partition],
+    )
+    members = [
+        response.MetadataResponseBroker(node_id=i, host="h", port=1, rack=None, version=9)
+        for i in alive
+    ]
+    return response(
+        throttle_time_ms=0,
+        brokers=members,
+        cluster_id="c",
+        controller_id=controller,
+        topics=[topic],
+        version=9,
+    )
+
+
+def answers(**said: Any) -> list[Any]:
+    """answers(b1=metadata(...), ...): what brokers that know themselves say."""
+    each = [answer_of(int(name[1:]), response) for name, response in said.items()]
+    return [answer for answer in each if answer is not None]
+
+
+def test_a_stale_broker_does_not_fool_us_though_it_is_the_one_that_led():
+    told = answers(
+        b1=metadata(leader=1, epoch=4, controller=1),
+        b2=metadata(leader=2, epoch=5, isr=(2, 3), controller=3),
+        b3=metadata(leader=2, epoch=5, isr=(2, 3), controller=3),
+    )
+
+    assert controller_of(told, last=1) == 3
+    believed = newest(told, "t", 0, controller=3)
+    assert believed is not None
+    assert (believed.leader, believed.epoch, believed.isr) == (2, 5, {2, 3})
+    assert believed.replicas == (2, 1, 3)
+
+
+def test_two_stale_brokers_are_outvoted_by_one_higher_epoch():
+    told = answers(
+        b1=metadata(leader=1, epoch=4),
+        b2=metadata(leader=1, epoch=4),
+        b3=metadata(leader=3, epoch=5, isr=(3,)),
+    )
+
+    assert newest(told, "t", 0, controller=1).leader == 3  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("controller", "isr"), [(2, {1, 2}), (None, {1, 2, 3})])
+def test_of_one_epoch_the_controller_is_believed_else_most(controller, isr):
+    """An ISR that shrinks has no epoch of its own."""
+    told = answers(
+        b1=metadata(leader=1, epoch=4),
+        b2=metadata(leader=1, epoch=4, isr=(1, 2)),
+        b3=metadata(leader=1, epoch=4),
+    )
+
+    assert newest(told, "t", 0, controller).isr == isr  # type: ignore[union-attr]
+
+
+def test_as_many_votes_for_each_go_to_the_controller_that_is_news():
+    told = answers(
+        b1=metadata(leader=1, epoch=1, controller=1), b2=metadata(leader=1, epoch=1, controller=2)
+    )
+
+    assert (controller_of(told, last=1), controller_of(told, last=2)) == (2, 1)
+    assert controller_of(answers(b1=metadata(leader=1, epoch=1, controller=-1)), None) is None
+
+
+def test_no_leader_is_news_too_and_a_topic_that_nobody_knows_is_nothing():
+    told = answers(b1=metadata(leader=-1, epoch=6), b2=metadata(leader=2, epoch=5))
+
+    assert newest(told, "t", 0, None).leader is None  # type: ignore[union-attr]
+    assert newest(told, "other", 0, None) is None
+    assert newest(answers(b1=metadata(leader=1, epoch=1, error=3)), "t", 0, None) is None
+
+
+def test_a_broker_that_has_just_started_and_knows_nobody_is_not_heard():
+    assert answers(b1=metadata(leader=1, epoch=9, alive=())) == []
+
+
+def test_who_lives_the_controller_knows_else_most():
+    told = answers(
+        b1=metadata(leader=1, epoch=1),
+        b2=metadata(leader=1, epoch=1, alive=(2, 3)),
+        b3=metadata(leader=1, epoch=1),
+    )
+
+    assert (alive_of(told, 2), alive_of(told, None)) == ({2, 3}, {1, 2, 3})
+
+
+# By real connections
+
+
+class Broker(threading.Thread):
+    """One that answers what it is told to; None: it takes questions and keeps silent."""
+
+    def __init__(self, number: int, said: Any) -> None:
+        super().__init__(daemon=True)
+        self.said, self._ear = said, socket.create_server(("127.0.0.1", 0))
+        self.node = Node(
+            name=f"kafka{number}",
+            role="broker",
+            id=number,
+            address="127.0.0.1",
+            port=self._ear.getsockname()[1],
+        )
+        self._open: list[socket.socket] = [self._ear]
+        self.start()
+
+    def run(self) -> None:
+        with suppress(OSError):
+            while True:
+                self._open.append(self._ear.accept()[0])
+                threading.Thread(target=self._serve, args=self._open[-1:], daemon=True).start()
+
+    def _serve(self, caller: socket.socket) -> None:
+        with suppress(OSError, struct.error):
+            while True:
+                (length,) = struct.unpack(">i", caller.recv(4, socket.MSG_WAITALL))
+                key, _, number = struct.unpack(">hhi", caller.recv(length, socket.MSG_WAITALL)[:8])
+                if self.said is not None:
+                    caller.sendall(self._answer(key, number))
+
+    def _answer(self, key: int, number: int) -> bytes:
+        if key == 18:
+            known = [ApiVersionsResponse.ApiVersion(api_key=3, min_version=0, max_version=9)]
+            body = ApiVersionsResponse(error_code=0, api_keys=known).encode(version=0)
+            return struct.pack(">ii", len(body) + 4, number) + body
+        body = self.said.encode(version=9)
+        return struct.pack(">iib", len(body) + 5, number, 0) + body
+
+    def close(self) -> None:
+        for each in self._open:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+
+@pytest.fixture
+def trio() -> Iterator[list[Broker]]:
+    made = [Broker(number, metadata(leader=1, epoch=4, controller=1)) for number in ALL]
+    yield made
+    for broker in made:
+        broker.close()
+
+
+@pytest.fixture
+def view(trio: list[Broker]) -> Iterator[AskedView]:
+    with closing(AskedView([broker.node for broker in trio], "t", 1, {})) as made:
+        made.connect(5)
+        yield made
+
+
+def test_every_broker_is_asked_and_the_newest_leads(view, trio):
+    assert view.look().partitions[0].leader == "kafka1"
+    assert view.look().assignment == (("kafka2", "kafka1", "kafka3"),)
+    assert view.recovered(3) == "every broker is a member, every ISR has 3 members"
+
+    trio[2].said = metadata(leader=3, epoch=5, isr=(3,), controller=3)
+
+    state = view.look().partitions[0]
+    assert (state.leader, state.isr, state.leader_epoch) == ("kafka3", ("kafka3",), 5)
+    assert view.recovered(3) is None
+
+
+def test_a_broker_that_hangs_is_waited_for_once(view, trio, clock):
+    trio[0].said = None
+
+    took = [clock(view.look) for _ in range(4)]
+
+    assert took[0] < 1.5
+    assert max(took[1:]) < 0.3
+    assert view.registration(trio[0].node) is None
+    assert view.registration(trio[1].node) == 1
+
+
+@pytest.fixture
+def clock():
+    import time  # noqa: PLC0415
+
+    def measured(do: Any) -> float:
+        begin_s = time.monotonic()
+        do()
+        return time.monotonic() - begin_s
+
+    return measured
+
+
+def test_when_none_answers_the_last_view_is_told_and_marked(view, trio):
+    before = view.look()
+    for broker in trio:
+        broker.close()
+
+    with pytest.raises(Blind):
+        view.look()
+    last = view.look_or_last()
+    assert (last.partitions, last.controller, last.known) == (before.partitions, "kafka1", False)
+    assert view.recovered(3) is None
+
+
+def test_a_broker_that_is_back_answers_on_another_connection(view, trio):
+    first = view.registration(trio[1].node)
+    for each in trio[1]._open[1:]:
+        each.shutdown(socket.SHUT_RDWR)
+
+    assert first == 1
+    wait_until(lambda: view.registration(trio[1].node) == 2, timeout_s=5, what="another connection")
+
+
+def test_librdkafkas_own_brokers_are_understood():
+    kafka = MockKafka(partitions=2)
+    try:
+        nodes = discovered(kafka.bootstrap.split(",")[:1], {})
+        assert [node.endpoint for node in nodes] == kafka.bootstrap.split(",")
+        with closing(AskedView(nodes, TOPIC, 2, {})) as view:
+            view.connect(10)
+            seen = view.look()
+            assert seen.whole
+            assert view.live_brokers() == ("kafka1", "kafka2", "kafka3")
+            assert view.assignment_of("nothing") == ()
+            assert view.coordinator("group", "g") is None
+            kafka.down()
+            wait_until(lambda: not view.look_or_last().known, timeout_s=10, what="blindness")
+            assert view.look_or_last().partitions == seen.partitions
+    finally:
+        kafka.close()
+
+
+def test_where_nobody_is_the_sentence_says_what_each_said():
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    wrong = [f"127.0.0.1:{port}", f"localhost:{port}"]
+
+    with pytest.raises(ClusterError, match=f"cannot be reached: 127.0.0.1:{port}: .*; localhost"):
+        discovered(wrong, {})

@@ -1,0 +1,176 @@
+"""Campaigns: finished runs are never made again, an interrupted one leaves nothing half-done."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from rich.console import Console
+
+from harness.cluster.backends import absent
+from harness.commands import campaign_file, run
+from harness.scenario.file import ScenarioError
+from harness.scenario.prepare import Request
+from tests.support import reports
+
+TEXT = """
+title = "t"
+data = "data/runs.jsonl"
+seed = 7
+[[cells]]
+scenario = "study-1"
+repeats = 2
+[[cells]]
+name = "short"
+scenario = "study-1"
+repeats = 1
+[cells.set]
+"workload.rounds" = 9600
+"""
+
+
+def written(tmp_path, text: str = TEXT):
+    path = tmp_path / "c.toml"
+    path.write_text(text)
+    return path
+
+
+def test_cells_take_turns_and_seeds_follow_the_run(tmp_path):
+    todo = campaign_file.missing(campaign_file.load(written(tmp_path)), [])
+
+    assert [("study-1", 7), ("short", 7), ("study-1", 8)] == [
+        (cell.key, request.seed) for cell, request in todo
+    ]
+    assert todo[1][1].settings == {"workload.rounds": 9600}
+
+
+def test_a_finished_run_is_never_made_again_whatever_it_ended_with(tmp_path):
+    plan = campaign_file.load(written(tmp_path))
+    cell, request = campaign_file.missing(plan, [])[0]
+    data = tmp_path / "data" / "runs.jsonl"
+    campaign_file.append(data, campaign_file.summary(cell, 255, None, request))
+
+    todo = campaign_file.missing(plan, campaign_file.finished(data))
+
+    assert [("short", 7), ("study-1", 8)] == [(cell.key, r.seed) for cell, r in todo]
+
+
+@pytest.mark.parametrize(("asks", "kept"), [(True, True), (False, False)])
+def test_who_led_what_is_kept_where_the_cell_asks_for_it(asks, kept):
+    report = reports.kills(times=1).report | {"leadership": reports.leadership()}
+    cell = campaign_file.Cell(scenario="study-1", repeats=1, balance=asks)
+
+    line = campaign_file.summary(cell, 0, report, Request(scenario="study-1", seed=1))
+
+    assert line.get("leadership") == (reports.leadership() if kept else None)
+
+
+ON_TWO = TEXT.replace("seed = 7", 'seed = 7\nbackends = ["local", "docker"]')
+IMAGE = {"backend.docker.image": "mine"}
+
+
+def test_backends_take_turns_within_a_cell_with_the_same_seed_and_settings(tmp_path):
+    todo = campaign_file.missing(campaign_file.load(written(tmp_path, ON_TWO)), [], (), IMAGE)
+
+    assert [("study-1", "local", 7), ("study-1", "docker", 7), ("short", "local", 7)] == [
+        (cell.key, request.backend, request.seed) for cell, request in todo[:3]
+    ]
+    assert [{}, IMAGE, {"workload.rounds": 9600}] == [r.settings for _, r in todo[:3]]
+    assert {"workload.rounds": 9600, **IMAGE} == todo[3][1].settings
+
+
+def test_a_run_is_finished_on_its_own_backend_only(tmp_path):
+    plan = campaign_file.load(written(tmp_path, ON_TWO))
+    old = {"cell": "study-1", "seed": 7}  # from before there were others: local
+    cell, request = campaign_file.missing(plan, [old], ["docker"])[0]
+
+    assert ("study-1", "docker", 7) == (cell.key, request.backend, request.seed)
+    done = [old, campaign_file.summary(cell, 0, None, request)]
+    assert [("short", 7, "local"), ("short", 7, "docker"), ("study-1", 8, "local")] == [
+        (cell.key, r.seed, r.backend) for cell, r in campaign_file.missing(plan, done)
+    ][:3]
+
+
+def test_a_backend_that_the_campaign_has_not_is_refused(tmp_path):
+    with pytest.raises(ScenarioError, match="the campaign has local"):
+        campaign_file.missing(campaign_file.load(written(tmp_path)), [], ["docker"])
+
+
+def test_a_sitting_says_where_backends_are_and_nothing_of_the_experiment():
+    assert campaign_file.places(IMAGE) == IMAGE
+    with pytest.raises(ScenarioError, match=r"workload\.rounds"):
+        campaign_file.places({"workload.rounds": 1})
+
+
+@pytest.mark.parametrize(
+    ("phase", "began"), [("set-up", False), ("load", True), ("unknown", True), (None, True)]
+)
+def test_a_run_whose_cluster_did_not_come_up_is_no_outcome(phase, began):
+    record = {"failure": {"phase": phase, "error": "kafka1 did not start"} if phase else None}
+
+    assert campaign_file.began(record) is began
+
+
+def test_a_line_cut_by_a_kill_is_dropped_and_its_run_made_again(tmp_path):
+    data = tmp_path / "runs.jsonl"
+    data.write_text(json.dumps({"cell": "study-1", "seed": 7}) + '\n{"cell": "sho')
+
+    assert campaign_file.finished(data) == [{"cell": "study-1", "seed": 7}]
+    assert data.read_text().endswith("}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("title = ", "not a TOML file"),
+        (TEXT.replace("repeats = 1", "repeats = 0"), "cells.1.repeats"),
+        (TEXT.replace("short", "study-1"), "two cells are called 'study-1'"),
+        (TEXT.replace("scenario =", "scenarioo =", 1), "cells.0"),
+    ],
+)
+def test_a_campaign_that_cannot_be_is_refused_naming_file_and_key(tmp_path, text, told):
+    with pytest.raises(ScenarioError, match=r"c\.toml") as refused:
+        campaign_file.load(written(tmp_path, text))
+
+    assert told in str(refused.value)
+
+
+def test_data_that_is_no_summary_is_refused(tmp_path):
+    data = tmp_path / "runs.jsonl"
+    data.write_text("hello\n")
+
+    with pytest.raises(ScenarioError, match="not a file of run summaries"):
+        campaign_file.finished(data)
+
+
+def stretch(start_s: float, length_s: float, kind: str = "produce") -> dict:
+    return {"kind": kind, "start_s": start_s, "length_s": length_s}
+
+
+def test_the_gap_of_a_fault_is_the_longest_that_it_caused():
+    faults = [
+        {"fault": 0, "start_s": 5.0, "healed_s": 9.0},
+        {"fault": 1, "start_s": 9.0, "healed_s": None},
+        {"fault": 2, "start_s": 30.0, "healed_s": 31.0},
+    ]
+    windows = [
+        stretch(1.0, 3.9),  # over before any began
+        stretch(4.9, 2.5),
+        stretch(8.9, 3.0),  # two were in force; it began with the second
+        stretch(20.0, 0.3),
+        stretch(5.0, 9.0, "consume"),
+    ]
+
+    assert campaign_file.fault_gaps_s(faults, windows) == [2.5, 3.0, 0.0]
+
+
+def test_a_backend_that_is_not_to_be_had_stops_a_campaign_before_its_first_run(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    sitting = run.Sitting(resume=False, backends=("docker",))
+
+    with pytest.raises(ScenarioError, match=r"--backends: docker .* no Docker engine answers"):
+        run.campaign(written(tmp_path, ON_TWO), tmp_path, sitting, console=Console())
+    assert absent("local", {}) is None
+    assert absent("moon", {}) == "there is no such backend"

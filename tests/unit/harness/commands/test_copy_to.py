@@ -1,0 +1,64 @@
+"""Runs are copied to a second place, whole, and a place that cannot be used is told before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.commands import copy_to
+from harness.model import run_folder
+from harness.model.run_folder import RunFolder, StoreError
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    folder = run_folder.create(tmp_path / "results", "study-1", 7)
+    folder.write({"seed": 7})
+    (folder.path / "history" / "a.jsonl").write_text("line\n")
+    return folder
+
+
+def test_a_run_s_folder_is_copied_whole_below_its_scenario(run: RunFolder, tmp_path: Path) -> None:
+    place = copy_to.place(f"file://{tmp_path}/share")
+
+    code = copy_to.keep(run, place, Console(quiet=True))
+
+    there = tmp_path / "share" / "study-1" / run.path.name
+    assert 0 == code
+    assert "line\n" == (there / "history" / "a.jsonl").read_text()
+    assert (run.path / "run.json").read_text() == (there / "run.json").read_text()
+
+
+def test_without_a_place_nothing_is_copied(run: RunFolder) -> None:
+    assert 0 == copy_to.keep(run, None, Console(quiet=True))
+
+
+def test_a_copy_that_fails_is_an_error_and_the_run_stays(run: RunFolder, tmp_path: Path) -> None:
+    place = copy_to.place(f"file://{tmp_path}/share")
+    (tmp_path / "share" / "study-1").write_text("in the way")
+
+    with Console(record=True, width=500) as console:
+        code = copy_to.keep(run, place, console)
+
+    assert 255 == code
+    assert f"error: --copy-to: {run.path} could not be copied" in console.export_text()
+    assert (run.path / "run.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("uri", "reason"),
+    [
+        ("somewhere", "scheme"),
+        ("ftp://host/x", "Unrecognized"),
+        ("s3://name:secret@b/x?endpoint_override=127.0.0.1:1&scheme=http", "connect"),
+        ("file:///proc/no/such", "No such file"),
+    ],
+)
+def test_a_place_that_cannot_be_used_is_refused_without_repeating_it(uri: str, reason: str) -> None:
+    with pytest.raises(StoreError, match="--copy-to: the place cannot be used") as caught:
+        copy_to.place(uri)
+
+    assert reason in str(caught.value)
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,51 @@
+"""A run whose cluster lives elsewhere is a plain child: it is told when to end, and has its say."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.waiting import wait_until
+
+INNER = """
+import signal, sys, time
+from pathlib import Path
+def end(*_):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # told again and again: once is enough
+    Path(sys.argv[1]).write_text("healed")
+    sys.exit(7)
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, end)
+Path(sys.argv[1]).write_text("begun")
+while True:
+    time.sleep(0.1)
+"""
+OUTER = """
+import sys
+from harness.host.namespaces import run_beside
+sys.exit(run_beside([sys.executable, "-c", *sys.argv[1:]]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_however_the_command_ends_the_run_heals(tmp_path: Path, number: signal.Signals) -> None:
+    """Also when it is killed: the kernel tells the run."""
+    said = tmp_path / "said"
+    command = subprocess.Popen([sys.executable, "-c", OUTER, INNER, str(said)])
+    wait_until(lambda: said.exists() and said.read_text(), timeout_s=60, what="the run to begin")
+    command.send_signal(number)
+    code = command.wait(timeout=60)
+
+    wait_until(lambda: said.read_text() == "healed", timeout_s=60, what="the run to heal")
+    assert code == (-signal.SIGKILL if number == signal.SIGKILL else 7)
+
+
+def test_the_exit_code_is_the_run_s_own() -> None:
+    done = subprocess.run([sys.executable, "-c", OUTER, "import sys; sys.exit(3)"], check=False)
+
+    assert done.returncode == 3

@@ -1,0 +1,40 @@
+"""What DumpLogSegments prints, in both formats, and where the first leader is put."""
+
+from __future__ import annotations
+
+from harness.cluster.admin import others_from
+from harness.cluster.local.backend import local_nodes
+from harness.nemesis.faults.admin.dump_log import read
+
+# As Kafka 3.9.2 prints it, shortened; payloads are padded with spaces.
+OLD = """Dumping /run/kafka-harness/kafka1/harness-0/00000000000000000000.log
+Log starting offset: 0
+offset: 0 position: 0 CreateTime: 1795274236337 size: 134 magic: 1 compresscodec: none crc: 3 isvalid: true
+| offset: 0 CreateTime: 1795274236337 keySize: -1 valueSize: 100 isValid: true crc: 3} payload: 1236
+offset: 1 position: 134 CreateTime: 1795274236339 size: 134 magic: 1 compresscodec: none crc: 2 isvalid: true
+| offset: 1 CreateTime: 1795274236339 keySize: -1 valueSize: 100 isValid: true crc: 2} payload: 1237
+"""  # noqa: E501
+NEW = """Log starting offset: 0
+baseOffset: 7 lastOffset: 8 count: 2 baseSequence: -1 lastSequence: -1 producerId: -1 partitionLeaderEpoch: 0 magic: 2
+| offset: 7 CreateTime: 1795274236337 keySize: -1 valueSize: 20 sequence: -1 headerKeys: [] payload: 1099511627776
+| offset: 8 CreateTime: 1795274236337 keySize: -1 valueSize: 20 sequence: -1 headerKeys: [] payload: somebody else
+"""  # noqa: E501
+
+
+def test_a_dump_is_read_in_the_old_format_and_in_the_new() -> None:
+    assert read(OLD).records == {0: 1236, 1: 1237}
+    assert read(NEW.replace("7776\n", "7776      \n")).records == {7: 1 << 40}
+
+
+def test_a_dump_says_where_the_log_begins_and_ends() -> None:
+    assert read(OLD).told() == "offsets 0 to 1"
+    assert read("").told() == "no record"
+
+
+def test_the_others_go_round_from_the_one_after() -> None:
+    """So that the controller's replica is the last in the order of election."""
+    nodes = [node for node in local_nodes(1, 3) if node.role == "broker"]
+
+    assert [node.name for node in others_from(nodes, nodes[1])] == ["kafka3", "kafka1"]
+    assert [node.name for node in others_from(nodes, nodes[2])] == ["kafka1", "kafka2"]
+    assert others_from(nodes[:1], nodes[0]) == []

@@ -1,0 +1,53 @@
+"""Assignments: who has which replica next, and what ZooKeeper is told."""
+
+from __future__ import annotations
+
+import json
+
+from harness.nemesis.faults.admin import reassignments
+from harness.nemesis.faults.admin.reassignments import of_topic
+
+BROKERS = ("kafka1", "kafka2", "kafka3")
+NOW = of_topic("t", [("kafka1", "kafka2"), ("kafka3", "kafka1")])
+
+
+def test_shifted_every_replica_goes_to_the_next_broker():
+    assert reassignments.shifted(NOW, BROKERS) == {
+        ("t", 0): ("kafka2", "kafka3"),
+        ("t", 1): ("kafka1", "kafka2"),
+    }
+
+
+def test_raised_every_partition_has_one_more_replica_and_the_same_preferred_leader():
+    assert reassignments.raised(NOW, BROKERS) == {
+        ("t", 0): ("kafka1", "kafka2", "kafka3"),
+        ("t", 1): ("kafka3", "kafka1", "kafka2"),
+    }
+
+
+def test_without_a_broker_its_replicas_go_to_who_has_none_in_the_same_place():
+    everywhere = of_topic("internal", [BROKERS])
+
+    assert reassignments.without({**NOW, **everywhere}, "kafka1", BROKERS) == {
+        ("t", 0): ("kafka3", "kafka2"),
+        ("t", 1): ("kafka3", "kafka2"),
+    }
+    assert reassignments.without(NOW, "kafka2", BROKERS) == {("t", 0): ("kafka1", "kafka3")}
+
+
+def test_led_by_puts_the_new_leader_first_and_keeps_the_rest_in_order():
+    led = reassignments.led_by(of_topic("t", [BROKERS, BROKERS]), {("t", 1): "kafka3"})
+
+    assert led == {("t", 1): ("kafka3", "kafka1", "kafka2")}
+
+
+def test_the_znode_names_brokers_by_id():
+    text = reassignments.document(NOW, {"kafka1": 1, "kafka2": 2, "kafka3": 3})
+
+    assert json.loads(text) == {
+        "version": 1,
+        "partitions": [
+            {"topic": "t", "partition": 0, "replicas": [1, 2]},
+            {"topic": "t", "partition": 1, "replicas": [3, 1]},
+        ],
+    }

@@ -1,0 +1,258 @@
+"""Targets resolve from ZooKeeper's view at the moment of injection."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from harness.cluster.capabilities import Node
+from harness.cluster.local.backend import local_nodes
+from harness.cluster.view.coordinators import java_hash, partition_of
+from harness.cluster.view.zookeeper import PartitionState, View
+from harness.nemesis.targets import (
+    TARGETS,
+    NoTarget,
+    Roles,
+    Setting,
+    impossible,
+    is_known,
+    is_node_name,
+    resolve,
+    role_of,
+    roles_of,
+)
+
+NODES = local_nodes(3, 3)
+WORKERS = ("producer-0", "producer-1-2", "consumer-0", "group-consumer-0")
+COORDINATORS = {"group": "kafka3", "transaction": "kafka1"}
+
+
+def roles(  # noqa: PLR0917
+    leader: str | None = "kafka2",
+    isr: tuple[str, ...] = ("kafka1", "kafka2", "kafka3"),
+    controller: str | None = "kafka1",
+    ensemble_leader: str | None = "zk3",
+    preferred: tuple[str, ...] = ("kafka3", "kafka1", "kafka2"),
+    workers: tuple[str, ...] = WORKERS,
+    seed: int = 1,
+) -> Roles:
+    state = PartitionState(leader=leader, isr=isr, leader_epoch=0)
+    return Roles(
+        nodes=NODES,
+        view=View(partitions=(state,), controller=controller, assignment=(preferred,)),
+        ensemble_leader=lambda: ensemble_leader,
+        random=Random(seed),
+        clients=tuple(Node(name=n, role="client", id=0, address="a", port=0) for n in workers),
+        coordinator=lambda kind: COORDINATORS[kind],
+    )
+
+
+def names(target: str, **view: Any) -> list[str]:
+    return [node.name for node in resolve(target, roles(**view))]
+
+
+@pytest.mark.parametrize(
+    ("target", "view", "expected"),
+    [
+        ("leader", {}, ["kafka2"]),
+        ("followers", {}, ["kafka1", "kafka3"]),
+        ("controller", {}, ["kafka1"]),
+        ("leader-and-controller", {"controller": "kafka2"}, ["kafka2"]),
+        ("leader-not-controller", {}, ["kafka2"]),
+        ("preferred-leader", {}, ["kafka3"]),
+        ("last-isr", {"isr": ("kafka3",), "leader": None}, ["kafka3"]),
+        ("group-coordinator", {}, ["kafka3"]),
+        ("transaction-coordinator", {}, ["kafka1"]),
+        ("all", {}, ["kafka1", "kafka2", "kafka3"]),
+        ("zk-leader", {}, ["zk3"]),
+        ("zk-followers", {}, ["zk1", "zk2"]),
+        ("zk-all", {}, ["zk1", "zk2", "zk3"]),
+        ("producers", {}, ["producer-0", "producer-1-2"]),
+        ("consumers", {}, ["consumer-0"]),
+        ("consumer", {}, ["consumer-0"]),
+        ("group-consumers", {}, ["group-consumer-0"]),
+        ("kafka3", {}, ["kafka3"]),
+        ("zk1", {}, ["zk1"]),
+        ("producer-0", {}, ["producer-0"]),
+        ("producer-1", {}, ["producer-1-2"]),  # its successor
+    ],
+)
+def test_a_target_is_who_plays_the_role_now(target, view, expected):
+    assert expected == names(target, **view)
+
+
+def test_one_follower_is_never_the_leader_and_always_in_the_isr():
+    chosen = {names("follower", isr=("kafka2", "kafka3"), seed=seed)[0] for seed in range(20)}
+
+    assert chosen == {"kafka3"}
+
+
+@pytest.mark.parametrize(
+    ("target", "among"),
+    [
+        ("random", {"kafka1", "kafka2", "kafka3"}),
+        ("one", {"kafka1", "kafka2", "kafka3"}),
+        ("zk-one", {"zk1", "zk2", "zk3"}),
+        ("zk-follower", {"zk1", "zk2"}),
+        ("producer", {"producer-0", "producer-1-2"}),
+    ],
+)
+def test_random_choices_depend_on_the_seed_alone(target, among):
+    chosen = [names(target, seed=seed)[0] for seed in range(20)]
+
+    assert chosen == [names(target, seed=seed)[0] for seed in range(20)]
+    assert set(chosen) == among
+
+
+@pytest.mark.parametrize(
+    ("target", "size"), [("minority", 1), ("majority", 2), ("zk-minority", 1), ("zk-majority", 2)]
+)
+def test_so_many_are_drawn_by_the_seed_each_once(target, size):
+    drawn = [names(target, seed=seed) for seed in range(20)]
+
+    assert {len(set(each)) for each in drawn} == {size}
+    assert len({tuple(each) for each in drawn}) == 3
+
+
+@pytest.mark.parametrize(
+    ("target", "view"),
+    [
+        ("leader", {"leader": None}),
+        ("controller", {"controller": None}),
+        ("leader-and-controller", {}),
+        ("leader-not-controller", {"controller": "kafka2"}),
+        ("follower", {"isr": ("kafka2",)}),
+        ("last-isr", {}),
+        ("zk-leader", {"ensemble_leader": None}),
+        ("zk-follower", {"ensemble_leader": None}),
+        ("producer", {"workers": ()}),
+        ("consumer-0", {"workers": ("consumer-00", "consumer-1")}),
+    ],
+)
+def test_a_role_that_nobody_plays_is_said_not_guessed(target, view):
+    with pytest.raises(NoTarget, match=target):
+        names(target, **view)
+
+
+def test_before_zookeeper_ever_answered_nobody_plays_a_role():
+    blank = Roles(
+        nodes=NODES,
+        view=View(partitions=(), controller=None, known=False),
+        ensemble_leader=lambda: None,
+        random=Random(1),
+    )
+
+    for target in ("leader", "followers", "last-isr", "preferred-leader", "group-coordinator"):
+        with pytest.raises(NoTarget):
+            resolve(target, blank)
+    assert roles_of("kafka1", blank) == []
+
+
+def test_the_history_says_every_role_of_who_was_hit():
+    now = roles(controller="kafka2", isr=("kafka2", "kafka3"))
+
+    assert roles_of("kafka2", now) == ["leader", "controller"]
+    assert roles_of("kafka3", now) == ["follower", "preferred-leader", "group-coordinator"]
+    assert roles_of("kafka1", now) == ["transaction-coordinator"]
+    assert roles_of("zk3", now) == ["zk-leader"]
+    assert roles_of("zk1", now) == ["zk-follower"]
+    assert roles_of("producer-0", now) == []
+    assert "last-isr" in roles_of("kafka2", roles(isr=("kafka2",)))
+
+
+# --- what can never be
+
+
+def setting(**changes: Any) -> Setting:
+    given: dict[str, Any] = {
+        "brokers": 3,
+        "zookeepers": 3,
+        "partitions": 1,
+        "replicas": 3,
+        "producers": 2,
+        "consumers": 1,
+        "members": 1,
+        "transactions": False,
+    }
+    return Setting(**{**given, **changes})
+
+
+@pytest.mark.parametrize(
+    ("target", "changes", "remedy"),
+    [
+        ("follower", {"replicas": 1}, "topic.replication_factor"),
+        ("group-consumer", {"members": 0}, "workload.group_consumers"),
+        ("followers", {"replicas": 1}, "topic.replication_factor"),
+        ("leader-not-controller", {"brokers": 1}, "cluster.brokers"),
+        ("minority", {"brokers": 2}, "cluster.brokers"),
+        ("zk-minority", {"zookeepers": 2}, "cluster.zookeepers"),
+        ("zk-leader", {"zookeepers": 1}, "cluster.zookeepers"),
+        ("zk-follower", {"zookeepers": 1}, "cluster.zookeepers"),
+        ("transaction-coordinator", {}, "transactional.id"),
+        ("producers", {"producers": 0}, '"stream"'),
+        ("consumer", {"consumers": 0}, "workload.consumers"),
+    ],
+)
+def test_what_can_never_be_is_refused_with_its_remedy(target, changes, remedy):
+    assert remedy in str(impossible(target, setting(**changes)))
+
+
+def test_everything_else_can_be():
+    assert [] == [t for t in TARGETS if impossible(t, setting(transactions=True))]
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("leader", True),
+        ("zk3", True),
+        ("producer-1", True),
+        ("producer-2", False),
+        ("consumer-0", True),
+        ("consumer-1", False),
+        ("kafka4", False),
+        ("producer-01", False),
+    ],
+)
+def test_known_names_end_with_the_cluster_and_the_workload(name, known):
+    assert known == is_known(name, setting())
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("kafka3", True), ("kafka4", False), ("zk1", True), ("zk0", False), ("leader", False)],
+)
+def test_node_names_end_with_the_cluster(name, known):
+    assert known == is_node_name(name, broker_count=3, zookeeper_count=3)
+
+
+def test_every_target_says_what_kind_of_node_it_means():
+    for target in TARGETS:
+        view = {"controller": "kafka2"} if target == "leader-and-controller" else {}
+        if target == "last-isr":
+            view = {"isr": ("kafka2",)}
+        assert {node.role for node in resolve(target, roles(**view))} == {role_of(target)}
+
+
+# --- coordinators
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", 0),
+        ("hello", 99162322),
+        ("study-1/20261121T021500Z-42/consumer-0", -1332193760),
+        ("polygenelubricants", -2147483648),
+        ("é😀", 31 * (31 * 233 + 0xD83D) + 0xDE00),
+    ],
+)
+def test_the_hash_is_javas(text, value):
+    assert value == java_hash(text)
+
+
+def test_the_least_hash_belongs_to_the_first_partition():
+    assert partition_of("polygenelubricants", 3) == 0
+    assert partition_of("hello", 50) == 99162322 % 50

@@ -1,0 +1,188 @@
+"""Workers as nodes: who is in whose place, and what of the load's limit is left to a successor."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cluster.capabilities import ClusterError, Node
+from harness.history.recorder import RUNNING, Progress
+from harness.run.load.worker_nodes import WorkerNodes
+from harness.run.load.workers import Worker, Workers
+from harness.waiting import wait_until
+
+
+class Place:
+    """Makes workers that are `sleep` processes with a real progress page."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.made = folder, list[Worker]()
+
+    def worker(self, name: str, role: str, place: str | None = None, **spec: Any) -> Worker:
+        process = subprocess.Popen(
+            ["sleep", "60"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        log = self.folder / f"{name}.log"
+        log.write_text("")
+        made = Worker(
+            name=name,
+            role=role,
+            module=role,
+            place=place or name,
+            process=process,
+            log=log,
+            progress=Progress.create(self.folder, name),
+            spec={"process": name, "config": {}, **spec},
+        )
+        self.made.append(made)
+        return made
+
+    def succeed(self, worker: Worker, changes: Any) -> Worker:
+        more = {key: value for key, value in changes.items() if key not in ("process", "place")}
+        return self.worker(changes["process"], worker.role, changes["place"], **more)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Any:
+    made = Place(tmp_path)
+    yield made
+    for worker in made.made:
+        worker.process.kill()
+        worker.process.communicate()
+
+
+@pytest.fixture
+def load(place: Place) -> WorkerNodes:
+    workers = Workers(
+        [
+            place.worker("producer-0", "producer", index=0),
+            place.worker("producer-1", "producer", index=1),
+            place.worker("consumer-0", "consumer"),
+        ]
+    )
+    return WorkerNodes(workers=workers, address="10.0.0.1", succeed=place.succeed)
+
+
+def node(load: WorkerNodes, name: str) -> Node:
+    return next(each for each in load.living() if each.name == name)
+
+
+def replaced(load: WorkerNodes, name: str) -> Node:
+    """`name` was killed, and another is in its place."""
+    hit = node(load, name)
+    load.signal(hit, signal.SIGKILL)
+    wait_until(lambda: load.state(hit).pid is None, timeout_s=5, what="the end")
+    load.start_node(hit)
+    return hit
+
+
+def test_a_worker_that_ends_while_it_is_looked_at_has_no_process(load, monkeypatch):
+    """It had not ended when that was asked, and has been reaped when the kernel is."""
+    hit = node(load, "consumer-0")
+    worker = next(each for each in load.workers.all if each.name == hit.name)
+    worker.process.kill()
+    worker.process.wait()
+    monkeypatch.setattr(Worker, "ended", lambda _: False)
+
+    assert load.state(hit).pid is None
+
+
+def test_a_successor_has_a_name_and_values_of_its_own(load):
+    replaced(load, "producer-0")
+    replaced(load, "producer-0-2")
+    replaced(load, "consumer-0")
+
+    assert [n.name for n in load.living()] == ["producer-0-3", "producer-1", "consumer-0-2"]
+    indexes = [w.spec["index"] for w in load.workers.ever if "index" in w.spec]
+    assert indexes == [0, 1, 2, 3]
+    assert [w["process"] for w in load.workers.as_record()] == [
+        "producer-0",
+        "producer-1",
+        "consumer-0",
+        "producer-0-2",
+        "producer-0-3",
+        "consumer-0-2",
+    ]
+
+
+def test_who_was_killed_on_purpose_has_not_died_and_does_not_end_the_load(load):
+    hit = node(load, "producer-0")
+    load.signal(hit, signal.SIGKILL)
+    wait_until(lambda: load.state(hit).pid is None, timeout_s=5, what="the end")
+
+    assert load.workers.died() == []
+    assert not load.workers.producers_ended()
+    load.workers.producers[1].process.kill()
+    load.workers.producers[1].process.wait()
+    assert load.workers.died() == ["producer-1 (exit -9)"]
+
+
+def test_what_was_sent_in_a_place_counts_against_its_share_of_the_limit(load):
+    load.workers.producers[0].progress.sends = 300
+    load.workers.hold_after(1000)
+    replaced(load, "producer-0")
+    successor, other = load.workers.producers
+
+    assert (successor.progress.allowed, other.progress.allowed) == (200, 500)
+    load.workers.hold_after(2000)
+    assert (successor.progress.allowed, other.progress.allowed) == (700, 1000)
+    load.workers.hold_after(None)
+    assert successor.progress.allowed == -1
+    assert load.workers.rounds() == 300
+
+
+def test_a_successor_begins_when_it_is_ready_and_is_proved_when_acks_come(load):
+    hit = replaced(load, "producer-0")
+    successor = load.workers.producers[0]
+    assert load.works(hit, since=0) is None
+    assert not successor.told
+    successor.said.append({"event": "ready"})
+    assert load.works(hit, since=0) is None
+    assert successor.told
+    successor.progress.acked = 1
+
+    assert "producer-0-2 goes on: acks come" in str(load.works(hit, since=0))
+
+
+def test_a_consumer_that_nothing_can_come_to_stands_ready(load):
+    hit = replaced(load, "consumer-0")
+    successor = load.workers.consumers[0]
+    successor.said.append({"event": "ready"})
+    successor.progress.state = RUNNING
+    load.workers.hold_after(100)
+    assert load.works(hit, since=0) is None
+    for producer in load.workers.producers:
+        producer.progress.sends = 50
+
+    assert "stands ready, the load is held" in str(load.works(hit, since=0))
+
+
+def test_a_paused_worker_is_stopped_and_goes_on_past_what_it_had_done(load):
+    hit = node(load, "consumer-0")
+    load.signal(hit, signal.SIGSTOP)
+    wait_until(lambda: load.state(hit).stopped, timeout_s=5, what="the stop")
+    load.signal(hit, signal.SIGCONT)
+    worker = load.workers.consumers[0]
+    worker.said.append({"event": "ready"})
+    worker.progress.reads = 7
+
+    assert load.progress(hit) == 7
+    assert load.works(hit, since=7) is None
+    assert load.works(hit, since=6)
+    assert not worker.meant
+
+
+def test_who_has_ended_can_be_told_nothing_and_who_lives_needs_no_successor(load):
+    hit = node(load, "consumer-0")
+    with pytest.raises(ClusterError, match="still running"):
+        load.start_node(hit)
+    load.signal(hit, signal.SIGTERM)
+    wait_until(lambda: load.state(hit).pid is None, timeout_s=5, what="the end")
+
+    with pytest.raises(ClusterError, match="no process"):
+        load.signal(hit, signal.SIGKILL)
+    assert load.exited_early(hit) == "exit code -15"

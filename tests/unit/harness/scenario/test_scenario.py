@@ -1,0 +1,283 @@
+"""Scenarios: the shipped ones are possible, twins differ as named, errors name the remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.scenario import file
+from harness.scenario.file import ScenarioError
+
+MINIMAL = 'title = "t"\n[workload]\nkind = "stream"\n'
+
+
+def write(folder: Path, text: str, name: str = "mine.toml") -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def differences(one: Any, other: Any, path: str = "") -> set[str]:
+    """Dotted paths at which two resolved scenarios differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = one.keys() | other.keys()
+        return {
+            d for key in keys for d in differences(one.get(key), other.get(key), f"{path}/{key}")
+        }
+    return set() if one == other else {path}
+
+
+@pytest.mark.parametrize("name", sorted(file.shipped()))
+def test_every_shipped_scenario_is_possible_and_has_a_title(name):
+    loaded = file.load(name)
+
+    assert loaded.name == name
+    assert loaded.title
+
+
+@pytest.mark.parametrize(
+    ("twin", "named"),
+    [
+        ("study-3", {"/workload/producer/retries"}),
+        ("study-4", {"/workload/producer/enable.idempotence"}),
+        ("study-3-stream", {"/workload/producer/retries"}),
+        ("study-4-stream", {"/workload/producer/enable.idempotence"}),
+    ],
+)
+def test_twins_of_the_demanding_study_differ_only_in_the_client_setting_they_name(twin, named):
+    base = "study-2-demanding-stream" if twin.endswith("stream") else "study-2-demanding"
+    one, other = file.load(base).model_dump(), file.load(twin).model_dump()
+
+    found = differences(one, other)
+
+    assert named == found - {"/name", "/title", "/expect/duplicate"}
+
+
+def test_study_1_and_study_2_differ_only_in_acks():
+    one, other = file.load("study-1").model_dump(), file.load("study-2").model_dump()
+
+    found = differences(one, other)
+
+    assert found - {"/name", "/title", "/expect/lost"} == {"/workload/producer/acks"}
+
+
+def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
+    one, other = file.load("graceful").model_dump(), file.load("hard").model_dump()
+
+    assert differences(one["faults"][0], other["faults"][0]) == {"/verb", "/until"}
+    assert differences(one, other) - {"/name", "/title"} == {"/faults"}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("title = ", "not a TOML file"),
+        ('title = "t"', "workload is missing"),
+        (MINIMAL + "rond = 3", "unknown key workload.rond (did you mean 'rounds'?)"),
+        (MINIMAL + "[clustr]\nbrokers = 3", "unknown key clustr (did you mean 'cluster'?)"),
+        (MINIMAL + "rate = 0", "workload.rate: Input should be greater than 0, got 0"),
+        (MINIMAL + 'rate = "fast"', "workload.rate: Input should be a valid number"),
+        (MINIMAL + "[topic]\nreplication_factor = 4", "topic.replication_factor is 4"),
+        (
+            MINIMAL + '[topic.config]\n"min.insync.replicas" = 4',
+            "no send with acks=all could ever succeed",
+        ),
+        (
+            MINIMAL + '[workload.producer]\nacks = 1\n"enable.idempotence" = true',
+            "enable.idempotence=true needs acks=all, but acks is 1",
+        ),
+        (
+            MINIMAL + '[workload.producer]\nretries = 0\n"enable.idempotence" = true',
+            "needs retries > 0",
+        ),
+        (
+            MINIMAL + '[workload.producer]\nacks = 1\n"transactional.id" = "t"',
+            "workload.producer: transactional.id needs acks=all, but acks is 1",
+        ),
+        (
+            MINIMAL + "transaction_abort_every = 3",
+            "workload.transaction_abort_every: set workload.producer.transactional.id",
+        ),
+        (MINIMAL + '[cluster.server]\n"log.dirs" = "x"', "is set by the harness: remove it"),
+        (MINIMAL + 'dies = ["before-commit"]', "workload.dies: set workload.group_consumers"),
+        (
+            MINIMAL + 'group_consumers = 1\ndies = ["before-commit"]\ndies_after = 20000',
+            "workload.dies_after: 1 deaths after 20,000 records each",
+        ),
+        (MINIMAL + "[expect]\nskipped = '0'", "expect.skipped: set workload.group_consumers"),
+        (
+            MINIMAL + "[expect]\nunacknowledged-lost = '0'",
+            "expect.unacknowledged-lost: set workload.producer.acks=0",
+        ),
+        (MINIMAL + "[expect]\ndiverged = '0'", "expect.diverged: set check.replicas=true"),
+        (MINIMAL + "[expect]\nearly-read = '0'", "expect.early-read: set check.watermarks=true"),
+        (MINIMAL + "[expect]\nisr-leave-s = '<= 3'", "expect.isr-leave-s: set check.watermarks"),
+        (
+            MINIMAL + "[expect]\nkept-past-log-end = '0'",
+            "expect.kept-past-log-end: set check.watermarks",
+        ),
+        (MINIMAL + 'commit = "never"', "workload.commit: Input should be 'auto', 'before' or"),
+        (
+            'title = "t"\n[workload]\nkind = "write-read"\ngroup_consumers = 1',
+            'workload.group_consumers: only kind = "stream" has a group',
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "kil"\ntarget = "leader"\nat_s = 1',
+            "faults.0.verb: 'kil' is unknown (did you mean 'kill'?)",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "kafka4"\nat_s = 1',
+            "faults.0.target: 'kafka4' is unknown",
+        ),
+        (MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "leader"', "give exactly one of at_s"),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "leader"\nat_s = 99',
+            "the last one is due at 99 s, but workload.duration_s is 20",
+        ),
+        (
+            MINIMAL + "[topic]\nreplication_factor = 1\n"
+            '[[faults]]\nverb = "kill"\ntarget = "follower"\nat_s = 1',
+            "with one replica there is no follower",
+        ),
+        (
+            MINIMAL + "[topic]\nreplication_factor = 3\n"
+            '[[faults]]\nverb = "reassign"\ntarget = "all"\nat_s = 1',
+            "faults.0.verb: reassign: every broker has a replica already",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "kafka1"\nat_s = 3\nfor_s = 4\n'
+            '[[faults]]\nverb = "pause"\ntarget = "kafka1"\nat_s = 5',
+            "faults.1: pause kafka1 at 5 s falls into faults.0, kill kafka1 at 3 s for 4 s, and "
+            "both need the process of kafka1 for themselves: let it begin when the other is",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "follower"\nat_s = 1',
+            "faults.0.verb: move-leader: follower: a follower of the only partition leads nothing",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "all"\nat_s = 1',
+            "faults.0.verb: move-leader: all: nobody is left who could lead",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "leader"\nat_s = 1',
+            "faults.0.verb: elect: leader: who leads the only partition has none to win back",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "zk-leader"\nat_s = 1',
+            "faults.0.target: elect cannot be done to zk-leader, only to a broker",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "producer-1"\nat_s = 1',
+            "faults.0.target: 'producer-1' is unknown",
+        ),
+        (
+            'title = "t"\n[workload]\nkind = "write-read"\n'
+            '[[faults]]\nverb = "kill"\ntarget = "producer"\nat_s = 1',
+            "faults.0.target: producer: only a workload of kind",
+        ),
+        (
+            MINIMAL + "[cluster]\nzookeepers = 1\n"
+            '[[faults]]\nverb = "kill"\ntarget = "zk-follower"\nat_s = 1',
+            "one ZooKeeper neither leads nor follows",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "cut-answers"\ntarget = "leader"\nat_s = 1\n'
+            'options = { how = "nicely" }',
+            "how is 'nicely', must be one of drop, reset",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "leader"\nat_s = 1\ntimes = 2',
+            "needs every_s",
+        ),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_one_sentence_that_names_file_and_key(
+    tmp_path, text, told
+):
+    with pytest.raises(ScenarioError) as refused:
+        file.load(write(tmp_path, text))
+
+    assert told in str(refused.value)
+    assert str(refused.value).startswith("mine.toml: ")
+    assert "\n" not in str(refused.value)
+
+
+def test_an_unknown_name_gets_the_nearest_one():
+    with pytest.raises(ScenarioError, match=r"did you mean 'study-1'"):
+        file.load("study1")
+
+
+def test_a_scenario_may_extend_another_and_change_what_it_names(tmp_path):
+    path = write(tmp_path, 'title = "short"\nextends = "study-1"\n[workload]\nrounds = 9600\n')
+
+    loaded = file.load(path)
+
+    assert (loaded.title, loaded.workload.rounds) == ("short", 9600)
+    assert loaded.workload.producer["acks"] == "1"
+
+
+def test_a_scenario_that_extends_itself_is_refused(tmp_path):
+    path = write(tmp_path, 'extends = "mine"\n' + MINIMAL)
+
+    with pytest.raises(ScenarioError, match="extends itself"):
+        file.load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("workload.rounds=100", ("workload.rounds", 100)),
+        ("topic.leader=controller", ("topic.leader", "controller")),
+        ('workload.producer.acks="1"', ("workload.producer.acks", "1")),
+        ("a.b=true", ("a.b", True)),
+    ],
+)
+def test_settings_are_toml_values_or_plain_words(text, expected):
+    assert expected == file.parse_override(text)
+
+
+def test_settings_reach_dotted_keys_of_kafka_and_entries_of_lists():
+    loaded = file.load(
+        "study-1",
+        {
+            "cluster.server.log.flush.interval.messages": 1,
+            "faults.0.times": 2,
+            "workload.producer.linger.ms": 5,
+        },
+    )
+
+    assert loaded.cluster.server["log.flush.interval.messages"] == 1
+    assert loaded.faults[0].times == 2
+    assert loaded.workload.producer["linger.ms"] == 5
+
+
+@pytest.mark.parametrize("text", ["workload.rounds", "=3", "faults.7.verb=kill"])
+def test_settings_that_lead_nowhere_are_refused(text):
+    with pytest.raises(ScenarioError):
+        file.load("study-1", dict([file.parse_override(text)]))
+
+
+@pytest.mark.parametrize(("kind", "demanded"), [("loss", "lost"), ("divergence", "diverged")])
+def test_with_and_without_epochs_differ_only_in_protocol_and_message_format(kind, demanded):
+    one = file.load(f"epoch-{kind}-without").model_dump()
+    found = differences(one, file.load(f"epoch-{kind}-with").model_dump())
+
+    assert found - {"/name", "/title"} - {"/expect/lost"} == {
+        "/cluster/server/inter.broker.protocol.version",
+        "/cluster/server/log.message.format.version",
+        *({f"/expect/{demanded}"} - {"/expect/lost"}),
+    }
+
+
+def test_what_a_group_commits_when_is_all_that_its_scenarios_differ_in():
+    one = file.load("manual-commit").model_dump()
+    for twin in ("manual-commit-before", "auto-commit"):
+        found = differences(one, file.load(twin).model_dump())
+
+        assert found - {"/name", "/title"} <= {
+            "/workload/commit",
+            "/expect/skipped",
+            "/expect/reprocessed",
+        }

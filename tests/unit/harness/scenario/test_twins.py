@@ -1,0 +1,77 @@
+"""Twins: what two scenarios show differently comes from the one key that they name."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.nemesis import plan
+from harness.scenario import file
+from tests.unit.harness.scenario.test_scenario import differences
+
+ACKS = "/workload/producer/acks"
+MIN_ISR = "/topic/config/min.insync.replicas"
+UNCLEAN = "/topic/config/unclean.leader.election.enable"
+FLUSH = "/topic/config/flush.messages"
+TOLD = {"name", "title", "expect"}
+TWINS = [
+    ("partition-cp", "partition-ap", UNCLEAN),
+    ("partition-cp", "partition-min-isr-2", MIN_ISR),
+    ("transactions", "transactions-uncommitted", "/workload/consumer/isolation.level"),
+    (
+        "partition-controller-follower",
+        "partition-controller-follower-pre-2.7",
+        "/cluster/server/inter.broker.protocol.version",
+    ),
+    ("leader-cut-from-zookeeper", "leader-cut-from-zookeeper-acks-all", ACKS),
+    ("min-isr-1-degrades", "min-isr-2-refuses", MIN_ISR),
+    *((f"replication-{n}", f"replication-{n}-acks-1", ACKS) for n in (1, 2, 3)),
+    ("power-loss-all", "power-loss-all-flushed", FLUSH),
+    ("power-loss-sole", "power-loss-sole-flushed", FLUSH),
+]
+
+
+@pytest.mark.parametrize(("base", "twin", "key"), TWINS)
+def test_twins_differ_in_the_key_they_name_and_share_the_plan(base, twin, key):
+    one, other = file.load(base), file.load(twin)
+    found = differences(one.model_dump(), other.model_dump())
+
+    assert {key} == {path for path in found if path.split("/")[1] not in TOLD}
+    assert plan.make(one.faults, 7) == plan.make(other.faults, 7)
+
+
+@pytest.mark.parametrize("history", ["loss", "divergence"])
+def test_histories_with_and_without_leader_epochs_differ_in_the_protocol_alone(history):
+    """Message formats follow the protocol: two keys that are one change."""
+    one, other = file.load(f"epoch-{history}-without"), file.load(f"epoch-{history}-with")
+    found = differences(one.model_dump(), other.model_dump())
+
+    assert {path for path in found if path.split("/")[1] not in TOLD} == {
+        "/cluster/server/inter.broker.protocol.version",
+        "/cluster/server/log.message.format.version",
+    }
+    assert plan.make(one.faults, 7) == plan.make(other.faults, 7)
+
+
+def test_partition_ap_exact_only_looks_closer():
+    one, other = file.load("partition-ap"), file.load("partition-ap-exact")
+    found = differences(one.model_dump(), other.model_dump())
+
+    assert {path for path in found if path.split("/")[1] not in TOLD} == {
+        "/check/watermarks",
+        "/cluster/server/replica.high.watermark.checkpoint.interval.ms",
+    }
+    assert plan.make(one.faults, 7) == plan.make(other.faults, 7)
+
+
+def test_graceful_and_hard_failovers_differ_in_the_fault_alone():
+    for one, other in (("graceful", "hard"), ("failover-graceful", "failover-hard")):
+        found = differences(file.load(one).model_dump(), file.load(other).model_dump())
+        assert {path for path in found if path.split("/")[1] not in TOLD} == {"/faults"}
+
+
+def test_clean_and_hard_rolls_differ_in_the_signal_alone():
+    one, other = file.load("rolling-restart"), file.load("rolling-restart-hard")
+    found = differences(one.model_dump(), other.model_dump())
+
+    assert {path for path in found if path.split("/")[1] not in TOLD} == {"/faults"}
+    assert differences(one.faults[0].model_dump(), other.faults[0].model_dump()) == {"/options/how"}

@@ -1,0 +1,163 @@
+"""The command line: bad input is one sentence with the remedy, exit code 254, nothing started."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.checkout import ROOT
+from harness.commands import run as sessions
+from harness.nemesis.undo_record import Undo
+
+GOLDEN = ROOT / "tests" / "golden"
+
+
+def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "harness.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_the_help_names_every_command_and_every_exit_code():
+    said = call("--help").stdout
+
+    for word in (
+        "run",
+        "check",
+        "report",
+        "history",
+        "scenarios",
+        "show",
+        "doctor",
+        "up",
+        "campaign",
+        "heal",
+        "254",
+        "255",
+    ):
+        assert word in said
+
+
+def test_the_scenarios_are_listed_with_what_they_show():
+    said = call("scenarios").stdout
+
+    assert "study-1" in said
+    assert "acks=1" in said
+
+
+def test_show_prints_plan_and_configuration_and_starts_nothing(tmp_path):
+    done = call("show", "study-1", "--seed", "5", "--set", "faults.0.times=2", cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert "step 1: kill leader after 1,500 rounds, until leadership moved" in done.stdout
+    assert '"acks": "1"' in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_seed_shows_the_same_plan_and_configuration():
+    assert call("show", "study-1-sure", "--seed", "5").stdout == (
+        call("show", "study-1-sure", "--seed", "5").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["rum"], "No such command 'rum'"),
+        (["run"], "Missing argument"),
+        (["run", "study1"], "did you mean 'study-1'?"),
+        (["run", "nowhere.toml"], "nowhere.toml: no such file"),
+        (["run", "study-1", "--set", "workload.rond=1"], "did you mean 'rounds'?"),
+        (["run", "study-1", "--set", "workload.producer.lingr.ms=1"], "lingr.ms"),
+        (["run", "study-1", "--set", "workload.rounds"], "write path=value"),
+        (["run", "study-1", "--set", "expect.loss='0'"], "expect.loss: no such anomaly"),
+        (["run", "study-1", "--set", "expect.lost='few'"], "'few' is no demand"),
+        (["run", "study-1", "--repeat", "0"], "--repeat"),
+        (["run", "study-1", "--producer-config", "nowhere.properties"], "nowhere.properties"),
+        (["run", "study-1", "--backend", "abacus"], "abacus"),
+        (["check", "nowhere"], "nowhere: no run there"),
+        (["report", "nowhere"], "nowhere: no run there"),
+        (["history", "nowhere"], "nowhere: no run there"),
+        (["campaign", "nowhere.toml"], "nowhere.toml: cannot be read"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(tmp_path, arguments, told):
+    done = call(*arguments, cwd=tmp_path)
+
+    assert done.returncode == 254, done.stdout + done.stderr
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_results_folder_that_is_not_ours_is_refused(tmp_path):
+    (tmp_path / "run.json").write_text(json.dumps({"name": "holiday"}))
+
+    done = call("check", str(tmp_path))
+
+    assert done.returncode == 254
+    assert "not a run of this version" in done.stderr
+
+
+def test_a_damaged_history_is_one_sentence_that_names_the_file(tmp_path):
+    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
+    table = next((run / "history" / "operations").glob("producer*.parquet"))
+    table.write_bytes(table.read_bytes()[:1000])
+
+    done = call("check", str(run))
+
+    assert done.returncode == 254, done.stdout + done.stderr
+    assert table.name in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_results_place_that_cannot_be_written_is_named_with_the_remedy(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+
+    done = call("run", "baseline", "--results", str(tmp_path / "file"))
+
+    assert done.returncode == 254
+    assert "choose another place with --results" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("codes", "together"),
+    [
+        ([], 2),
+        ([0], 0),
+        ([0, 2], 2),
+        ([0, 2, 255], 255),
+        ([2, 255, 0], 255),
+        ([0, 2, 255, 1], 1),
+        ([255, 1, 2], 1),
+        ([1, 130], 130),
+        ([255, 143, 0], 143),
+    ],
+)
+def test_over_several_runs_1_beats_255_beats_2_beats_0(codes, together):
+    assert together == sessions.worst(codes)
+
+
+def test_heal_says_what_was_in_force_and_that_nothing_is_left(tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(GOLDEN / "acks-1-leader-killed", run)
+    Undo(run).begun(3, "cut", "mend", ["kafka1"], {})
+
+    done = call("heal", str(run))
+
+    assert done.returncode == 0, done.stderr
+    assert "fault 3: cut kafka1, not known to be undone (mend)" in done.stdout
+    assert "nothing to heal" in done.stdout

@@ -1,0 +1,188 @@
+"""A group's member as a process, against librdkafka's mock cluster: its records, its deaths."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, Producer
+
+from harness.history.recorder import Operation, read_operations
+from harness.waiting import wait_until
+from tests.support.mock_kafka import OFFSET_COMMIT, TOPIC, MockKafka
+from tests.support.worker_processes import LONG_S, Started, Starter
+from workloads.client import payload
+
+RECORDS = 60
+PATIENCE = {
+    "session.timeout.ms": 1000,
+    "heartbeat.interval.ms": 200,
+    "auto.commit.interval.ms": 300,
+}
+
+
+@pytest.fixture
+def kafka() -> Iterator[MockKafka]:
+    """A cluster with records in its one partition."""
+    cluster = MockKafka()
+    producer = Producer({"bootstrap.servers": cluster.bootstrap})
+    for value in range(RECORDS):
+        producer.produce(TOPIC, payload.of(value, 20), partition=0)
+    assert producer.flush(30) == 0
+    yield cluster
+    cluster.close()
+
+
+def member(start: Starter, kafka: MockKafka, **spec: Any) -> Started:
+    """A member that has begun."""
+    worker = start(
+        "group_consumer", kafka.bootstrap, group="a-group", config=PATIENCE, **{"batch": 10, **spec}
+    )
+    worker.go()
+    return worker
+
+
+def await_reads(worker: Started, count: int = RECORDS) -> None:
+    wait_until(lambda: worker.progress.reads >= count, timeout_s=LONG_S, what=f"{count} polls")
+
+
+def await_death(worker: Started) -> None:
+    worker.process.communicate(timeout=LONG_S)
+    assert worker.process.returncode == -signal.SIGKILL
+
+
+def offsets(worker: Started, f: str) -> list[int]:
+    """Those of its operations of a kind that are ok, in their order."""
+    return [row["offset"] for row in worker.operations(f) if row["type"] == "ok"]
+
+
+@pytest.mark.parametrize("commit", ["after", "before", "auto"])
+def test_a_member_polls_processes_and_commits_everything_once(
+    start: Starter, kafka: MockKafka, commit: str
+) -> None:
+    """Nobody dies: whenever it commits, all is processed once, and all is committed."""
+    worker = member(start, kafka, commit=commit)
+    await_reads(worker)
+    assert "stopped" == worker.stop()
+
+    assert list(range(RECORDS)) == offsets(worker, "poll")
+    assert list(range(RECORDS)) == offsets(worker, "process")
+    assert RECORDS == offsets(worker, "commit")[-1]
+    assert [] == offsets(worker, "committed")
+    assert ["0"] == [event["text"] for event in worker.events("assigned")]
+
+
+@pytest.mark.parametrize(("commit", "first"), [("after", "process"), ("before", "commit")])
+def test_the_order_of_processing_and_commit_is_what_was_asked_for(
+    start: Starter, kafka: MockKafka, commit: str, first: str
+) -> None:
+    """Each batch's commit begins after its processing ended, or the other way round."""
+    worker = member(start, kafka, commit=commit)
+    await_reads(worker)
+    assert "stopped" == worker.stop()
+
+    commits = worker.operations("commit")
+    assert len(commits) >= RECORDS / 10
+    ended = {row["offset"]: row["end_ns"] for row in worker.operations("process")}
+    for row in commits:
+        processed_ns = ended[row["offset"] - 1]
+        assert (processed_ns <= row["start_ns"]) == (first == "process")
+
+
+@pytest.mark.parametrize(
+    ("commit", "dies", "processed", "goes_on_at"),
+    [
+        ("after", "before-process", 10, 10),
+        ("after", "before-commit", 20, 10),
+        ("before", "before-process", 10, 20),
+        ("before", "before-commit", 20, 20),
+    ],
+)
+def test_a_member_dies_where_it_was_told_and_its_successor_goes_on_at_what_was_committed(  # noqa: PLR0917
+    start: Starter, kafka: MockKafka, commit: str, dies: str, processed: int, goes_on_at: int
+) -> None:
+    """In its second batch: 10 to 19 are processed twice, never, or once."""
+    dead = member(start, kafka, commit=commit, dies=dies, dies_after=15)
+    await_death(dead)
+    successor = member(start, kafka, commit=commit)
+    await_reads(successor, RECORDS - goes_on_at)
+    assert "stopped" == successor.stop()
+
+    assert list(range(processed)) == offsets(dead, "process")
+    assert [goes_on_at] == offsets(successor, "committed")
+    assert list(range(goes_on_at, RECORDS)) == offsets(successor, "process")
+    (event,) = dead.events("dies")
+    assert (dies, "10 in hand, up to 0@20") == (event["name"], event["text"])
+    assert [] == dead.events("end")
+
+
+def test_the_client_commits_what_nobody_has_processed(start: Starter, kafka: MockKafka) -> None:
+    """Auto-commit, dead before processing: it waited until the batch was committed."""
+    dead = member(start, kafka, commit="auto", dies="before-process", dies_after=15)
+    await_death(dead)
+    successor = member(start, kafka, commit="auto")
+    await_reads(successor, RECORDS - 20)
+    assert "stopped" == successor.stop()
+
+    assert list(range(10)) == offsets(dead, "process")
+    assert [20] == offsets(successor, "committed")
+    assert set(range(10, 20)).isdisjoint(offsets(successor, "process"))
+
+
+def test_the_client_has_not_committed_all_that_was_processed(
+    start: Starter, kafka: MockKafka
+) -> None:
+    """Auto-commit, dead before the next commit: what it had processed is processed again."""
+    dead = member(start, kafka, commit="auto", dies="before-commit", dies_after=15)
+    await_death(dead)
+    successor = member(start, kafka, commit="auto")
+    await_reads(successor, RECORDS - 20)
+    assert "stopped" == successor.stop()
+
+    assert set(offsets(dead, "process")) & set(offsets(successor, "process"))
+
+
+def test_a_refused_commit_before_processing_leaves_the_batch_to_others(
+    start: Starter, kafka: MockKafka
+) -> None:
+    """Nothing of it is processed; it is given again, and processed once in all."""
+    worker = start(
+        "group_consumer",
+        kafka.bootstrap,
+        group="a-group",
+        config=PATIENCE,
+        batch=10,
+        commit="before",
+    )
+    kafka.answer(OFFSET_COMMIT, KafkaError.ILLEGAL_GENERATION)
+    worker.go()
+    await_reads(worker, RECORDS + 10)
+    assert "stopped" == worker.stop()
+
+    assert "ILLEGAL_GENERATION" in {row["error"] for row in worker.operations("commit")}
+    assert list(range(RECORDS)) == sorted(offsets(worker, "process"))
+
+
+def test_processing_that_is_cut_off_is_info(start: Starter, kafka: MockKafka) -> None:
+    """SIGKILL from outside while a record takes its time."""
+    worker = member(start, kafka, process_ms=30_000)
+    segment = start.run / f"history/{worker.name}.0000.seg"
+    wait_until(
+        lambda: (
+            "process"
+            in [
+                each.f
+                for each in read_operations(segment.read_bytes())
+                if isinstance(each, Operation)
+            ]
+        ),
+        timeout_s=LONG_S,
+        what="processing to begin",
+    )
+    worker.process.kill()
+    await_death(worker)
+
+    (row,) = worker.operations("process")
+    assert ("info", 0, None, None) == (row["type"], row["value"], row["offset"], row["end_ns"])

@@ -1,0 +1,4 @@
+"""What the workers share: clients, payloads, sends and how they end, transactions.
+
+May import harness.history alone.
+"""

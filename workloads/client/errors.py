@@ -1,0 +1,82 @@
+"""How a send ended: ok, fail or info, from what the client was told. Doubt is info.
+
+- **ok**: the broker acknowledged it. Without an offset it still is one (an idempotent producer's
+  retry answered DUPLICATE_SEQUENCE_NUMBER; librdkafka reports success): it is checked by value.
+- **fail**: the record is certainly not in the log. Either produce() raised, so that it never left
+  the client; or retries are 0 and the error is in the table below.
+- **info**: everything else, errors that nobody has thought about included. With acks=0 the client
+  reports success once the request is written: that is no ack, and is recorded as `_NO_ACK`.
+
+Sends in a transaction end with that: workloads/client/transactions.py.
+
+Why the table is so short. The last error of a send says nothing of its earlier attempts, and
+**`retries=0` does not mean one attempt**: librdkafka sends a batch again, without counting, after
+every error that it takes for stale metadata (`rd_kafka_handle_Produce_error`, actions REFRESH:
+NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PART, LEADER_NOT_AVAILABLE, ...). With acks=all a broker
+also gives NOT_LEADER_OR_FOLLOWER to a request whose records it *has appended*, when it loses the
+leadership while they wait for their followers (KAFKA-13574). So with acks=all any later error may
+follow an attempt that landed, unless the record itself is what is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from harness.history.recorder import FAIL, INFO
+
+NO_ACK: Final = -10_001  # our own codes, out of librdkafka's range
+NO_ACK_NAME: Final = "_NO_ACK"
+ABORTED: Final = -10_002  # delivered, and then its transaction was aborted
+ABORTED_NAME: Final = "_ABORTED"
+RETRIES_UNSET: Final = 2_147_483_647  # librdkafka's default
+
+# Refused for what the record or the request is: every attempt before was refused as well.
+# Kafka 3.9: KafkaApis.handleProduceRequest, ReplicaManager.appendRecords, and LogValidator, which
+# UnifiedLog.append calls before anything is written.
+REFUSED_FOR_ITSELF: Final = {
+    21: "INVALID_REQUIRED_ACKS",  # acks is none of -1, 0, 1
+    29: "TOPIC_AUTHORIZATION_FAILED",  # such partitions are not passed on to the log at all
+    32: "INVALID_TIMESTAMP",
+    43: "UNSUPPORTED_FOR_MESSAGE_FORMAT",
+    76: "UNSUPPORTED_COMPRESSION_TYPE",
+    87: "INVALID_RECORD",  # a batch with one such record is refused as a whole
+}
+
+# Refused before the append because of the batch. A batch may be put together differently at the
+# next attempt, so with acks=all an earlier, smaller one may have landed; with acks=1 there is no
+# waiting for followers, so NOT_LEADER_OR_FOLLOWER comes before the append and nothing has landed.
+REFUSED_BATCH: Final = {
+    10: "MSG_SIZE_TOO_LARGE",
+    18: "RECORD_LIST_TOO_LARGE",
+}
+
+# Left out on purpose, although the broker checks it before the append: NOT_ENOUGH_REPLICAS (19).
+# It is only ever answered under acks=all, where an uncounted earlier attempt may have landed.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendRules:
+    """What a producer's configuration says about the meaning of its reports."""
+
+    acks_come: bool  # False with acks=0: success is no ack
+    idempotent: bool
+    definite: frozenset[int]  # error codes that mean fail
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> SendRules:
+        """The rules for a librdkafka configuration; its defaults where it is silent."""
+        acks = str(config.get("acks", config.get("request.required.acks", "all")))
+        retries = int(config.get("retries", config.get("message.send.max.retries", RETRIES_UNSET)))
+        idempotent = str(config.get("enable.idempotence", False)).lower() == "true"
+        definite: set[int] = set()
+        if retries == 0 and not idempotent:
+            definite |= REFUSED_FOR_ITSELF.keys()
+            if acks not in ("all", "-1"):
+                definite |= REFUSED_BATCH.keys()
+        return cls(acks_come=acks != "0", idempotent=idempotent, definite=frozenset(definite))
+
+    def outcome(self, code: int) -> int:
+        """FAIL or INFO for a send that a delivery report says has failed."""
+        return FAIL if code in self.definite else INFO

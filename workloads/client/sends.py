@@ -1,0 +1,173 @@
+"""Sending: every send is recorded when it begins and again when its delivery report comes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from functools import partial
+
+from confluent_kafka import KafkaError, KafkaException, Message
+
+from harness.history.recorder import FAIL, INFO, NOTHING, OK, SEND, value_of
+from workloads.client import payload
+from workloads.client.errors import NO_ACK, NO_ACK_NAME, SendRules
+from workloads.client.make import make_producer, queue_limits
+from workloads.worker import Session
+
+QUEUE_FULL = KafkaError(KafkaError._QUEUE_FULL)
+
+Observer = Callable[[int, int, int], None]
+Report = Callable[[int, KafkaError | None, Message], None]
+
+
+class Sender:
+    """A producer whose sends are recorded. `poll` must be called often: reports arrive there.
+
+    `observe(type, offset, end_ns)` is told how each send ended. With `hold` (transactions) a
+    delivery report is no end: it is handed to `hold`, which says later how the send ended.
+    """
+
+    def __init__(
+        self, session: Session, observe: Observer | None = None, hold: Report | None = None
+    ) -> None:
+        spec = session.spec
+        self._session, self._counts, self._recorder = session, session.counts, session.recorder
+        self._rules = SendRules.of(spec.config)
+        self._observe = observe
+        self._invoke, self._complete = session.recorder.invoke, session.recorder.complete
+        self._first_value = value_of(spec.index, 0)
+        self._topic, self._width = spec.topic, spec.value_bytes
+        self._offsets = AckedOffsets() if self._rules.idempotent else None
+        self._has_id = not self._rules.idempotent
+        self._awaits_id = self._rules.idempotent and hold is None
+        self._on_error = session.client_error if hold is None else session.passing_error
+        self._report = hold or (self.delivered if self._rules.acks_come else self._written)
+        self.connect()
+
+    def connect(self) -> None:
+        """Make the producer, or a new one in the place of one that cannot go on."""
+        spec = self._session.spec
+        self.producer = make_producer(
+            spec.config,
+            queue_limits(spec.rate, spec.longest_outage_s, spec.value_bytes),
+            on_error=self._on_error,
+            on_statistics=self._statistics if self._awaits_id else None,
+        )
+        self._produce = self.producer.produce
+
+    def ready(self) -> bool:
+        """Whether a send would go out at once: an idempotent producer needs its id before.
+
+        It gets one in half a second or so; its first send would seem to take that long.
+        """
+        return self._has_id
+
+    def send(self, partition: int, intended_ns: int, start_ns: int) -> int:
+        """Begin the next send; its value is the producer's next. Returns that value."""
+        counts = self._counts
+        value = self._first_value + counts.sends
+        operation = self._invoke(SEND, partition, value, intended_ns, start_ns)
+        counts.sends += 1
+        try:
+            self._produce(
+                self._topic,
+                payload.of(value, self._width),
+                None,
+                partition,
+                partial(self._report, operation),
+            )
+        except BufferError:
+            self._refused(operation, QUEUE_FULL)
+        except KafkaException as error:
+            self._refused(operation, error.args[0])
+        return value
+
+    def poll(self, timeout_s: float) -> None:
+        """Serve delivery reports and errors; wait for the first of them for up to `timeout_s`."""
+        try:
+            self.producer.poll(timeout_s)
+        except KafkaException as error:
+            # The Python client raises a fatal error here instead of calling error_cb. What else was
+            # due in this poll comes in the next one.
+            self._on_error(error.args[0])
+
+    def flush(self) -> None:
+        """Await every outstanding report for up to `flush_s`; what is still open stays info."""
+        limit_ns = time.monotonic_ns() + int(self._session.spec.flush_s * 1e9)
+        while self._counts.outstanding and time.monotonic_ns() < limit_ns:
+            self.poll(0.05)
+            self._session.publish(time.monotonic_ns())
+
+    def _statistics(self, text: str) -> None:
+        if not self._has_id:  # parsed only until then
+            self._has_id = json.loads(text).get("eos", {}).get("idemp_state") == "Assigned"
+
+    def delivered(self, operation: int, error: KafkaError | None, message: Message) -> None:
+        """A send has ended: acknowledged, or as its error says."""
+        end_ns = time.monotonic_ns()
+        if error is not None:
+            self._not_delivered(operation, error, end_ns)
+            return
+        offset = message.offset()
+        if self._offsets is not None:
+            offset = self._offsets.believed(message.partition() or 0, offset)
+        known = NOTHING if offset is None else offset
+        self._complete(operation, OK, known, end_ns, NOTHING, 0)
+        self._counts.acked += 1
+        self._counts.last_ack_ns = end_ns
+        if self._observe is not None:
+            self._observe(OK, known, end_ns)
+
+    def _written(self, operation: int, error: KafkaError | None, _: Message) -> None:
+        """acks=0: the client has written the request, and nobody will ever answer."""
+        end_ns = time.monotonic_ns()
+        if error is not None:
+            self._not_delivered(operation, error, end_ns)
+            return
+        self._recorder.name_error(NO_ACK, NO_ACK_NAME)
+        self.ended(operation, INFO, end_ns, NO_ACK)
+
+    def _not_delivered(self, operation: int, error: KafkaError, end_ns: int) -> None:
+        self._recorder.name_error(error.code(), error.name())
+        self.ended(operation, self._rules.outcome(error.code()), end_ns, error.code())
+
+    def _refused(self, operation: int, error: KafkaError) -> None:
+        """produce() raised: the record never left the client."""
+        self._recorder.name_error(error.code(), error.name())
+        self.ended(operation, FAIL, time.monotonic_ns(), error.code())
+
+    def ended(self, operation: int, type_: int, end_ns: int, code: int) -> None:
+        """A send has ended without an ack: FAIL or INFO, with the code of an error that is named
+        already."""
+        self._complete(operation, type_, NOTHING, end_ns, NOTHING, code)
+        if type_ == FAIL:
+            self._counts.failed += 1
+        else:
+            self._counts.info += 1
+        if self._observe is not None:
+            self._observe(type_, NOTHING, end_ns)
+
+
+class AckedOffsets:
+    """Tells an idempotent producer's real offsets from those that librdkafka counts up from none.
+
+    An answer DUPLICATE_SEQUENCE_NUMBER has no offset (-1). librdkafka numbers the batch's messages
+    from it all the same (`rd_kafka_msgq_set_metadata`): -1, 0, 1, 2, ... The first shows as None,
+    the others look like offsets from the log's start. So after an ack without an offset, acks of
+    that partition that go on 0, 1, 2, ... are not believed: checked by value, never by offset.
+    """
+
+    def __init__(self) -> None:
+        self._counted: dict[int, int] = {}
+
+    def believed(self, partition: int, offset: int | None) -> int | None:
+        """The offset, or None where it cannot be one."""
+        if offset is None:
+            self._counted[partition] = 0
+            return None
+        if self._counted.get(partition) == offset:
+            self._counted[partition] = offset + 1
+            return None
+        self._counted.pop(partition, None)
+        return offset

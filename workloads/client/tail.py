@@ -1,0 +1,136 @@
+"""Reading: one long-lived consumer with every partition assigned; each record read is recorded."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+
+from harness.history.recorder import NOTHING, READ
+from workloads.client import payload
+from workloads.client.make import make_consumer
+from workloads.worker import CONNECT_LIMIT_S, Session, WorkerError
+
+DRAIN = 2000  # records taken at once when more than one is there
+
+Observer = Callable[[int, int, int, int], None]
+
+
+class Tail:
+    """Reads what comes and records it as `f`; remembers positions and who serves.
+
+    `observe(value, offset, end_ns, broker)` is told of every record with a value of ours.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        config: Mapping[str, Any],
+        *,
+        f: int = READ,
+        observe: Observer | None = None,
+    ) -> None:
+        spec = session.spec
+        self._session, self._counts, self._recorder = session, session.counts, session.recorder
+        self._f, self._observe = f, observe
+        self._topic = spec.topic
+        self._serving: dict[int, tuple[int, int]] = {}
+        self._brokers: dict[int, int] = {}
+        self.positions: dict[int, int] = {}  # partition -> the offset that is read next
+        self.lost_its_place = False  # auto.offset.reset=error, and its position is not in the log
+        self.consumer = make_consumer(
+            config,
+            group=f"{spec.run_id}/{spec.process}",
+            on_error=session.client_error,
+            on_statistics=self._statistics,
+        )
+
+    def assign(self, positions: Mapping[int, int]) -> None:
+        """Read each partition from its offset on."""
+        self.positions = dict(positions)
+        self.consumer.assign(
+            [TopicPartition(self._topic, partition, at) for partition, at in positions.items()]
+        )
+
+    def assign_at_end(self) -> None:
+        """Read what is written from now on: the ends are asked for first, so nothing is missed."""
+        self.assign({p: self._end_of(p) for p in range(self._session.spec.partitions)})
+
+    def _end_of(self, partition: int) -> int:
+        """The high watermark. A fresh topic's leader may not know yet that it leads: asked again.
+
+        Raises WorkerError when no leader answers in time.
+        """
+        asked = TopicPartition(self._topic, partition)
+        limit_ns = time.monotonic_ns() + int(CONNECT_LIMIT_S * 1e9)
+        while True:
+            try:
+                return int(self.consumer.get_watermark_offsets(asked, timeout=5)[1])
+            except KafkaException as error:
+                if self._session.over() or time.monotonic_ns() >= limit_ns:
+                    told = error.args[0].str()
+                    raise WorkerError(f"the end of partition {partition}: {told}") from None
+                self.consumer.poll(0.05)
+
+    def poll(self, timeout_s: float) -> int:
+        """Wait for a record for up to `timeout_s`, take all that are there; how many there were."""
+        start_ns = time.monotonic_ns()
+        first = self.consumer.poll(timeout_s)
+        if first is None:
+            return 0
+        taken = self._take(first, start_ns, time.monotonic_ns())
+        start_ns = time.monotonic_ns()
+        more = self.consumer.consume(DRAIN, 0)
+        end_ns = time.monotonic_ns()
+        for message in more:
+            taken += self._take(message, start_ns, end_ns)
+        return taken
+
+    def _take(self, message: Message, start_ns: int, end_ns: int) -> int:
+        error = message.error()
+        if error is not None:
+            self._problem(error, message)
+            return 0
+        partition, offset = _place(message)
+        value = payload.parse(message.value())
+        if value is None:
+            text = repr(message.value())[:200]
+            self._recorder.event("unparsable", partition=partition, offset=offset, text=text)
+        broker = self._brokers.get(partition, NOTHING)
+        known = NOTHING if value is None else value
+        self._recorder.record(self._f, partition, known, start_ns, offset, end_ns, broker)
+        self._counts.reads += 1
+        self.positions[partition] = offset + 1
+        if self._observe is not None and value is not None:
+            self._observe(value, offset, end_ns, broker)
+        return 1
+
+    def _problem(self, error: KafkaError, message: Message) -> None:
+        if error.code() == KafkaError._PARTITION_EOF:
+            partition, offset = _place(message)
+            self.positions[partition] = offset
+            return
+        self.lost_its_place = self.lost_its_place or error.code() == KafkaError._AUTO_OFFSET_RESET
+        self._session.client_error(error)
+
+    def _statistics(self, text: str) -> None:
+        """Note which broker serves each partition, when it changes (librdkafka: STATISTICS.md)."""
+        topic = json.loads(text).get("topics", {}).get(self._topic, {})
+        for name, partition in topic.get("partitions", {}).items():
+            number, now = int(name), (partition.get("broker", -1), partition.get("leader", -1))
+            if number < 0 or self._serving.get(number) == now:
+                continue
+            self._serving[number] = now
+            self._brokers[number] = now[0]
+            self._recorder.event("serving", partition=number, broker=now[0], leader=now[1])
+
+
+def _place(message: Message) -> tuple[int, int]:
+    """Partition and offset of what a consumer was given; it always has both."""
+    partition, offset = message.partition(), message.offset()
+    assert partition is not None
+    assert offset is not None
+    return partition, offset

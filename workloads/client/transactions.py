@@ -1,0 +1,219 @@
+"""Transactions: with a transactional.id, a send ends when its transaction does.
+
+A transaction takes up to `transaction_sends` sends, and is ended as soon as it has them or has been
+open for 100 ms (what Kafka Streams takes under exactly-once). Ending it keeps the worker from
+sending, as it would any application; what was due meanwhile is sent afterwards.
+
+    send a, send b, the commit succeeds             =>  a and b ok, at their reports' offsets
+    send a, send b, abort_transaction() succeeds    =>  a and b fail: no reader may be given them
+    send a, send b, anything else                   =>  a and b info: fenced, fatal, no answer
+
+A commit is asked of the coordinator only when every record of the transaction was delivered. If it
+then fails and the abort after it succeeds, the coordinator may have committed all the same
+(`rd_kafka_txn_handle_EndTxn` calls it a tricky state): that is info as well. `fail` is left where a
+record was not delivered, so that no commit was asked for, or where none was tried.
+
+After an error that a transaction cannot be aborted for, a new producer with the same
+transactional.id takes over: it has the coordinator end what is open (KIP-98) and goes on, under a
+new epoch (KIP-360). `transaction_abort_every` = k aborts every k-th transaction on purpose, once
+its records are in the log.
+
+Cannot see: when a record was acknowledged within its transaction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from harness.history.recorder import FAIL, INFO, OK
+from workloads.client.errors import ABORTED, ABORTED_NAME
+from workloads.client.sends import Observer, Sender
+from workloads.worker import Session
+
+OPEN_MOST_NS = 100_000_000
+INIT_S = 1.0  # then the session is asked whether to go on; the client goes on meanwhile
+AGAIN_S = 0.05  # between two tries of what the client says may be tried again
+PURGE_S = 1.0
+
+
+def sender_of(
+    session: Session, observe: Observer | None = None, most: int | None = None
+) -> Sender | Transactions:
+    """What the configuration asks for: sends that end one by one, or with their transaction, which
+    takes `most` of them at most (transaction_sends unless given)."""
+    if "transactional.id" not in session.spec.config:
+        return Sender(session, observe)
+    return Transactions(session, observe, most or session.spec.transaction_sends)
+
+
+class Transactions:
+    """A Sender whose sends are put into transactions; to be used like one."""
+
+    def __init__(self, session: Session, observe: Observer | None, most: int) -> None:
+        self._session, self._spec, self._recorder = session, session.spec, session.recorder
+        self._sender = Sender(session, observe, hold=self._hold)
+        self._reports: list[tuple[int, KafkaError | None, Message]] = []
+        self._sends = 0  # of the open transaction
+        self._begun_ns = 0  # 0: none is open
+        self._ended = 0  # transactions
+        self._initiated = False
+        self._most = most
+
+    @property
+    def producer(self) -> Producer:
+        """The client; another one after an error that it cannot go on from."""
+        return self._sender.producer
+
+    def ready(self) -> bool:
+        """Whether a transaction can begin: the coordinator has ended what was left open under this
+        transactional.id and has given it an epoch."""
+        if not self._initiated:
+            try:
+                self.producer.init_transactions(INIT_S)
+            except KafkaException as raised:
+                if not self._noted(raised).retriable():
+                    self._replace()
+                    self._sender.poll(AGAIN_S)
+                return False
+            self._initiated = True
+        return True
+
+    def send(self, partition: int, intended_ns: int, start_ns: int) -> int:
+        """Begin the next send, in the open transaction or a new one. Returns its value."""
+        if self._sends >= self._most:
+            self._end()
+        if not self._begun_ns:
+            self._begin()
+            start_ns = time.monotonic_ns()
+        self._sends += 1
+        return self._sender.send(partition, intended_ns, start_ns)
+
+    def poll(self, timeout_s: float) -> None:
+        """Serve the client for up to `timeout_s`, and end the transaction when its time has come:
+        that takes as long as it takes."""
+        self._sender.poll(timeout_s)
+        if self._begun_ns and self._is_due():
+            self._end()
+
+    def flush(self) -> None:
+        """End the open transaction."""
+        if self._begun_ns:
+            self._end()
+
+    def _is_due(self) -> bool:
+        age_ns = time.monotonic_ns() - self._begun_ns
+        return self._sends >= self._most or age_ns >= OPEN_MOST_NS or self._has_failed()
+
+    def _has_failed(self) -> bool:
+        return any(error is not None for _, error, _ in self._reports)
+
+    def _hold(self, operation: int, error: KafkaError | None, message: Message) -> None:
+        self._reports.append((operation, error, message))
+
+    # Its begin and its end
+
+    def _begin(self) -> None:
+        """Open a transaction. While there is none, the client refuses what is sent."""
+        while not self._opened() and not self._session.over():
+            self._session.publish(time.monotonic_ns())
+        self._begun_ns = time.monotonic_ns()
+
+    def _opened(self) -> bool:
+        if not self.ready():
+            return False
+        try:
+            self.producer.begin_transaction()
+        except KafkaException as raised:
+            self._noted(raised)
+            self._replace()
+            return False
+        return True
+
+    def _end(self) -> None:
+        """End the open transaction, and with it its sends."""
+        self._ended += 1
+        every = self._spec.transaction_abort_every
+        if every and self._ended % every == 0:
+            self._tried(self._delivered)
+            type_, why = self._abort()
+        else:
+            type_, why = self._commit()
+        self._settle(type_, why)
+        self._session.publish(time.monotonic_ns())
+
+    def _commit(self) -> tuple[int, KafkaError | None]:
+        """How the sends of the transaction ended, and the error that tells why."""
+        error = self._tried(self.producer.commit_transaction)
+        if error is None:
+            return OK, None
+        if not error.txn_requires_abort():
+            self._replace()
+            return INFO, error
+        certain = self._has_failed()
+        type_, why = self._abort()
+        return (type_ if certain else INFO), why or error
+
+    def _abort(self) -> tuple[int, KafkaError | None]:
+        error = self._tried(self.producer.abort_transaction)
+        if error is None:
+            return FAIL, None
+        self._replace()
+        return INFO, error
+
+    def _tried(self, call: Callable[[], object]) -> KafkaError | None:
+        """Call, again while the client says that this may help and there is time; the last error.
+
+        Without time limits of our own: librdkafka's state may then differ from the coordinator's
+        (rd_kafka_commit_transaction). It waits until transaction.timeout.ms has passed.
+        """
+        limit_ns = time.monotonic_ns() + int(self._spec.flush_s * 1e9)
+        while True:
+            try:
+                call()
+            except KafkaException as raised:
+                error = self._noted(raised)
+                if not error.retriable() or time.monotonic_ns() >= limit_ns:
+                    return error
+                self._sender.poll(AGAIN_S)
+            else:
+                return None
+
+    def _delivered(self) -> None:
+        """Await the reports of all records: what an abort purges would never reach the log."""
+        self.producer.flush(self._spec.flush_s)
+
+    def _settle(self, type_: int, why: KafkaError | None) -> None:
+        """Tell how every send of the transaction has ended; an error of its own goes first."""
+        reports, self._reports = self._reports, []
+        self._sends = self._begun_ns = 0
+        end_ns = time.monotonic_ns()
+        for operation, error, message in reports:
+            if type_ == OK and error is None:
+                self._sender.delivered(operation, None, message)
+            else:
+                code = self._named(error or why)
+                self._sender.ended(operation, FAIL if type_ == FAIL else INFO, end_ns, code)
+
+    def _named(self, error: KafkaError | None) -> int:
+        code, name = (error.code(), error.name()) if error else (ABORTED, ABORTED_NAME)
+        self._recorder.name_error(code, name)
+        return code
+
+    # A new producer
+
+    def _replace(self) -> None:
+        """Take a new producer; the old one gives its reports back first."""
+        old, limit_ns = self.producer, time.monotonic_ns() + int(PURGE_S * 1e9)
+        old.purge()
+        while len(old) and time.monotonic_ns() < limit_ns:
+            self._sender.poll(AGAIN_S)
+        self._sender.connect()
+        self._initiated = False
+
+    def _noted(self, raised: KafkaException) -> KafkaError:
+        error: KafkaError = raised.args[0]
+        self._session.passing_error(error)
+        return error
