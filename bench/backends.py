@@ -48,8 +48,8 @@ from rich.table import Table
 
 from harness.checkout import ROOT
 from harness.cluster.backends import BACKENDS, absent
-from harness.cluster.capabilities import ClusterError
-from harness.scenario.file import parse_override
+from harness.cluster.nodes import ClusterError
+from harness.scenario.overrides import parse_override
 from harness.waiting import WaitTimeout, wait_until
 
 # A cluster that is there already has no start, and no nodes of ours.

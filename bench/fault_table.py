@@ -37,6 +37,7 @@ from harness.nemesis.verb import Options
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file as scenario
 from harness.scenario.prepare import Request
+from harness.scenario.rules import target_problems
 
 Entry = Mapping[str, Any]  # a table of [[faults]]
 DATA, PAGE = DOCS / "data/faults.jsonl", DOCS / "faults.md"
@@ -141,17 +142,17 @@ def known() -> Sequence[Line]:
 
 def chosen_for(verb: str) -> scenario.Scenario:
     """The scenario that a verb's pairs are tried in, without faults."""
-    made = scenario.Scenario.model_validate(_tables(verb, REPLICAS.get(verb, 3)))
+    made = scenario.checked(_tables(verb, REPLICAS.get(verb, 3)))
     if any(not reason(verb, target, made) for target in TARGETS):
         return made
     # Some commands of an operator need a broker without a replica.
-    return scenario.Scenario.model_validate(_tables(verb, replicas=2))
+    return scenario.checked(_tables(verb, replicas=2))
 
 
 def reason(verb: str, target: str, chosen: scenario.Scenario) -> str | None:
     """Why the pair cannot be; None when it can."""
     fault = FaultPart(verb=verb, target=target, options=dict(_options(verb, target)))
-    problems = scenario.target_problems(fault, chosen)
+    problems = target_problems(fault, chosen)
     return problems[0].split(": ", 1)[1].removeprefix(f"{verb}: ") if problems else None
 
 
@@ -179,7 +180,7 @@ def _run_missing(verb: str, number: int, results: Path) -> list[int]:
     # Leader and controller are two at the start, and may be one after a few faults.
     usual = [target for target in targets if target not in BROUGHT_ABOUT]
     usual.sort(key=lambda target: target != "leader-not-controller")
-    alone = scenario.Scenario.model_validate(_tables(verb, replicas=1))
+    alone = scenario.checked(_tables(verb, replicas=1))
     others = [target for target in BROUGHT_ABOUT if target in targets]
     replicas = chosen.topic.replication_factor
     few = 1 if all(not reason(verb, target, alone) for target in others) else replicas

@@ -21,17 +21,18 @@ from rich.table import Table
 from typer.exceptions import TyperException
 
 from harness.clients.properties import PropertiesError
-from harness.cluster.capabilities import ClusterError
+from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import Orphan
 from harness.commands import copy_to as copies
 from harness.commands import run as sessions
-from harness.distribution.kafka_home import KafkaHomeError
 from harness.history.sealing import HistoryError
+from harness.host.machine import HostError
 from harness.model.run_folder import StoreError, find
+from harness.model.scenario import ScenarioError
 from harness.run.screen import Screen
 from harness.scenario import file as scenario
 from harness.scenario import prepare
-from harness.scenario.file import ScenarioError
+from harness.scenario.overrides import parse_override
 
 BAD_ARGUMENTS, FAILED = 254, 255
 RESULTS = Path("results")
@@ -295,7 +296,7 @@ def campaign(
 
 
 def _settings(sets: list[str] | None) -> dict[str, Any]:
-    return dict(scenario.parse_override(text) for text in sets or [])
+    return dict(parse_override(text) for text in sets or [])
 
 
 def main() -> None:
@@ -310,7 +311,7 @@ def main() -> None:
     except (ScenarioError, PropertiesError, StoreError, HistoryError) as error:
         _say_error(str(error))
         code = BAD_ARGUMENTS
-    except (KafkaHomeError, ClusterError) as error:
+    except (HostError, ClusterError) as error:
         _say_error(str(error))
         code = FAILED
     except KeyboardInterrupt:

@@ -10,36 +10,13 @@ a slip of the pen is refused, and Kafka itself says which keys there are, out of
 from __future__ import annotations
 
 import difflib
-import re
-import subprocess
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 import javaproperties
 
-from harness.cluster.node_settings import OWNED_BY_HARNESS
-from harness.distribution.kafka_home import Java, KafkaHome
-
-_PLAINTEXT = "the nodes of a run speak plaintext to each other and to the clients"
-_ZOOKEEPER = "this cluster runs with ZooKeeper, and the key is one of KRaft's"
-_OWN_ADDRESS = "identities, addresses and folders are the harness's"
-# What a user may not set, with the reason; one that ends in a dot stands for all that begin so.
-_REFUSED = {
-    **dict.fromkeys(OWNED_BY_HARNESS["server"], _OWN_ADDRESS),
-    **dict.fromkeys(("advertised.", "log.dir", "broker.id.generation.enable"), _OWN_ADDRESS),
-    **dict.fromkeys(
-        ("ssl.", "sasl.", "security.", "listener.", "inter.broker.listener.name"), _PLAINTEXT
-    ),
-    **dict.fromkeys(
-        ("zookeeper.ssl.", "zookeeper.set.acl", "control.plane.listener.name"), _PLAINTEXT
-    ),
-    **dict.fromkeys(
-        ("process.roles", "node.id", "controller.quorum.", "metadata.log."), _ZOOKEEPER
-    ),
-    **dict.fromkeys(("controller.listener.names", "zookeeper.metadata.migration."), _ZOOKEEPER),
-}
-_SLIP = 0.85  # difflib's likeness above which an unknown key is taken for a misspelled one
+SLIP = 0.85  # difflib's likeness above which an unknown key is taken for a misspelled one
 
 
 class PropertiesError(Exception):
@@ -78,34 +55,6 @@ def read(path: Path) -> list[Setting]:
     return list(settings.values())
 
 
-def read_server_properties(path: Path, known: Collection[str]) -> dict[str, str]:
-    """The broker settings of a user's server.properties, checked against the `known` keys.
-
-    `known`: see server_keys. A key that is neither known nor like a known one is kept: it may
-    belong to a plug-in. Raises PropertiesError.
-    """
-    settings = read(path)
-    for setting in settings:
-        where = f"{path}, line {setting.line}: {setting.key}"
-        if reason := _refusal(setting.key):
-            raise PropertiesError(f"{where} cannot be set, because {reason}: remove the line")
-        if setting.key not in known and (right := nearest(setting.key, known, _SLIP)):
-            raise PropertiesError(f"{where} is no key of this Kafka: did you mean {right}?")
-    return {setting.key: setting.value for setting in settings}
-
-
-def server_keys(home: KafkaHome, java: Java) -> frozenset[str]:
-    """Every broker key that this Kafka documents, asked of its own jars: 0.4 s.
-
-    Empty if it does not answer, which only turns the check for slips off.
-    """
-    command = [str(java.path), "-XX:TieredStopAtLevel=1", "-cp", home.class_path]
-    asked = subprocess.run(
-        [*command, "kafka.server.KafkaConfig"], capture_output=True, text=True, check=False
-    )
-    return frozenset(re.findall(r'<h4><a id="([^"]+)">', asked.stdout))
-
-
 def nearest(key: str, known: Collection[str], likeness: float = 0.6) -> str | None:
     """The known key most like `key`, None if none is."""
     return next(iter(difflib.get_close_matches(key, sorted(known), n=1, cutoff=likeness)), None)
@@ -117,14 +66,3 @@ def _refuse_second(path: Path, first: Setting, second: Setting) -> None:
             f"{path}, line {second.line}: {second.key} is set in line {first.line} already: "
             "remove one of the two"
         )
-
-
-def _refusal(key: str) -> str | None:
-    return next(
-        (
-            reason
-            for refused, reason in _REFUSED.items()
-            if key == refused or (refused.endswith(".") and key.startswith(refused))
-        ),
-        None,
-    )

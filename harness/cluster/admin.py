@@ -25,7 +25,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     OffsetSpec,
 )
 
-from harness.cluster.capabilities import ClusterError, Node, brokers
+from harness.cluster.nodes import ClusterError, Node, brokers
 from harness.waiting import WaitTimeout, wait_until
 
 REQUEST_LIMIT_S = 10.0

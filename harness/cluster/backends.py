@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.cluster.capabilities import Cluster, ClusterError, Foreign, client_settings, zookeepers
+from harness.cluster.capabilities import Cluster, Foreign, client_settings
 from harness.cluster.docker import backend as docker
 from harness.cluster.docker import compose
 from harness.cluster.docker.backend import DockerCluster, docker_nodes
@@ -20,9 +20,12 @@ from harness.cluster.kubernetes.attach import rules
 from harness.cluster.kubernetes.attach.backend import AttachedCluster
 from harness.cluster.kubernetes.backend import KubernetesCluster
 from harness.cluster.local.backend import LocalCluster, local_nodes, private_tmpfs
+from harness.cluster.nodes import ClusterError, zookeepers
 from harness.cluster.ownership import LABEL, Orphan, guard
-from harness.cluster.view.zookeeper import ClusterView, ZooKeeperView
-from harness.distribution.kafka_home import find, find_java
+from harness.cluster.view.state import ClusterView
+from harness.cluster.view.zookeeper import ZooKeeperView
+from harness.distribution.kafka_home import find
+from harness.host.java import find_java
 from harness.model.run_folder import RunFolder
 
 AFTERWARDS_S = 60.0  # what a run may need beyond its time limit, to end in order

@@ -16,45 +16,9 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-Role = Literal["zookeeper", "broker", "client"]
-
-
-# Why a broker may end itself while it starts, though nothing is wrong with it: its old session
-# still lives, its new one expired on a starved host, or ZooKeeper was away for too long.
-PASSING = ("NodeExists", "SessionExpired", "ZooKeeperClientTimeout")
-
-
-class ClusterError(RuntimeError):
-    """The cluster could not do its job; the message is one sentence for the user."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Node:
-    """One ZooKeeper or one broker, at one endpoint for the whole run, however often it restarts.
-
-    Clients are nodes too where a fault hits them: the place that all workers share (`clients_of`),
-    or a single worker (`Clients`).
-    """
-
-    name: str  # zk1, kafka2
-    role: Role
-    id: int  # ZooKeeper's myid, Kafka's broker.id
-    address: str  # what its peers see as the source of its packets
-    port: int  # of the listener for clients, at that address
-    dialled: tuple[str, int] | None = None  # host and port, where clients must dial others
-
-    @property
-    def dial(self) -> tuple[str, int]:
-        """Host and port by which workers and the harness reach it."""
-        return self.dialled or (self.address, self.port)
-
-    @property
-    def endpoint(self) -> str:
-        """The address that a client is given: host:port."""
-        host, port = self.dial
-        return f"{host}:{port}"
+from harness.cluster.nodes import Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,13 +240,3 @@ def client_settings(cluster: Cluster) -> Mapping[str, str]:
 def clients_of(cluster: Cluster) -> Node:
     """The place of all workers as a node: faults on links name it."""
     return Node(name="clients", role="client", id=0, address=cluster.client_address, port=0)
-
-
-def brokers(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """The brokers among `nodes`, in order."""
-    return tuple(node for node in nodes if node.role == "broker")
-
-
-def zookeepers(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """The ensemble's members among `nodes`, in order."""
-    return tuple(node for node in nodes if node.role == "zookeeper")

@@ -25,7 +25,7 @@ from typing import Any
 
 from harness.clients import properties
 from harness.clients.properties import PropertiesError, Setting
-from harness.cluster.capabilities import ClusterError
+from harness.cluster.nodes import ClusterError
 
 Settings = Mapping[str, str]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.cluster.capabilities import Node, brokers, zookeepers
+from harness.cluster.nodes import Node, brokers, zookeepers
 
 STARTED = "] started (kafka.server.KafkaServer)"  # a broker's word, once it is registered
 

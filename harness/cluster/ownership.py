@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.cluster.capabilities import ClusterError
+from harness.cluster.nodes import ClusterError
 
 LABEL = "kafka-harness"  # its value is the node's name, or "holder" or "client"; see each backend
 

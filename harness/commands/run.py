@@ -29,17 +29,18 @@ from harness.cluster.backends import BACKENDS, absent
 from harness.cluster.ownership import Orphan
 from harness.commands import campaign_file as campaigns
 from harness.distribution import class_archives
-from harness.distribution.kafka_home import KafkaHomeError, find_java
 from harness.distribution.kafka_home import find as find_home
 from harness.history import sealing
 from harness.host import machine
+from harness.host.java import find_java
+from harness.host.machine import HostError
 from harness.host.namespaces import living, run_beside, run_enclosed
 from harness.model import run_folder
 from harness.model.run_folder import RunFolder
+from harness.model.scenario import ScenarioError
 from harness.nemesis import undo_record
 from harness.nemesis.faults.command import COMMAND, heal_left
 from harness.run.screen import Screen
-from harness.scenario.file import ScenarioError
 from harness.scenario.prepare import Prepared, Request, prepare
 
 VALID, INVALID, UNKNOWN, FAILED = 0, 1, 2, 255
@@ -274,7 +275,7 @@ def _make_archives(kafka_home: str | None, screen: Screen) -> None:
     try:
         home = find_home(Path(kafka_home) if kafka_home else None)
         class_archives.ensure(home, find_java(), screen.say)
-    except KafkaHomeError as error:
+    except HostError as error:
         screen.say(str(error), style="yellow")
 
 

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from types import FrameType
 
 from harness.cluster.backends import build
-from harness.cluster.capabilities import Cluster, ClusterError, brokers, zookeepers
+from harness.cluster.capabilities import Cluster
 from harness.cluster.local.backend import private_tmpfs
-from harness.distribution.kafka_home import KafkaHomeError
+from harness.cluster.nodes import ClusterError, brokers, zookeepers
+from harness.host.machine import HostError
 from harness.model.run_folder import RunFolder
 from harness.run.screen import Screen
 
@@ -46,7 +47,7 @@ def main() -> None:
             cluster.close()
     except Ended as ended:
         sys.exit(128 + int(ended.args[0]))
-    except (ClusterError, KafkaHomeError) as error:
+    except (ClusterError, HostError) as error:
         screen.error(str(error))
         sys.exit(255)
     sys.exit(code)

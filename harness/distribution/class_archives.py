@@ -27,18 +27,18 @@ from confluent_kafka.admin import AdminClient
 
 from harness.distribution.kafka_home import (
     ROLES,
-    Java,
     KafkaHome,
     KafkaHomeError,
     Role,
     Say,
     class_archive,
     fetch,
-    find_java,
     java_options,
     locked,
 )
 from harness.host import system_packages
+from harness.host.java import Java, find_java
+from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
 from harness.waiting import WaitTimeout, wait_until
 
@@ -213,7 +213,7 @@ def main(argv: list[str]) -> int:
             _train(Path(argv[0]), Path(argv[1]), Path(argv[2]))
         else:
             ensure(fetch(say=print), find_java(), say=print)
-    except KafkaHomeError as error:
+    except HostError as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0

@@ -16,7 +16,6 @@ progress lines; a user's own build (`--kafka-home DIR` with DIR/libs/*.jar) is o
 from __future__ import annotations
 
 import fcntl
-import functools
 import hashlib
 import json
 import os
@@ -33,6 +32,8 @@ from pathlib import Path
 from typing import Literal
 
 from harness.distribution import ivy
+from harness.host.java import Java, find_java
+from harness.host.machine import HostError
 
 Role = Literal["zookeeper", "kafka"]
 ROLES: tuple[Role, ...] = ("zookeeper", "kafka")
@@ -44,29 +45,14 @@ KAFKA_VERSION = "3.9.2"  # the newest patch of 3.9, the last line with ZooKeeper
 BILL_SHA256 = "a306d3d7b3e6971ae0595a1d6465f6f1345606875af557c0575dff2fdb7e93e1"
 # The binding that Kafka's own distribution ships: kafka_2.13 itself brings slf4j-api 1.7 only.
 SLF4J_BINDING_VERSION = "1.7.36"
-SUPPORTED_JAVA = (17, 21)  # what Kafka 3.9 and PySpark 4 both run on
 
 _HEAP: dict[Role, tuple[str, str]] = {"zookeeper": ("64m", "128m"), "kafka": ("256m", "512m")}
 _KAFKA_JAR = re.compile(r"kafka_2\.1[0-9]-(\d+(?:\.\d+)+[-.\w]*)\.jar")
 _ZOOKEEPER_JAR = re.compile(r"zookeeper-(\d+(?:\.\d+)+[-.\w]*)\.jar")
 
 
-class KafkaHomeError(Exception):
+class KafkaHomeError(HostError):
     """Kafka or Java is not here or not usable; one sentence that says what to do about it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Java:
-    """A Java that Kafka 3.9 runs on."""
-
-    path: Path  # the `java` program
-    version: str  # "17.0.15"
-    build: str  # the exact virtual machine, "17.0.15+6-Debian-1deb12u1": archives fit one build
-
-    @property
-    def major(self) -> int:
-        """17 or 21."""
-        return int(self.version.split(".", maxsplit=1)[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,24 +131,6 @@ def damaged(home: KafkaHome) -> list[str]:
         return []
     jars = json.loads(bill.read_text())["jars"]
     return [name for name, jar in jars.items() if _sha256(home.libs / name) != jar["sha256"]]
-
-
-def find_java() -> Java:
-    """A Java 17 or 21: of $JAVA_HOME, else on the PATH, else where distributions put theirs.
-
-    Raises KafkaHomeError naming what was found instead.
-    """
-    refused = []
-    for program in _java_programs():
-        java = _asked(program)
-        if java is not None and java.major in SUPPORTED_JAVA:
-            return java
-        refused.append(f"{program} is {f'Java {java.version}' if java else 'no working Java'}")
-    raise KafkaHomeError(
-        f"Kafka {KAFKA_VERSION} needs Java 17 or 21, and "
-        + ("; ".join(refused) if refused else "there is no java")
-        + ": install one (`apt-get install openjdk-17-jre-headless`) or set JAVA_HOME"
-    )
 
 
 def class_archive(home: KafkaHome, java: Java, role: Role) -> Path:
@@ -319,45 +287,11 @@ def _digest(text: str) -> str:
 # --- Java
 
 
-def _java_programs() -> list[Path]:
-    """Every `java` worth asking, the user's choice first, each once."""
-    asked_for = [Path(home) / "bin" / "java" for home in [os.environ.get("JAVA_HOME")] if home]
-    on_path = [Path(java) for java in [shutil.which("java")] if java]
-    installed = sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
-    programs: dict[Path, Path] = {}
-    for program in [*asked_for, *on_path, *installed]:
-        programs.setdefault(program.resolve(), program)
-    return [program for real, program in programs.items() if real.exists()]
-
-
-@functools.cache
-def _asked(program: Path) -> Java | None:
-    """What `program` says that it is; None if it does not run or does not say."""
-    try:
-        answer = subprocess.run(
-            [program, "-XshowSettings:properties", "-version"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    said: dict[str, str] = dict(
-        re.findall(r"^\s*([\w.]+) = (.*)$", answer.stderr, flags=re.MULTILINE)
-    )
-    version = said.get("java.version", "")
-    if not re.match(r"\d", version):
-        return None
-    build = re.sub(r"[^\w.+-]", "_", said.get("java.vm.version", version))
-    return Java(path=program, version=version, build=build)
-
-
 def main() -> int:
     """Fetch Kafka; one line to say where it is, or why it is not."""
     try:
         fetch(say=print)
-    except KafkaHomeError as error:
+    except HostError as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0

@@ -14,6 +14,10 @@ from pathlib import Path
 from typing import Any
 
 
+class HostError(RuntimeError):
+    """Something that this machine must have is missing; one sentence with the remedy."""
+
+
 def facts() -> dict[str, Any]:
     """CPUs, memory and kernel; what does not change during a run."""
     return {

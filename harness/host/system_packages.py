@@ -14,7 +14,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.distribution.kafka_home import KafkaHomeError, find_java
+from harness.host.java import find_java
+from harness.host.machine import HostError
 
 # Debian keeps these out of an ordinary user's PATH, and iptables is there.
 SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
@@ -106,7 +107,7 @@ def missing(*, tests: bool = False) -> list[str]:
     needs = [need for name, need in PROGRAMS.items() if program(name) is None]
     try:
         find_java()
-    except KafkaHomeError:
+    except HostError:
         needs.insert(0, "java")
     if tests and not any(map(program, BROWSERS)):
         needs.append("browser")

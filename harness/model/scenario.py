@@ -1,4 +1,7 @@
-"""The sections of a scenario file, each with its keys, their types and their defaults."""
+"""The scenario as a model: its sections, each with its keys, their types and their defaults.
+
+What makes sense together is another matter: harness.scenario.rules.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.nemesis.plan import Unit, Until, When
+from harness.model.plan import Unit, Until, When
 
 Value = str | int | float | bool
 Count = Annotated[int, Field(ge=1)]
@@ -181,3 +184,23 @@ class CheckPart(Part):
     unavailability_threshold_ms: Count = 500
     replicas: bool = False  # compare at the end what every replica's log holds
     watermarks: bool = False  # follow each replica's log end and high watermark
+
+
+class ScenarioError(ValueError):
+    """The scenario cannot be run as it stands; the message names file, key and remedy."""
+
+
+class Scenario(Part):
+    """One experiment, complete."""
+
+    name: str = ""
+    title: str
+    description: str = ""
+    cluster: ClusterPart = ClusterPart()
+    backend: BackendPart = BackendPart()
+    topic: TopicPart = TopicPart()
+    workload: WorkloadPart
+    faults: tuple[FaultPart, ...] = ()
+    mixed: MixedPart | None = None
+    check: CheckPart = CheckPart()
+    expect: dict[str, str] = Field(default={})

@@ -23,10 +23,12 @@ from functools import cache, partial
 from random import Random
 from typing import Protocol
 
-from harness.cluster.capabilities import Clients, Cluster, ClusterError, Node
+from harness.cluster.capabilities import Clients, Cluster
+from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.view.coordinators import Coordinated
-from harness.cluster.view.zookeeper import BLIND, ClusterView, View, ensemble_leader
-from harness.nemesis.plan import UNTIL, WHEN, Step
+from harness.cluster.view.state import BLIND, ClusterView, View
+from harness.cluster.view.zookeeper import ensemble_leader
+from harness.model.plan import UNTIL, WHEN, Step
 from harness.nemesis.targets import NoTarget, Roles, resolve, roles_of
 from harness.nemesis.undo_record import Undo
 from harness.nemesis.verb import DoesNothing

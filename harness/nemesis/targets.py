@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from harness.cluster.capabilities import Node, Role, brokers, zookeepers
+from harness.cluster.nodes import Node, Role, brokers, zookeepers
 from harness.cluster.view.coordinators import Coordinated
-from harness.cluster.view.zookeeper import PartitionState, View
+from harness.cluster.view.state import PartitionState, View
 
 
 class NoTarget(RuntimeError):

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from harness.cluster.admin import Admin
-from harness.cluster.capabilities import Clients, Cluster, ClusterError, Node, Role, client_settings
-from harness.cluster.view.zookeeper import ClusterView, Znodes
+from harness.cluster.capabilities import Clients, Cluster, client_settings
+from harness.cluster.nodes import ClusterError, Node, Role
+from harness.cluster.view.state import ClusterView, Znodes
 from harness.nemesis.targets import Roles, Setting
 
 Options = Mapping[str, Any]  # a scenario's values: text, numbers, and lists for those of `lists`

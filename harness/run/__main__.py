@@ -19,9 +19,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from harness.cluster.capabilities import ClusterError
-from harness.distribution.kafka_home import KafkaHomeError
+from harness.cluster.nodes import ClusterError
 from harness.host import machine
+from harness.host.machine import HostError
 from harness.model.run_folder import RunFolder
 from harness.run.experiment import Experiment
 from harness.run.screen import Screen
@@ -69,7 +69,7 @@ def carry_out(folder: RunFolder, screen: Screen) -> int:
     except Stopped as stopped:
         name = signal.Signals(stopped.number).name
         code, failure = INTERRUPTED + stopped.number, f"interrupted by {name}"
-    except (ClusterError, KafkaHomeError, WaitTimeout, OSError) as error:
+    except (ClusterError, HostError, WaitTimeout, OSError) as error:
         code, failure = FAILED, str(error)
     starved = machine.starvation(before, machine.cpu_counters(), time.monotonic() - begin_s)
     folder.update(

@@ -17,21 +17,16 @@ from typing import Any, cast
 from harness.clients import defaults
 from harness.cluster.admin import Admin
 from harness.cluster.backends import build, view_of
-from harness.cluster.capabilities import (
-    Cluster,
-    ClusterError,
-    Dumps,
-    Foreign,
-    Preparable,
-    brokers,
-    client_settings,
-)
+from harness.cluster.capabilities import Cluster, Dumps, Foreign, Preparable, client_settings
+from harness.cluster.nodes import ClusterError, brokers
 from harness.cluster.view.coordinators import Coordinated
-from harness.cluster.view.zookeeper import ClusterView, Watcher
+from harness.cluster.view.state import ClusterView
+from harness.cluster.view.watcher import Watcher
 from harness.history.recorder import Lines
+from harness.model.plan import Step
 from harness.model.run_folder import RunFolder
+from harness.model.scenario import Scenario
 from harness.nemesis.conductor import Conductor
-from harness.nemesis.plan import Step
 from harness.nemesis.undo_record import Undo
 from harness.nemesis.verbs import VERBS
 from harness.run import replica_dumps, watermark_sampler
@@ -40,7 +35,6 @@ from harness.run.load import workers as load
 from harness.run.load.worker_nodes import WorkerNodes
 from harness.run.load.workers import Worker, Workers
 from harness.run.screen import Screen, Status
-from harness.scenario.file import Scenario
 from harness.waiting import Deadline, WaitTimeout, wait_until
 
 RECOVERY_LIMIT_S = 120.0

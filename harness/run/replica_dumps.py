@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from harness.cluster.capabilities import ClusterError, Dump, Dumps, Node
+from harness.cluster.capabilities import Dump, Dumps
+from harness.cluster.nodes import ClusterError, Node
 from harness.history.recorder import REPLICA, Recorder
 from harness.nemesis.faults.admin.dump_log import read
 from harness.waiting import wait_until

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from harness.cluster.admin import Admin, Resource, others_from, replica_assignment
-from harness.cluster.capabilities import Cluster, ClusterError, Foreign, Node, brokers
-from harness.cluster.view.zookeeper import BLIND, ClusterView
+from harness.cluster.capabilities import Cluster, Foreign
+from harness.cluster.nodes import ClusterError, Node, brokers
+from harness.cluster.view.state import BLIND, ClusterView
 from harness.model.run_folder import RunFolder
-from harness.model.scenario import TopicPart
-from harness.scenario.file import Scenario
+from harness.model.scenario import Scenario, TopicPart
 from harness.waiting import wait_until
 
 # A topic's setting -> the name that it has among a broker's.

@@ -25,9 +25,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from harness.cluster.capabilities import Cluster, Disks, Node, brokers
+from harness.cluster.capabilities import Cluster, Disks
+from harness.cluster.nodes import Node, brokers
 from harness.cluster.view.log_files import LogEnd, high_watermarks
-from harness.cluster.view.zookeeper import BLIND, ClusterView, PartitionState
+from harness.cluster.view.state import BLIND, ClusterView, PartitionState
 from harness.history.recorder import Lines
 from harness.waiting import Every
 

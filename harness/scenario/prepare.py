@@ -13,15 +13,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.clients import defaults, properties, user_file
+from harness.clients import defaults, user_file
 from harness.clients.java_keys import Role
 from harness.cluster import node_settings as config
 from harness.cluster.backends import BACKENDS
 from harness.cluster.capabilities import Disks, Dumps
 from harness.distribution import kafka_home
+from harness.host.java import find_java
+from harness.model.plan import Step
+from harness.model.scenario import Scenario, ScenarioError
 from harness.nemesis import plan
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file as scenario
+from harness.scenario.server_properties import read_server_properties, server_keys
 
 SET_UP_S = 120.0
 FINAL_READ_S = 120.0
@@ -50,8 +54,8 @@ class Request:
 class Prepared:
     """Everything that is known before a run begins; `record` is what run.json starts with."""
 
-    scenario: scenario.Scenario
-    steps: tuple[plan.Step, ...]
+    scenario: Scenario
+    steps: tuple[Step, ...]
     record: dict[str, Any]
     notes: tuple[str, ...]
 
@@ -59,9 +63,7 @@ class Prepared:
 def prepare(request: Request) -> Prepared:
     """Resolve a request. Raises ScenarioError or ClientConfigError."""
     if request.backend not in BACKENDS:
-        raise scenario.ScenarioError(
-            f"--backend {request.backend}: unknown; there is {', '.join(BACKENDS)}"
-        )
+        raise ScenarioError(f"--backend {request.backend}: unknown; there is {', '.join(BACKENDS)}")
     producer_file = _client_file(request.producer_config, "producer")
     consumer_file = _client_file(request.consumer_config, "consumer")
     chosen = scenario.load(request.scenario, {**_server_settings(request), **request.settings})
@@ -74,7 +76,7 @@ def prepare(request: Request) -> Prepared:
     _check_capabilities(request, resolved, steps)
     dump = resolved.model_dump(mode="json")
     if why := BACKENDS[request.backend].refuses(dump):
-        raise scenario.ScenarioError(f"{request.scenario}: --backend {request.backend}: {why}")
+        raise ScenarioError(f"{request.scenario}: --backend {request.backend}: {why}")
     record = {
         "schema": 1,
         "scenario": dump,
@@ -98,7 +100,7 @@ def prepare(request: Request) -> Prepared:
     return Prepared(scenario=resolved, steps=steps, record=record, notes=notes)
 
 
-def _length_notes(chosen: scenario.Scenario, steps: Sequence[plan.Step]) -> list[str]:
+def _length_notes(chosen: Scenario, steps: Sequence[Step]) -> list[str]:
     """That the load goes on for the plan's sake, where it does."""
     work = chosen.workload
     lasts_s = plan.lasts_s(steps, work.rate * work.producers)
@@ -118,18 +120,18 @@ def _client_file(path: Path | None, role: Role) -> user_file.ClientConfig:
 
 def _check_client(role: Role, config: Mapping[str, Any]) -> None:
     if complaint := user_file.complaint_of_librdkafka(config, role):
-        raise scenario.ScenarioError(f"workload.{role}: {complaint}")
+        raise ScenarioError(f"workload.{role}: {complaint}")
 
 
 def _server_settings(request: Request) -> dict[str, str]:
     if request.server_properties is None:
         return {}
-    known = properties.server_keys(kafka_home.find(request.kafka_home), kafka_home.find_java())
-    keys = properties.read_server_properties(request.server_properties, known)
+    known = server_keys(kafka_home.find(request.kafka_home), find_java())
+    keys = read_server_properties(request.server_properties, known)
     return {f"cluster.server.{key}": value for key, value in keys.items()}
 
 
-def time_limit_s(chosen: scenario.Scenario, steps: Sequence[plan.Step]) -> float:
+def time_limit_s(chosen: Scenario, steps: Sequence[Step]) -> float:
     """How long a run may take in all: generous, but never for ever."""
     work = chosen.workload
     load = work.rounds * ROUND_S if work.kind == "write-read" else work.duration_s
@@ -142,19 +144,17 @@ def time_limit_s(chosen: scenario.Scenario, steps: Sequence[plan.Step]) -> float
 _CHECK_NEEDS = {"replicas": Dumps, "watermarks": Disks}
 
 
-def _check_capabilities(
-    request: Request, chosen: scenario.Scenario, steps: Sequence[plan.Step]
-) -> None:
+def _check_capabilities(request: Request, chosen: Scenario, steps: Sequence[Step]) -> None:
     """Refuse, before a node starts, a verb or a check that the backend cannot do."""
     for key, need in _CHECK_NEEDS.items():
         if getattr(chosen.check, key) and (lacks := BACKENDS[request.backend].lacks((need,))):
-            raise scenario.ScenarioError(
+            raise ScenarioError(
                 f"{request.scenario}: check.{key} needs {lacks[0]}, which the backend "
                 f"{request.backend} does not have: set it to false or choose another backend"
             )
     for step in steps:
         if lacks := BACKENDS[request.backend].lacks(VERBS[step.verb].needs):
-            raise scenario.ScenarioError(
+            raise ScenarioError(
                 f"{request.scenario}: {step.verb} needs {', '.join(lacks)}, which the backend "
                 f"{request.backend} does not have: choose another backend or fault"
             )
@@ -184,7 +184,7 @@ def command_line(request: Request) -> str:
 
 
 def _toml(value: Any) -> str:
-    """As `scenario.parse_override` reads it; plain text needs no quotes there, but in a list."""
+    """As `overrides.parse_override` reads it; plain text needs no quotes there, but in a list."""
     return str(value) if isinstance(value, str) else _inline(value)
 
 

@@ -23,12 +23,14 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.docker import backend as docker
 from harness.cluster.docker import compose, engine
 from harness.cluster.kubernetes import access, manifests
+from harness.cluster.nodes import ClusterError
 from harness.distribution import kafka_home
 from harness.host import system_packages
+from harness.host.java import find_java
+from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
 
 Status = Literal["ok", "missing", "unavailable", "warning"]
@@ -110,8 +112,8 @@ def _program(name: str, need: str) -> Finding:
 def java() -> Finding:
     """A Java that Kafka 3.9 and PySpark run on."""
     try:
-        found = kafka_home.find_java()
-    except kafka_home.KafkaHomeError as error:
+        found = find_java()
+    except HostError as error:
         remedy = system_packages.install_command(["java"])
         return Finding(name="Java", status="missing", detail=str(error), remedy=remedy)
     return Finding(name="Java", status="ok", detail=f"{found.version}, {found.path}")
@@ -360,7 +362,7 @@ def kafka(user_home: Path | None = None) -> list[Finding]:
     """Kafka's jars, whole and unchanged, and the archives that make its nodes start faster."""
     try:
         home = kafka_home.find(user_home)
-    except kafka_home.KafkaHomeError as error:
+    except HostError as error:
         return [Finding(name="Kafka", status="missing", detail=str(error), remedy="make setup")]
     if changed := kafka_home.damaged(home):
         detail = f"{home.libs}: {', '.join(changed)} changed since fetched"
@@ -372,8 +374,8 @@ def kafka(user_home: Path | None = None) -> list[Finding]:
 
 def _archives(home: kafka_home.KafkaHome) -> list[Finding]:
     try:
-        runtime = kafka_home.find_java()
-    except kafka_home.KafkaHomeError:
+        runtime = find_java()
+    except HostError:
         return []  # said already
     if all(kafka_home.archive_fits(home, runtime, role) for role in kafka_home.ROLES):
         detail = str(home.archives)

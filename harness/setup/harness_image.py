@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.checkout import IMAGES, ROOT
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.docker.engine import connect
+from harness.cluster.nodes import ClusterError
 from harness.distribution.kafka_home import Say
 from harness.setup import kafka_image
 

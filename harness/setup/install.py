@@ -21,6 +21,7 @@ from functools import partial
 from harness.checkout import ROOT
 from harness.distribution import kafka_home
 from harness.host import system_packages
+from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
 
 VENV = ROOT / ".venv"
@@ -178,7 +179,7 @@ def main(argv: Sequence[str]) -> int:
         return 1
     try:
         set_up(tests="--tests" in argv)
-    except (SetUpError, kafka_home.KafkaHomeError) as error:
+    except (SetUpError, HostError) as error:
         sys.stderr.write(f"set-up stopped: {error}\n")
         return 1
     except KeyboardInterrupt:

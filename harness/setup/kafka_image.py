@@ -25,18 +25,18 @@ from typing import Any
 
 from harness.checkout import IMAGES
 from harness.cluster import node_settings
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.docker.backend import without_sdk
 from harness.cluster.docker.engine import connect
+from harness.cluster.nodes import ClusterError
 from harness.distribution.kafka_home import (
     KafkaHome,
-    KafkaHomeError,
     Say,
     cache_folder,
     find,
     locked,
 )
 from harness.host import system_packages
+from harness.host.machine import HostError
 
 NAME, BASE = "kafka-harness/kafka", "kafka-harness/base"
 SUITE = "bookworm"
@@ -138,7 +138,7 @@ def made(make: Callable[[Say], str], then: str) -> int:
         if why := without_sdk():
             raise ClusterError(why)
         name = make(say)
-    except (ClusterError, KafkaHomeError) as error:
+    except (ClusterError, HostError) as error:
         sys.stderr.write(f"no image: {error}\n")
         return 1
     say(then.format(name=name))

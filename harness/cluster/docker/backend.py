@@ -29,13 +29,14 @@ from pathlib import Path
 from typing import Any
 
 from harness.cluster import node_settings
-from harness.cluster.capabilities import Cluster, ClusterError, Node, NodeState, brokers, zookeepers
+from harness.cluster.capabilities import Cluster, NodeState
 from harness.cluster.docker import compose
 from harness.cluster.docker.engine import Engine, Wire, connect
 from harness.cluster.exec import shell, sidecar
 from harness.cluster.exec.host_processes import Here
 from harness.cluster.exec.shell import Hand
 from harness.cluster.exec.sidecar import Heart
+from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
 from harness.cluster.ownership import Orphan, guard
 from harness.cluster.view.zookeeper import serves
 from harness.waiting import WaitTimeout, wait_until

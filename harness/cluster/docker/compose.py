@@ -24,7 +24,7 @@ from typing import Any
 
 from harness.checkout import COMPOSE_FILE
 from harness.cluster import node_settings as node_config
-from harness.cluster.capabilities import ClusterError, Node
+from harness.cluster.nodes import ClusterError, Node
 from harness.host import system_packages
 
 COMMANDS = (("docker", "compose"), ("docker-compose",))

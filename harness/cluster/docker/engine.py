@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from harness.cluster.capabilities import ClusterError
+from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import LABEL
 
 PROJECT, SERVICE = "com.docker.compose.project", "com.docker.compose.service"

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harness.cluster.capabilities import ClusterError
+from harness.cluster.nodes import ClusterError
 from harness.host import system_packages
 
 

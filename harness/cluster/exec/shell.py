@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Protocol
 
-from harness.cluster.capabilities import ClusterError
+from harness.cluster.nodes import ClusterError
 from harness.waiting import WaitTimeout, wait_until
 
 SHELL = ("sh", "-c", "exec 3>&1; exec sh")  # 3: past what captures a command's errors

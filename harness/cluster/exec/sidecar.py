@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Protocol
 
-from harness.cluster.capabilities import ClusterError
+from harness.cluster.nodes import ClusterError
 from harness.waiting import Every
 
 SCRIPT = (files(__package__) / "sidecar.sh").read_text()

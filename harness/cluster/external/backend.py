@@ -27,8 +27,9 @@ from typing import Any
 from harness.clients.properties import PropertiesError
 from harness.cluster import client_security
 from harness.cluster.admin import Admin
-from harness.cluster.capabilities import Cluster, ClusterError, Node
+from harness.cluster.capabilities import Cluster
 from harness.cluster.exec.host_processes import Here
+from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.ownership import Orphan
 
 # What the harness's own brokers are configured with, and a topic among others must be by itself.

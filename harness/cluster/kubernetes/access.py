@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.checkout import MANIFESTS
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.exec import sidecar as holders
 from harness.cluster.external import backend as external
 from harness.cluster.kubernetes.attach import ephemeral_containers, rules
 from harness.cluster.kubernetes.backend import remove
+from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import LABEL, Orphan, guard
 
 if TYPE_CHECKING:

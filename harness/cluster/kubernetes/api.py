@@ -18,10 +18,10 @@ from kubernetes.client.exceptions import ApiException
 from kubernetes.config.config_exception import ConfigException
 from websocket import WebSocketException
 
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.kubernetes import minikube
 from harness.cluster.kubernetes.manifests import Manifest
 from harness.cluster.kubernetes.pods import Guest, Pod
+from harness.cluster.nodes import ClusterError
 
 EXEC_LIMIT_S = 20.0
 ASK_LIMIT_S = 10.0

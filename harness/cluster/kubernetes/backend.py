@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.cluster import node_settings as node_config
-from harness.cluster.capabilities import Cluster, ClusterError, Node, NodeState, brokers, zookeepers
+from harness.cluster.capabilities import Cluster, NodeState
 from harness.cluster.exec.host_processes import Here
 from harness.cluster.kubernetes import manifests
 from harness.cluster.kubernetes.pods import Pod, PodWatch, must_last
 from harness.cluster.kubernetes.sidecars import NO_PROCESS, Holders
+from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
 from harness.cluster.ownership import LABEL
 from harness.cluster.view.zookeeper import serves
 from harness.waiting import WaitTimeout, wait_until

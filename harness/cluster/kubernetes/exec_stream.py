@@ -8,9 +8,9 @@ from typing import Any
 
 from websocket import WebSocketException
 
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.exec import shell, sidecar
 from harness.cluster.kubernetes.api import Api
+from harness.cluster.nodes import ClusterError
 from harness.waiting import WaitTimeout, wait_until
 
 READY_LIMIT_S = 30.0

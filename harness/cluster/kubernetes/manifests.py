@@ -16,7 +16,7 @@ from typing import Any
 
 from harness.checkout import MANIFESTS
 from harness.cluster import node_settings as node_config
-from harness.cluster.capabilities import ClusterError, Node, brokers, zookeepers
+from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
 
 Manifest = dict[str, Any]
 

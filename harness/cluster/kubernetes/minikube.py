@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from harness.cluster.capabilities import ClusterError
+from harness.cluster.nodes import ClusterError
 
 PROVIDER = "minikube.sigs.k8s.io"
 LIMIT_S = 600.0  # an image of half a gigabyte

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from harness.cluster.capabilities import ClusterError
+from harness.cluster.nodes import ClusterError
 from harness.waiting import Every
 
 LOOK_EVERY_S = 0.5

@@ -24,21 +24,14 @@ from pathlib import Path
 from typing import IO, Literal
 
 from harness.cluster import node_settings as node_config
-from harness.cluster.capabilities import (
-    PASSING,
-    Cluster,
-    ClusterError,
-    Dump,
-    Node,
-    NodeState,
-    brokers,
-    zookeepers,
-)
+from harness.cluster.capabilities import Cluster, Dump, NodeState
 from harness.cluster.local import launch_modes as local_ways
 from harness.cluster.local.network import CLIENT_ADDRESS, CLIENTS, make_network, run, try_netem
+from harness.cluster.nodes import PASSING, ClusterError, Node, brokers, zookeepers
 from harness.cluster.view.zookeeper import serves
-from harness.distribution.kafka_home import Java, KafkaHome, java_options
+from harness.distribution.kafka_home import KafkaHome, java_options
 from harness.host import machine
+from harness.host.java import Java
 from harness.waiting import WaitTimeout, wait_until
 
 MAIN_CLASS = {

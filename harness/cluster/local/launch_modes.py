@@ -17,7 +17,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from harness.cluster.capabilities import ClusterError
+from harness.cluster.nodes import ClusterError
 from harness.host import system_packages
 
 SYNC_TRACE, OWN_DISK, FAKE_TIME, TAMPERING = "sync-trace", "own-disk", "fake-time", "tampering"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 
-from harness.cluster.capabilities import ClusterError, Node
+from harness.cluster.nodes import ClusterError, Node
 
 CLIENT_ADDRESS = "10.77.0.101"
 CLIENTS = "clients"  # the network namespace of the workers

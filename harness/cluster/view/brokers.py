@@ -27,11 +27,11 @@ from typing import Any
 
 from kafka.protocol.metadata import MetadataRequest
 
-from harness.cluster.capabilities import ClusterError, Node, brokers
+from harness.cluster.nodes import ClusterError, Node, brokers
 from harness.cluster.view.connection import Link, Unanswered
 from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
 from harness.cluster.view.quorum import Quorum
-from harness.cluster.view.zookeeper import Blind, PartitionState, View
+from harness.cluster.view.state import Blind, PartitionState, View
 from harness.waiting import WaitTimeout, wait_until
 
 VERSION = 9  # of Metadata

@@ -21,8 +21,8 @@ from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.client_security import mechanism_of, protocol_of, sasl, tls
+from harness.cluster.nodes import ClusterError
 
 LIMIT_S = 3.0
 logging.getLogger("kafka").setLevel(logging.CRITICAL)  # it would log what is sent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.cluster.capabilities import ClusterError, Node
+from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.view.brokers import VERSION, metadata_request
 from harness.cluster.view.connection import Link, Refused, Unanswered
 

@@ -14,122 +14,20 @@ from __future__ import annotations
 import json
 import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
-from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.exceptions import NodeExistsError, NoNodeError
 from kazoo.retry import KazooRetry
 
-from harness.cluster.capabilities import Node, brokers, zookeepers
+from harness.cluster.nodes import Node, brokers, zookeepers
 from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
-from harness.waiting import Every
+from harness.cluster.view.state import BLIND, PartitionState, View
 
-
-class Blind(Exception):
-    """Nobody who could tell what the cluster thinks of itself has answered."""
-
-
-BLIND = (KazooException, KazooTimeoutError, Blind)
 logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # its connection losses are our data
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionState:
-    """One partition as the controller last wrote it; names of nodes, not numbers."""
-
-    leader: str | None
-    isr: tuple[str, ...]
-    leader_epoch: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """Every partition's state and the controller at one moment."""
-
-    partitions: tuple[PartitionState, ...]
-    controller: str | None
-    known: bool = True  # False: nobody could be asked; this is the last known view
-    assignment: tuple[
-        tuple[str, ...], ...
-    ] = ()  # each partition's replicas, preferred leader first
-
-    @property
-    def whole(self) -> bool:
-        """Whether every partition has a leader and all its assigned replicas in the ISR."""
-        return len(self.partitions) == len(self.assignment) and all(
-            state.leader and set(state.isr) == set(replicas)
-            for state, replicas in zip(self.partitions, self.assignment, strict=True)
-        )
-
-    def as_record(self) -> dict[str, Any]:
-        """The view as the nemesis writes it beside each fault."""
-        return {
-            "leader": {str(i): state.leader for i, state in enumerate(self.partitions)},
-            "isr": {str(i): list(state.isr) for i, state in enumerate(self.partitions)},
-            "controller": self.controller,
-            "known": self.known,
-        }
-
-
-class ClusterView(Protocol):
-    """A cluster's view of itself, whoever is asked for it; of one topic's first partitions.
-
-    What cannot be told now raises one of BLIND.
-    """
-
-    topic: str
-    partitions: int
-
-    def connect(self, timeout_s: float) -> None:
-        """Begin; raises an error when nobody answers in time."""
-
-    def close(self) -> None:
-        """End; safe when nobody answers any more."""
-
-    def live_brokers(self) -> tuple[str, ...]:
-        """Names of the brokers that are members of the cluster."""
-
-    def registration(self, broker: Node) -> int | None:
-        """A number that another process of the broker has another one of; None for no member."""
-
-    def controller(self) -> str | None:
-        """The controller's name; None while there is none."""
-
-    def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
-        """The coordinator of a group.id or transactional.id; the last known one while blind, or
-        when nobody is to be asked."""
-
-    def assignment_of(self, topic: str) -> tuple[tuple[str, ...], ...]:
-        """Each partition's assigned replicas, preferred leader first; empty for no topic."""
-
-    def look(self) -> View:
-        """The view now."""
-
-    def agreed(self) -> tuple[PartitionState, ...]:
-        """Every partition's state as it is now or later, never older."""
-
-    def look_or_last(self) -> View:
-        """The view now, or the last one marked as not known."""
-
-    def recovered(self, replicas: int) -> str | None:
-        """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
-
-
-class Znodes(ClusterView, Protocol):
-    """A view by ZooKeeper's own records, which some of an operator's commands write."""
-
-    def znode(self, path: str) -> dict[str, Any] | None:
-        """A znode's JSON; None when there is no such znode."""
-
-    def create(self, path: str, text: str) -> bool:
-        """Make a znode; False when it is there already."""
-
-    def topics(self) -> tuple[str, ...]:
-        """Every topic there is, internal ones too."""
 
 
 class ZooKeeperView:
@@ -270,46 +168,6 @@ class ZooKeeperView:
         except NoNodeError:
             return None
         return dict(json.loads(data))
-
-
-class Watcher:
-    """A thread that looks every 50 ms and writes each change, and each blind stretch, down."""
-
-    def __init__(self, view: ClusterView, write: Callable[..., None]) -> None:
-        self._view = view
-        self._write = write
-        self._last: View | None = None
-        self._blind = False
-        looking = Every(0.05, self._look, name="watcher")
-        self.start, self.close = looking.start, looking.close
-
-    def _look(self) -> None:
-        try:
-            view = self._view.look()
-        except BLIND:
-            if not self._blind:
-                self._write("blind", type="start")
-            self._blind = True
-            return
-        if self._blind:
-            self._write("blind", type="end")
-            self._blind = False
-        if view != self._last:
-            self._write_changes(view, self._last)
-            self._last = view
-
-    def _write_changes(self, view: View, last: View | None) -> None:
-        for number, state in enumerate(view.partitions):
-            if last and last.partitions[number] == state and last.controller == view.controller:
-                continue
-            self._write(
-                "view",
-                partition=number,
-                leader=state.leader,
-                isr=list(state.isr),
-                leader_epoch=state.leader_epoch,
-                controller=view.controller,
-            )
 
 
 def ensemble_leader(nodes: Sequence[Node]) -> str | None:

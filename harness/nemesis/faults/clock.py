@@ -20,7 +20,8 @@ from contextlib import suppress
 from datetime import datetime
 from typing import cast
 
-from harness.cluster.capabilities import Clocks, ClusterError, Disks, Processes
+from harness.cluster.capabilities import Clocks, Disks, Processes
+from harness.cluster.nodes import ClusterError
 from harness.nemesis.faults.processes.revive import disks
 from harness.nemesis.faults.processes.signals import processes
 from harness.nemesis.verb import Injection, Options, Verb, unknown

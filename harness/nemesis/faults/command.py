@@ -32,7 +32,7 @@ from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from harness.cluster.capabilities import ClusterError, Node
+from harness.cluster.nodes import ClusterError, Node
 from harness.host import system_packages
 from harness.nemesis.verb import Injection, Options, Verb, unknown
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from harness.cluster.capabilities import ClusterError, Machines, Pods, Processes
+from harness.cluster.capabilities import Machines, Pods, Processes
+from harness.cluster.nodes import ClusterError
 from harness.nemesis.faults.processes.signals import remember, takes_part
 from harness.nemesis.verb import Injection, Verb
 from harness.waiting import wait_until

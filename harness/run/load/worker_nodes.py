@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.cluster.capabilities import ClusterError, Node, NodeState
+from harness.cluster.capabilities import NodeState
+from harness.cluster.nodes import ClusterError, Node
 from harness.history.recorder import RUNNING
 from harness.host import machine
 from harness.run.load.workers import Worker, Workers

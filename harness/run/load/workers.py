@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.cluster.capabilities import Cluster, ClusterError, client_settings
+from harness.cluster.capabilities import Cluster, client_settings
+from harness.cluster.nodes import ClusterError
 from harness.history.recorder import Progress
 from harness.waiting import WaitTimeout, wait_until
 

@@ -17,8 +17,8 @@ from typing import NoReturn
 import pytest
 
 from harness.checkout import ROOT
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.docker import engine
+from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import LABEL
 from harness.distribution import kafka_home
 from harness.host import system_packages

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from harness.cluster import client_security
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.node_settings import LOG4J, render
+from harness.cluster.nodes import ClusterError
 from harness.cluster.view.brokers import AskedView
 from harness.cluster.view.discovery import discovered
-from harness.distribution.kafka_home import find, find_java
+from harness.distribution.kafka_home import find
+from harness.host.java import find_java
 from harness.waiting import wait_until
 from tests.support.commands import COMMAND, Ran, newest
 

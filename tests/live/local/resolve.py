@@ -20,10 +20,11 @@ from confluent_kafka import Consumer, Producer
 
 from harness.clients.defaults import transactional_id
 from harness.cluster.admin import Admin
-from harness.cluster.capabilities import brokers
 from harness.cluster.local.backend import local_nodes
+from harness.cluster.nodes import brokers
 from harness.cluster.view.coordinators import TOPICS
-from harness.cluster.view.zookeeper import BLIND, ZooKeeperView, ensemble_leader
+from harness.cluster.view.state import BLIND
+from harness.cluster.view.zookeeper import ZooKeeperView, ensemble_leader
 from harness.nemesis.targets import TARGETS, NoTarget, Roles, resolve
 from harness.waiting import wait_until
 

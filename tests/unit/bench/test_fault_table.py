@@ -30,7 +30,7 @@ def test_a_verb_is_tried_at_every_target_that_can_be(verb: str) -> None:
     possible = [target for target in TARGETS if not fault_table.reason(verb, target, chosen)]
     text = fault_table.text_of(verb, possible, chosen.topic.replication_factor, "any")
 
-    made = file.Scenario.model_validate(file._lists_to_tuples(tomllib.loads(text)))
+    made = file.checked(file._lists_to_tuples(tomllib.loads(text)))
 
     assert possible == [fault.target for fault in made.faults if fault.verb == verb]
     assert possible

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.cluster.capabilities import Cluster, ClusterError, Node, NodeState, brokers
+from harness.cluster.capabilities import Cluster, NodeState
 from harness.cluster.exec import sidecar
 from harness.cluster.exec.host_processes import Here
 from harness.cluster.external.backend import KEEPS_ALL
@@ -39,6 +39,7 @@ from harness.cluster.kubernetes.attach.ephemeral_containers import LINKS, PROCES
 from harness.cluster.kubernetes.attach.rules import ends_of, is_node, numbered, placed
 from harness.cluster.kubernetes.pods import Pod, PodWatch, must_last
 from harness.cluster.kubernetes.sidecars import NO_PROCESS, Holders
+from harness.cluster.nodes import ClusterError, Node, brokers
 from harness.waiting import WaitTimeout, wait_until
 
 if TYPE_CHECKING:  # the class can be known without the extra `kubernetes`

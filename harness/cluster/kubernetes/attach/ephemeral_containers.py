@@ -20,8 +20,8 @@ import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.exec import sidecar
+from harness.cluster.nodes import ClusterError
 from harness.waiting import WaitTimeout, wait_until
 
 if TYPE_CHECKING:  # needs the extra `kubernetes`

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from harness.cluster.capabilities import ClusterError, Node
 from harness.cluster.external import backend as external
 from harness.cluster.external.backend import faults_of
 from harness.cluster.kubernetes.attach.ephemeral_containers import LINKS, PROCESS
+from harness.cluster.nodes import ClusterError, Node
 
 WHERE = "backend.kubernetes.attach"
 # The verbs that can be done there, with the kind of container that each needs in every pod.

@@ -14,8 +14,9 @@ from __future__ import annotations
 import signal
 from typing import cast
 
-from harness.cluster.capabilities import Disks, Processes, brokers
-from harness.cluster.view.zookeeper import BLIND
+from harness.cluster.capabilities import Disks, Processes
+from harness.cluster.nodes import brokers
+from harness.cluster.view.state import BLIND
 from harness.nemesis.faults.admin import reassignments
 from harness.nemesis.faults.admin.moves import needs_a_spare, told, towards
 from harness.nemesis.faults.processes.signals import back, begin, end, processes

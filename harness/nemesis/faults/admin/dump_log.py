@@ -14,7 +14,8 @@ import subprocess
 from dataclasses import dataclass
 from typing import Any, cast
 
-from harness.cluster.capabilities import ClusterError, Dumps, Node
+from harness.cluster.capabilities import Dumps
+from harness.cluster.nodes import ClusterError, Node
 from harness.nemesis.verb import BROKERS, Injection, Verb
 
 _RECORD = re.compile(r"offset: (?P<offset>\d+) .*?payload: (?P<value>\d+)\s*$", re.MULTILINE)

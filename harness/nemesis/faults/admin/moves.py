@@ -18,8 +18,8 @@ from __future__ import annotations
 import time
 from random import Random
 
-from harness.cluster.capabilities import ClusterError, brokers
-from harness.cluster.view.zookeeper import BLIND
+from harness.cluster.nodes import ClusterError, brokers
+from harness.cluster.view.state import BLIND
 from harness.nemesis.faults.admin import reassignments
 from harness.nemesis.faults.admin.reassignments import Assignment, Partition
 from harness.nemesis.targets import Roles, Setting

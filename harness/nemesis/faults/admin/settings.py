@@ -16,8 +16,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from harness.cluster.admin import Resource
-from harness.cluster.capabilities import ClusterError
-from harness.cluster.view.zookeeper import BLIND
+from harness.cluster.nodes import ClusterError
+from harness.cluster.view.state import BLIND
 from harness.nemesis.verb import BROKERS, Injection, Options, Verb, unknown
 
 # What can be changed at run time and leaves the checks their meaning: no compaction.

@@ -20,7 +20,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.cluster.capabilities import ClusterError, Disks, Node, Processes
+from harness.cluster.capabilities import Disks, Processes
+from harness.cluster.nodes import ClusterError, Node
 from harness.nemesis.faults.processes.revive import disks, gone, note_pids, revive, revived
 from harness.nemesis.faults.processes.signals import processes
 from harness.nemesis.verb import BROKERS, Injection, Verb

@@ -20,7 +20,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from harness.cluster.capabilities import ClusterError, Disks, Processes, Syscalls
+from harness.cluster.capabilities import Disks, Processes, Syscalls
+from harness.cluster.nodes import ClusterError
 from harness.nemesis.faults.processes.revive import disks, gone, note_pids, revive, revived
 from harness.nemesis.faults.processes.signals import processes
 from harness.nemesis.verb import BROKERS, Injection, Options, Verb, unknown

@@ -18,7 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.cluster.capabilities import Links, Node
+from harness.cluster.capabilities import Links
+from harness.cluster.nodes import Node
 
 PREFIX = "HARNESS-"  # sidecar.sh goes by it when the harness is gone
 TAKING = ("DROP", "REJECT", "NFQUEUE")  # targets after which a packet is gone, or waits

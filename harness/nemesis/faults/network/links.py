@@ -33,7 +33,8 @@ from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import TypeVar, cast
 
-from harness.cluster.capabilities import ClusterError, Links, Node, brokers, clients_of, zookeepers
+from harness.cluster.capabilities import Links, clients_of
+from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
 from harness.nemesis.faults.network import grudges, iptables
 from harness.nemesis.faults.network.grudges import Direction, Grudge
 from harness.nemesis.faults.network.iptables import Chain, Rule

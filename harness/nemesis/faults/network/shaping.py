@@ -27,7 +27,8 @@ import time
 from dataclasses import dataclass
 from typing import cast
 
-from harness.cluster.capabilities import ClusterError, Companions, Links, Node
+from harness.cluster.capabilities import Companions, Links
+from harness.cluster.nodes import ClusterError, Node
 from harness.nemesis.faults.network import delay_queue, iptables
 from harness.nemesis.faults.network.iptables import Chain
 from harness.nemesis.faults.network.links import from_problems, links_of, peers, places, reach, stay

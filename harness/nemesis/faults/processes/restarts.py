@@ -17,8 +17,9 @@ import signal
 import time
 from typing import Any
 
-from harness.cluster.capabilities import Node, Processes
-from harness.cluster.view.zookeeper import BLIND
+from harness.cluster.capabilities import Processes
+from harness.cluster.nodes import Node
+from harness.cluster.view.state import BLIND
 from harness.nemesis.faults.processes.signals import back, begin, end, processes, start
 from harness.nemesis.verb import BROKERS, Injection, Options, Verb, unknown
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from harness.cluster import capabilities
-from harness.cluster.capabilities import Disks, Node
+from harness.cluster import nodes
+from harness.cluster.capabilities import Disks
+from harness.cluster.nodes import Node
 from harness.nemesis.faults.processes import signals
 from harness.nemesis.faults.processes.signals import processes
 from harness.nemesis.verb import Injection
 
-PASSING = (*capabilities.PASSING, "log dirs in")
+PASSING = (*nodes.PASSING, "log dirs in")
 
 
 def disks(injection: Injection) -> Disks:

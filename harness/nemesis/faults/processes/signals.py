@@ -19,8 +19,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast
 
-from harness.cluster.capabilities import PASSING, ClusterError, Node, Processes
-from harness.cluster.view.zookeeper import BLIND, serves
+from harness.cluster.capabilities import Processes
+from harness.cluster.nodes import PASSING, ClusterError, Node
+from harness.cluster.view.state import BLIND
+from harness.cluster.view.zookeeper import serves
 from harness.nemesis.verb import PROCESSES, Injection, Verb
 from harness.waiting import wait_until
 

@@ -21,11 +21,12 @@ from confluent_kafka.admin import AdminClient
 
 from harness.cluster import client_security
 from harness.cluster.admin import Admin
-from harness.cluster.capabilities import brokers
 from harness.cluster.local.backend import local_nodes
+from harness.cluster.nodes import brokers
 from harness.cluster.view.brokers import AskedView
 from harness.cluster.view.discovery import discovered
-from harness.cluster.view.zookeeper import BLIND, ZooKeeperView
+from harness.cluster.view.state import BLIND
+from harness.cluster.view.zookeeper import ZooKeeperView
 from harness.host.namespaces import living
 from harness.nemesis.undo_record import outstanding
 from harness.waiting import wait_until

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.clients import properties
 from harness.clients.defaults import ALIASES, consumer_config, producer_config
 from harness.clients.java_keys import (
     COMPRESSION_LEVELS,
@@ -22,9 +21,11 @@ from harness.clients.java_keys import (
     ROLES,
     Role,
 )
-from harness.clients.properties import PropertiesError, read_server_properties
+from harness.clients.properties import PropertiesError
 from harness.clients.user_file import ClientConfigError, complaint_of_librdkafka, differences, read
 from harness.distribution import kafka_home
+from harness.host.java import find_java
+from harness.scenario.server_properties import read_server_properties, server_keys
 
 Write = Callable[[str], Path]
 
@@ -212,7 +213,7 @@ def java_defaults(role: Role) -> dict[str, str]:
     """Key -> default, as Kafka's own jars document it; class names shortened to librdkafka's."""
     home = kafka_home.find()
     main = f"org.apache.kafka.clients.{role}.{role.capitalize()}Config"
-    command = [str(kafka_home.find_java().path), "-cp", home.class_path, main]
+    command = [str(find_java().path), "-cp", home.class_path, main]
     page = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rows = re.findall(r'<h4><a id="([^"]+)".*?<th>Default:</th><td>(.*?)</td>', page, re.DOTALL)
     for java, short in (("Range", "range"), ("CooperativeSticky", "cooperative-sticky")):
@@ -317,6 +318,6 @@ def test_what_a_user_may_not_set_on_a_broker_is_refused(
 
 
 def test_kafka_itself_says_which_broker_keys_there_are() -> None:
-    keys = properties.server_keys(kafka_home.find(), kafka_home.find_java())
+    keys = server_keys(kafka_home.find(), find_java())
 
     assert {"min.insync.replicas", "unclean.leader.election.enable", "zookeeper.connect"} <= keys

@@ -10,7 +10,8 @@ from harness.checkout import ROOT
 from harness.clients.properties import PropertiesError
 from harness.cluster import client_security
 from harness.cluster.external.backend import refuses
-from harness.scenario.file import Scenario, ScenarioError, load
+from harness.model.scenario import Scenario, ScenarioError
+from harness.scenario.file import checked, load
 
 LIBRDKAFKA = """security.protocol=sasl_ssl
 sasl.mechanisms=PLAIN
@@ -78,7 +79,7 @@ def test_what_cannot_be_is_refused_by_key_and_never_by_value(file, text, told):
 
 
 def scenario(**external: object) -> Scenario:
-    return Scenario.model_validate(
+    return checked(
         {
             "title": "t",
             "workload": {"kind": "write-read"},
@@ -110,7 +111,7 @@ def test_a_cluster_that_is_there_needs_an_address_and_a_file_that_can_be_read(tm
 def test_what_is_not_ours_is_not_configured_and_not_killed(part, told):
     given = scenario(bootstrap=["h:9092"]).model_dump() | part
 
-    assert told in str(refuses(Scenario.model_validate(given).model_dump(mode="json")))
+    assert told in str(refuses(checked(given).model_dump(mode="json")))
 
 
 @pytest.mark.parametrize("role", ["producer", "consumer"])
@@ -143,6 +144,6 @@ def test_brokers_of_a_cluster_that_is_there_may_have_any_number():
     }
     given = scenario(bootstrap=["h:9092"]).model_dump()
 
-    assert Scenario.model_validate({**given, "faults": (fault,)}).faults[0].target == "kafka1001"
-    with pytest.raises(ValueError, match="'kafka1001' is unknown"):
-        Scenario.model_validate({**given, "backend": {}, "faults": (fault,)})
+    assert checked({**given, "faults": (fault,)}).faults[0].target == "kafka1001"
+    with pytest.raises(ScenarioError, match="'kafka1001' is unknown"):
+        checked({**given, "backend": {}, "faults": (fault,)})

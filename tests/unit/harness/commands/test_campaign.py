@@ -9,7 +9,7 @@ from rich.console import Console
 
 from harness.cluster.backends import absent
 from harness.commands import campaign_file, run
-from harness.scenario.file import ScenarioError
+from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
 from tests.support import reports
 

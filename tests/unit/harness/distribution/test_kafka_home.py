@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.distribution import class_archives, ivy, kafka_home
-from harness.distribution.kafka_home import Java, KafkaHome, KafkaHomeError
+from harness.distribution.kafka_home import KafkaHome, KafkaHomeError
+from harness.host.java import Java, find_java
 
 Build = Callable[..., Path]
 REAL_CACHE = kafka_home.cache_folder()
@@ -34,19 +35,6 @@ def build(tmp_path: Path) -> Build:
         return libs.parent
 
     return made
-
-
-def fake_java(folder: Path, version: str) -> Path:
-    """A `java` that claims to be of some version."""
-    program = folder / "bin" / "java"
-    program.parent.mkdir(parents=True)
-    program.write_text(
-        "#!/bin/sh\n"
-        f"echo '    java.version = {version}' >&2\n"
-        f"echo '    java.vm.version = {version}+7 Debian/1' >&2\n"
-    )
-    program.chmod(0o755)
-    return program
 
 
 # --- a user's own Kafka
@@ -230,55 +218,6 @@ def test_the_proxy_is_told_to_java() -> None:
     assert [] == ivy.proxy_options({})
 
 
-# --- Java
-
-
-def only_java(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Let JAVA_HOME's be the only Java of this machine."""
-    monkeypatch.setenv("JAVA_HOME", str(home))
-    monkeypatch.setattr(kafka_home, "_java_programs", lambda: [home / "bin" / "java"])
-
-
-@pytest.mark.parametrize("version", ["17.0.15", "21.0.7"])
-def test_java_17_and_21_will_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
-) -> None:
-    program = fake_java(tmp_path / "jdk", version)
-    only_java(monkeypatch, tmp_path / "jdk")
-
-    found = kafka_home.find_java()
-    assert (program, version) == (found.path, found.version)
-    assert "/" not in found.build  # it becomes part of a file's name
-
-
-def test_another_java_is_refused_by_its_name_and_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = fake_java(tmp_path / "jdk", "11.0.2")
-    only_java(monkeypatch, tmp_path / "jdk")
-
-    with pytest.raises(KafkaHomeError, match=f"needs Java 17 or 21, and {program} is Java 11.0.2"):
-        kafka_home.find_java()
-
-
-def test_no_java_at_all_is_said_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka_home, "_java_programs", list)
-
-    with pytest.raises(KafkaHomeError, match="there is no java: install one"):
-        kafka_home.find_java()
-
-
-def test_the_users_choice_of_java_comes_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen = fake_java(tmp_path / "chosen", "21.0.7")
-    on_path = fake_java(tmp_path / "path", "17.0.15")
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "chosen"))
-    monkeypatch.setenv("PATH", str(on_path.parent))
-
-    assert chosen == kafka_home.find_java().path
-
-
 # --- options and archives
 
 
@@ -304,7 +243,7 @@ def test_a_training_run_leaves_archives_that_fit(cache: Path) -> None:
     """Both nodes start in private namespaces, serve a client, and leave an archive each."""
     cache.mkdir()
     (cache / "kafka-3.9.2").symlink_to(REAL_CACHE / "kafka-3.9.2")
-    home, runtime = kafka_home.find(), kafka_home.find_java()
+    home, runtime = kafka_home.find(), find_java()
     class_archives.ensure(home, runtime)
 
     for role in kafka_home.ROLES:

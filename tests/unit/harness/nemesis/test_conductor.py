@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.capabilities import ClusterError, Node
 from harness.cluster.local.backend import local_nodes
-from harness.cluster.view.zookeeper import PartitionState, View
+from harness.cluster.nodes import ClusterError, Node
+from harness.cluster.view.state import PartitionState, View
+from harness.model.plan import Step
 from harness.nemesis import conductor as conduct
 from harness.nemesis.conductor import Conductor
-from harness.nemesis.plan import Step
 from harness.nemesis.undo_record import Undo, outstanding
 from harness.nemesis.verb import DoesNothing
 from harness.nemesis.verbs import VERBS, Verb

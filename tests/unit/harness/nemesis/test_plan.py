@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+from harness.model.plan import Step
 from harness.model.scenario import FaultPart, MixedPart
 from harness.nemesis import plan
 from harness.scenario import file
 
 
-def steps(name: str, seed: int = 1) -> tuple[plan.Step, ...]:
+def steps(name: str, seed: int = 1) -> tuple[Step, ...]:
     return plan.make(file.load(name).faults, seed)
 
 
@@ -41,10 +42,10 @@ def test_a_step_reads_as_a_sentence():
 
 def test_a_step_survives_its_record():
     for step in steps("study-1-sure"):
-        assert plan.Step(**step.as_record()) == step
+        assert Step(**step.as_record()) == step
 
 
-def mixed(seed: int, **changes: object) -> tuple[plan.Step, ...]:
+def mixed(seed: int, **changes: object) -> tuple[Step, ...]:
     entries = tuple(FaultPart(verb=verb, target="leader") for verb in ("kill", "pause", "stop"))
     part = MixedPart(**{"faults": entries, "period_s": 10.0, "until_s": 400.0, **changes})
     return plan.make((), seed, part)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.capabilities import Node
 from harness.cluster.local.backend import local_nodes
+from harness.cluster.nodes import Node
 from harness.cluster.view.coordinators import java_hash, partition_of
-from harness.cluster.view.zookeeper import PartitionState, View
+from harness.cluster.view.state import PartitionState, View
 from harness.nemesis.targets import (
     TARGETS,
     NoTarget,

@@ -10,13 +10,13 @@ import pytest
 from kazoo.exceptions import ConnectionLoss
 
 from harness.cluster.backends import BACKENDS
-from harness.cluster.capabilities import Node
+from harness.cluster.nodes import Node
 from harness.cluster.view.log_files import CHECKPOINT
-from harness.cluster.view.zookeeper import PartitionState
+from harness.cluster.view.state import PartitionState
 from harness.history import side_files
+from harness.model.scenario import ScenarioError
 from harness.run.watermark_sampler import Sampler
 from harness.scenario import prepare
-from harness.scenario.file import ScenarioError
 from tests.unit.harness.cluster.view.test_log_files import batch, segment
 
 NODES = [

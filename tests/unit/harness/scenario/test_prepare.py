@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from harness.scenario.file import parse_override
+from harness.scenario.overrides import parse_override
 from harness.scenario.prepare import Request, command_line, prepare
 
 

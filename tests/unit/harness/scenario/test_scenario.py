@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from harness.model.scenario import ScenarioError
 from harness.scenario import file
-from harness.scenario.file import ScenarioError
+from harness.scenario.overrides import parse_override
 
 MINIMAL = 'title = "t"\n[workload]\nkind = "stream"\n'
 
@@ -235,7 +236,7 @@ def test_a_scenario_that_extends_itself_is_refused(tmp_path):
     ],
 )
 def test_settings_are_toml_values_or_plain_words(text, expected):
-    assert expected == file.parse_override(text)
+    assert expected == parse_override(text)
 
 
 def test_settings_reach_dotted_keys_of_kafka_and_entries_of_lists():
@@ -256,7 +257,7 @@ def test_settings_reach_dotted_keys_of_kafka_and_entries_of_lists():
 @pytest.mark.parametrize("text", ["workload.rounds", "=3", "faults.7.verb=kill"])
 def test_settings_that_lead_nowhere_are_refused(text):
     with pytest.raises(ScenarioError):
-        file.load("study-1", dict([file.parse_override(text)]))
+        file.load("study-1", dict([parse_override(text)]))
 
 
 @pytest.mark.parametrize(("kind", "demanded"), [("loss", "lost"), ("divergence", "diverged")])

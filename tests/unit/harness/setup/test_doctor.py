@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from harness.distribution import kafka_home
-from harness.host import system_packages
+from harness.host import java, system_packages
 from harness.host.namespaces import UNSHARE
 from harness.setup import doctor, install
 from harness.setup.doctor import Finding, can_run, render, why_no_namespaces
@@ -182,11 +182,11 @@ def test_missing_programs_come_with_this_platforms_command(monkeypatch: pytest.M
 def test_no_java_and_no_kafka_are_findings_not_errors(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(kafka_home, "_java_programs", list)
+    monkeypatch.setattr(java, "_java_programs", list)
     monkeypatch.setenv("KAFKA_HARNESS_CACHE", str(tmp_path))
-    java, kafka = doctor.java(), doctor.kafka()[0]
+    runtime, kafka = doctor.java(), doctor.kafka()[0]
 
-    assert ("missing", "missing") == (java.status, kafka.status)
+    assert ("missing", "missing") == (runtime.status, kafka.status)
     assert kafka.remedy == "make setup"
 
 

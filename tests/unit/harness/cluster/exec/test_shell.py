@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.exec import shell
 from harness.cluster.exec.shell import Hand
+from harness.cluster.nodes import ClusterError
 
 
 class Here:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.exec import sidecar
+from harness.cluster.nodes import ClusterError
 from harness.host.machine import is_stopped
 from harness.host.namespaces import UNSHARE
 from harness.waiting import wait_until

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from harness.checkout import MANIFESTS
-from harness.cluster.capabilities import ClusterError, Node
 from harness.cluster.kubernetes import access, manifests
 from harness.cluster.kubernetes.api import CORDONED, Api
 from harness.cluster.kubernetes.pods import Pod, PodWatch
+from harness.cluster.nodes import ClusterError, Node
 
 BASE = MANIFESTS / "base"
 NODES = manifests.pod_nodes(3, 3)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.kubernetes import minikube
+from harness.cluster.nodes import ClusterError
 
 PROGRAM = """#!/bin/sh
 echo "$@" >>"{folder}/asked"

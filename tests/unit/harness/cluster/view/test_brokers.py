@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
 
-from harness.cluster.capabilities import ClusterError, Node
+from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.view.brokers import AskedView, alive_of, answer_of, controller_of, newest
 from harness.cluster.view.discovery import discovered
-from harness.cluster.view.zookeeper import Blind
+from harness.cluster.view.state import Blind
 from harness.waiting import wait_until
 from tests.support.mock_kafka import TOPIC, MockKafka
 

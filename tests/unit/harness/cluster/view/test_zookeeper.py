@@ -11,7 +11,8 @@ from kazoo.exceptions import ConnectionLoss, NoNodeError
 
 from harness.cluster.local.backend import local_nodes
 from harness.cluster.view.coordinators import partition_of
-from harness.cluster.view.zookeeper import PartitionState, View, ZooKeeperView
+from harness.cluster.view.state import PartitionState, View
+from harness.cluster.view.zookeeper import ZooKeeperView
 from harness.nemesis.targets import Roles, resolve
 
 NODES = local_nodes(3, 3)

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harness.cluster.capabilities import ClusterError
 from harness.cluster.local.backend import local_nodes
-from harness.cluster.view.zookeeper import View
+from harness.cluster.nodes import ClusterError
+from harness.cluster.view.state import View
 from harness.commands import run
+from harness.model.plan import Step
 from harness.model.run_folder import RunFolder
 from harness.nemesis.faults.command import COMMAND, carried_out, heal_left, of_node
-from harness.nemesis.plan import Step
 from harness.nemesis.targets import Roles
 from harness.nemesis.undo_record import Undo, outstanding
 from harness.nemesis.verbs import VERBS, Injection

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.capabilities import ClusterError, Node
+from harness.cluster.nodes import ClusterError, Node
 from harness.history.recorder import RUNNING, Progress
 from harness.run.load.worker_nodes import WorkerNodes
 from harness.run.load.workers import Worker, Workers

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.capabilities import ClusterError, Node
 from harness.cluster.exec import sidecar
 from harness.cluster.kubernetes import access
 from harness.cluster.kubernetes.attach import ephemeral_containers, rules
 from harness.cluster.kubernetes.attach.ephemeral_containers import LINKS, PROCESS
 from harness.cluster.kubernetes.pods import Guest, Pod
+from harness.cluster.nodes import ClusterError, Node
 from harness.host.namespaces import UNSHARE
-from harness.scenario.file import ScenarioError
+from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request, prepare
 
 KAFKAS = tuple(

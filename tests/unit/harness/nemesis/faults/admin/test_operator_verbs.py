@@ -12,9 +12,11 @@ import pytest
 from kazoo.exceptions import ConnectionLoss
 
 from harness.cluster.admin import Admin
-from harness.cluster.capabilities import Cluster, ClusterError, Node, NodeState
+from harness.cluster.capabilities import Cluster, NodeState
 from harness.cluster.local.backend import local_nodes
-from harness.cluster.view.zookeeper import PartitionState, View, ZooKeeperView
+from harness.cluster.nodes import ClusterError, Node
+from harness.cluster.view.state import PartitionState, View
+from harness.cluster.view.zookeeper import ZooKeeperView
 from harness.nemesis.faults.admin import moves
 from harness.nemesis.faults.admin.reassignments import PATH
 from harness.nemesis.targets import Roles

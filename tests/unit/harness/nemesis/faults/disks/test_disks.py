@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.capabilities import ClusterError, Node, NodeState
+from harness.cluster.capabilities import NodeState
 from harness.cluster.local import launch_modes
 from harness.cluster.local.backend import local_nodes
+from harness.cluster.nodes import ClusterError, Node
 from harness.host import system_packages
 from harness.nemesis.faults import clock
 from harness.nemesis.faults.disks import flip_bit, power, storage

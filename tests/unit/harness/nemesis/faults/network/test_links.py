@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.capabilities import ClusterError, Node
 from harness.cluster.local.backend import local_nodes
 from harness.cluster.local.network import CLIENT_ADDRESS
-from harness.cluster.view.zookeeper import PartitionState, View
+from harness.cluster.nodes import ClusterError, Node
+from harness.cluster.view.state import PartitionState, View
 from harness.nemesis.faults.network import iptables
 from harness.nemesis.targets import Roles
 from harness.nemesis.verbs import VERBS, Injection

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.capabilities import ClusterError, Node
 from harness.cluster.local import network
 from harness.cluster.local.backend import LocalCluster
+from harness.cluster.nodes import ClusterError, Node
 from harness.nemesis.faults.network import shaping
 from harness.nemesis.faults.network.netem import sent, setting
 from harness.nemesis.faults.network.shaping import Seen, seen_by

@@ -1,0 +1,55 @@
+"""The nodes of a cluster: ZooKeepers, brokers, and workers where a fault hits them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Role = Literal["zookeeper", "broker", "client"]
+
+
+# Why a broker may end itself while it starts, though nothing is wrong with it: its old session
+# still lives, its new one expired on a starved host, or ZooKeeper was away for too long.
+PASSING = ("NodeExists", "SessionExpired", "ZooKeeperClientTimeout")
+
+
+class ClusterError(RuntimeError):
+    """The cluster could not do its job; the message is one sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Node:
+    """One ZooKeeper or one broker, at one endpoint for the whole run, however often it restarts.
+
+    Clients are nodes too where a fault hits them: the place that all workers share (`clients_of`),
+    or a single worker (`Clients`).
+    """
+
+    name: str  # zk1, kafka2
+    role: Role
+    id: int  # ZooKeeper's myid, Kafka's broker.id
+    address: str  # what its peers see as the source of its packets
+    port: int  # of the listener for clients, at that address
+    dialled: tuple[str, int] | None = None  # host and port, where clients must dial others
+
+    @property
+    def dial(self) -> tuple[str, int]:
+        """Host and port by which workers and the harness reach it."""
+        return self.dialled or (self.address, self.port)
+
+    @property
+    def endpoint(self) -> str:
+        """The address that a client is given: host:port."""
+        host, port = self.dial
+        return f"{host}:{port}"
+
+
+def brokers(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """The brokers among `nodes`, in order."""
+    return tuple(node for node in nodes if node.role == "broker")
+
+
+def zookeepers(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """The ensemble's members among `nodes`, in order."""
+    return tuple(node for node in nodes if node.role == "zookeeper")

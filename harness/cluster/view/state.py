@@ -1,0 +1,114 @@
+"""What a cluster says of itself at one moment, and what whoever is asked for it can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kazoo.exceptions import KazooException
+from kazoo.handlers.threading import KazooTimeoutError
+
+from harness.cluster.nodes import Node
+from harness.cluster.view.coordinators import Coordinated
+
+
+class Blind(Exception):
+    """Nobody who could tell what the cluster thinks of itself has answered."""
+
+
+BLIND = (KazooException, KazooTimeoutError, Blind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionState:
+    """One partition as the controller last wrote it; names of nodes, not numbers."""
+
+    leader: str | None
+    isr: tuple[str, ...]
+    leader_epoch: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Every partition's state and the controller at one moment."""
+
+    partitions: tuple[PartitionState, ...]
+    controller: str | None
+    known: bool = True  # False: nobody could be asked; this is the last known view
+    assignment: tuple[
+        tuple[str, ...], ...
+    ] = ()  # each partition's replicas, preferred leader first
+
+    @property
+    def whole(self) -> bool:
+        """Whether every partition has a leader and all its assigned replicas in the ISR."""
+        return len(self.partitions) == len(self.assignment) and all(
+            state.leader and set(state.isr) == set(replicas)
+            for state, replicas in zip(self.partitions, self.assignment, strict=True)
+        )
+
+    def as_record(self) -> dict[str, Any]:
+        """The view as the nemesis writes it beside each fault."""
+        return {
+            "leader": {str(i): state.leader for i, state in enumerate(self.partitions)},
+            "isr": {str(i): list(state.isr) for i, state in enumerate(self.partitions)},
+            "controller": self.controller,
+            "known": self.known,
+        }
+
+
+class ClusterView(Protocol):
+    """A cluster's view of itself, whoever is asked for it; of one topic's first partitions.
+
+    What cannot be told now raises one of BLIND.
+    """
+
+    topic: str
+    partitions: int
+
+    def connect(self, timeout_s: float) -> None:
+        """Begin; raises an error when nobody answers in time."""
+
+    def close(self) -> None:
+        """End; safe when nobody answers any more."""
+
+    def live_brokers(self) -> tuple[str, ...]:
+        """Names of the brokers that are members of the cluster."""
+
+    def registration(self, broker: Node) -> int | None:
+        """A number that another process of the broker has another one of; None for no member."""
+
+    def controller(self) -> str | None:
+        """The controller's name; None while there is none."""
+
+    def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
+        """The coordinator of a group.id or transactional.id; the last known one while blind, or
+        when nobody is to be asked."""
+
+    def assignment_of(self, topic: str) -> tuple[tuple[str, ...], ...]:
+        """Each partition's assigned replicas, preferred leader first; empty for no topic."""
+
+    def look(self) -> View:
+        """The view now."""
+
+    def agreed(self) -> tuple[PartitionState, ...]:
+        """Every partition's state as it is now or later, never older."""
+
+    def look_or_last(self) -> View:
+        """The view now, or the last one marked as not known."""
+
+    def recovered(self, replicas: int) -> str | None:
+        """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
+
+
+class Znodes(ClusterView, Protocol):
+    """A view by ZooKeeper's own records, which some of an operator's commands write."""
+
+    def znode(self, path: str) -> dict[str, Any] | None:
+        """A znode's JSON; None when there is no such znode."""
+
+    def create(self, path: str, text: str) -> bool:
+        """Make a znode; False when it is there already."""
+
+    def topics(self) -> tuple[str, ...]:
+        """Every topic there is, internal ones too."""

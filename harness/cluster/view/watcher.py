@@ -1,0 +1,48 @@
+"""The watcher: every change of the view, and every stretch of blindness, goes into the history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.cluster.view.state import BLIND, ClusterView, View
+from harness.waiting import Every
+
+
+class Watcher:
+    """A thread that looks every 50 ms and writes each change, and each blind stretch, down."""
+
+    def __init__(self, view: ClusterView, write: Callable[..., None]) -> None:
+        self._view = view
+        self._write = write
+        self._last: View | None = None
+        self._blind = False
+        looking = Every(0.05, self._look, name="watcher")
+        self.start, self.close = looking.start, looking.close
+
+    def _look(self) -> None:
+        try:
+            view = self._view.look()
+        except BLIND:
+            if not self._blind:
+                self._write("blind", type="start")
+            self._blind = True
+            return
+        if self._blind:
+            self._write("blind", type="end")
+            self._blind = False
+        if view != self._last:
+            self._write_changes(view, self._last)
+            self._last = view
+
+    def _write_changes(self, view: View, last: View | None) -> None:
+        for number, state in enumerate(view.partitions):
+            if last and last.partitions[number] == state and last.controller == view.controller:
+                continue
+            self._write(
+                "view",
+                partition=number,
+                leader=state.leader,
+                isr=list(state.isr),
+                leader_epoch=state.leader_epoch,
+                controller=view.controller,
+            )

@@ -1,0 +1,69 @@
+"""A plan as data: the steps that scenario and seed say will happen, and how each is told."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Unit = Literal["seconds", "acks", "rounds"]
+
+
+# What is awaited before a step's own time begins to count: the ISR of the first partition is its
+# leader alone; every step of the entry before this one is healed and the cluster has recovered, or
+# is in force and proved to be.
+When = Literal["isr-alone", "healed", "in-force"]
+
+
+# What is awaited, beside its time, before a fault is healed.
+Until = Literal["leader-moved", "isr-alone", "no-leader"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One planned fault."""
+
+    step: int
+    series: int
+    verb: str
+    target: str
+    unit: Unit
+    when: When | None = None
+    at: float  # in `unit`, from the start of the load, or from the moment when `when` came true
+    for_s: float  # how long it stays in force at least
+    until: Until | None  # and what else is awaited before it is healed
+    options: dict[str, Any]
+    seed: int  # of the target's own choices
+
+    def as_record(self) -> dict[str, Any]:
+        """The step as run.json holds it."""
+        return asdict(self)
+
+    def describe(self) -> str:
+        """The step as a person reads it."""
+        counted = f"after {self.at:,.0f} {self.unit}"
+        when = f"at {self.at:g} s" if self.unit == "seconds" else counted
+        how = "".join(f" {key}={_told(value)}" for key, value in self.options.items())
+        hold = f", for {self.for_s:g} s" if self.for_s else ""
+        since = f" {WHEN[self.when]}" if self.when else ""
+        awaited = f", until {UNTIL[self.until]}" if self.until else ""
+        return f"{self.verb} {self.target}{how} {when}{since}{hold}{awaited}"
+
+
+def _told(value: Any) -> str:
+    """An option's value; of a list, a command as a shell has it."""
+    return f"({shlex.join(value)})" if isinstance(value, list) else str(value)
+
+
+WHEN: dict[When, str] = {
+    "isr-alone": "from when the leader is alone in its ISR",
+    "healed": "from when the faults before are healed",
+    "in-force": "from when the faults before are in force",
+}
+
+
+UNTIL: dict[Until, str] = {
+    "leader-moved": "leadership moved",
+    "isr-alone": "the leader is alone in its ISR",
+    "no-leader": "the partition has no leader",
+}

@@ -1,0 +1,212 @@
+"""Rules of a scenario: what cannot be, each with its remedy.
+
+Pure functions from a scenario to sentences; any of them refuses the file.
+"""
+
+from __future__ import annotations
+
+from harness.clients import defaults
+from harness.cluster.client_security import is_secret
+from harness.cluster.node_settings import OWNED_BY_HARNESS
+from harness.model.scenario import (
+    FaultPart,
+    Scenario,
+)
+from harness.nemesis.targets import TARGETS, Setting, impossible, is_known, role_of
+from harness.nemesis.verbs import VERBS
+from harness.scenario.overlaps import contradictions
+from harness.scenario.spelling import did_you_mean
+from harness.scenario.timing import timing_problems
+
+
+def problems(scenario: Scenario) -> list[str]:
+    """Everything about it that cannot be, the first of which is enough to refuse it."""
+    return [
+        *_cluster_problems(scenario),
+        *_secret_problems(scenario),
+        *_client_problems(scenario),
+        *_group_problems(scenario),
+        *_check_problems(scenario),
+        *_fault_problems(scenario),
+    ]
+
+
+def _cluster_problems(scenario: Scenario) -> list[str]:
+    cluster, topic = scenario.cluster, scenario.topic
+    problems = []
+    if topic.replication_factor > cluster.brokers:
+        problems.append(
+            f"topic.replication_factor is {topic.replication_factor} but cluster.brokers is "
+            f"{cluster.brokers}: lower the one or raise the other"
+        )
+    for where, keys in (("topic.config", topic.config), ("cluster.server", cluster.server)):
+        minimum = keys.get("min.insync.replicas")
+        if minimum is not None and int(minimum) > topic.replication_factor:
+            problems.append(
+                f"{where}.min.insync.replicas is {minimum} but topic.replication_factor is "
+                f"{topic.replication_factor}: no send with acks=all could ever succeed"
+            )
+    for section, settings in (("server", cluster.server), ("zoo", cluster.zoo)):
+        for key in settings:
+            if key in OWNED_BY_HARNESS[section] or key.startswith("server."):
+                problems.append(f"cluster.{section}.{key} is set by the harness: remove it")
+    if topic.leader not in ("any", "controller", "not-controller") and not (
+        topic.leader.startswith("kafka") and is_known(topic.leader, _setting(scenario))
+    ):
+        problems.append(
+            f"topic.leader: {topic.leader!r} is none of any, controller, not-controller, kafkaN"
+        )
+    return problems
+
+
+def _secret_problems(scenario: Scenario) -> list[str]:
+    work = scenario.workload
+    both = {"producer": work.producer, "consumer": work.consumer}
+    return [
+        f"workload.{role}.{key}: TLS and SASL are never kept with a run: put the key into the "
+        "file that backend.external.client (or backend.kubernetes.attach.client) names"
+        for role, config in both.items()
+        for key in config
+        if is_secret(key)
+    ]
+
+
+def _client_problems(scenario: Scenario) -> list[str]:
+    producer = scenario.workload.producer
+    if why := defaults.transaction_problem(producer):
+        return [f"workload.producer: {why}"]
+    if scenario.workload.transaction_abort_every and "transactional.id" not in producer:
+        return [
+            "workload.transaction_abort_every: set workload.producer.transactional.id, or "
+            "there is no transaction to abort"
+        ]
+    acks = str(producer.get("acks", producer.get("request.required.acks", "all")))
+    if "unacknowledged-lost" in scenario.expect and acks != "0":
+        return [
+            f"expect.unacknowledged-lost: set workload.producer.acks=0; with acks={acks} what "
+            "is gone is lost, or was never acknowledged"
+        ]
+    idempotent = producer.get("enable.idempotence") is True
+    if idempotent and acks not in ("all", "-1"):
+        return [
+            f"workload.producer: enable.idempotence=true needs acks=all, but acks is {acks}: "
+            "change one of them"
+        ]
+    if idempotent and int(producer.get("retries", 1)) == 0:
+        return ["workload.producer: enable.idempotence=true needs retries > 0"]
+    return []
+
+
+def _group_problems(scenario: Scenario) -> list[str]:
+    work = scenario.workload
+    if work.group_consumers and work.kind != "stream":
+        return ['workload.group_consumers: only kind = "stream" has a group']
+    if work.dies and not work.group_consumers:
+        return ["workload.dies: set workload.group_consumers, or nobody is there to die"]
+    if work.dies and work.dies_after * len(work.dies) >= work.stream_sends:
+        return [
+            f"workload.dies_after: {len(work.dies)} deaths after {work.dies_after:,} records "
+            f"each, but the workload sends only {work.stream_sends:,.0f}"
+        ]
+    asked = sorted({"skipped", "reprocessed"} & scenario.expect.keys())
+    if asked and not work.group_consumers:
+        return [f"expect.{asked[0]}: set workload.group_consumers, or there is no group to judge"]
+    return []
+
+
+def _check_problems(scenario: Scenario) -> list[str]:
+    """Demands on what nobody would look at."""
+    check, expect = scenario.check, scenario.expect
+    if "diverged" in expect and not check.replicas:
+        return ["expect.diverged: set check.replicas=true, or nobody compares them"]
+    watched = (
+        "watermark-ahead",
+        "early-read",
+        "isr-leave-s",
+        "isr-return-s",
+        "kept-past-log-end",
+        "lost-within-log-end",
+    )
+    return [
+        f"expect.{name}: set check.watermarks=true, or nobody looks at the replicas"
+        for name in watched
+        if name in expect and not check.watermarks
+    ]
+
+
+def _fault_problems(scenario: Scenario) -> list[str]:
+    problems = []
+    drawn = scenario.mixed.faults if scenario.mixed else ()
+    named = [(f"faults.{number}", fault) for number, fault in enumerate(scenario.faults)]
+    named += [(f"mixed.faults.{number}", fault) for number, fault in enumerate(drawn)]
+    for where, fault in named:
+        if fault.verb not in VERBS:
+            problems.append(
+                f"{where}.verb: {fault.verb!r} is unknown{did_you_mean(fault.verb, VERBS)}"
+            )
+            continue
+        verb = VERBS[fault.verb]
+        problems += [
+            f"{where}.options: {key} takes one value, not a list"
+            for key, value in fault.options.items()
+            if isinstance(value, list) and key not in verb.lists
+        ]
+        if not problems:
+            problems += [f"{where}.options: {p}" for p in verb.problems(fault.options)]
+        problems += [f"{where}.{p}" for p in target_problems(fault, scenario)]
+        if where.startswith("faults"):
+            problems += timing_problems(where, fault, scenario.workload)
+    if not problems:
+        problems += contradictions(scenario.faults, _setting(scenario))
+    return [*problems, *_mixed_problems(scenario)]
+
+
+def target_problems(fault: FaultPart, scenario: Scenario) -> list[str]:
+    """Why the verb cannot hit that target, here or anywhere: at most one reason."""
+    verb, target, setting = VERBS[fault.verb], fault.target, _setting(scenario)
+    if not is_known(target, setting):
+        return [f"target: {target!r} is unknown{did_you_mean(target, TARGETS)}"]
+    if why := impossible(target, setting):
+        return [f"target: {target}: {why}"]
+    if verb.targets and target not in verb.targets:
+        return [f"target: {verb.name} takes {', '.join(verb.targets)}, not {target}"]
+    if role_of(target) not in verb.hits:
+        kinds = ", ".join(f"a {role}" for role in sorted(verb.hits))
+        return [f"target: {verb.name} cannot be done to {target}, only to {kinds}"]
+    why = verb.impossible(setting, fault.options, target)
+    return [f"verb: {verb.name}: {why}"] if why else []
+
+
+def _setting(scenario: Scenario) -> Setting:
+    """What targets and verbs ask of a scenario."""
+    work, cluster, topic = scenario.workload, scenario.cluster, scenario.topic
+    streams = work.kind == "stream"
+    return Setting(
+        brokers=cluster.brokers,
+        zookeepers=cluster.zookeepers,
+        partitions=topic.partitions,
+        replicas=topic.replication_factor,
+        producers=work.producers if streams else 0,
+        consumers=work.consumers if streams else 0,
+        members=work.group_consumers,
+        transactions="transactional.id" in work.producer,
+        any_broker=bool(
+            scenario.backend.external.bootstrap or scenario.backend.kubernetes.attach.bootstrap
+        ),
+    )
+
+
+def _mixed_problems(scenario: Scenario) -> list[str]:
+    mixed, work = scenario.mixed, scenario.workload
+    if mixed is None:
+        return []
+    if not mixed.faults:
+        return ["mixed.faults: name at least one fault to draw from"]
+    if mixed.until_s < mixed.period_s:
+        return [f"mixed.until_s is {mixed.until_s:g}, shorter than mixed.period_s"]
+    if work.kind == "stream" and mixed.until_s > work.duration_s:
+        return [
+            f"mixed.until_s is {mixed.until_s:g}, but workload.duration_s is "
+            f"{work.duration_s:g}: raise the one or lower the other"
+        ]
+    return []
