@@ -31,6 +31,7 @@ from harness.cluster.backends import BACKENDS
 from harness.commands import campaign_file, run
 from harness.history.recorder import Lines
 from harness.history.side_files import faults, read
+from harness.model.exit_codes import INTERRUPTED, worst
 from harness.model.scenario import FaultPart
 from harness.nemesis.targets import TARGETS, role_of
 from harness.nemesis.verb import Options
@@ -125,11 +126,11 @@ def main() -> int:
         for verb in verbs:
             for number in range(asked.runs):
                 codes += _run_missing(verb, number, asked.results)
-                if codes and codes[-1] in run.INTERRUPTED:
+                if codes and codes[-1] in INTERRUPTED:
                     return codes[-1]
     page = PAGE.read_text()
     PAGE.write_text(with_table(page, render(known())))
-    return run.worst(codes) if codes else 0
+    return worst(codes) if codes else 0
 
 
 def known() -> Sequence[Line]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,10 +24,16 @@ from typer.exceptions import TyperException
 from harness.clients.properties import PropertiesError
 from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import Orphan
+from harness.commands import campaign as campaign_command
+from harness.commands import check as check_command
 from harness.commands import copy_to as copies
-from harness.commands import run as sessions
+from harness.commands import heal as heal_command
+from harness.commands import run as run_command
+from harness.commands import up as up_command
+from harness.commands.closing_table import show_report
 from harness.history.sealing import HistoryError
 from harness.host.machine import HostError
+from harness.model import exit_codes
 from harness.model.run_folder import StoreError, find
 from harness.model.scenario import ScenarioError
 from harness.run.screen import Screen
@@ -34,7 +41,6 @@ from harness.scenario import file as scenario
 from harness.scenario import prepare
 from harness.scenario.overrides import parse_override
 
-BAD_ARGUMENTS, FAILED = 254, 255
 RESULTS = Path("results")
 
 app = typer.Typer(
@@ -130,22 +136,23 @@ def run(
         for name in scenarios
         for number in range(repeat)
     ]
-    prepared = [sessions.prepared(request) for request in requests]  # refuse all before any starts
+    # Refuse all before any starts.
+    prepared = [run_command.prepared(request) for request in requests]
     place = copies.place(copy_to) if copy_to else None
     codes = []
     for each in prepared:
-        code, folder = sessions.run(each, results, check=not no_check, console=console)
+        code, folder = run_command.run(each, results, check=not no_check, console=console)
         codes += [code, copies.keep(folder, place, console)]
-        if code in sessions.INTERRUPTED:
+        if code in exit_codes.INTERRUPTED:
             break
-    raise typer.Exit(sessions.worst(codes))
+    raise typer.Exit(exit_codes.worst(codes))
 
 
 @app.command()
 def check(runs: Runs, master: Master = None, results: Results = RESULTS) -> None:
     """Check stored runs again; needs no cluster, only their folders."""
     folders = [find(which, results) for which in runs]
-    raise typer.Exit(sessions.check_runs(folders, master=master, console=console))
+    raise typer.Exit(check_command.check_runs(folders, master=master, console=console))
 
 
 @app.command()
@@ -155,7 +162,7 @@ def report(run: OneRun, results: Results = RESULTS) -> None:
     file = folder.path / "report.json"
     if not file.is_file():
         raise StoreError(f"{folder.path}: not checked yet: `kafka-harness check {folder.path}`")
-    sessions.show_report(json.loads(file.read_text()), folder, console)
+    show_report(json.loads(file.read_text()), folder, console)
 
 
 @app.command()
@@ -199,7 +206,7 @@ def show(
         consumer_config=consumer_config,
         server_properties=server_properties,
     )
-    prepared = sessions.prepared(request)
+    prepared = run_command.prepared(request)
     for note in prepared.notes:
         console.print(f"note: {note}", style="yellow")
     for step in prepared.steps:
@@ -215,7 +222,7 @@ def doctor() -> None:
 
     findings = examination.examine()
     console.print(examination.render(findings))
-    raise typer.Exit(0 if examination.can_run(findings) else FAILED)
+    raise typer.Exit(0 if examination.can_run(findings) else exit_codes.FAILED)
 
 
 @app.command()
@@ -239,9 +246,9 @@ def heal(
     if (run is None) == (cluster is None):
         raise ScenarioError("heal: give either a run or --cluster NAME")
     if run is not None:
-        raise typer.Exit(sessions.heal(find(run, results), console, down=down))
+        raise typer.Exit(heal_command.heal(find(run, results), console, down=down))
     orphan = Orphan(record={}, name=cluster, down=down)
-    raise typer.Exit(sessions.heal_cluster(backend, orphan, console))
+    raise typer.Exit(heal_command.heal_cluster(backend, orphan, console))
 
 
 @app.command()
@@ -266,7 +273,7 @@ def up(
         server_properties=server_properties,
         kafka_home=kafka_home,
     )
-    raise typer.Exit(sessions.up(prepare.prepare(request), command or []))
+    raise typer.Exit(up_command.up(prepare.prepare(request), command or []))
 
 
 @app.command()
@@ -287,12 +294,12 @@ def campaign(
     results: Results = RESULTS,
 ) -> None:
     """Run scenarios x settings x backends x repeats; finished runs are never run again."""
-    sitting = sessions.Sitting(
+    sitting = campaign_command.Sitting(
         resume=resume,
         backends=tuple(name for name in backends.split(",") if name),
         settings=_settings(sets),
     )
-    raise typer.Exit(sessions.campaign(file, results, sitting, console=console))
+    raise typer.Exit(campaign_command.campaign(file, results, sitting, console=console))
 
 
 def _settings(sets: list[str] | None) -> dict[str, Any]:
@@ -304,18 +311,18 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except typer.Abort:
-        code = 130
+        code = exit_codes.interrupted(signal.SIGINT)
     except TyperException as error:  # a wrong option, a missing argument…
         _say_error(f"{error.format_message()} (`kafka-harness --help` tells what there is)")
-        code = BAD_ARGUMENTS
+        code = exit_codes.BAD_ARGUMENTS
     except (ScenarioError, PropertiesError, StoreError, HistoryError) as error:
         _say_error(str(error))
-        code = BAD_ARGUMENTS
+        code = exit_codes.BAD_ARGUMENTS
     except (HostError, ClusterError) as error:
         _say_error(str(error))
-        code = FAILED
+        code = exit_codes.FAILED
     except KeyboardInterrupt:
-        code = 130
+        code = exit_codes.interrupted(signal.SIGINT)
     sys.exit(code)
 
 

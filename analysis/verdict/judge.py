@@ -21,8 +21,9 @@ from typing import Any
 from analysis.frames.load import Run, final_ends
 from analysis.verdict.expectations import COUNTS, GAPS, ISR_TIMES, Demand
 from analysis.verdict.promises import Promise
+from harness.model.exit_codes import INVALID, UNKNOWN, VALID
 
-EXIT_CODES = {"valid": 0, "invalid": 1, "unknown": 2}
+EXIT_CODES = {"valid": VALID, "invalid": INVALID, "unknown": UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

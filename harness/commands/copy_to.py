@@ -19,9 +19,10 @@ from pyarrow import fs
 from pyarrow.lib import ArrowException
 from rich.console import Console
 
+from harness.model.exit_codes import FAILED, VALID
 from harness.model.run_folder import RunFolder, StoreError
 
-KEPT, NOT_KEPT = 0, 255  # exit codes
+KEPT, NOT_KEPT = VALID, FAILED
 _FAILS = (OSError, ArrowException, ValueError)
 
 

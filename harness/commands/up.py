@@ -15,8 +15,11 @@ from harness.cluster.capabilities import Cluster
 from harness.cluster.local.backend import private_tmpfs
 from harness.cluster.nodes import ClusterError, brokers, zookeepers
 from harness.host.machine import HostError
+from harness.host.namespaces import run_enclosed
+from harness.model.exit_codes import FAILED
 from harness.model.run_folder import RunFolder
 from harness.run.screen import Screen
+from harness.scenario.prepare import Prepared
 
 
 class Ended(BaseException):
@@ -49,7 +52,7 @@ def main() -> None:
         sys.exit(128 + int(ended.args[0]))
     except (ClusterError, HostError) as error:
         screen.error(str(error))
-        sys.exit(255)
+        sys.exit(FAILED)
     sys.exit(code)
 
 
@@ -85,3 +88,9 @@ def _shell(cluster: Cluster, command: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     main()
+
+
+def up(prepared: Prepared, command: Sequence[str]) -> int:
+    """The scenario's cluster in the foreground until its shell or command, TERM or INT ends it."""
+    argv = [sys.executable, "-m", "harness.commands.up", json.dumps(prepared.record), *command]
+    return run_enclosed(argv, own_session=False)

@@ -22,12 +22,11 @@ from typing import Any
 from harness.cluster.nodes import ClusterError
 from harness.host import machine
 from harness.host.machine import HostError
+from harness.model.exit_codes import FAILED, interrupted
 from harness.model.run_folder import RunFolder
 from harness.run.experiment import Experiment
 from harness.run.screen import Screen
 from harness.waiting import WaitTimeout
-
-FAILED, INTERRUPTED = 255, 128  # plus the signal's number
 
 
 class Stopped(BaseException):
@@ -68,7 +67,7 @@ def carry_out(folder: RunFolder, screen: Screen) -> int:
             story(experiment, phases.phase)
     except Stopped as stopped:
         name = signal.Signals(stopped.number).name
-        code, failure = INTERRUPTED + stopped.number, f"interrupted by {name}"
+        code, failure = interrupted(stopped.number), f"interrupted by {name}"
     except (ClusterError, HostError, WaitTimeout, OSError) as error:
         code, failure = FAILED, str(error)
     starved = machine.starvation(before, machine.cpu_counters(), time.monotonic() - begin_s)

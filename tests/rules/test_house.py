@@ -121,6 +121,7 @@ def _shared(module: str) -> set[str]:
     in_layers = under(module, "harness.cluster", "harness.nemesis")
     checks = {name for name in late if under(name, "analysis")} if not in_layers else set()
     history = {"harness.history.recorder", "harness.history.tables", "harness.checkout"}
+    history |= {name for name in modules() if under(name, "harness.model")}
     return checks | (history if not under(module, "harness") else set())
 
 

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from harness.cluster.backends import absent
-from harness.commands import campaign_file, run
+from harness.commands import campaign, campaign_file
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
 from tests.support import reports
@@ -168,9 +168,9 @@ def test_a_backend_that_is_not_to_be_had_stops_a_campaign_before_its_first_run(
     tmp_path, monkeypatch
 ):
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
-    sitting = run.Sitting(resume=False, backends=("docker",))
+    sitting = campaign.Sitting(resume=False, backends=("docker",))
 
     with pytest.raises(ScenarioError, match=r"--backends: docker .* no Docker engine answers"):
-        run.campaign(written(tmp_path, ON_TWO), tmp_path, sitting, console=Console())
+        campaign.campaign(written(tmp_path, ON_TWO), tmp_path, sitting, console=Console())
     assert absent("local", {}) is None
     assert absent("moon", {}) == "there is no such backend"

@@ -1,0 +1,72 @@
+"""kafka-harness campaign: a campaign's missing runs, each of them a line in its data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from harness.cluster.backends import absent
+from harness.commands import campaign_file as campaigns
+from harness.commands.check import check_runs
+from harness.commands.run import prepared, run
+from harness.model.exit_codes import INTERRUPTED, VALID, worst
+from harness.model.run_folder import RunFolder
+from harness.model.scenario import ScenarioError
+from harness.run.screen import Screen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitting:
+    """What of a campaign to do now: on which of its backends (none: all), and where they are."""
+
+    resume: bool
+    backends: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def campaign(file: Path, results: Path, sitting: Sitting, *, console: Console) -> int:
+    """Make a campaign's missing runs. Returns the worst exit code of those made now."""
+    plan = campaigns.load(file)
+    data = file.parent / plan.data
+    done = campaigns.finished(data)
+    todo = campaigns.missing(plan, done, sitting.backends, campaigns.places(sitting.settings))
+    if done and not sitting.resume:
+        raise ScenarioError(
+            f"{data} has {len(done)} finished runs: go on with --resume, or move it away"
+        )
+    screen = Screen(console)
+    screen.say(f"{plan.title}: {len(done)} runs finished, {len(todo)} to make")
+    runs = [prepared(request) for _, request in todo]  # refuse all before any starts
+    for name in dict.fromkeys(request.backend for _, request in todo):
+        if why := absent(name, sitting.settings):
+            raise ScenarioError(f"--backends: {name} is not to be had here: {why}")
+    if not todo:
+        return VALID
+    from analysis.spark.session import session  # noqa: PLC0415
+
+    codes = []
+    with session():  # one Spark for all checks of the campaign
+        for number, ((cell, request), each) in enumerate(zip(todo, runs, strict=True), 1):
+            where = f"{cell.key}, {request.backend}"
+            screen.say(f"run {number} of {len(todo)}: {where}", style="bold")
+            stored = campaigns.unchecked(each.record, results)
+            if stored is not None:
+                code, folder = check_runs([stored], master=None, console=console), stored
+            else:
+                code, folder = run(each, results, check=True, console=console)
+            if code in INTERRUPTED:
+                return code
+            if campaigns.began(folder.read()):
+                campaigns.append(data, campaigns.summary(cell, code, _report(folder), request))
+            codes.append(code)
+    return worst(codes)
+
+
+def _report(folder: RunFolder) -> dict[str, Any] | None:
+    file = folder.path / "report.json"
+    return json.loads(file.read_text()) if file.is_file() else None

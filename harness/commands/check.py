@@ -1,0 +1,37 @@
+"""kafka-harness check: stored runs sealed and checked in one Spark job, each report shown."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from harness.commands.closing_table import show_report
+from harness.history import sealing
+from harness.host.java import find_java
+from harness.model import run_folder
+from harness.model.exit_codes import worst
+from harness.model.run_folder import RunFolder
+
+
+def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Console) -> int:
+    """Seal and check stored runs in one Spark job, show each report, return the exit code."""
+    from analysis import job  # noqa: PLC0415  Spark is slow to import, and only needed here
+
+    if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
+        os.environ["JAVA_HOME"] = str(find_java().path.resolve().parents[1])
+    for folder in folders:
+        folder.read()
+        sealing.seal(folder.path)
+    with console.status("checking the history with Spark"):
+        try:
+            reports = job.check([folder.path for folder in folders], master=master)
+        except job.CheckError as error:
+            raise run_folder.StoreError(str(error)) from None
+    codes = []
+    for folder, report in zip(folders, reports, strict=True):
+        show_report(report, folder, console)
+        codes.append(int(report["exit_code"]))
+    return worst(codes)

@@ -1,0 +1,75 @@
+"""What a command says of a report at its end: verdict, anomalies, windows, where the page is."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from harness.model.run_folder import RunFolder
+
+STYLE = {"valid": "bold green", "invalid": "bold red", "unknown": "bold yellow"}
+
+
+def show_report(report: dict[str, Any], folder: RunFolder, console: Console) -> None:
+    """The closing table: anomalies, demands, windows, the page, the command to run it again."""
+    verdict = report["verdict"]
+    console.print()
+    console.print(f"{verdict.upper()}: {report['sentence']}", style=STYLE[verdict])
+    for reason in report["reasons"]:
+        console.print(f"  because {reason}")
+    console.print(_anomaly_table(report))
+    if report["windows"]:
+        console.print(_window_table(report))
+    console.print(f"report   {_shown(folder.path / 'report.html')}")
+    console.print(f"again    {report['run']['command']}")
+
+
+def _anomaly_table(report: dict[str, Any]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("anomaly", "seen", "forbidden", "demanded"):
+        table.add_column(column, justify="right" if column == "seen" else "left")
+    for name, found in report["anomalies"].items():
+        demand = found["demanded"] or ""
+        if demand:
+            demand += {True: "  met", False: "  NOT met", None: "  unknown"}[found["demand_met"]]
+        bad = found["convicts"] or found["demand_met"] is False
+        table.add_row(
+            name,
+            f"{found['count']:,}",
+            "yes" if found["forbidden"] else "no",
+            demand,
+            style="red" if bad else None,
+        )
+    return table
+
+
+def _window_table(report: dict[str, Any], most: int = 12) -> Table:
+    windows = report["windows"]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("unavailable", "partition", "from s", "for s", "attempts", "fault"):
+        table.add_column(column, justify="left" if column in ("unavailable", "fault") else "right")
+    faults = {fault["fault"]: fault for fault in report["faults"]}
+    for window in windows[:most]:
+        hit = [faults[i] for i in window["faults"] if i in faults]
+        names = ", ".join(f"{f['verb']} {'+'.join(f['nodes'])}" for f in hit)
+        table.add_row(
+            window["kind"],
+            str(window["partition"]),
+            f"{window['start_s']:.2f}",
+            f"{window['length_s']:.2f}",
+            f"{window['attempts']:,}",
+            names,
+        )
+    if len(windows) > most:
+        table.caption = f"and {len(windows) - most} more in the report"
+    return table
+
+
+def _shown(path: Path) -> str:
+    with contextlib.suppress(ValueError):
+        return str(path.relative_to(Path.cwd()))
+    return str(path)

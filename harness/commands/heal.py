@@ -1,0 +1,52 @@
+"""kafka-harness heal: what a killed harness left in force is undone, by its record or by labels."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from harness.cluster.backends import BACKENDS
+from harness.cluster.ownership import Orphan
+from harness.commands.closing_table import _shown
+from harness.host.namespaces import living
+from harness.model import run_folder
+from harness.model.exit_codes import VALID
+from harness.model.run_folder import RunFolder
+from harness.model.scenario import ScenarioError
+from harness.nemesis import undo_record
+from harness.nemesis.faults.command import COMMAND, heal_left
+
+
+def heal(folder: RunFolder, console: Console, *, down: bool) -> int:
+    """Undo what a run left in force because its harness was killed. Raises StoreError, and
+    ClusterError where its cluster cannot be reached."""
+    record = folder.read()
+    if pids := living(folder.path):
+        raise run_folder.StoreError(
+            f"{_shown(folder.path)}: the run is still going on (process {pids[0]}); end it with "
+            "Ctrl-C or TERM, and it heals its faults itself"
+        )
+    left = undo_record.outstanding(folder.path)
+    for fault in left:
+        console.print(
+            f"fault {fault['fault']}: {fault['verb']} {', '.join(fault['nodes'])}, not "
+            f"known to be undone ({fault['undo']})"
+        )
+    if not BACKENDS[record["backend"]].enclosed:
+        for fault in filter(lambda fault: fault["verb"] == COMMAND.name, left):
+            for line in heal_left(fault, record["nodes"]):
+                console.print(line)
+    orphan = Orphan(record=record, name=None, down=down)
+    code = heal_cluster(record["backend"], orphan, console)
+    written = undo_record.Undo(folder.path)
+    for fault in left:
+        written.undone(fault["fault"])
+    return code
+
+
+def heal_cluster(backend: str, orphan: Orphan, console: Console) -> int:
+    """The same by what is left in the cluster itself, wherever its run was."""
+    if backend not in BACKENDS:
+        raise ScenarioError(f"--backend {backend}: unknown; there is {', '.join(BACKENDS)}")
+    for line in BACKENDS[backend].heal(orphan):
+        console.print(line)
+    return VALID

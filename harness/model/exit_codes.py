@@ -1,0 +1,31 @@
+"""Exit codes: what a command's number means, and which of several wins.
+
+    0    valid                       254  bad arguments or scenario
+    1    invalid                     255  the harness or the cluster could not do its job
+    2    unknown                     130, 143  interrupted by INT, by TERM
+
+Over several runs an interruption wins, then 1 beats 255 beats 2 beats 0.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable
+
+VALID, INVALID, UNKNOWN, BAD_ARGUMENTS, FAILED = 0, 1, 2, 254, 255
+SEVERITY = (VALID, UNKNOWN, FAILED, INVALID)  # later beats earlier
+
+
+def interrupted(number: int) -> int:
+    """The code of a command that this signal ended."""
+    return 128 + number
+
+
+INTERRUPTED = (interrupted(signal.SIGINT), interrupted(signal.SIGTERM))
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code of several runs."""
+    given = list(codes)
+    stopped = [code for code in given if code in INTERRUPTED]
+    return stopped[0] if stopped else max(given, key=SEVERITY.index, default=UNKNOWN)
