@@ -1,10 +1,16 @@
-"""A plan as data: the steps that scenario and seed say will happen, and how each is told."""
+"""A plan as data: the steps that scenario and seed say will happen, and how each is told.
+
+What a step's verb can do and how reports tell of it stand in the step itself.
+"""
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from harness.model.effects import Effects
 
 Unit = Literal["seconds", "acks", "rounds"]
 
@@ -19,9 +25,20 @@ When = Literal["isr-alone", "healed", "in-force"]
 Until = Literal["leader-moved", "isr-alone", "no-leader"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Telling(BaseModel):
+    """How a report tells of a fault: "the leader" "was" "killed"."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    done: str  # past participle; empty: it breaks nothing, and nothing happened "after" it
+    who: str  # whom the target means, as a sentence has it
+    many: bool = False  # were, not was
+
+
+class Step(BaseModel):
     """One planned fault."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     step: int
     series: int
@@ -34,10 +51,12 @@ class Step:
     until: Until | None  # and what else is awaited before it is healed
     options: dict[str, Any]
     seed: int  # of the target's own choices
+    effects: Effects | None = None  # None: not known
+    telling: Telling | None = None
 
     def as_record(self) -> dict[str, Any]:
         """The step as run.json holds it."""
-        return asdict(self)
+        return self.model_dump(mode="json")
 
     def describe(self) -> str:
         """The step as a person reads it."""

@@ -1,0 +1,36 @@
+"""What a fault can do to a cluster, as far as promises depend on it.
+
+    kill       leadership where-it-hits, ends processes
+    cut        leadership anywhere; from = "clients": if-seen
+    lose-disk  leadership anywhere, takes all
+    dump-log   none of all this
+
+A verb states its effects in its own file, as a function of its options and its target. They travel
+in run.json's plan, so that a stored run is judged by what was known when it was made. Effects that
+are not known (None) permit nothing: what they could excuse is unknown.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+# Whether another broker may lead because of it: no; only where that is seen, since brokers and
+# ensemble hear each other as ever; where it hits a leader, or half of the ensemble; whoever is hit.
+Leadership = Literal["stays", "if-seen", "where-it-hits", "anywhere"]
+# What a node may lack afterwards of what it had written: only what no sync had put on its disk?
+Takes = Literal["nothing", "unsynced", "all"]
+
+
+class Effects(BaseModel):
+    """What one fault can do, whoever plays its target's part when it comes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    leadership: Leadership = "stays"
+    takes: Takes = "nothing"
+    alters_stored_bytes: bool = False
+    ends_processes: bool = False
+    clients_only: bool = False  # it touches workers, no node of the cluster
+    topic_settings: dict[str, str] = {}  # of the run's topic, in force from then on
