@@ -35,7 +35,7 @@ _VERBS: dict[str, tuple[Effects, str]] = {
     "reorder": (_LINKS, "hit by packet reordering"),
     "duplicate": (_LINKS, "hit by packet duplication"),
     "corrupt": (_LINKS, "hit by packet corruption"),
-    "cut-answers": (_NOTHING, "kept from answering its clients"),
+    "cut-answers": (_NOTHING, "kept from answering clients"),
     "roll": (_HALTS, "restarted one by one"),
     "crash-loop": (_HALTS, "killed again and again"),
     "elect": (_MOVES, "elected again"),
@@ -55,17 +55,17 @@ _VERBS: dict[str, tuple[Effects, str]] = {
     "fail-disk": (_HALTS, "hit by disk errors"),
     "lose-power": (
         Effects(leadership="anywhere", takes="unsynced", ends_processes=True),
-        "hit by a power loss",
+        "hit by power loss",
     ),
     "lose-disk": (
         Effects(leadership="anywhere", takes="all", ends_processes=True),
-        "hit by the loss of its disk",
+        "hit by disk loss",
     ),
-    "flip-bit": (Effects(alters_stored_bytes=True), "hit by a flipped bit on its disk"),
+    "flip-bit": (Effects(alters_stored_bytes=True), "hit by a flipped bit on disk"),
     "skew-clock": (_HITS, "hit by a clock jump"),
-    "delete-pod": (_HALTS, "shut down by deleting its pod"),
-    "delete-pod-now": (_HALTS, "shut down by force-deleting its pod"),
-    "drain": (_HALTS, "drained from its machine"),
+    "delete-pod": (_HALTS, "shut down by pod deletion"),
+    "delete-pod-now": (_HALTS, "shut down by forced pod deletion"),
+    "drain": (_HALTS, "evicted by a drain"),
     "command": (Effects(leadership="anywhere"), "hit by a command of the user's"),
 }
 # Links may be bad between the target and `from` alone.
