@@ -1,4 +1,4 @@
 """The checkers: one family of anomalies a file, DataFrame -> DataFrame, a row an anomaly.
 
-May import frames.
+May import promises and frames.
 """
