@@ -1,13 +1,11 @@
 """A run's files, read with suspicion: whatever is not ours is refused, in one sentence.
 
-run.json must hold what the checks need; a small table and an operations file must have their
-columns, and operations be those of this run.
+run.json must be a run's record (harness.model.run_record), a small table and an operations file must
+have their columns, and operations be those of this run.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,49 +13,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.history import tables
-from harness.model.old_runs import completed
-
-# What run.json must hold to be checked; all else may be missing in a run that was killed.
-_NEEDED = (
-    "run_id",
-    "scenario.name",
-    "scenario.title",
-    "scenario.cluster.server",
-    "scenario.cluster.zoo",
-    "scenario.topic.partitions",
-    "scenario.topic.replication_factor",
-    "scenario.topic.config",
-    "scenario.workload.kind",
-    "scenario.workload.producer",
-    "scenario.workload.consumer",
-    "scenario.check.unavailability_threshold_ms",
-)
+from harness.model.run_folder import RunFolder, StoreError
 
 
 class CheckError(Exception):
     """The runs cannot be checked as they are: one sentence with file, key and remedy."""
 
 
-def read_record(file: Path) -> dict[str, Any]:
-    """run.json; the steps of its plan say what they can do, of old runs as well."""
+def read_record(folder: Path) -> dict[str, Any]:
+    """run.json, whichever harness wrote it, as the newest would have."""
     try:
-        record = json.loads(file.read_text())
-    except FileNotFoundError:
-        raise CheckError(f"{file.parent}: not a run: it has no run.json") from None
-    except (OSError, ValueError) as error:
-        raise CheckError(f"{file}: cannot be read: {error}") from None
-    if not isinstance(record, dict) or record.get("schema") != 1:
-        raise CheckError(f"{file}: not a run of this version: schema 1 expected")
-    for key in _NEEDED:
-        if not _has(record, key.split(".")):
-            raise CheckError(f"{file}: {key} is missing: restore the file")
-    return {**record, "plan": completed(record.get("plan") or [])}
-
-
-def _has(record: Any, path: Sequence[str]) -> bool:
-    if not path:
-        return True
-    return isinstance(record, dict) and path[0] in record and _has(record[path[0]], path[1:])
+        return RunFolder(path=folder).read().model_dump(mode="json")
+    except StoreError as error:
+        raise CheckError(str(error)) from None
 
 
 def small_table(file: Path, columns: tuple[tuple[str, str], ...]) -> tuple[dict[str, Any], ...]:

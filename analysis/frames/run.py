@@ -109,7 +109,7 @@ class Run:
 
 def open_run(path: Path) -> Run:
     """A sealed run. Raises CheckError."""
-    record = read_record(path / "run.json")
+    record = read_record(path)
     events = small_table(path / "history/events.parquet", tables.EVENT_COLUMNS)
     files = sorted((path / "history/operations").glob("*.parquet"))
     footers = [footer_of(file, str(record["run_id"])) for file in files]

@@ -10,12 +10,13 @@ from rich.console import Console
 from harness.commands import copy_to
 from harness.model import run_folder
 from harness.model.run_folder import RunFolder, StoreError
+from tests.support.run_records import run_record
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunFolder:
     folder = run_folder.create(tmp_path / "results", "study-1", 7)
-    folder.write({"seed": 7})
+    folder.write(run_record(seed=7))
     (folder.path / "history" / "a.jsonl").write_text("line\n")
     return folder
 
