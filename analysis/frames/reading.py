@@ -1,7 +1,7 @@
 """A run's files, read with suspicion: whatever is not ours is refused, in one sentence.
 
-run.json must be a run's record (harness.model.run_record), a small table and an operations file must
-have their columns, and operations be those of this run.
+run.json must be the record of a run (harness.model.run_record); a small table and an operations
+file must have their columns, and operations be those of this run.
 """
 
 from __future__ import annotations
