@@ -66,7 +66,7 @@ _VERBS: dict[str, tuple[Effects, str]] = {
     "delete-pod": (_HALTS, "shut down by pod deletion"),
     "delete-pod-now": (_HALTS, "shut down by forced pod deletion"),
     "drain": (_HALTS, "evicted by a drain"),
-    "command": (Effects(leadership="anywhere"), "hit by a command of the user's"),
+    "command": (Effects(leadership="anywhere"), "hit by a custom command"),
 }
 # Links may be bad between the target and `from` alone.
 _FROM = frozenset({"cut", "lose", "delay"})

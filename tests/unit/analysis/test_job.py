@@ -25,7 +25,8 @@ from analysis.spark.session import _start
 from analysis.verdict.expectations import ANOMALIES
 from harness.checkout import ROOT
 from harness.history import tables
-from tests.support.histories import fault, final_read, found, read, sent, story, told, write
+from tests.support.histories import fault, final_read, found, read, sent, story, told
+from tests.support.told_runs import write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -199,8 +200,8 @@ OPERATIONS = Path("history") / "operations" / "producer-0.parquet"
         (shutil.rmtree, "not a run: it has no run.json"),
         (lambda run: (run / "run.json").write_text("{"), "run.json: cannot be read"),
         (lambda run: (run / "run.json").write_text("[]"), "not a run of this version"),
-        (_set("schema", 99), "schema 1 or 2 expected"),
-        (_set("scenario", {}), "scenario.title is missing"),
+        (_set("schema", 2), "schema 1 expected"),
+        (_set("scenario", {}), "scenario.name is missing"),
         (_set("run_id", "other/1"), "run_id is told/run, but run.json says other/1"),
         (lambda run: (run / "history" / "faults.parquet").unlink(), "faults.parquet: missing"),
         (lambda run: (run / "history" / "views.parquet").write_text("no"), "views.parquet: cannot"),
