@@ -167,6 +167,6 @@ def _whole_isr(taking: Sequence[Row]) -> bool:
         # ZooKeeper could not be asked: who was in the ISR is not known, so it may have been whole.
         if not before.get("known", False):
             return True
-        if any(hit.issuperset(isr) for isr in before["isr"].values()):
+        if any(hit.issuperset(isr) for isr in (before.get("isr") or {}).values()):
             return True
     return False
