@@ -62,7 +62,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
         "plan": [{**STEP, **step} for step in said.get("plan", [])],
         "workers": [{**WORKER, **worker} for worker in said.get("workers", [])],
         "differences": [],
-        "nodes": NODES,
+        "nodes": said.get("nodes", NODES),
         "versions": {},
         "host": None,
         "phases": said.get("phases", [load]),
