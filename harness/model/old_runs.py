@@ -30,18 +30,18 @@ _VERBS: dict[str, tuple[Effects, str]] = {
     "pause": (_HITS, "paused"),
     "cut": (_LINKS, "cut off"),
     "lose": (_LINKS, "hit by packet loss"),
-    "delay": (_LINKS, "hit by network delay"),
-    "throttle": (_LINKS, "throttled"),
+    "delay": (_LINKS, "slowed by network delay"),
+    "throttle": (_LINKS, "limited in network bandwidth"),
     "reorder": (_LINKS, "hit by packet reordering"),
     "duplicate": (_LINKS, "hit by packet duplication"),
     "corrupt": (_LINKS, "hit by packet corruption"),
     "cut-answers": (_NOTHING, "kept from answering clients"),
     "roll": (_HALTS, "restarted one by one"),
-    "crash-loop": (_HALTS, "killed again and again"),
-    "elect": (_MOVES, "elected again"),
-    "move-leader": (_MOVES, "replaced by another"),
-    "reassign": (_MOVES, "given other replicas"),
-    "raise-replication": (_NOTHING, "given one more replica"),
+    "crash-loop": (_HALTS, "put into a crash loop"),
+    "elect": (_MOVES, "elected as preferred leader"),
+    "move-leader": (_MOVES, "replaced as leader"),
+    "reassign": (_MOVES, "affected by a partition reassignment"),
+    "raise-replication": (_NOTHING, "affected by a raised replication factor"),
     "decommission": (
         Effects(leadership="anywhere", ends_processes=True),
         "decommissioned and replaced",
@@ -51,21 +51,21 @@ _VERBS: dict[str, tuple[Effects, str]] = {
     "dump-log": (_NOTHING, ""),
     "freeze-disk": (_HALTS, "hit by a read-only disk"),
     "fill-disk": (_HALTS, "hit by a full disk"),
-    "slow-disk": (_HITS, "hit by a slow disk"),
-    "fail-disk": (_HALTS, "hit by disk errors"),
+    "slow-disk": (_HITS, "slowed by slow disk writes"),
+    "fail-disk": (_HALTS, "hit by disk write errors"),
     "lose-power": (
         Effects(leadership="anywhere", takes="unsynced", ends_processes=True),
-        "hit by power loss",
+        "hit by a power loss",
     ),
     "lose-disk": (
         Effects(leadership="anywhere", takes="all", ends_processes=True),
         "hit by disk loss",
     ),
     "flip-bit": (Effects(alters_stored_bytes=True), "hit by a flipped bit on disk"),
-    "skew-clock": (_HITS, "hit by a clock jump"),
+    "skew-clock": (_HITS, "hit by clock skew"),
     "delete-pod": (_HALTS, "shut down by pod deletion"),
     "delete-pod-now": (_HALTS, "shut down by forced pod deletion"),
-    "drain": (_HALTS, "evicted by a drain"),
+    "drain": (_HALTS, "evicted by a machine drain"),
     "command": (Effects(leadership="anywhere"), "hit by a custom command"),
 }
 # Links may be bad between the target and `from` alone.
@@ -126,16 +126,14 @@ def effects_of(verb: str, target: str, options: Mapping[str, Any]) -> Effects | 
     if verb not in _VERBS:
         return None
     effects, _ = _VERBS[verb]
+    if target.startswith(_WORKERS):
+        return Effects(clients_only=True, ends_processes=effects.ends_processes)
     changes: dict[str, Any] = {}
     if verb in _FROM and _from_clients_alone(options):
         changes["leadership"] = "if-seen"
     if verb == "set-config":
         # Brokers' settings count as the topic's where they have its names.
         changes["topic_settings"] = {key: str(v) for key, v in options.items() if key != "on"}
-    if target.startswith(_WORKERS):
-        changes["clients_only"] = True
-        if effects.leadership == "where-it-hits":
-            changes["leadership"] = "stays"
     return effects.model_copy(update=changes)
 
 

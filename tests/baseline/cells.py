@@ -248,7 +248,8 @@ def targets_of(verb: str, configuration: Configuration) -> list[str]:
 def run_of(configuration: Configuration, case: Case) -> Row:
     """A run as run.json and the history's tables keep it: every input of the facts, in one place.
 
-    `scenario`, `server`, `nodes` and `plan` are run.json's, `faults` and `views` rows of their tables.
+    `scenario`, `server`, `nodes` and `plan` are run.json's, `faults` and `views` rows of their
+    tables.
     """
     situation = case.situation.split("; ")
     leader = None if LEADERLESS in situation else LEADER
