@@ -21,17 +21,10 @@ def with_(**changes: Any) -> Facts:
 
 
 def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
-    """All but what no configuration forbids; of a group there is nothing to judge."""
-    assert forbidden(SAFE) == set(NAMES) - {
-        "unseen",
-        "stale-read",
-        "skipped",
-        "reprocessed",
-        "unacknowledged-lost",
-        "diverged",
-        "watermark-ahead",
-        "early-read",
-    }
+    """Of a group there is nothing to judge, nor of replicas that nobody looked at."""
+    kept = {"lost", "vanished", "duplicate", "phantom", "inconsistent-offset"}
+    assert kept <= forbidden(SAFE)
+    assert {"unseen", "stale-read"}.isdisjoint(forbidden(SAFE))
     group = {"skipped", "reprocessed"}
     assert {*group, "unacknowledged-lost", "diverged"}.isdisjoint(promised(SAFE))
     assert group <= promised(with_(commit="auto")).keys()
@@ -195,12 +188,11 @@ def test_each_row_decides_its_case(
     assert (promise.forbidden, promise.when) == (is_forbidden, when)
 
 
-def test_every_row_has_its_case_and_names_its_source() -> None:
-    """A row that no test decides by might as well be wrong."""
-    rows = [(each.name, row) for each in ANOMALIES for row in each.promises]
+def test_every_row_has_its_reason_and_names_its_source() -> None:
+    """That each of them decides somewhere is a matter of tests/baseline."""
+    rows = [row for each in ANOMALIES for row in each.promises]
 
-    assert {(name, row.when) for name, row in rows} == {(case[0], case[2]) for case in CASES}
-    assert all(row.source and row.why.endswith(".") for _, row in rows)
+    assert all(row.source and row.why.endswith(".") for row in rows)
 
 
 def test_every_anomaly_has_a_name_of_its_own() -> None:
