@@ -108,8 +108,8 @@ def _install_python_packages() -> None:
     pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-input"]
     pip += ["--disable-pip-version-check", "--no-build-isolation"]  # nothing that is not pinned
     pinned = [[*pip, "--require-hashes", "--requirement", str(file)] for file in REQUIREMENTS]
-    for command in (*pinned, [*pip, "--no-deps", "--editable", str(ROOT)]):
-        done = _run(command)
+    for pip_install in (*pinned, [*pip, "--no-deps", "--editable", str(ROOT)]):
+        done = _run(pip_install)
         if done.returncode != 0:
             raise SetUpError(
                 f"{done.stdout.strip()}\n"

@@ -143,11 +143,30 @@ def _names(module: str, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "target", ["demo", "test", "check", "bench", "study", "backends-table", "bench-backends"]
+    "target",
+    [
+        "setup",
+        "demo",
+        "lint",
+        "unit",
+        "check",
+        "test",
+        "bench",
+        "study",
+        "backends-table",
+        "bench-backends",
+    ],
 )
-def test_the_makefile_has_what_the_readme_promises(target: str) -> None:
-    assert re.search(rf"^{target}: ## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+def test_the_makefile_has_what_the_pages_promise(target: str) -> None:
+    assert re.search(rf"^{target}:.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
 def test_ci_runs_what_people_run() -> None:
     assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_what_runs_before_a_commit_is_fetched_from_nowhere() -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+
+    assert {"local"} == {*re.findall(r"repo: (.*)", hooks)}
+    assert {"system"} == {*re.findall(r"language: (.*)", hooks)}
