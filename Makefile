@@ -28,7 +28,7 @@ lint: ## what reads the code: ruff, mypy --strict, layers (import-linter), unuse
 
 unit: ## the tests without a JVM, a browser or a cluster, in under two minutes
 	$(SETUP)
-	@$(BIN)/python -m pytest -m "not jvm and not browser and not cluster"
+	@$(BIN)/python -m pytest -m "not jvm and not browser and not cluster" -n 3 --dist loadfile
 
 check: lint ## what every change must pass: lint, and the tests that need no cluster
 	$(BIN)/python -m pytest -m "not cluster"
