@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.history import tables
-from tests.support import histories
+from tests.support import histories, told_runs
 
 STARTS = ("stock", "direct", "archive")
 
@@ -32,7 +32,7 @@ def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
     """A run with about `operations` operations: 1,000 sends a second, 5 s of outage in every 20."""
     sends = operations * 2 // 4
     told = histories.story(histories.client_error(), acks="1", phases=[])
-    histories.write(told, folder, run_id)
+    told_runs.write(told, folder, run_id)
     number = np.arange(sends, dtype=np.int64)
     due = histories.LOAD_START_NS + number * 1_000_000
     outage = (number % 20_000) >= 15_000

@@ -25,7 +25,8 @@ from analysis.spark.session import _start
 from analysis.verdict.expectations import ANOMALIES
 from harness.checkout import ROOT
 from harness.history import tables
-from tests.support.histories import fault, final_read, found, read, sent, story, told, write
+from tests.support.histories import fault, final_read, found, read, sent, story, told
+from tests.support.told_runs import write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

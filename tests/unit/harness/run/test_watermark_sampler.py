@@ -17,7 +17,7 @@ from harness.history import side_files
 from harness.run.watermark_sampler import Sampler
 from harness.scenario import prepare
 from harness.scenario.file import ScenarioError
-from tests.unit.harness.cluster.view.test_log_files import batch, segment
+from tests.support.log_segments import batch, segment
 
 NODES = [
     Node(name=f"kafka{n}", role="broker", id=n, address="127.0.0.1", port=9092) for n in (1, 2)
