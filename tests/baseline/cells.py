@@ -192,11 +192,14 @@ def _by_several(verb: str, configuration: Configuration) -> Iterator[Case]:
     """One node, and while it is down, or when it is back, the others that it takes."""
     quorum = nodes_of("zk-majority", configuration.zookeepers)
     for target, (first, *others) in (("leader", BROKERS), ("zk-one", quorum)):
-        nodes, rest = (first,), tuple(others)
-        if rest:
+        if others:
             for situation in (OVERLAPPING, APART):
                 yield Case(
-                    verb=verb, target=target, nodes=nodes, situation=situation, then=(verb, rest)
+                    verb=verb,
+                    target=target,
+                    nodes=(first,),
+                    situation=situation,
+                    then=(verb, tuple(others)),
                 )
     for target, nodes, then in (
         ("zk-one", quorum[:1], ("kill", quorum[1:])),

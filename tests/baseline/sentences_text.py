@@ -53,7 +53,7 @@ def sentences_text() -> str:
 
 def _hit(verb: str, target: str, times: int = 1) -> list[Row]:
     nodes = nodes_of(target) if target in TARGETS else (target,)
-    faults = run_of(ACKS_1, Case(verb=verb, target=target, nodes=nodes))["faults"]
+    faults: list[Row] = run_of(ACKS_1, Case(verb=verb, target=target, nodes=nodes))["faults"]
     return faults * times
 
 

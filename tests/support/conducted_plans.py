@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
-from harness.cluster.capabilities import Node
+from harness.cluster.capabilities import Cluster, Node
 from harness.cluster.local.backend import local_nodes
-from harness.cluster.view.zookeeper import PartitionState, View
+from harness.cluster.view.zookeeper import ClusterView, PartitionState, View
 from harness.nemesis.conductor import Conductor
 from harness.nemesis.plan import Step
 from harness.nemesis.undo_record import Undo
@@ -21,7 +21,7 @@ class Told:
     """A cluster that does as it is told, and a load that stands where it is put."""
 
     nodes: tuple[Node, ...] = NODES
-    leader: str = "kafka1"
+    leader: str | None = "kafka1"
     isr: tuple[str, ...] = ("kafka1", "kafka2", "kafka3")
     down: set[str] = field(default_factory=set)
     sent: int = 0
@@ -78,10 +78,10 @@ def step(number: int = 0, **changes: Any) -> Step:
 def conductor(world: Told, *steps: Step, undo: Undo | None = None) -> Conductor:
     made = Conductor(
         steps=steps,
-        cluster=world,
-        view=world,
+        cluster=cast(Cluster, world),
+        view=cast(ClusterView, world),
         load=world,
-        replicas=3,  # type: ignore[arg-type]
+        replicas=3,
         write=world.write,
         tell=lambda line: None,
         undo=undo,

@@ -7,10 +7,12 @@ import signal
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from harness.cluster.capabilities import Node, NodeState
+from harness.cluster.capabilities import Cluster, Node, NodeState
 from harness.cluster.local.backend import local_nodes
+from harness.cluster.view.zookeeper import ClusterView
+from harness.nemesis.targets import Roles
 from harness.nemesis.verb import Injection
 
 KAFKA1, KAFKA2 = local_nodes(1, 2)[1:]
@@ -88,9 +90,9 @@ def at(nodes: Nodes, *hit: Node, **options: Any) -> Injection:
     return Injection(
         fault=3,
         nodes=hit or (KAFKA1,),
-        roles=None,
-        cluster=nodes,
-        view=nodes,  # type: ignore[arg-type]
+        roles=cast(Roles, None),  # these faults ask for none
+        cluster=cast(Cluster, nodes),
+        view=cast(ClusterView, nodes),
         options=options,
         seed=1,
     )

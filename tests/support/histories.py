@@ -171,10 +171,9 @@ def final_read(
     process: str = "final-read-0",
 ) -> Part:
     """Values from the log's start on, or {offset: value}; and whether it got to the end."""
+    found: dict[int, Any] = dict(enumerate(values, start=log_start))
     if len(values) == 1 and isinstance(values[0], Mapping):
         found = dict(values[0])
-    else:
-        found = dict(enumerate(values, start=log_start))  # type: ignore[arg-type]
     end = max(found, default=log_start - 1) + 1
     rows = [_operation("final-read", v, at, 0, partition, process) for at, v in found.items()]
     ends = {

@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, cast
 
-from harness.cluster.capabilities import ClusterError, Node
+from harness.cluster.capabilities import Cluster, ClusterError, Node
 from harness.cluster.local.backend import local_nodes
 from harness.cluster.local.network import CLIENT_ADDRESS
-from harness.cluster.view.zookeeper import PartitionState, View
+from harness.cluster.view.zookeeper import ClusterView, PartitionState, View
 from harness.nemesis.targets import Roles
 from harness.nemesis.verbs import Injection
 
@@ -87,8 +87,8 @@ def injection(network: Network, target: str = "kafka1", **options: Any) -> Injec
         fault=1,
         nodes=nodes,
         roles=roles,
-        cluster=network,  # type: ignore[arg-type]
-        view=None,
+        cluster=cast(Cluster, network),
+        view=cast(ClusterView, None),  # these faults ask for none
         options=options,
         seed=3,
-    )  # type: ignore[arg-type]
+    )

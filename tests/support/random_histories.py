@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -166,7 +167,7 @@ class Log:
             self.planted[plant][value] += 1
 
     def _expect(self, value: int, plant: str, place: tuple[int, int]) -> None:
-        expected = {
+        every: dict[str, list[tuple[str, Any]]] = {
             "lost": [("lost", value)],
             "vanished": [("lost", value), ("vanished", value)],
             "duplicate": [("duplicate", value)],
@@ -180,8 +181,8 @@ class Log:
                 ("two values", place),
                 ("phantom", value + 1000),
             ],
-        }.get(plant, [])
-        for name, key in expected:
+        }
+        for name, key in every.get(plant, []):
             self.planted[name][key] += 1
 
     def _append(self, value: int) -> int:

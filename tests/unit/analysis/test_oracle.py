@@ -47,7 +47,7 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
 
 def _name(row: Any) -> str:
     special = {"unparsable": "unparsable", "two_values": "two values", "acked_elsewhere": "moved"}
-    return special.get(row["outcome"], row["anomaly"])
+    return special.get(row["outcome"], str(row["anomaly"]))
 
 
 def _key(row: Any) -> Any:

@@ -104,8 +104,7 @@ def test_without_retries_the_table_decides(  # noqa: PLR0917
     worker = start("write_read", kafka.bootstrap, rounds=2, config={"retries": 0, "acks": acks})
     assert worker.said() == {"event": "ready"}
     kafka.answer(PRODUCE, *answers)
-    worker.process.stdin.write("go\n")  # type: ignore[union-attr]
-    worker.process.stdin.flush()  # type: ignore[union-attr]
+    worker.say("go")
     assert "done" == worker.reason()
 
     first, second = worker.operations("send")
@@ -120,8 +119,7 @@ def test_retries_zero_does_not_mean_one_attempt(start: Starter, kafka: MockKafka
     worker = start("write_read", kafka.bootstrap, rounds=1, config={"retries": 0})
     assert worker.said() == {"event": "ready"}
     kafka.answer(PRODUCE, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.NOT_ENOUGH_REPLICAS)
-    worker.process.stdin.write("go\n")  # type: ignore[union-attr]
-    worker.process.stdin.flush()  # type: ignore[union-attr]
+    worker.say("go")
     assert "done" == worker.reason()
 
     (send,) = worker.operations("send")
@@ -152,8 +150,7 @@ def test_an_ack_of_a_duplicate_is_an_ack_without_an_offset(
     )
     assert worker.said() == {"event": "ready"}
     kafka.answer(PRODUCE, KafkaError.DUPLICATE_SEQUENCE_NUMBER)
-    worker.process.stdin.write("go\n")  # type: ignore[union-attr]
-    worker.process.stdin.flush()  # type: ignore[union-attr]
+    worker.say("go")
     worker.acked(300)
     assert "stopped" == worker.stop()
 

@@ -33,8 +33,7 @@ def test_a_record_that_comes_too_late_is_not_found(start: Starter, kafka: MockKa
     worker = start("write_read", kafka.bootstrap, rounds=3, read_deadline_ms=1)
     assert worker.said() == {"event": "ready"}
     kafka.answer(FETCH, *[KafkaError.NOT_LEADER_FOR_PARTITION] * 2)
-    worker.process.stdin.write("go\n")  # type: ignore[union-attr]
-    worker.process.stdin.flush()  # type: ignore[union-attr]
+    worker.say("go")
     assert "done" == worker.reason()
 
     lookups = worker.operations("lookup")
@@ -95,8 +94,7 @@ def test_a_final_read_that_cannot_learn_the_ends_is_incomplete(
     worker = start("final_read", kafka.bootstrap, limit_s=5)
     assert worker.said() == {"event": "ready"}
     kafka.answer(LIST_OFFSETS, *[KafkaError.NOT_LEADER_FOR_PARTITION] * 1000)
-    worker.process.stdin.write("go\n")  # type: ignore[union-attr]
-    worker.process.stdin.flush()  # type: ignore[union-attr]
+    worker.say("go")
     assert "time-limit" == worker.reason()
 
     (ends,) = worker.events("ends")

@@ -39,9 +39,7 @@ def test_what_comes_by_the_pipe_is_used_and_written_nowhere(
     """The address itself is private here: without it nobody would be ready."""
     nobody = {"bootstrap.servers": NOBODY}
     worker = start(module, NOBODY, private=True, config=nobody, consumer_config=nobody)
-    assert worker.process.stdin is not None
-    worker.process.stdin.write(json.dumps({"bootstrap.servers": kafka.bootstrap}) + "\n")
-    worker.process.stdin.flush()
+    worker.say(json.dumps({"bootstrap.servers": kafka.bootstrap}))
     assert worker.said() == {"event": "ready"}
 
     assert "stopped" == worker.stop()
@@ -55,8 +53,7 @@ def test_the_end_of_stdin_before_go_ends_a_worker(start: Starter, kafka: MockKaf
     """The harness died: nobody will ever say go."""
     worker = start("producer", kafka.bootstrap)
     assert worker.said() == {"event": "ready"}
-    worker.process.stdin.close()  # type: ignore[union-attr]
-    worker.process.stdin = None
+    worker.hang_up()
 
     assert "stopped" == worker.reason()
     assert [] == worker.operations("send")

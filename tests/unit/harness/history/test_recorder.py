@@ -3,6 +3,7 @@
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,9 +27,9 @@ def told(folder: Path) -> list[Operation]:
     return [each for each in recorded(folder) if isinstance(each, Operation)]
 
 
-def operation(**changed: object) -> Operation:
+def operation(**changed: Any) -> Operation:
     """An operation that is open, but for what is given."""
-    open_ = {
+    open_: dict[str, Any] = {
         "id": 0,
         "f": "send",
         "type": "info",
@@ -41,7 +42,7 @@ def operation(**changed: object) -> Operation:
         "broker": None,
         "error": 0,
     }
-    return Operation(**{**open_, **changed})  # type: ignore[arg-type]
+    return Operation(**{**open_, **changed})
 
 
 def test_an_invoked_operation_is_info_until_it_is_completed(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_fault_that_is_seen_to_do_nothing_is_not_waited_for(world, monkeypatch
 
 
 def test_a_fault_that_nobody_can_take_is_recorded_as_not_happened(world):
-    world.sent, world.leader = 11, None  # type: ignore[assignment]
+    world.sent, world.leader = 11, None
     finish(conductor(world, step()))
 
     assert world.told("inject", "info")[0]["nodes"] == []

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,18 +29,19 @@ SHOW = "\necho RULES; iptables -S; iptables -t mangle -S"
 ACTED = "until [ -e $KAFKA_HARNESS_FOLDER/acted ]; do sleep 0.2; done"
 
 
-def inside(script: str, folder: Path, **more: object) -> subprocess.CompletedProcess[str]:
+def inside(script: str, folder: Path, **more: Any) -> subprocess.CompletedProcess[str]:
     """A script in a network of its own, where $HOLDER is the holder's command."""
     environment = {**os.environ, "KAFKA_HARNESS_FOLDER": str(folder), "HOLDER": sidecar.SCRIPT}
-    return subprocess.run(
+    done: subprocess.CompletedProcess[str] = subprocess.run(
         [*UNSHARE, "sh", "-c", script],
         env=environment,
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
-        **more,  # type: ignore[call-overload]
+        **more,
     )
+    return done
 
 
 def call(*words: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -104,7 +105,8 @@ def test_a_reset_is_let_through_before_anything_else_is_rejected():
 
 def test_losing_takes_packets_by_chance():
     network = Network()
-    made = injection(network, **{"from": "zk1", "direction": "in", "percent": 12.5})
+    options: dict[str, Any] = {"from": "zk1", "direction": "in", "percent": 12.5}
+    made = injection(network, **options)
     VERBS["lose"].inject(made)
 
     assert "--mode random --probability 0.125000 -j DROP" in network.rules["kafka1"][3]
