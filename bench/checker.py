@@ -84,6 +84,12 @@ def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
         start_ns=later,
         end_ns=later,
     )
+    _write_ends(folder, run_id)
+    return folder
+
+
+def _write_ends(folder: Path, run_id: str) -> None:
+    """The final read got to the end of the one partition."""
     ends = {
         "event": "ends",
         "run_id": run_id,
@@ -96,7 +102,6 @@ def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
     rows = [{name: ends.get(name) for name, _ in tables.EVENT_COLUMNS}]
     schema = tables.schema(tables.EVENT_COLUMNS)
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "history/events.parquet")
-    return folder
 
 
 def _write(

@@ -34,57 +34,27 @@ def test_every_column_of_an_operation_is_there(run: Path) -> None:
     record(run, then=some)
     seal(run)
 
-    common = {"run_id": RUN_ID, "process": "p", "partition": 2}
-    nothing = {"offset": None, "error": None, "end_ns": None, "broker": None}
+    first = {"run_id": RUN_ID, "process": "p", "partition": 2}
+    names = [
+        "id",
+        "f",
+        "type",
+        "value",
+        "offset",
+        "error",
+        "intended_ns",
+        "start_ns",
+        "end_ns",
+        "broker",
+    ]
     assert [
-        {
-            **common,
-            "id": 0,
-            "f": "send",
-            "type": "ok",
-            "value": 7,
-            "offset": 40,
-            "error": None,
-            "intended_ns": 10,
-            "start_ns": 11,
-            "end_ns": 12,
-            "broker": 3,
-        },
-        {
-            **common,
-            **nothing,
-            "id": 1,
-            "f": "send",
-            "type": "fail",
-            "value": 8,
-            "error": "_QUEUE_FULL",
-            "intended_ns": 20,
-            "start_ns": 21,
-            "end_ns": 22,
-        },
-        {
-            **common,
-            **nothing,
-            "id": 2,
-            "f": "lookup",
-            "type": "info",
-            "value": 9,
-            "intended_ns": 30,
-            "start_ns": 31,
-        },
-        {
-            **common,
-            "id": 3,
-            "f": "read",
-            "type": "ok",
-            "value": None,
-            "offset": 43,
-            "error": None,
-            "intended_ns": 41,
-            "start_ns": 41,
-            "end_ns": 42,
-            "broker": 1,
-        },
+        {**first, **dict(zip(names, row, strict=True))}
+        for row in (
+            (0, "send", "ok", 7, 40, None, 10, 11, 12, 3),
+            (1, "send", "fail", 8, None, "_QUEUE_FULL", 20, 21, 22, None),
+            (2, "lookup", "info", 9, None, None, 30, 31, None, None),
+            (3, "read", "ok", None, 43, None, 41, 41, 42, 1),
+        )
     ] == operations(run)
 
 
