@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import cli
-from harness.commands import run as sessions
+from harness.commands import run as run_command
 from harness.host.namespaces import run_enclosed
 from harness.nemesis.faults.network import iptables, shaping
 from harness.nemesis.verbs import VERBS
@@ -56,7 +56,7 @@ def main() -> None:
     if Path(sys.argv[1]).is_dir():
         {"idle": idle, "hasty": hasty}[how]()
         inside.main()
-    sessions.run_enclosed = enclosed_with(how)  # type: ignore[attr-defined]
+    run_command.run_enclosed = enclosed_with(how)  # type: ignore[attr-defined]
     cli.main()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.checkout import ROOT
-from harness.commands import run as sessions
+from harness.commands import run as run_command
 from harness.nemesis.undo_record import Undo
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -148,7 +148,7 @@ def test_a_results_place_that_cannot_be_written_is_named_with_the_remedy(tmp_pat
     ],
 )
 def test_over_several_runs_1_beats_255_beats_2_beats_0(codes, together):
-    assert together == sessions.worst(codes)
+    assert together == run_command.worst(codes)
 
 
 def test_heal_says_what_was_in_force_and_that_nothing_is_left(tmp_path):

@@ -90,7 +90,7 @@ def test_row_groups_stay_small(run: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert [8, 8, 8, 6] == [file.metadata.row_group(n).num_rows for n in range(4)]
 
 
-def test_the_tables_have_the_columns_that_history_py_lists(run: Path) -> None:
+def test_the_tables_have_the_columns_that_tables_py_lists(run: Path) -> None:
     """Names, types and order; the checkers' own schema is compared with the same lists."""
     record(run, sends=1)
     seal(run)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.cluster.capabilities import ClusterError
-from harness.nemesis import conductor as conduct
+from harness.nemesis import conductor as module
 from harness.nemesis.verbs import VERBS, Verb
 from tests.support.conducted_plans import Told
 
@@ -40,8 +40,8 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Told:
     monkeypatch.setitem(VERBS, "fell", verb)
     monkeypatch.setitem(VERBS, "fell-alone", replace(verb, holds="process"))
     monkeypatch.setitem(VERBS, "fell-together", replace(verb, together=True))
-    monkeypatch.setattr(conduct, "BITE_LIMIT_S", 0.05)
-    monkeypatch.setattr(conduct, "HEAL_LIMIT_S", 0.05)
-    monkeypatch.setattr(conduct, "TARGET_LIMIT_S", 0.05)
-    monkeypatch.setattr(conduct, "TRIGGER_LIMIT_S", 0.3)
+    monkeypatch.setattr(module, "BITE_LIMIT_S", 0.05)
+    monkeypatch.setattr(module, "HEAL_LIMIT_S", 0.05)
+    monkeypatch.setattr(module, "TARGET_LIMIT_S", 0.05)
+    monkeypatch.setattr(module, "TRIGGER_LIMIT_S", 0.3)
     return told

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.nemesis import conductor as conduct
+from harness.nemesis import conductor as module
 from harness.nemesis.verbs import VERBS
 from harness.waiting import WaitTimeout, wait_until
 from tests.support.conducted_plans import conductor, finish, step
@@ -79,7 +79,7 @@ def test_reassignments_wait_for_each_other(world, monkeypatch):
 
 def test_a_chain_of_faults_may_take_longer_than_a_trigger_may(world, monkeypatch):
     """What waits for "healed" counts its patience from when those before are over."""
-    monkeypatch.setattr(conduct, "TRIGGER_LIMIT_S", 0.2)
+    monkeypatch.setattr(module, "TRIGGER_LIMIT_S", 0.2)
     world.sent = 11
     finish(
         conductor(
@@ -92,7 +92,7 @@ def test_a_chain_of_faults_may_take_longer_than_a_trigger_may(world, monkeypatch
 
 def test_a_fault_may_wait_until_the_one_before_is_in_force(world, monkeypatch):
     """Not until it is healed: the two overlap."""
-    monkeypatch.setattr(conduct, "HEAL_LIMIT_S", 5.0)
+    monkeypatch.setattr(module, "HEAL_LIMIT_S", 5.0)
     world.sent = 11
     second = step(1, series=1, when="in-force", unit="seconds", at=0.0, target="kafka3")
     made = conductor(world, step(for_s=0.5), second)

@@ -12,7 +12,7 @@ from harness.host.namespaces import UNSHARE
 
 
 def staying(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "KAFKA_HARNESS_FOLDER": str(folder), "HOLDER": sidecar.SCRIPT}
+    environment = {**os.environ, "KAFKA_HARNESS_FOLDER": str(folder), "SIDECAR": sidecar.SCRIPT}
     return subprocess.run(
         [*UNSHARE, "sh", "-c", f"iptables -N HARNESS-3\n{script}\niptables -S"],
         env=environment,
@@ -25,7 +25,7 @@ def staying(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
 
 def test_it_stays_until_its_time_is_over_and_undoes_what_is_left(tmp_path: Path) -> None:
     begin = time.monotonic()
-    done = staying(tmp_path, 'sh -c "$HOLDER" holder stay 2; echo $?')
+    done = staying(tmp_path, 'sh -c "$SIDECAR" sidecar stay 2; echo $?')
 
     assert 2 <= time.monotonic() - begin
     assert "0\n" in done.stdout
@@ -35,7 +35,9 @@ def test_it_stays_until_its_time_is_over_and_undoes_what_is_left(tmp_path: Path)
 
 def test_it_ends_when_it_is_told_to_leave(tmp_path: Path) -> None:
     begin = time.monotonic()
-    done = staying(tmp_path, 'sh -c "$HOLDER" holder stay 50 & sh -c "$HOLDER" holder leave; wait')
+    done = staying(
+        tmp_path, 'sh -c "$SIDECAR" sidecar stay 50 & sh -c "$SIDECAR" sidecar leave; wait'
+    )
 
     assert 20 > time.monotonic() - begin
     assert "-N HARNESS" not in done.stdout
@@ -43,7 +45,7 @@ def test_it_ends_when_it_is_told_to_leave(tmp_path: Path) -> None:
 
 def test_it_goes_with_its_pod_at_once_and_lets_rules_stay_as_long_as_that(tmp_path: Path) -> None:
     """As the first process of a namespace it would be spared every signal that it does not trap."""
-    call = 'sh -c "$HOLDER" holder stay 50 & sleep 1; kill -TERM $!; wait $!; echo "code $?"'
+    call = 'sh -c "$SIDECAR" sidecar stay 50 & sleep 1; kill -TERM $!; wait $!; echo "code $?"'
     done = staying(tmp_path, call)
 
     assert "code 143" in done.stdout

@@ -1,4 +1,4 @@
-"""The line to a pod's holder: when it may break, and when a break ends the run."""
+"""The line to a pod's sidecar: when it may break, and when a break ends the run."""
 
 from __future__ import annotations
 

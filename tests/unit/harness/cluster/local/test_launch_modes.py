@@ -1,4 +1,4 @@
-"""How local nodes are started for faults for faults that need strace or libfaketime."""
+"""How local nodes are started for faults that need strace or libfaketime."""
 
 from __future__ import annotations
 
