@@ -1,4 +1,4 @@
-"""What a promise is, and what decides it: the configuration in force and what faults may have done.
+"""What an anomaly's promises are made of, and what decides them: configuration and faults.
 
-May import frames and harness.model.
+May import frames.
 """

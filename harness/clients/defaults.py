@@ -44,7 +44,6 @@ CONSUMER_DEFAULTS: Config = {
 # With a transactional.id. What may not take longer than a transaction: librdkafka refuses that.
 WITHIN_A_TRANSACTION = ("message.timeout.ms", "socket.timeout.ms")
 TRANSACTION_TIMEOUT_MS = 60000
-HARNESS_ADDRESSES = ("bootstrap.servers", "metadata.broker.list")
 # A restarted broker must be found again within the run, not within the default ten seconds.
 CONNECTION: Config = {
     "broker.address.family": "v4",

@@ -19,8 +19,9 @@ import pytest
 from analysis import job
 from analysis.anomalies import NAMES
 from analysis.frames import schema
+from analysis.frames.reading import CheckError
 from analysis.frames.run import open_run
-from analysis.job import CheckError, check
+from analysis.job import check
 from analysis.report import page
 from analysis.spark.session import _start
 from harness.checkout import ROOT
@@ -274,6 +275,7 @@ with session() as spark:
 """
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("end", ["in order", "SIGKILL"])
 def test_the_jvm_ends_with_its_parent_and_leaves_nothing(tmp_path: Path, end: str) -> None:
     """Whether the parent ends in order or is killed."""
