@@ -11,7 +11,7 @@ from harness.checkout import ROOT
 from harness.cluster.nodes import Node
 from harness.model.run_folder import RunFolder
 from harness.model.scenario import Scenario, TopicPart, WorkloadPart
-from harness.model.worker_kinds import KINDS
+from harness.model.worker_kinds import KINDS, WorkerKind
 from harness.run.load.worker_specs import Spec, Specs, coordinated, flush_s, group_of
 
 FOLDER = RunFolder(path=Path("/results/told/20261120T140307Z-1"))
@@ -62,6 +62,15 @@ def test_each_producer_has_a_number_and_transactions_of_its_own() -> None:
     assert [0, 1] == [told[name]["index"] for name in ("producer-0", "producer-1")]
     assert "t-1" == told["producer-1"]["config"]["transactional.id"]
     assert "index" not in told["consumer-0"]
+
+
+def test_values_of_two_kinds_that_send_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    prober = WorkerKind(name="prober", count=lambda _: 2, sends=True)
+    monkeypatch.setitem(KINDS, "prober", prober)
+
+    told = specs(scenario(producers=2))
+
+    assert [2, 3] == [told[name]["index"] for name in ("prober-0", "prober-1")]
 
 
 def test_the_first_member_of_the_group_is_the_first_to_die() -> None:
