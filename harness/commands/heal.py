@@ -6,7 +6,7 @@ from rich.console import Console
 
 from harness.cluster.backends import BACKENDS
 from harness.cluster.ownership import Orphan
-from harness.commands.closing_table import _shown
+from harness.commands.closing_table import shown
 from harness.host.namespaces import living
 from harness.model import run_folder
 from harness.model.exit_codes import VALID
@@ -16,13 +16,13 @@ from harness.nemesis import undo_record
 from harness.nemesis.faults.command import COMMAND, heal_left
 
 
-def heal(folder: RunFolder, console: Console, *, down: bool) -> int:
+def heal_run(folder: RunFolder, console: Console, *, down: bool) -> int:
     """Undo what a run left in force because its harness was killed. Raises StoreError, and
     ClusterError where its cluster cannot be reached."""
     record = folder.read()
     if pids := living(folder.path):
         raise run_folder.StoreError(
-            f"{_shown(folder.path)}: the run is still going on (process {pids[0]}); end it with "
+            f"{shown(folder.path)}: the run is still going on (process {pids[0]}); end it with "
             "Ctrl-C or TERM, and it heals its faults itself"
         )
     left = undo_record.outstanding(folder.path)
@@ -31,12 +31,13 @@ def heal(folder: RunFolder, console: Console, *, down: bool) -> int:
             f"fault {fault['fault']}: {fault['verb']} {', '.join(fault['nodes'])}, not "
             f"known to be undone ({fault['undo']})"
         )
-    if not BACKENDS[record["backend"]].enclosed:
+    stored = record.model_dump(mode="json")
+    if not BACKENDS[record.backend].enclosed:
         for fault in filter(lambda fault: fault["verb"] == COMMAND.name, left):
-            for line in heal_left(fault, record["nodes"]):
+            for line in heal_left(fault, stored["nodes"]):
                 console.print(line)
-    orphan = Orphan(record=record, name=None, down=down)
-    code = heal_cluster(record["backend"], orphan, console)
+    orphan = Orphan(record=stored, name=None, down=down)
+    code = heal_cluster(record.backend, orphan, console)
     written = undo_record.Undo(folder.path)
     for fault in left:
         written.undone(fault["fault"])

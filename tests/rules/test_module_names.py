@@ -23,7 +23,7 @@ UNREAD = {".json", ".jsonl", ".parquet", ".pyc"}  # data, and recorded runs with
 # What may stand between -m and the name, or within the name where it varies: {module}, <name>.
 BETWEEN = r"""["'`]?,?(?:\s|-\s)*(?:[bf]?["'])?"""
 MENTIONED = re.compile(
-    rf"-m{BETWEEN}((?:{'|'.join(PACKAGES)})(?:\.(?:\w+|{{\w+}}|<\w+>))*)(?![\w.]*[/\w])"
+    rf"-m{BETWEEN}((?:{'|'.join(PACKAGES)})(?:\.(?:\w+|{{[\w.]+}}|<\w+>))*)(?![\w.]*[/\w])"
 )
 
 IMPORT_ALL = """

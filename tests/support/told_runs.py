@@ -13,6 +13,18 @@ import pyarrow.parquet as pq
 from harness.history import tables
 from tests.support.histories import LOAD_MS, STEP_MS, Part, Story, ns_of
 
+# What a story does not say of its plan's steps and its workers.
+STEP = {
+    "series": 0,
+    "unit": "seconds",
+    "at": 1.0,
+    "for_s": 1.0,
+    "until": None,
+    "options": {},
+    "seed": 1,
+}
+WORKER = {"role": "producer", "exit": 0, "config": {}}
+
 
 def write(told_story: Story, folder: Path, run_id: str) -> Path:
     """The story as a sealed run in `folder`."""
@@ -42,12 +54,12 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
         "state": said.get("state", "complete"),
         "started_utc": "2026-11-21T02:15:00+00:00",
         "command": "kafka-harness run told --seed 42",
-        "plan": said.get("plan", []),
-        "workers": said.get("workers", []),
+        "plan": [{**STEP, **step} for step in said.get("plan", [])],
+        "workers": [{**WORKER, **worker} for worker in said.get("workers", [])],
         "differences": [],
         "nodes": {},
         "versions": {},
-        "host": {},
+        "host": None,
         "phases": said.get("phases", [load]),
         "failure": said.get("failure"),
         "scenario": {

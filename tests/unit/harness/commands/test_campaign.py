@@ -13,6 +13,7 @@ from harness.commands import campaign, campaign_file
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
 from tests.support import reports
+from tests.support.run_records import run_record
 
 TEXT = """
 title = "t"
@@ -107,7 +108,9 @@ def test_a_sitting_says_where_backends_are_and_nothing_of_the_experiment():
     ("phase", "began"), [("set-up", False), ("load", True), ("unknown", True), (None, True)]
 )
 def test_a_run_whose_cluster_did_not_come_up_is_no_outcome(phase, began):
-    record = {"failure": {"phase": phase, "error": "kafka1 did not start"} if phase else None}
+    record = run_record(
+        failure={"phase": phase, "error": "kafka1 did not start"} if phase else None
+    )
 
     assert campaign_file.began(record) is began
 
@@ -172,6 +175,6 @@ def test_a_backend_that_is_not_to_be_had_stops_a_campaign_before_its_first_run(
     sitting = campaign.Sitting(resume=False, backends=("docker",))
 
     with pytest.raises(ScenarioError, match=r"--backends: docker .* no Docker engine answers"):
-        campaign.campaign(written(tmp_path, ON_TWO), tmp_path, sitting, console=Console())
+        campaign.make_runs(written(tmp_path, ON_TWO), tmp_path, sitting, console=Console())
     assert absent("local", {}) is None
     assert absent("moon", {}) == "there is no such backend"

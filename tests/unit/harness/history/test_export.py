@@ -1,6 +1,5 @@
 """The export for people: everything that was recorded, in order of time."""
 
-import json
 from pathlib import Path
 
 from harness.history.export import export
@@ -11,7 +10,8 @@ from harness.history.recorder import (
     SEND,
     Recorder,
 )
-from tests.support.recorded_runs import KILL, RUN_ID, lines, record
+from harness.model.run_folder import RunFolder
+from tests.support.recorded_runs import KILL, lines, record
 
 
 def test_the_export_tells_everything_in_order_of_time(run: Path) -> None:
@@ -55,7 +55,7 @@ def test_the_export_tells_everything_in_order_of_time(run: Path) -> None:
 def test_the_export_has_the_wall_clock_where_it_is_known(run: Path) -> None:
     """run.json holds one pair of clocks."""
     clock = {"monotonic_ns": 1_000, "utc": "2026-11-20T14:03:07+00:00"}
-    (run / "run.json").write_text(json.dumps({"run_id": RUN_ID, "clock": clock}))
+    RunFolder(path=run).update(clock=clock)
     lines(run, "p", {"event": "end", "time_ns": 2_500_001_000})
 
     assert ["2026-11-20T14:03:09.500000Z"] == [line["time"] for line in export(run)]

@@ -1,6 +1,5 @@
 """What is odd in a recorded history becomes a finding; the rest of it is sealed all the same."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,8 @@ import pytest
 from harness.history.recorder import (
     RECORD_SIZE,
 )
-from tests.support.recorded_runs import KILL, RUN_ID, found, lines, operations, record, rows, spoil
+from harness.model.run_folder import RunFolder
+from tests.support.recorded_runs import KILL, found, lines, operations, record, rows, spoil
 
 
 def test_a_worker_without_its_end_is_a_finding(run: Path) -> None:
@@ -22,7 +22,8 @@ def test_a_worker_without_its_end_is_a_finding(run: Path) -> None:
 
 def test_a_worker_that_recorded_nothing_is_a_finding(run: Path) -> None:
     """run.json names it, the history does not."""
-    (run / "run.json").write_text(json.dumps({"run_id": RUN_ID, "workers": [{"process": "gone"}]}))
+    gone = {"process": "gone", "role": "producer", "exit": -9}
+    RunFolder(path=run).update(workers=[gone])
 
     assert [("gone", "no-end", 1)] == found(run)
 

@@ -24,6 +24,7 @@ from harness.nemesis.undo_record import Undo, outstanding
 from harness.nemesis.verb import Injection
 from harness.nemesis.verbs import VERBS
 from harness.waiting import wait_until
+from tests.support.run_records import run_record
 
 NODES = local_nodes(3, 3)
 KAFKA2 = NODES[4]
@@ -164,9 +165,7 @@ def test_right_options_pass_and_the_plan_shows_them_as_a_shell_would():
 def left_over(tmp_path: Path, backend: str) -> RunFolder:
     folder = RunFolder(path=tmp_path)
     nodes = {"kafka2": {"address": "h2:9092", "role": "broker", "id": 2}}
-    folder.write(
-        {"schema": 1, "backend": backend, "nodes": nodes, "scenario": {"backend": {"external": {}}}}
-    )
+    folder.write(run_record(backend=backend, nodes=nodes))
     record = Undo(tmp_path)
     mark = tmp_path / "healed"
     for fault in (1, 2):
@@ -187,7 +186,7 @@ def left_over(tmp_path: Path, backend: str) -> RunFolder:
 def test_heal_carries_out_what_is_left_and_only_that(tmp_path):
     folder = left_over(tmp_path, "external")
 
-    assert heal.heal(folder, Console(file=sys.stderr), down=False) == 0
+    assert heal.heal_run(folder, Console(file=sys.stderr), down=False) == 0
     assert (tmp_path / "healed").read_text() == "2 2 h2\n"
     assert outstanding(tmp_path) == []
 
@@ -196,7 +195,7 @@ def test_what_was_done_inside_namespaces_that_are_gone_is_left_alone(tmp_path):
     """A pid of then is somebody else's now."""
     folder = left_over(tmp_path, "local")
 
-    heal.heal(folder, Console(file=sys.stderr), down=False)
+    heal.heal_run(folder, Console(file=sys.stderr), down=False)
 
     assert not (tmp_path / "healed").exists()
 
