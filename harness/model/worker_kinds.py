@@ -24,8 +24,8 @@ _STREAM_ONLY = 'only a workload of kind "stream" has such workers'
 class WorkerKind:
     """What the workers of one name do.
 
-    One that sends has a number of its own in its values, and its share of what the load may send.
-    One that does not ends when it has caught up with the log.
+    One that sends has a number of its own among all that do, and its share of what the load may
+    send. One that does not ends when it has caught up with the log.
     """
 
     name: str
@@ -35,13 +35,22 @@ class WorkerKind:
     member: bool = False  # reads the log as a member of the run's one consumer group
     hit_alone: bool = True  # whether a fault may name it
     lacking: str = "the workload asks for no such worker"  # why there is none, with the remedy
-    one: str = ""  # as a sentence has one of them, and all: "a producer", "all producers"
-    all: str = ""
+    called: tuple[str, str] | None = None  # one of them and all, as a sentence has them
 
     @property
     def module(self) -> str:
         """Its program, below `workloads`."""
         return self.name.replace("-", "_")
+
+    @property
+    def one(self) -> str:
+        """One of them, as a sentence has it."""
+        return self.called[0] if self.called else f"a {self.name}"
+
+    @property
+    def all(self) -> str:
+        """All of them, as a sentence has it."""
+        return self.called[1] if self.called else f"all {self.name}s"
 
     @property
     def reads(self) -> bool:
@@ -67,27 +76,24 @@ _ALL = (
         count=_in_stream(lambda work: work.producers),
         sends=True,
         lacking=_STREAM_ONLY,
-        one="a producer",
-        all="all producers",
     ),
     WorkerKind(
         name="consumer",
         count=_in_stream(lambda work: work.consumers),
         follows=True,
         lacking=f"{_STREAM_ONLY}, and workload.consumers must be at least 1",
-        one="a consumer",
-        all="all consumers",
     ),
     WorkerKind(
         name="group-consumer",
         count=_in_stream(lambda work: work.group_consumers),
         member=True,
         lacking="set workload.group_consumers, or there is no group",
-        one="a member of the consumer group",
-        all="all members of the consumer group",
+        called=("a member of the consumer group", "all members of the consumer group"),
     ),
 )
+# Those that send are numbered in this order: a new kind comes last.
 KINDS: dict[str, WorkerKind] = {kind.name: kind for kind in _ALL}
+# A new kind goes here.
 
 # Not of the load: it reads everything once after it.
 FINAL_READ = WorkerKind(name="final-read", count=lambda _: 1, hit_alone=False)

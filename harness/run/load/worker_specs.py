@@ -31,18 +31,20 @@ class Specs:
 
     def of_load(self, limit_s: float) -> Iterator[tuple[WorkerKind, Spec]]:
         """One for each worker that the scenario asks for; each ends by itself after `limit_s`."""
+        senders = 0
         for name, count in asked_for(self.scenario.workload).items():
             for number in range(count):
-                yield KINDS[name], self.of(KINDS[name], number, limit_s)
+                yield KINDS[name], self._of(KINDS[name], number, senders, limit_s)
+                senders += KINDS[name].sends
 
     def of_final_read(self, limit_s: float) -> Spec:
         """That of the reader after the load."""
-        return self.of(FINAL_READ, 0, limit_s)
+        return self._of(FINAL_READ, 0, 0, limit_s)
 
-    def of(self, kind: WorkerKind, number: int, limit_s: float) -> Spec:
-        """That of the worker of this kind and number."""
+    def _of(self, kind: WorkerKind, number: int, index: int, limit_s: float) -> Spec:
+        """That of the worker of this kind and number, which is the `index`th of all that send."""
         work, topic = self.scenario.workload, self.scenario.topic
-        config = defaults.of_one(work.producer, number) if kind.sends else work.consumer
+        config = defaults.of_one(work.producer, index) if kind.sends else work.consumer
         bootstrap = ",".join(node.endpoint for node in brokers(self.nodes))
         spec = {
             "run_id": self.folder.run_id,
@@ -56,7 +58,7 @@ class Specs:
             **work.model_dump(mode="json", exclude={"kind", "producer", "consumer", "dies"}),
         }
         if kind.sends:
-            spec["index"] = number
+            spec["index"] = index
         if kind.sends and kind.follows:
             spec["consumer_config"] = self._one_broker()
         if kind.member:

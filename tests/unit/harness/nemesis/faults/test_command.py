@@ -186,7 +186,7 @@ def left_over(tmp_path: Path, backend: str) -> RunFolder:
 def test_heal_carries_out_what_is_left_and_only_that(tmp_path):
     folder = left_over(tmp_path, "external")
 
-    assert heal.heal(folder, Console(file=sys.stderr), down=False) == 0
+    assert heal.heal_run(folder, Console(file=sys.stderr), down=False) == 0
     assert (tmp_path / "healed").read_text() == "2 2 h2\n"
     assert outstanding(tmp_path) == []
 
@@ -195,7 +195,7 @@ def test_what_was_done_inside_namespaces_that_are_gone_is_left_alone(tmp_path):
     """A pid of then is somebody else's now."""
     folder = left_over(tmp_path, "local")
 
-    heal.heal(folder, Console(file=sys.stderr), down=False)
+    heal.heal_run(folder, Console(file=sys.stderr), down=False)
 
     assert not (tmp_path / "healed").exists()
 
