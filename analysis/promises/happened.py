@@ -109,6 +109,8 @@ def _leader_may_move(hits: Sequence[_Hit], happened: Happened) -> bool:
     zookeepers = {name for name, n in happened.nodes.items() if n.get("role") == "zookeeper"}
 
     def may_move(hit: _Hit) -> bool:
+        if hit.effects.clients_only:
+            return False
         match hit.effects.leadership:
             case "stays":
                 return False
