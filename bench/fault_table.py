@@ -33,8 +33,8 @@ from harness.history.recorder import Lines
 from harness.history.side_files import faults, read
 from harness.model.exit_codes import INTERRUPTED, worst
 from harness.model.scenario import FaultPart
-from harness.nemesis.targets import TARGETS, role_of
-from harness.nemesis.verb import Options
+from harness.nemesis.faults.command import COMMAND
+from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file as scenario
 from harness.scenario.prepare import Request
@@ -44,18 +44,15 @@ Entry = Mapping[str, Any]  # a table of [[faults]]
 DATA, PAGE = DOCS / "data/faults.jsonl", DOCS / "faults.md"
 BEGIN, END = "<!-- the table: python -m bench.fault_table -->", "<!-- end of the table -->"
 
-# Verbs that ask for options get these.
-OPTIONS: dict[str, Options] = {
-    "lose": {"percent": 30},
-    "delay": {"ms": 50},
+# Options of verbs that are tried with others than their examples.
+OPTIONS: dict[str, dict[str, Any]] = {
     "throttle": {"kbit": 8},  # less than followers send while all of them are throttled
     "reorder": {"percent": 30, "ms": 20},
-    "duplicate": {"percent": 30},
     "corrupt": {"percent": 5},
     "skew-clock": {"offset_s": 3600},
-    "set-config": {"retention.ms": 86400000},
 }
-LITTLE: dict[str, Options] = {"throttle": {"kbit": 1}}  # where a ZooKeeper is hit: it says little
+# Where a ZooKeeper is hit: it says little.
+LITTLE: dict[str, dict[str, Any]] = {"throttle": {"kbit": 1}}
 # Verbs that do something at more targets where each broker leads a partition.
 PARTITIONS = {"elect": 3, "move-leader": 3}
 REPLICAS = {"elect": 2}  # elsewhere all three, unless an operator's command needs one to spare
@@ -108,7 +105,7 @@ Line = Mapping[str, Any]
 LOCAL = [
     name
     for name, verb in VERBS.items()
-    if name != "command" and not BACKENDS["local"].lacks(verb.needs)
+    if verb is not COMMAND and not BACKENDS["local"].lacks(verb.needs)
 ]
 
 
@@ -152,7 +149,7 @@ def chosen_for(verb: str) -> scenario.Scenario:
 
 def reason(verb: str, target: str, chosen: scenario.Scenario) -> str | None:
     """Why the pair cannot be; None when it can."""
-    fault = FaultPart(verb=verb, target=target, options=dict(_options(verb, target)))
+    fault = FaultPart(verb=verb, target=target, options=_options(verb, target))
     problems = target_problems(fault, chosen)
     return problems[0].split(": ", 1)[1].removeprefix(f"{verb}: ") if problems else None
 
@@ -228,9 +225,9 @@ def _value(value: Any) -> str:
     return "{ " + ", ".join(f'"{k}" = {json.dumps(v)}' for k, v in value.items()) + " }"
 
 
-def _options(verb: str, target: str) -> Options:
-    usual = OPTIONS.get(verb, {})
-    return LITTLE.get(verb, usual) if role_of(target) == "zookeeper" else usual
+def _options(verb: str, target: str) -> dict[str, Any]:
+    usual = OPTIONS.get(verb) or VERBS[verb].options.example()
+    return LITTLE.get(verb, usual) if TARGETS[target].kind == "zookeeper" else usual
 
 
 def _keep(folder: Path, record: Line, verb: str) -> None:

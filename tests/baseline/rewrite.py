@@ -33,7 +33,7 @@ from analysis.verdict.expectations import ANOMALIES
 from analysis.verdict.facts import Facts, facts_of
 from analysis.verdict.judge import decide, judge
 from analysis.verdict.promises import promises
-from harness.nemesis.targets import TARGETS, Setting, impossible, role_of
+from harness.nemesis.targets import TARGETS, Setting
 from harness.nemesis.verbs import VERBS
 
 HERE = Path(__file__).resolve().parent
@@ -260,9 +260,9 @@ def targets_of(verb: str, configuration: Configuration) -> list[str]:
     return [
         target
         for target in TARGETS
-        if role_of(target) in kinds
+        if TARGETS[target].kind in kinds
         and (not named or target in named)
-        and impossible(target, setting) is None
+        and TARGETS[target].impossible(setting) is None
     ]
 
 
@@ -392,7 +392,8 @@ def _by_verb(several: Iterable[Case]) -> dict[str, set[str]]:
 # --- sentences.txt
 
 OFTEN = (2, 10, 1200)
-NAMES = ("kafka2", "zk1", "producer-0")  # nodes' own names are targets, too
+# Nodes' own names are targets, too.
+NAMES = {"kafka2": "broker", "zk1": "zookeeper", "producer-0": "client"}
 ACKS_1 = CONFIGURATIONS["acks=1"]
 
 
@@ -432,7 +433,7 @@ def _every_fault() -> list[str]:
         f"{verb} {target}: {faults_words(_hit(verb, target))}"
         for verb in sorted(VERBS)
         for target in sorted([*targets_of(verb, ACKS_1), *NAMES])
-        if role_of(target) in VERBS[verb].hits
+        if (TARGETS[target].kind if target in TARGETS else NAMES[target]) in VERBS[verb].hits
     ]
 
 

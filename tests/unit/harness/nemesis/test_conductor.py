@@ -10,6 +10,7 @@ import pytest
 from harness.cluster.local.backend import local_nodes
 from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.view.state import PartitionState, View
+from harness.model.effects import Effects
 from harness.model.plan import Step
 from harness.nemesis import conductor as conduct
 from harness.nemesis.conductor import Conductor
@@ -82,6 +83,8 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Told:
     verb = Verb(
         name="fell",
         undo="raise",
+        done="felled",
+        effects=Effects(),
         needs=(),
         inject=inject,
         heal=heal,

@@ -126,8 +126,14 @@ def test_the_environment_is_the_harness_s_and_there_is_no_input(monkeypatch):
     ("options", "told"),
     [
         ({"inject": ["a"]}, "heal is missing"),
-        ({"inject": "a b", "heal": ["b"]}, "inject: a list of words"),
-        ({"inject": [], "heal": ["b"]}, "inject: a list of words"),
+        (
+            {"inject": "a b", "heal": ["b"]},
+            'must be a list of words, as in inject = ["ssh", "{host}"]',
+        ),
+        (
+            {"inject": [], "heal": ["b"]},
+            'must be a list of words, as in inject = ["ssh", "{host}"]',
+        ),
         ({"inject": ["{name}"], "heal": ["b"]}, "inject: {name} stands for nothing: there is node"),
         ({"inject": ["a{"], "heal": ["b"]}, "double a brace"),
         ({"inject": ["a"], "heal": ["b"], "limit_s": 0}, "limit_s is 0"),

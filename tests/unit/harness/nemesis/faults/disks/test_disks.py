@@ -369,7 +369,7 @@ def test_a_skewed_clock_is_seen_in_a_thread_dump_and_so_is_its_return(
 @pytest.mark.parametrize(
     ("verb", "options", "problem"),
     [
-        ("skew-clock", {}, "offset_s is missing"),
+        ("skew-clock", {}, "offset_s is missing: give the seconds that the clock jumps by"),
         ("skew-clock", {"offset_s": 2}, "at least 5"),
         ("skew-clock", {"offset_s": "9"}, "at least 5"),
         ("skew-clock", {"offset_s": 9, "by": 1}, "'by' is unknown"),
