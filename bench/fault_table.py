@@ -4,7 +4,7 @@ For each verb a run, with a fault for each target that it can be done to, one af
 second one for the targets that must be brought about. What each fault proved goes to
 docs/data/faults.jsonl, a line a fault, and from there to the table in docs/faults.md. Pairs that
 were proved are not run again, so the command can be interrupted anywhere and goes on where it was.
-`--render` only writes the table.
+`--render` only writes the table, and the one of what each verb can do.
 
     {"verb": "kill", "target": "leader", "nodes": ["kafka1"], "bit": "process 47 of kafka1 is gone",
      "healed": "…", "error": null, "seed": 1, "kafka": "3.9.2", "utc": "…"}
@@ -31,6 +31,7 @@ from harness.cluster.backends import BACKENDS
 from harness.commands import campaign_file, run
 from harness.history.recorder import Lines
 from harness.history.side_files import faults, read
+from harness.model.effects import Effects
 from harness.model.exit_codes import INTERRUPTED, worst
 from harness.model.scenario import FaultPart
 from harness.nemesis.faults.command import COMMAND
@@ -73,6 +74,19 @@ BEFORE: dict[tuple[str, str], tuple[Entry, ...]] = {
 }
 PLACED = {"elect": "kafka2"}  # the leader, where those two are brought about; else the controller
 WHILE = {("elect", "last-isr")}  # what was done before must still be in force
+EFFECTS_BEGIN = "<!-- the effects: python -m bench.fault_table --render -->"
+EFFECTS_END = "<!-- end of the effects -->"
+LEADERSHIP = {
+    "stays": "",
+    "if-seen": "another broker may lead where that was seen",
+    "where-it-hits": "another broker may lead where it hits a leader, or half of the ensemble",
+    "anywhere": "another broker may lead, whoever is hit",
+}
+TAKES = {
+    "nothing": "",
+    "unsynced": "takes what was not synced",
+    "all": "takes all that was written",
+}
 BASE = """
 title = "{verb} at every target, one after the other"
 [cluster.zoo]
@@ -126,7 +140,7 @@ def main() -> int:
                 if codes and codes[-1] in INTERRUPTED:
                     return codes[-1]
     page = PAGE.read_text()
-    PAGE.write_text(with_table(page, render(known())))
+    PAGE.write_text(with_effects(with_table(page, render(known()))))
     return worst(codes) if codes else 0
 
 
@@ -284,6 +298,33 @@ def with_table(page: str, table: str) -> str:
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{table}\n{END}{after}"
+
+
+def with_effects(page: str) -> str:
+    """The page with the table of effects between its marks: by what they can do, the verbs."""
+    verbs: dict[str, list[str]] = {}
+    for name, verb in VERBS.items():
+        told = effects_words(verb.effects_at(TARGETS["leader"], verb.options.example()))
+        verbs.setdefault(told, []).append(f"`{name}`")
+    rows = ["| what it can do | verbs |", "|---|---|"]
+    rows += [f"| {told} | {', '.join(names)} |" for told, names in sorted(verbs.items())]
+    before, _, rest = page.partition(EFFECTS_BEGIN)
+    _, _, after = rest.partition(EFFECTS_END)
+    return "\n".join([before + EFFECTS_BEGIN, *rows, EFFECTS_END + after])
+
+
+def effects_words(effects: Effects | None) -> str:
+    """What a fault can do, in words."""
+    if effects is None:
+        return "not known"
+    parts = [
+        LEADERSHIP[effects.leadership],
+        TAKES[effects.takes],
+        "alters stored bytes" if effects.alters_stored_bytes else "",
+        "changes the topic's settings" if effects.topic_settings else "",
+        "ends processes" if effects.ends_processes else "",
+    ]
+    return "; ".join(filter(None, parts)) or "nothing of all this"
 
 
 if __name__ == "__main__":
