@@ -67,7 +67,7 @@ def test_nobody_else_knows_a_verb_by_its_name() -> None:
 def test_what_lists_no_verb_any_more_is_not_let_off_any_more() -> None:
     listing = {file for file, _, name in found() if not exempt(file, name)}
 
-    assert listing == STILL_LISTS, "take these out of STILL_LISTS"
+    assert STILL_LISTS - listing == set(), "take these out of STILL_LISTS"
 
 
 @pytest.mark.parametrize(("where", "word"), MEANS_ANOTHER_THING)
