@@ -119,7 +119,7 @@ class Verb:
     def effects_at(self, target: Target, given: Mapping[str, Any]) -> Effects | None:
         """What a fault with these options can do; None: not known.
 
-        What is said of nodes does not happen where a worker is hit, but for the end of its process.
+        Effects that are no function are those at a node: at a worker only its process may end.
         """
         if callable(self.effects):
             return self.effects(self.options.of(given), target)
