@@ -24,6 +24,11 @@ STEP = {
     "seed": 1,
 }
 WORKER = {"role": "producer", "exit": 0, "config": {}}
+NODES = {
+    f"{name}{number}": {"role": role, "id": number, "address": f"{name}{number}:1"}
+    for name, role in (("zk", "zookeeper"), ("kafka", "broker"))
+    for number in (1, 2, 3)
+}
 
 
 def write(told_story: Story, folder: Path, run_id: str) -> Path:
@@ -37,7 +42,7 @@ def write(told_story: Story, folder: Path, run_id: str) -> Path:
         _write(operations / f"{process}.parquet", tables.OPERATION_COLUMNS, numbered)
     for name, columns in tables.SMALL_TABLES.items():
         _write(folder / "history" / f"{name}.parquet", columns, told[name])
-    record = run_record(run_id, told_story.record)
+    record = run_record(run_id, {"plan": _plan(told["faults"]), **told_story.record})
     (folder / "run.json").write_text(json.dumps(record))
     return folder
 
@@ -57,7 +62,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
         "plan": [{**STEP, **step} for step in said.get("plan", [])],
         "workers": [{**WORKER, **worker} for worker in said.get("workers", [])],
         "differences": [],
-        "nodes": {},
+        "nodes": said.get("nodes", NODES),
         "versions": {},
         "host": None,
         "phases": said.get("phases", [load]),
@@ -109,6 +114,11 @@ def rows_of(told_story: Story, run_id: str) -> list[dict[str, Any]]:
 def write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Operations of any runs as one Parquet file."""
     _write(file, tables.OPERATION_COLUMNS, rows)
+
+
+def _plan(faults: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The steps of the faults that happened."""
+    return [{name: fault[name] for name in ("step", "verb", "target")} for fault in faults]
 
 
 # Rows
