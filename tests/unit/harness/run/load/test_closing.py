@@ -15,6 +15,7 @@ from harness.model.run_folder import RunFolder
 from harness.model.scenario import Scenario, WorkloadPart
 from harness.run.load import load_phase, start
 from harness.run.load.start import Load, start_workers
+from harness.run.load.workers import Workers
 from harness.run.running import Run, Running
 from harness.run.screen import Screen
 from tests.support.run_records import run_record
@@ -75,9 +76,9 @@ def events(monkeypatch: pytest.MonkeyPatch) -> Events:
         return FakeWorker(told, kind, spec)
 
     monkeypatch.setattr(start, "spawn", spawn)
-    monkeypatch.setattr(start.Workers, "hold_after", lambda *_: None)
-    monkeypatch.setattr(start.Workers, "await_ready", lambda _: told.append("ready"))
-    monkeypatch.setattr(start.Workers, "end", lambda *_: told.append("end all"))
+    monkeypatch.setattr(Workers, "hold_after", lambda *_: None)
+    monkeypatch.setattr(Workers, "await_ready", lambda _: told.append("ready"))
+    monkeypatch.setattr(Workers, "end", lambda *_: told.append("end all"))
     monkeypatch.setattr(load_phase, "_conductor", lambda load: FakeConductor(told, load))
     return told
 
@@ -119,7 +120,7 @@ def test_a_worker_that_is_never_ready_leaves_none_behind(
     def dies(_: Any) -> None:
         raise ClusterError("worker consumer-0 died before it began")
 
-    monkeypatch.setattr(start.Workers, "await_ready", dies)
+    monkeypatch.setattr(Workers, "await_ready", dies)
 
     with pytest.raises(ClusterError, match="died"), ExitStack() as closing:
         start_workers(running(tmp_path), closing)
