@@ -268,6 +268,21 @@ def targets_of(verb: str, configuration: Configuration) -> list[str]:
     ]
 
 
+def scenario_of(configuration: Configuration) -> Row:
+    """The parts of the scenario that decide."""
+    return {
+        "cluster": {"brokers": 3, "zookeepers": configuration.zookeepers},
+        "topic": {"replication_factor": configuration.replicas, "config": configuration.topic},
+        "workload": {
+            "producer": configuration.producer,
+            "consumer": configuration.consumer,
+            "group_consumers": 2 if configuration.commit else 0,
+            "commit": configuration.commit or "after",
+        },
+        "check": {"replicas": True, "watermarks": True},
+    }
+
+
 def run_of(configuration: Configuration, case: Case) -> Row:
     """A run as run.json and the history's tables keep it: every input of the facts, in one place.
 
@@ -290,17 +305,7 @@ def run_of(configuration: Configuration, case: Case) -> Row:
     healed_ns = 20 if APART in situation else 200
     leaders = (LEADER, None, "kafka2" if MOVED in situation else LEADER)
     return {
-        "scenario": {
-            "cluster": {"brokers": 3, "zookeepers": configuration.zookeepers},
-            "topic": {"replication_factor": configuration.replicas, "config": configuration.topic},
-            "workload": {
-                "producer": configuration.producer,
-                "consumer": configuration.consumer,
-                "group_consumers": 2 if configuration.commit else 0,
-                "commit": configuration.commit or "after",
-            },
-            "check": {"replicas": True, "watermarks": True},
-        },
+        "scenario": scenario_of(configuration),
         "server": configuration.server,
         "nodes": {name: {"role": "broker"} for name in BROKERS}
         | {name: {"role": "zookeeper"} for name in nodes_of("zk-all", configuration.zookeepers)},
@@ -342,11 +347,11 @@ def run_of(configuration: Configuration, case: Case) -> Row:
     }
 
 
-def planned(step: int, verb: str, target: str, options: Row) -> dict[str, Any]:
+def planned(step: int, verb: str, target: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """A step of the plan, with what the verb and the target say of themselves today."""
     hit = target_of(target, EVERYBODY)
     assert hit is not None, target
-    effects = VERBS[verb].effects_at(hit, VERBS[verb].options.example() | options)
+    effects = VERBS[verb].effects_at(hit, {**VERBS[verb].options.example(), **options})
     made = Step(
         step=step,
         series=0,
