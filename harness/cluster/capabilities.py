@@ -64,6 +64,20 @@ class Processes(Protocol):
 
 
 @runtime_checkable
+class Restarts(Processes, Protocol):
+    """A backend where a node whose process has ended stays down until `start_node`.
+
+    Not where somebody else starts it again, as a kubelet does in pods that are not ours.
+    """
+
+
+@runtime_checkable
+class Ensemble(Protocol):
+    """A cluster whose ZooKeepers are the harness's to ask and to tell: by them an operator's
+    commands (elections, reassignments, settings) are carried out, or proved."""
+
+
+@runtime_checkable
 class Clients(Processes, Protocol):
     """The workers as nodes: their processes can be hit like those of the cluster's nodes.
 

@@ -29,7 +29,8 @@ from harness.cluster.view.coordinators import Coordinated
 from harness.cluster.view.state import BLIND, ClusterView, View
 from harness.cluster.view.zookeeper import ensemble_leader
 from harness.model.plan import UNTIL, WHEN, Step
-from harness.nemesis.targets import NoTarget, Roles, resolve, roles_of
+from harness.nemesis.target import NoTarget, Roles
+from harness.nemesis.targets import resolve, roles_of
 from harness.nemesis.undo_record import Undo
 from harness.nemesis.verb import DoesNothing
 from harness.nemesis.verbs import VERBS, Injection
@@ -179,7 +180,7 @@ class Conductor:
                 roles=roles,
                 cluster=self.cluster,
                 view=self.view,
-                options=step.options,
+                options=verb.options.of(step.options),
                 seed=step.seed,
                 clients=self.clients,
             )

@@ -26,6 +26,7 @@ from harness.model.scenario import Scenario, ScenarioError
 from harness.nemesis import plan
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file
+from harness.scenario.rules import setting_of
 from harness.scenario.server_properties import read_server_properties, server_keys
 
 SET_UP_S = 120.0
@@ -81,7 +82,8 @@ def prepare(request: Request) -> Prepared:
     _check_client("producer", producer)
     _check_client("consumer", consumer)
     resolved = file.with_clients(chosen, producer, consumer)
-    steps = plan.make(resolved.faults, request.seed, resolved.mixed)
+    setting = setting_of(resolved)
+    steps = plan.make(resolved.faults, request.seed, resolved.mixed, setting=setting)
     _check_capabilities(request, resolved, steps)
     if why := BACKENDS[request.backend].refuses(resolved.model_dump(mode="json")):
         raise ScenarioError(f"{request.scenario}: --backend {request.backend}: {why}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analysis.promises.facts import Facts, facts_of
 from analysis.promises.happened import Happened
-from harness.model.old_runs import completed
-from harness.nemesis.targets import TARGETS, Setting, impossible, role_of
+from harness.model.plan import Step
+from harness.nemesis.targets import TARGETS, Setting, target_of
 from harness.nemesis.verbs import VERBS
 
 Row = dict[str, Any]
@@ -170,9 +170,11 @@ LINKS = (
     ("zookeepers", "controller", ""),
 )
 SETTINGS = (
-    ("unclean.leader.election.enable", True), ("unclean.leader.election.enable", False),
-    ("flush.messages", 1), ("flush.messages", 500),
-)  # fmt: skip
+    ("unclean.leader.election.enable", True),
+    ("unclean.leader.election.enable", False),
+    ("flush.messages", 1),
+    ("flush.messages", 500),
+)
 
 
 def cases(configuration: Configuration) -> Iterator[Case]:
@@ -210,39 +212,75 @@ def _by_several(verb: str, configuration: Configuration) -> Iterator[Case]:
         # That power is lost decides by itself, so it stands beside its like only.
         if then[1] and (then[0] == "kill" or verb == "lose-disk"):
             yield Case(
-                verb=verb, target=target, nodes=nodes, then=then,
+                verb=verb,
+                target=target,
+                nodes=nodes,
+                then=then,
                 situation=f"{then[0]} {' '.join(then[1])} meanwhile",
-            )  # fmt: skip
+            )
 
 
 def _with_options(verb: str) -> Iterator[Case]:
     for peers, target, situation in LINKS if verb in {"cut", "lose", "delay"} else ():
         yield Case(
-            verb=verb, target=target, nodes=nodes_of(target), options={"from": peers},
+            verb=verb,
+            target=target,
+            nodes=nodes_of(target),
+            options={"from": peers},
             situation="; ".join([f"from={peers}", *([situation] if situation else [])]),
-        )  # fmt: skip
+        )
     for key, value in SETTINGS if verb == "set-config" else ():
         for then in (("kill", (LEADER,)), ("lose-power", BROKERS)):
             yield Case(
-                verb=verb, target="all", nodes=BROKERS, options={key: value}, then=then,
+                verb=verb,
+                target="all",
+                nodes=BROKERS,
+                options={key: value},
+                then=then,
                 situation=f"{key}={str(value).lower()}; then {then[0]} {' '.join(then[1])}",
-            )  # fmt: skip
+            )
+
+
+EVERYBODY = Setting(
+    brokers=3,
+    zookeepers=3,
+    partitions=1,
+    replicas=3,
+    producers=2,
+    consumers=2,
+    members=2,
+    transactions=True,
+)
 
 
 def targets_of(verb: str, configuration: Configuration) -> list[str]:
     """The targets that a verb can hit there."""
-    setting = Setting(
-        brokers=3, zookeepers=configuration.zookeepers, partitions=1,
-        replicas=configuration.replicas, producers=2, consumers=2, members=2, transactions=True,
-    )  # fmt: skip
+    setting = replace(
+        EVERYBODY, zookeepers=configuration.zookeepers, replicas=configuration.replicas
+    )
     kinds, named = VERBS[verb].hits, VERBS[verb].targets
     return [
         target
         for target in TARGETS
-        if role_of(target) in kinds
+        if TARGETS[target].kind in kinds
         and (not named or target in named)
-        and impossible(target, setting) is None
+        and TARGETS[target].impossible(setting) is None
     ]
+
+
+def scenario_of(configuration: Configuration) -> Row:
+    """The parts of the scenario that decide."""
+    return {
+        "cluster": {"brokers": 3, "zookeepers": configuration.zookeepers},
+        "topic": {"replication_factor": configuration.replicas, "config": configuration.topic},
+        "workload": {
+            "producer": configuration.producer,
+            "consumer": configuration.consumer,
+            "group_consumers": 2 if configuration.commit else 0,
+            "commit": configuration.commit or "after",
+        },
+        "check": {"replicas": True, "watermarks": True},
+    }
 
 
 def run_of(configuration: Configuration, case: Case) -> Row:
@@ -267,40 +305,68 @@ def run_of(configuration: Configuration, case: Case) -> Row:
     healed_ns = 20 if APART in situation else 200
     leaders = (LEADER, None, "kafka2" if MOVED in situation else LEADER)
     return {
-        "scenario": {
-            "cluster": {"brokers": 3, "zookeepers": configuration.zookeepers},
-            "topic": {"replication_factor": configuration.replicas, "config": configuration.topic},
-            "workload": {
-                "producer": configuration.producer,
-                "consumer": configuration.consumer,
-                "group_consumers": 2 if configuration.commit else 0,
-                "commit": configuration.commit or "after",
-            },
-            "check": {"replicas": True, "watermarks": True},
-        },
+        "scenario": scenario_of(configuration),
         "server": configuration.server,
         "nodes": {name: {"role": "broker"} for name in BROKERS}
         | {name: {"role": "zookeeper"} for name in nodes_of("zk-all", configuration.zookeepers)},
-        "plan": completed(
-            {"step": step, "series": 0, "verb": verb, "target": case.target, "unit": "s",
-             "at": 1.0 + step, "for_s": 1.0, "until": None, "options": dict(options), "seed": 1}
+        "plan": [
+            planned(step, verb, case.target, options)
             for step, (verb, _, options) in enumerate(hits)
-        ),
+        ],
         "faults": [
-            {"fault": step, "step": step, "verb": verb, "target": case.target,
-             "nodes": list(nodes), "invoke_ns": 10 + 90 * step, "ok_ns": 11 + 90 * step,
-             "heal_invoke_ns": healed_ns + 90 * step - 1, "heal_ok_ns": healed_ns + 90 * step,
-             "evidence": "seen", "heal_evidence": "gone", "error": None,
-             "before": None if UNRECORDED in situation else json.dumps(before), "after": None}
+            {
+                "fault": step,
+                "step": step,
+                "verb": verb,
+                "target": case.target,
+                "nodes": list(nodes),
+                "invoke_ns": 10 + 90 * step,
+                "ok_ns": 11 + 90 * step,
+                "heal_invoke_ns": healed_ns + 90 * step - 1,
+                "heal_ok_ns": healed_ns + 90 * step,
+                "evidence": "seen",
+                "heal_evidence": "gone",
+                "error": None,
+                "before": None if UNRECORDED in situation else json.dumps(before),
+                "after": None,
+            }
             for step, (verb, nodes, _) in enumerate(hits)
         ],
         "views": [
-            {"time_ns": 10 * number, "partition": int(partition), "leader": name,
-             "isr": list(BROKERS), "leader_epoch": number, "controller": CONTROLLER}
+            {
+                "time_ns": 10 * number,
+                "partition": int(partition),
+                "leader": name,
+                "isr": list(BROKERS),
+                "leader_epoch": number,
+                "controller": CONTROLLER,
+            }
             for partition, names in {"0": leaders, **{k: (v,) for k, v in others.items()}}.items()
             for number, name in enumerate(names)
         ],
-    }  # fmt: skip
+    }
+
+
+def planned(step: int, verb: str, target: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """A step of the plan, with what the verb and the target say of themselves today."""
+    hit = target_of(target, EVERYBODY)
+    assert hit is not None, target
+    effects = VERBS[verb].effects_at(hit, {**VERBS[verb].options.example(), **options})
+    made = Step(
+        step=step,
+        series=0,
+        verb=verb,
+        target=target,
+        unit="seconds",
+        at=1.0 + step,
+        for_s=1.0,
+        until=None,
+        options=dict(options),
+        seed=1,
+        effects=effects,
+        telling=VERBS[verb].telling(hit),
+    )
+    return made.as_record()
 
 
 def facts(configuration: Configuration, case: Case) -> Facts:

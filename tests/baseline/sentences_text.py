@@ -8,7 +8,7 @@ from analysis.anomalies import NAMES as ANOMALIES
 from analysis.anomalies import promised
 from analysis.report.headline import Judged, faults_words, sentence
 from analysis.verdict.judge import decide, judge
-from harness.nemesis.targets import TARGETS, role_of
+from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS
 from tests.baseline.cells import (
     CONFIGURATIONS,
@@ -22,7 +22,8 @@ from tests.baseline.cells import (
 )
 
 OFTEN = (2, 10, 1200)
-NAMES = ("kafka2", "zk1", "producer-0")  # nodes' own names are targets, too
+# Nodes' own names are targets, too.
+NAMES = {"kafka2": "broker", "zk1": "zookeeper", "producer-0": "client"}
 ACKS_1 = CONFIGURATIONS["acks=1"]
 
 
@@ -72,7 +73,7 @@ def _every_fault() -> list[str]:
         f"{verb} {target}: {_words((verb, target, 1))}"
         for verb in sorted(VERBS)
         for target in sorted([*targets_of(verb, ACKS_1), *NAMES])
-        if role_of(target) in VERBS[verb].hits
+        if (TARGETS[target].kind if target in TARGETS else NAMES[target]) in VERBS[verb].hits
     ]
 
 
@@ -119,13 +120,15 @@ def _anomalies() -> list[str]:
         f"{name}, {anomaly} {count}, lost {lost}: "
         + headline(CONFIGURATIONS[name], "kill", "leader", {"lost": lost, anomaly: count})
         for name in (
-            "acks=0", "group, committed before processing, unclean elections",
-            "group, committed after processing, no leader epochs", "transactions",
+            "acks=0",
+            "group, committed before processing, unclean elections",
+            "group, committed after processing, no leader epochs",
+            "transactions",
         )
         for anomaly in ANOMALIES
         if anomaly != "lost"
         for count, lost in ((1, 0), (5, 0), (5, 3))
-    ]  # fmt: skip
+    ]
 
 
 def _rest_of_headlines() -> list[str]:
@@ -133,9 +136,11 @@ def _rest_of_headlines() -> list[str]:
     short, long, open_ = (
         {"kind": kind, "length_s": length_s, "end_s": end_s}
         for kind, length_s, end_s in (
-            ("produce", 0.84, 2.0), ("produce", 123.4, 200.0), ("consume", 12.5, None),
+            ("produce", 0.84, 2.0),
+            ("produce", 123.4, 200.0),
+            ("consume", 12.5, None),
         )
-    )  # fmt: skip
+    )
     told: dict[str, Row] = {
         "a doubt": {"doubts": doubts},
         "a doubt, lost 3": {"doubts": doubts, "counts": {"lost": 3}},

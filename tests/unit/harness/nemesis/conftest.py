@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from harness.cluster.nodes import ClusterError
+from harness.model.effects import Effects
 from harness.nemesis import conductor as module
 from harness.nemesis.verb import Verb
 from harness.nemesis.verbs import VERBS
@@ -32,6 +33,8 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Told:
     verb = Verb(
         name="fell",
         undo="raise",
+        done="felled",
+        effects=Effects(),
         needs=(),
         inject=inject,
         heal=heal,

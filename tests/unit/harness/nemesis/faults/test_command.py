@@ -46,7 +46,13 @@ def injection() -> Callable[..., Injection]:
         )
         given = {"inject": ["true"], "heal": ["true"], **options}
         return Injection(
-            fault=1, nodes=(KAFKA2,), roles=roles, cluster=view, view=view, options=given, seed=1
+            fault=1,
+            nodes=(KAFKA2,),
+            roles=roles,
+            cluster=view,
+            view=view,
+            options=COMMAND.options.of(given),
+            seed=1,
         )
 
     return made
@@ -128,8 +134,14 @@ def test_the_environment_is_the_harness_s_and_there_is_no_input(monkeypatch):
     ("options", "told"),
     [
         ({"inject": ["a"]}, "heal is missing"),
-        ({"inject": "a b", "heal": ["b"]}, "inject: a list of words"),
-        ({"inject": [], "heal": ["b"]}, "inject: a list of words"),
+        (
+            {"inject": "a b", "heal": ["b"]},
+            'must be a list of words, as in inject = ["ssh", "{host}"]',
+        ),
+        (
+            {"inject": [], "heal": ["b"]},
+            'must be a list of words, as in inject = ["ssh", "{host}"]',
+        ),
         ({"inject": ["{name}"], "heal": ["b"]}, "inject: {name} stands for nothing: there is node"),
         ({"inject": ["a{"], "heal": ["b"]}, "double a brace"),
         ({"inject": ["a"], "heal": ["b"], "limit_s": 0}, "limit_s is 0"),
