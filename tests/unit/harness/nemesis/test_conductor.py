@@ -11,7 +11,7 @@ from harness.cluster.local.backend import local_nodes
 from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.view.state import PartitionState, View
 from harness.model.plan import Step
-from harness.nemesis import conductor as conduct
+from harness.nemesis.conducting.waits import Limits
 from harness.nemesis.conductor import Conductor
 from harness.nemesis.undo_record import Undo, outstanding
 from harness.nemesis.verb import DoesNothing
@@ -19,6 +19,7 @@ from harness.nemesis.verbs import VERBS, Verb
 from harness.waiting import WaitTimeout, wait_until
 
 NODES = local_nodes(3, 3)
+SHORT = Limits(bite_s=0.05, heal_s=0.05, target_s=0.05, trigger_s=0.3)
 
 
 @dataclass
@@ -36,6 +37,7 @@ class Told:
     breaks: bool = False
     returns: bool = True
     lines: list[dict[str, Any]] = field(default_factory=list)
+    limits: Limits = SHORT
 
     def look(self) -> View:
         state = PartitionState(leader=self.leader, isr=self.isr, leader_epoch=0)
@@ -91,10 +93,6 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Told:
     monkeypatch.setitem(VERBS, "fell", verb)
     monkeypatch.setitem(VERBS, "fell-alone", replace(verb, holds="process"))
     monkeypatch.setitem(VERBS, "fell-together", replace(verb, together=True))
-    monkeypatch.setattr(conduct, "BITE_LIMIT_S", 0.05)
-    monkeypatch.setattr(conduct, "HEAL_LIMIT_S", 0.05)
-    monkeypatch.setattr(conduct, "TARGET_LIMIT_S", 0.05)
-    monkeypatch.setattr(conduct, "TRIGGER_LIMIT_S", 0.3)
     return told
 
 
@@ -124,6 +122,7 @@ def conductor(world: Told, *steps: Step, undo: Undo | None = None) -> Conductor:
         write=world.write,
         tell=lambda line: None,
         undo=undo,
+        limits=world.limits,
     )
     made.start(0)
     return made
@@ -206,7 +205,7 @@ def test_a_fault_that_is_seen_to_do_nothing_is_not_waited_for(world, monkeypatch
         raise DoesNothing("2000 kbit/s limits nothing")
 
     monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], bit=bit))
-    monkeypatch.setattr(conduct, "BITE_LIMIT_S", 60.0)
+    world.limits = replace(world.limits, bite_s=60.0)
     world.sent = 11
     made = conductor(world, step())
     finish(made)
@@ -391,9 +390,9 @@ def test_a_mistake_of_ours_ends_the_run_and_heals(world, monkeypatch):
     assert not world.down
 
 
-def test_a_chain_of_faults_may_take_longer_than_a_trigger_may(world, monkeypatch):
+def test_a_chain_of_faults_may_take_longer_than_a_trigger_may(world):
     """What waits for "healed" counts its patience from when those before are over."""
-    monkeypatch.setattr(conduct, "TRIGGER_LIMIT_S", 0.2)
+    world.limits = replace(world.limits, trigger_s=0.2)
     world.sent = 11
     finish(
         conductor(
@@ -404,9 +403,9 @@ def test_a_chain_of_faults_may_take_longer_than_a_trigger_may(world, monkeypatch
     assert len(world.told("inject", "ok")) == 2
 
 
-def test_a_fault_may_wait_until_the_one_before_is_in_force(world, monkeypatch):
+def test_a_fault_may_wait_until_the_one_before_is_in_force(world):
     """Not until it is healed: the two overlap."""
-    monkeypatch.setattr(conduct, "HEAL_LIMIT_S", 5.0)
+    world.limits = replace(world.limits, heal_s=5.0)
     world.sent = 11
     second = step(1, series=1, when="in-force", unit="seconds", at=0.0, target="kafka3")
     made = conductor(world, step(for_s=0.5), second)
