@@ -105,6 +105,7 @@ def _record() -> dict[str, Any]:
         "schema": 1,
         "run_id": _RUN_ID,
         "seed": 0,
+        "backend": "local",
         "state": "complete",
         "scenario": {
             "name": "training",

@@ -211,7 +211,7 @@ def show(
         console.print(f"note: {note}", style="yellow")
     for step in prepared.steps:
         console.print(f"step {step.step}: {step.describe()}")
-    shown = {key: prepared.record[key] for key in ("seed", "time_limit_s", "scenario")}
+    shown = prepared.record.model_dump(mode="json", include={"seed", "time_limit_s", "scenario"})
     console.print_json(json.dumps(shown))
 
 

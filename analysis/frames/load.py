@@ -25,25 +25,11 @@ from analysis.frames import elections, schema
 from analysis.frames.replica_samples import looks_of
 from harness.history import tables
 from harness.history.recorder import SEQUENCE_BITS
+from harness.model.run_folder import RunFolder, StoreError
 
 WATERMARKS = "history/watermarks.parquet"
 SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
-# What run.json must hold to be checked; all else may be missing in a run that was killed.
-_NEEDED = (
-    "run_id",
-    "scenario.name",
-    "scenario.title",
-    "scenario.cluster.server",
-    "scenario.cluster.zoo",
-    "scenario.topic.partitions",
-    "scenario.topic.replication_factor",
-    "scenario.topic.config",
-    "scenario.workload.kind",
-    "scenario.workload.producer",
-    "scenario.workload.consumer",
-    "scenario.check.unavailability_threshold_ms",
-)
 
 
 class CheckError(Exception):
@@ -135,7 +121,7 @@ class History:
 
 def open_run(path: Path) -> Run:
     """A sealed run. Raises CheckError."""
-    record = _read_record(path / "run.json")
+    record = _read_record(path)
     events = _table(path / "history/events.parquet", tables.EVENT_COLUMNS)
     files = sorted((path / "history/operations").glob("*.parquet"))
     footers = [_footer(file, str(record["run_id"])) for file in files]
@@ -276,25 +262,12 @@ def _alone(run: Run) -> list[dict[str, Any]]:
 # Reading with suspicion
 
 
-def _read_record(file: Path) -> dict[str, Any]:
+def _read_record(folder: Path) -> dict[str, Any]:
+    """run.json, whichever harness wrote it, as the newest would have."""
     try:
-        record = json.loads(file.read_text())
-    except FileNotFoundError:
-        raise CheckError(f"{file.parent}: not a run: it has no run.json") from None
-    except (OSError, ValueError) as error:
-        raise CheckError(f"{file}: cannot be read: {error}") from None
-    if not isinstance(record, dict) or record.get("schema") != 1:
-        raise CheckError(f"{file}: not a run of this version: schema 1 expected")
-    for key in _NEEDED:
-        if not _has(record, key.split(".")):
-            raise CheckError(f"{file}: {key} is missing: restore the file")
-    return record
-
-
-def _has(record: Any, path: Sequence[str]) -> bool:
-    if not path:
-        return True
-    return isinstance(record, dict) and path[0] in record and _has(record[path[0]], path[1:])
+        return RunFolder(path=folder).read().model_dump(mode="json")
+    except StoreError as error:
+        raise CheckError(str(error)) from None
 
 
 def _table(file: Path, columns: tuple[tuple[str, str], ...]) -> tuple[dict[str, Any], ...]:

@@ -37,6 +37,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.model.run_folder import RunFolder, StoreError
+from harness.model.run_record import RunRecord
 from harness.model.scenario import ScenarioError
 from harness.scenario.file import explain
 from harness.scenario.prepare import Request
@@ -156,26 +157,25 @@ def _told(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in settings.items() if key.startswith(f"backend.{backend}.")}
 
 
-def began(record: Mapping[str, Any]) -> bool:
+def began(record: RunRecord) -> bool:
     """Whether a run that has ended came as far as its experiment."""
-    failure = record["failure"]
-    return failure is None or failure["phase"] not in ("start", "set-up")
+    return record.failure is None or record.failure.phase not in ("start", "set-up")
 
 
 SAME = ("scenario", "plan", "seed", "backend")
 
 
-def unchecked(record: Mapping[str, Any], results: Path) -> RunFolder | None:
+def unchecked(record: RunRecord, results: Path) -> RunFolder | None:
     """A stored run that is exactly the wanted one and ended in order, but is in no data file yet.
 
     It was recorded with --no-check, or the campaign was stopped between the run and its check.
     """
-    for path in sorted((results / record["scenario"]["name"]).glob(f"*-{record['seed']}")):
+    for path in sorted((results / record.scenario.name).glob(f"*-{record.seed}")):
         folder = RunFolder(path=path.resolve())
         with contextlib.suppress(StoreError):
             stored = folder.read()
-            same = all(stored.get(key) == record[key] for key in SAME)
-            if same and stored["state"] == "complete":
+            same = all(getattr(stored, key) == getattr(record, key) for key in SAME)
+            if same and stored.state == "complete":
                 return folder
     return None
 

@@ -54,17 +54,17 @@ def run(
     """Carry out one prepared run and, unless told otherwise, check it: exit code and folder."""
     record = prepared.record
     screen = Screen(console)
-    screen.say(f"seed {record['seed']}", style="bold")
-    folder = run_folder.create(results, record["scenario"]["name"], record["seed"])
-    folder.write({**record, **_at_start(folder)})
-    screen.say(f"{record['scenario']['title']}: {_shown(folder.path)}")
+    screen.say(f"seed {record.seed}", style="bold")
+    folder = run_folder.create(results, record.scenario.name, record.seed)
+    folder.write(record.changed(**_at_start(folder)))
+    screen.say(f"{record.scenario.title}: {_shown(folder.path)}")
     for note in prepared.notes:
         screen.say(f"note: {note}", style="yellow")
     for step in prepared.steps:
         screen.say(f"plan: step {step.step} {step.describe()}")
-    backend = BACKENDS[record["backend"]]
+    backend = BACKENDS[record.backend]
     if backend.enclosed:
-        _make_archives(record["kafka_home"], screen)
+        _make_archives(record.kafka_home, screen)
     inner = [sys.executable, "-m", "harness.run", str(folder.path)]
     code = run_enclosed(inner) if backend.enclosed else run_beside(inner)
     code = _ended(folder, code)
@@ -116,7 +116,7 @@ def _at_start(folder: RunFolder) -> dict[str, Any]:
 def _ended(folder: RunFolder, code: int) -> int:
     """Mark a run incomplete whose inner harness could not do so itself."""
     record = folder.read()
-    if record["state"] != "running":
+    if record.state != "running":
         return code
     why = f"the harness inside the run ended with exit code {code} before it could say why"
     folder.update(

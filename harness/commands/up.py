@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -16,14 +15,21 @@ from harness.cluster.local.backend import private_tmpfs
 from harness.cluster.nodes import ClusterError, brokers, zookeepers
 from harness.host.machine import HostError
 from harness.host.namespaces import run_enclosed
-from harness.model.exit_codes import FAILED
+from harness.model.exit_codes import FAILED, interrupted
 from harness.model.run_folder import RunFolder
+from harness.model.run_record import parse
 from harness.run.screen import Screen
 from harness.scenario.prepare import Prepared
 
 
 class Ended(BaseException):
     """TERM or INT came."""
+
+
+def up(prepared: Prepared, command: Sequence[str]) -> int:
+    """The scenario's cluster in the foreground until its shell or command, TERM or INT ends it."""
+    argv = [sys.executable, "-m", "harness.commands.up", prepared.record.as_json(), *command]
+    return run_enclosed(argv, own_session=False)
 
 
 def main() -> None:
@@ -41,7 +47,7 @@ def main() -> None:
     folder = RunFolder(path=private_tmpfs() / "up")
     folder.logs.mkdir(parents=True)
     try:
-        cluster = build(folder, json.loads(sys.argv[1]))
+        cluster = build(folder, parse(sys.argv[1]).model_dump(mode="json"))
         try:
             cluster.start()
             _print_addresses(cluster, folder, screen)
@@ -49,7 +55,7 @@ def main() -> None:
         finally:
             cluster.close()
     except Ended as ended:
-        sys.exit(128 + int(ended.args[0]))
+        sys.exit(interrupted(ended.args[0]))
     except (ClusterError, HostError) as error:
         screen.error(str(error))
         sys.exit(FAILED)
@@ -88,9 +94,3 @@ def _shell(cluster: Cluster, command: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     main()
-
-
-def up(prepared: Prepared, command: Sequence[str]) -> int:
-    """The scenario's cluster in the foreground until its shell or command, TERM or INT ends it."""
-    argv = [sys.executable, "-m", "harness.commands.up", json.dumps(prepared.record), *command]
-    return run_enclosed(argv, own_session=False)

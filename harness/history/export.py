@@ -12,7 +12,6 @@ holds the clocks' pair, and is as good as the wall clock was steady.
 from __future__ import annotations
 
 import heapq
-import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,6 +24,7 @@ import pyarrow.parquet as pq
 from harness.history import side_files
 from harness.history.recorder import SEQUENCE_BITS
 from harness.history.sealing import seal
+from harness.model.run_folder import RunFolder, StoreError
 
 Line = dict[str, Any]
 BATCH = 10_000
@@ -39,7 +39,7 @@ def export(run_dir: Path) -> Iterator[Line]:
     for path in sorted((folder / "operations").glob("*.parquet")):
         table = pq.read_table(path).drop_columns(["run_id"])
         streams += [_invocations(table), _completions(table)]
-    wall = _wall_clock(run_dir / "run.json")
+    wall = _wall_clock(RunFolder(path=run_dir))
     for line in heapq.merge(*streams, key=lambda line: line["time_ns"]):
         yield wall(line)
 
@@ -85,13 +85,15 @@ def _in_order(table: pa.Table, column: str) -> Iterator[Line]:
         yield from batch.to_pylist()
 
 
-def _wall_clock(run_json: Path) -> Callable[[Line], Line]:
+def _wall_clock(run: RunFolder) -> Callable[[Line], Line]:
     """Puts the wall clock's time in front of a line, where it is known."""
     try:
-        clock = json.loads(run_json.read_bytes())["clock"]
-        zero_ns, zero = int(clock["monotonic_ns"]), datetime.fromisoformat(clock["utc"])
-    except (OSError, ValueError, KeyError, TypeError):
+        clock = run.read().clock
+    except StoreError:
+        clock = None
+    if clock is None:
         return lambda line: line
+    zero_ns, zero = clock.monotonic_ns, datetime.fromisoformat(clock.utc)
 
     def stamped(line: Line) -> Line:
         moment = zero + timedelta(microseconds=(line["time_ns"] - zero_ns) / 1000)

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,7 @@ from harness.history.tables import (
     WATERMARK_COLUMNS,
     schema,
 )
+from harness.model.run_folder import RunFolder, StoreError
 
 __all__ = ["HistoryError", "Seal", "seal"]
 
@@ -69,8 +70,9 @@ def seal(run_dir: Path) -> Seal:
         raise HistoryError(f"{run_dir}: it has no folder `history`: give the folder of a run")
     done = _sealed(folder / SEALED)
     if done is None:
+        run_id, workers = _told_by_run_json(run_dir)
         with _errors_of(folder):
-            done = _seal(folder, _run_id(run_dir), _workers(run_dir))
+            done = _seal(folder, run_id, workers)
             _replace(folder / SEALED, (json.dumps(asdict(done), indent=1) + "\n").encode())
     with _errors_of(folder):
         for pattern in ("*.seg", "*.partial", "*.progress"):
@@ -219,29 +221,15 @@ def _refuse_living(path: Path) -> None:
             ) from None
 
 
-def _run_id(run_dir: Path) -> str:
-    """As run.json has it, else as the folder's place has it."""
-    record = _run_json(run_dir)
-    return str(record.get("run_id", f"{run_dir.resolve().parent.name}/{run_dir.resolve().name}"))
-
-
-def _workers(run_dir: Path) -> list[str]:
-    """The workers that run.json names."""
-    workers = _run_json(run_dir).get("workers") or []
-    return [str(worker["process"]) for worker in workers if "process" in worker]
-
-
-def _run_json(run_dir: Path) -> dict[str, Any]:
-    path = run_dir / "run.json"
+def _told_by_run_json(run_dir: Path) -> tuple[str, list[str]]:
+    """The run's id and its workers; where there is no run.json, the id by the folder's place."""
+    if not (run_dir / "run.json").exists():
+        return RunFolder(path=run_dir.resolve()).run_id, []
     try:
-        record = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise HistoryError(f"{path}: cannot be read ({error}): restore it") from None
-    if not isinstance(record, dict):
-        raise HistoryError(f"{path}: not a run's record: restore it")
-    return record
+        record = RunFolder(path=run_dir).read()
+    except StoreError as error:
+        raise HistoryError(str(error)) from None
+    return record.run_id, [worker.process for worker in record.workers]
 
 
 def _sealed(path: Path) -> Seal | None:

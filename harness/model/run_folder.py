@@ -10,13 +10,13 @@ Every JSON file is replaced atomically. `latest` links beside point to the newes
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from harness.model.run_record import RecordError, RunRecord, parse
 
 
 class StoreError(Exception):
@@ -44,28 +44,29 @@ class RunFolder:
         """Where nodes and workers write their output."""
         return self.path / "logs"
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> RunRecord:
         """run.json. Raises StoreError when this is no run of ours."""
         file = self.path / "run.json"
         try:
-            record = json.loads(file.read_text())
+            return parse(file.read_bytes())
         except FileNotFoundError:
             raise StoreError(f"{self.path}: not a run: it has no run.json") from None
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{file}: cannot be read: {error}") from None
-        if not isinstance(record, dict) or record.get("schema") != 1:
-            raise StoreError(f"{file}: not a run of this version (schema 1 expected)")
+        except OSError as error:
+            raise StoreError(f"{file}: cannot be read: {error.strerror}") from None
+        except RecordError as error:
+            raise StoreError(f"{file}: {error}") from None
+
+    def write(self, record: RunRecord) -> RunRecord:
+        """Replace run.json; returns what it says now."""
+        write_atomically(self.path / "run.json", record.as_json())
         return record
 
-    def write(self, record: Mapping[str, Any]) -> None:
-        """Replace run.json."""
-        write_atomically(self.path / "run.json", json.dumps(record, indent=1) + "\n")
-
-    def update(self, **changes: Any) -> dict[str, Any]:
-        """Change top-level keys of run.json."""
-        record = {**self.read(), **changes}
-        self.write(record)
-        return record
+    def update(self, **changes: Any) -> RunRecord:
+        """Change top-level keys of run.json; returns what it says now. Raises StoreError."""
+        try:
+            return self.write(self.read().changed(**changes))
+        except RecordError as error:
+            raise StoreError(f"{self.path / 'run.json'}: {error}") from None
 
 
 def create(results: Path, scenario: str, seed: int) -> RunFolder:

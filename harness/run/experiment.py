@@ -6,7 +6,6 @@ workers end, then ZooKeeper is no longer watched, then the nodes go.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -23,9 +22,8 @@ from harness.cluster.view.coordinators import Coordinated
 from harness.cluster.view.state import ClusterView
 from harness.cluster.view.watcher import Watcher
 from harness.history.recorder import Lines
-from harness.model.plan import Step
 from harness.model.run_folder import RunFolder
-from harness.model.scenario import Scenario
+from harness.model.run_record import RunRecord
 from harness.nemesis.conductor import Conductor
 from harness.nemesis.undo_record import Undo
 from harness.nemesis.verbs import VERBS
@@ -48,14 +46,14 @@ class Experiment:
     """A run in progress. A context manager: leaving it closes whatever was opened."""
 
     folder: RunFolder
-    record: dict[str, Any]
+    record: RunRecord
     screen: Screen
     _parts: ExitStack = field(default_factory=ExitStack)
 
     def __post_init__(self) -> None:
-        self.scenario = Scenario.model_validate_json(json.dumps(self.record["scenario"]))
-        self.steps = [Step(**step) for step in self.record["plan"]]
-        self.deadline = Deadline(float(self.record["time_limit_s"]))
+        self.scenario = self.record.scenario
+        self.steps = list(self.record.plan)
+        self.deadline = Deadline(self.record.time_limit_s)
         self.cluster: Cluster
         self.view: ClusterView
         self.admin: Admin
@@ -81,14 +79,14 @@ class Experiment:
 
     def start_cluster(self) -> None:
         """Every node up and registered; ZooKeeper can be asked."""
-        self.cluster = build(self.folder, self.record)
+        self.cluster = build(self.folder, self.record.model_dump(mode="json"))
         self._parts.callback(self.cluster.close)
         begin_s = time.monotonic()
         if ways := frozenset(way for s in self.steps if (way := VERBS[s.verb].prepares)):
             cast(Preparable, self.cluster).prepare(ways)
         self.cluster.start()
         self.folder.update(
-            versions={**self.record["versions"], **self.cluster.versions},
+            versions={**self.record.versions, **self.cluster.versions},
             nodes={
                 n.name: {"address": n.endpoint, "role": n.role, "id": n.id}
                 for n in self.cluster.nodes
@@ -106,7 +104,9 @@ class Experiment:
         topic = self.scenario.topic
         self.admin = Admin(self.cluster.nodes, client_settings(self.cluster))
         if isinstance(self.cluster, Foreign):
-            self._parts.enter_context(topics.on_loan(self.admin, self.folder, self.screen.say))
+            self._parts.enter_context(
+                topics.on_loan(self.admin, self.scenario, self.folder, self.screen.say)
+            )
         topics.create(self.admin, topic, self.cluster, self.view)
         watcher = Watcher(self.view, Lines(self.folder.history / "views.jsonl").write)
         watcher.start()
@@ -403,5 +403,5 @@ class Experiment:
         except WaitTimeout as error:
             if self.deadline.within() > 0:
                 raise
-            limit = self.record["time_limit_s"]
+            limit = self.record.time_limit_s
             raise WaitTimeout(f"the time limit of {limit:g} s passed: {error}") from None

@@ -17,6 +17,7 @@ from harness.cluster.capabilities import Cluster, Foreign
 from harness.cluster.nodes import ClusterError, Node, brokers
 from harness.cluster.view.state import BLIND, ClusterView
 from harness.model.run_folder import RunFolder
+from harness.model.run_record import ClusterRecord
 from harness.model.scenario import Scenario, TopicPart
 from harness.waiting import wait_until
 
@@ -35,11 +36,9 @@ def own(scenario: Scenario, cluster: Cluster, folder: RunFolder) -> Scenario:
     name = f"{scenario.topic.name}-{folder.path.name}-{secrets.token_hex(2)}"
     config = {**cluster.topic_config, **scenario.topic.config}
     folder.update(
-        cluster={
-            **(folder.read().get("cluster") or {}),
-            "topic": name,
-            "group": group_of(folder) if scenario.workload.group_consumers else None,
-        }
+        cluster=(folder.read().cluster or ClusterRecord()).model_copy(
+            update={"topic": name, "group": _group(scenario, folder)}
+        )
     )
     topic = scenario.topic.model_copy(update={"name": name, "config": config})
     return scenario.model_copy(update={"topic": topic})
@@ -50,33 +49,40 @@ def group_of(folder: RunFolder) -> str:
     return f"{folder.run_id}/group"
 
 
+def _group(scenario: Scenario, folder: RunFolder) -> str | None:
+    """The consumer group that the run makes, if it makes one."""
+    return group_of(folder) if scenario.workload.group_consumers else None
+
+
 @contextmanager
-def on_loan(admin: Admin, folder: RunFolder, say: Callable[[str], None]) -> Iterator[None]:
+def on_loan(
+    admin: Admin, scenario: Scenario, folder: RunFolder, say: Callable[[str], None]
+) -> Iterator[None]:
     """What the run makes inside the block in a cluster that goes on is removed after it, unless the
     run is to keep it. Raises ClusterError when somebody has such a topic already."""
-    made = folder.read()["cluster"]
-    if admin.has_topic(made["topic"]):
+    topic = scenario.topic.name
+    if admin.has_topic(topic):
         raise ClusterError(
-            f"topic {made['topic']} is there already, and may be somebody's: give "
-            "topic.name another value"
+            f"topic {topic} is there already, and may be somebody's: give topic.name another value"
         )
     try:
         yield
     except BaseException:
         with suppress(ClusterError):  # why the run ended is the news; the topic's name is on record
-            _remove(admin, folder, say)
+            _remove(admin, scenario, folder, say)
         raise
-    _remove(admin, folder, say)
+    _remove(admin, scenario, folder, say)
 
 
-def _remove(admin: Admin, folder: RunFolder, say: Callable[[str], None]) -> None:
-    record = folder.read()
-    made = record["cluster"]
-    if record["keep"]:
-        say(f"topic {made['topic']} is kept, as --keep says")
+def _remove(
+    admin: Admin, scenario: Scenario, folder: RunFolder, say: Callable[[str], None]
+) -> None:
+    topic = scenario.topic.name
+    if folder.read().keep:
+        say(f"topic {topic} is kept, as --keep says")
         return
     try:
-        for line in admin.remove(made["topic"], made["group"]):
+        for line in admin.remove(topic, _group(scenario, folder)):
             say(line)
     except ClusterError as error:
         later = f"{error}; `kafka-harness heal {folder.path} --down` removes it later"

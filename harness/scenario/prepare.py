@@ -15,16 +15,17 @@ from typing import Any
 
 from harness.clients import defaults, user_file
 from harness.clients.java_keys import Role
-from harness.cluster import node_settings as config
 from harness.cluster.backends import BACKENDS
 from harness.cluster.capabilities import Disks, Dumps
+from harness.cluster.node_settings import effective
 from harness.distribution import kafka_home
 from harness.host.java import find_java
 from harness.model.plan import Step
+from harness.model.run_record import DifferenceRecord, NodeSettings, RunRecord
 from harness.model.scenario import Scenario, ScenarioError
 from harness.nemesis import plan
 from harness.nemesis.verbs import VERBS
-from harness.scenario import file as scenario
+from harness.scenario import file
 from harness.scenario.server_properties import read_server_properties, server_keys
 
 SET_UP_S = 120.0
@@ -54,10 +55,18 @@ class Request:
 class Prepared:
     """Everything that is known before a run begins; `record` is what run.json starts with."""
 
-    scenario: Scenario
-    steps: tuple[Step, ...]
-    record: dict[str, Any]
+    record: RunRecord
     notes: tuple[str, ...]
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario, resolved."""
+        return self.record.scenario
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The plan."""
+        return self.record.plan
 
 
 def prepare(request: Request) -> Prepared:
@@ -66,38 +75,31 @@ def prepare(request: Request) -> Prepared:
         raise ScenarioError(f"--backend {request.backend}: unknown; there is {', '.join(BACKENDS)}")
     producer_file = _client_file(request.producer_config, "producer")
     consumer_file = _client_file(request.consumer_config, "consumer")
-    chosen = scenario.load(request.scenario, {**_server_settings(request), **request.settings})
+    chosen = file.load(request.scenario, {**_server_settings(request), **request.settings})
     producer = defaults.producer_config(chosen.workload.producer, producer_file.config)
     consumer = defaults.consumer_config(chosen.workload.consumer, consumer_file.config)
     _check_client("producer", producer)
     _check_client("consumer", consumer)
-    resolved = scenario.with_clients(chosen, producer, consumer)
+    resolved = file.with_clients(chosen, producer, consumer)
     steps = plan.make(resolved.faults, request.seed, resolved.mixed)
     _check_capabilities(request, resolved, steps)
-    dump = resolved.model_dump(mode="json")
-    if why := BACKENDS[request.backend].refuses(dump):
+    if why := BACKENDS[request.backend].refuses(resolved.model_dump(mode="json")):
         raise ScenarioError(f"{request.scenario}: --backend {request.backend}: {why}")
-    record = {
-        "schema": 1,
-        "scenario": dump,
-        "seed": request.seed,
-        "backend": request.backend,
-        "state": "running",
-        "command": command_line(request),
-        "plan": [step.as_record() for step in steps],
-        "node_settings": config.effective(resolved.cluster.server, resolved.cluster.zoo),
-        "differences": [
-            *user_file.differences(producer, "producer"),
-            *user_file.differences(consumer, "consumer"),
-        ],
-        "time_limit_s": request.time_limit_s or time_limit_s(resolved, steps),
-        "kafka_home": str(request.kafka_home) if request.kafka_home else None,
-        "keep": request.keep,
-        "allow": list(request.allow),
-        "failure": None,
-    }
+    record = RunRecord(
+        scenario=resolved,
+        seed=request.seed,
+        backend=request.backend,
+        command=command_line(request),
+        plan=steps,
+        node_settings=NodeSettings(**effective(resolved.cluster.server, resolved.cluster.zoo)),
+        differences=_differences(producer, consumer),
+        time_limit_s=request.time_limit_s or time_limit_s(resolved, steps),
+        kafka_home=str(request.kafka_home) if request.kafka_home else None,
+        keep=request.keep,
+        allow=request.allow,
+    )
     notes = (*producer_file.notes, *consumer_file.notes, *_length_notes(resolved, steps))
-    return Prepared(scenario=resolved, steps=steps, record=record, notes=notes)
+    return Prepared(record=record, notes=notes)
 
 
 def _length_notes(chosen: Scenario, steps: Sequence[Step]) -> list[str]:
@@ -116,6 +118,16 @@ def _client_file(path: Path | None, role: Role) -> user_file.ClientConfig:
     if path is None:
         return user_file.ClientConfig(config={}, notes=())
     return user_file.read(path, role)
+
+
+def _differences(
+    producer: Mapping[str, Any], consumer: Mapping[str, Any]
+) -> tuple[DifferenceRecord, ...]:
+    rows = [
+        *user_file.differences(producer, "producer"),
+        *user_file.differences(consumer, "consumer"),
+    ]
+    return tuple(DifferenceRecord(**row) for row in rows)
 
 
 def _check_client(role: Role, config: Mapping[str, Any]) -> None:
@@ -175,9 +187,9 @@ def command_line(request: Request) -> str:
         "--server-properties": request.server_properties,
         "--kafka-home": request.kafka_home,
     }
-    for option, file in files.items():
-        if file is not None:
-            words += [option, str(file)]
+    for option, given in files.items():
+        if given is not None:
+            words += [option, str(given)]
     if request.time_limit_s is not None:
         words += ["--time-limit", f"{request.time_limit_s:g}"]
     return shlex.join(words)

@@ -24,6 +24,17 @@ from harness.history import tables
 LOAD_START_NS = 1_000_000_000_000
 LOAD_MS = 10_000
 STEP_MS = 10.0
+# What a story does not say of its plan's steps and its workers.
+STEP = {
+    "series": 0,
+    "unit": "seconds",
+    "at": 1.0,
+    "for_s": 1.0,
+    "until": None,
+    "options": {},
+    "seed": 1,
+}
+WORKER = {"role": "producer", "exit": 0, "config": {}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,12 +343,12 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
         "state": said.get("state", "complete"),
         "started_utc": "2026-11-21T02:15:00+00:00",
         "command": "kafka-harness run told --seed 42",
-        "plan": said.get("plan", []),
-        "workers": said.get("workers", []),
+        "plan": [{**STEP, **step} for step in said.get("plan", [])],
+        "workers": [{**WORKER, **worker} for worker in said.get("workers", [])],
         "differences": [],
         "nodes": {},
         "versions": {},
-        "host": {},
+        "host": None,
         "phases": said.get("phases", [load]),
         "failure": said.get("failure"),
         "scenario": {

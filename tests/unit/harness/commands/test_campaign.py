@@ -12,6 +12,7 @@ from harness.commands import campaign, campaign_file
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
 from tests.support import reports
+from tests.support.run_records import run_record
 
 TEXT = """
 title = "t"
@@ -106,7 +107,9 @@ def test_a_sitting_says_where_backends_are_and_nothing_of_the_experiment():
     ("phase", "began"), [("set-up", False), ("load", True), ("unknown", True), (None, True)]
 )
 def test_a_run_whose_cluster_did_not_come_up_is_no_outcome(phase, began):
-    record = {"failure": {"phase": phase, "error": "kafka1 did not start"} if phase else None}
+    record = run_record(
+        failure={"phase": phase, "error": "kafka1 did not start"} if phase else None
+    )
 
     assert campaign_file.began(record) is began
 

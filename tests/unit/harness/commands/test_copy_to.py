@@ -15,7 +15,7 @@ from harness.model.run_folder import RunFolder, StoreError
 @pytest.fixture
 def run(tmp_path: Path) -> RunFolder:
     folder = run_folder.create(tmp_path / "results", "study-1", 7)
-    folder.write({"seed": 7})
+    folder.write(run_record(seed=7))
     (folder.path / "history" / "a.jsonl").write_text("line\n")
     return folder
 

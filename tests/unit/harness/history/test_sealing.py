@@ -29,6 +29,8 @@ from harness.history.recorder import (
 )
 from harness.history.sealing import seal
 from harness.history.segments import read_segment
+from harness.model.run_folder import RunFolder
+from tests.support.run_records import run_record
 
 RUN_ID = "study-1/20261120T140307Z-42"
 
@@ -38,7 +40,7 @@ def run(tmp_path: Path) -> Path:
     """A run's folder with an empty history."""
     folder = tmp_path / RUN_ID
     (folder / "history").mkdir(parents=True)
-    (folder / "run.json").write_text(json.dumps({"schema": 1, "run_id": RUN_ID, "workers": []}))
+    RunFolder(path=folder).write(run_record(run_id=RUN_ID))
     return folder
 
 
@@ -361,7 +363,8 @@ def test_a_worker_without_its_end_is_a_finding(run: Path) -> None:
 
 def test_a_worker_that_recorded_nothing_is_a_finding(run: Path) -> None:
     """run.json names it, the history does not."""
-    (run / "run.json").write_text(json.dumps({"run_id": RUN_ID, "workers": [{"process": "gone"}]}))
+    gone = {"process": "gone", "role": "producer", "exit": -9}
+    RunFolder(path=run).update(workers=[gone])
 
     assert [("gone", "no-end", 1)] == found(run)
 
@@ -726,7 +729,7 @@ def test_the_export_tells_everything_in_order_of_time(run: Path) -> None:
 def test_the_export_has_the_wall_clock_where_it_is_known(run: Path) -> None:
     """run.json holds one pair of clocks."""
     clock = {"monotonic_ns": 1_000, "utc": "2026-11-20T14:03:07+00:00"}
-    (run / "run.json").write_text(json.dumps({"run_id": RUN_ID, "clock": clock}))
+    RunFolder(path=run).update(clock=clock)
     lines(run, "p", {"event": "end", "time_ns": 2_500_001_000})
 
     assert ["2026-11-20T14:03:09.500000Z"] == [line["time"] for line in export(run)]

@@ -8,11 +8,12 @@ import pytest
 
 from harness.model import run_folder
 from harness.model.run_folder import RunFolder, StoreError
+from tests.support.run_records import run_record
 
 
 def test_a_new_run_has_its_folders_and_is_the_latest(tmp_path):
     run = run_folder.create(tmp_path, "study-1", 42)
-    run.write({"schema": 1})
+    run.write(run_record())
 
     assert run.history.is_dir()
     assert run.logs.is_dir()
@@ -47,11 +48,11 @@ def test_a_run_json_that_is_none_is_refused_by_name(tmp_path, text):
 
 def test_an_update_changes_what_it_names_and_keeps_the_rest(tmp_path):
     run = run_folder.create(tmp_path, "s", 1)
-    run.write({"schema": 1, "state": "running", "seed": 1})
+    run.write(run_record(state="running", seed=7))
 
     run.update(state="complete")
 
-    assert run.read() == {"schema": 1, "state": "complete", "seed": 1}
+    assert run.read() == run_record(state="complete", seed=7)
     assert [p.name for p in run.path.iterdir() if p.name.startswith(".")] == []
 
 

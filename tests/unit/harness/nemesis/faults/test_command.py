@@ -23,6 +23,7 @@ from harness.nemesis.targets import Roles
 from harness.nemesis.undo_record import Undo, outstanding
 from harness.nemesis.verbs import VERBS, Injection
 from harness.waiting import wait_until
+from tests.support.run_records import run_record
 
 NODES = local_nodes(3, 3)
 KAFKA2 = NODES[4]
@@ -163,9 +164,7 @@ def test_right_options_pass_and_the_plan_shows_them_as_a_shell_would():
 def left_over(tmp_path: Path, backend: str) -> RunFolder:
     folder = RunFolder(path=tmp_path)
     nodes = {"kafka2": {"address": "h2:9092", "role": "broker", "id": 2}}
-    folder.write(
-        {"schema": 1, "backend": backend, "nodes": nodes, "scenario": {"backend": {"external": {}}}}
-    )
+    folder.write(run_record(backend=backend, nodes=nodes))
     record = Undo(tmp_path)
     mark = tmp_path / "healed"
     for fault in (1, 2):

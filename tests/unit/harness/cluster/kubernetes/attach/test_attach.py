@@ -180,8 +180,8 @@ def test_workers_may_be_killed_and_brokers_be_named_by_any_id() -> None:
         )
     )
 
-    assert {LINKS} == rules.hands_for(prepared.record["plan"])
-    assert access.attaches(prepared.record["scenario"])
+    assert {LINKS} == rules.hands_for(prepared.record.model_dump(mode="json")["plan"])
+    assert access.attaches(prepared.record.model_dump(mode="json")["scenario"])
 
 
 def step(verb: str, target: str = "leader", **options: str) -> dict[str, Any]:

@@ -1,0 +1,211 @@
+"""run.json as a model: what was to be run, where it got to, and how it ended.
+
+It is written before anything starts, replaced as the run goes on, and read by whoever comes later:
+the check, the export, `heal`. harness.model.run_folder reads and writes it, nobody else does.
+
+    schema 2    the plan's steps say what they can do (`effects`) and how they are told (`telling`)
+    schema 1    they do not
+
+`upgraded` makes the newest schema of an older one.
+"""
+
+from __future__ import annotations
+
+import json
+import reprlib
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import to_jsonable_python
+
+from harness.model.plan import Step
+from harness.model.scenario import Scenario
+
+SCHEMA: Final = 2
+State = Literal["running", "complete", "incomplete"]
+
+
+class RecordError(ValueError):
+    """It is no record of a run; the message names the key, and needs its file before it."""
+
+
+class Record(BaseModel):
+    """A part of run.json: nothing unknown, nothing changed after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
+
+
+class ClockRecord(Record):
+    """One moment by two clocks: what turns the history's times into wall-clock time."""
+
+    monotonic_ns: int
+    utc: str
+
+
+class StarvationRecord(Record):
+    """How starved of CPU the host was while the run went on (harness.host.machine)."""
+
+    steal_percent: float
+    pressure_some_percent: float
+    cgroup_throttled_s: float
+
+
+class HostRecord(Record):
+    """The machine of the harness and the workers."""
+
+    cpus: int
+    memory_bytes: int
+    kernel: str
+    cpu_starvation: StarvationRecord | None = Field(
+        default=None, description="null until the run has ended in order"
+    )
+
+
+class NodeSettings(Record):
+    """The nodes' settings, complete: of an external cluster, what decides the promises."""
+
+    server: dict[str, str] = {}
+    zoo: dict[str, str] = {}
+
+
+class NodeRecord(Record):
+    """One node of the cluster."""
+
+    address: str = Field(description="host:port, where clients reach it")
+    role: str = Field(description="broker or zookeeper")
+    id: int = Field(description="broker.id, or ZooKeeper's myid")
+
+
+class WorkerRecord(Record):
+    """One worker, a successor of another one included."""
+
+    process: str = Field(description="its name in the history")
+    role: str = Field(description="its kind: producer, consumer, group-consumer, ...")
+    exit: int | None = Field(description="exit code; -N: ended by signal N; null: not ended")
+    config: dict[str, Any] = Field(default={}, description="its client's, in librdkafka's keys")
+    dies: str = Field(default="", description="where the scenario lets it end itself")
+
+
+class PhaseRecord(Record):
+    """A stage of the run that has ended."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+
+
+class FailureRecord(Record):
+    """Why a run ended before its end."""
+
+    phase: str
+    error: str
+
+
+class DifferenceRecord(Record):
+    """A client setting whose default is another one in Java than in librdkafka."""
+
+    client: str
+    key: str
+    java_default: str
+    librdkafka_default: str
+    used: str
+
+
+class ClusterRecord(Record):
+    """Where to look for a cluster that may outlive its harness; each backend sets its own keys."""
+
+    project: str | None = Field(default=None, description="docker: the compose project")
+    namespace: str | None = Field(default=None, description="kubernetes")
+    context: str | None = Field(default=None, description="kubernetes: of the kubeconfig")
+    topic: str | None = Field(default=None, description="the run's, where Kafka is not ours")
+    group: str | None = Field(default=None, description="the run's, where Kafka is not ours")
+
+
+class RunRecord(Record):
+    """run.json. What has a default is not known before the run begins, or before that moment."""
+
+    version: Literal[2] = Field(default=SCHEMA, alias="schema")
+    scenario: Scenario = Field(description="resolved, with the clients' whole configurations")
+    seed: int = Field(description="of all randomness of the run")
+    backend: str = Field(description="where the cluster lives: local, docker, kubernetes, external")
+    state: State = "running"
+    command: str = Field(default="", description="runs it again, exactly")
+    plan: tuple[Step, ...] = ()
+    node_settings: NodeSettings | None = Field(default=None, description="null: as the scenario's")
+    differences: tuple[DifferenceRecord, ...] = ()
+    time_limit_s: float = Field(default=0.0, description="what the run may take in all")
+    kafka_home: str | None = Field(default=None, description="null: the harness's own Kafka")
+    keep: bool = Field(default=False, description="whether data and topic outlive the run")
+    allow: tuple[str, ...] = Field(default=(), description="clusters not ours that may be hit")
+    failure: FailureRecord | None = None
+    run_id: str = Field(default="", description="<scenario>/<UTC time>-<seed>")
+    started_utc: str | None = None
+    ended_utc: str | None = None
+    clock: ClockRecord | None = None
+    versions: dict[str, str] = Field(default={}, description="of Kafka, Java, the clients, ...")
+    host: HostRecord | None = None
+    workers: tuple[WorkerRecord, ...] = ()
+    phases: tuple[PhaseRecord, ...] = ()
+    nodes: dict[str, NodeRecord] = Field(default={}, description="by name")
+    cluster: ClusterRecord | None = None
+
+    def changed(self, **changes: Any) -> RunRecord:
+        """The record with other values of these keys, checked. Raises RecordError."""
+        return _validated({**self.model_dump(mode="json"), **to_jsonable_python(changes)})
+
+    def as_json(self) -> str:
+        """The text of run.json."""
+        return self.model_dump_json(indent=1) + "\n"
+
+
+def parse(text: str | bytes) -> RunRecord:
+    """The record in run.json's text, of whichever schema. Raises RecordError."""
+    try:
+        raw = json.loads(text)
+    except ValueError as error:
+        raise RecordError(f"cannot be read ({error}): restore the file") from None
+    if not isinstance(raw, dict) or raw.get("schema") not in (SCHEMA, *UPGRADES):
+        known = " or ".join(str(number) for number in (*UPGRADES, SCHEMA))
+        raise RecordError(f"not a run of this version (schema {known} expected)")
+    return _validated(upgraded(raw))
+
+
+# Older schemas
+
+
+def upgraded(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The newest schema of what an older harness wrote; what is new is left as it is."""
+    record = dict(raw)
+    while upgrade := UPGRADES.get(record["schema"]):
+        record = upgrade(record)
+    return record
+
+
+def _from_1(record: dict[str, Any]) -> dict[str, Any]:
+    """Schema 1 had no effects and no telling in its plan's steps: they are not known."""
+    return {**record, "schema": 2}
+
+
+UPGRADES: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {1: _from_1}
+
+
+# Errors
+
+
+def _validated(raw: Mapping[str, Any]) -> RunRecord:
+    try:
+        return RunRecord.model_validate_json(json.dumps(raw))
+    except ValidationError as error:
+        raise RecordError(_sentence(error)) from None
+
+
+def _sentence(error: ValidationError) -> str:
+    """The first problem, with its key and the remedy."""
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "missing":
+        return f"{key} is missing: restore the file"
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {key}: restore the file, or use the harness that wrote it"
+    return f"{key}: {first['msg']}, got {reprlib.repr(first['input'])}: restore the file"
