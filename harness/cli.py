@@ -192,15 +192,20 @@ def scenarios() -> None:
 def show(
     scenario_name: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name or a file.")],
     seed: Seed = 0,
+    backend: Backend = "local",
     sets: Sets = None,
     producer_config: ProducerConfig = None,
     consumer_config: ConsumerConfig = None,
     server_properties: ServerProperties = None,
 ) -> None:
-    """Print the plan and the complete configuration of a run; nothing is started."""
+    """Print the plan and the complete configuration of a run; nothing is started.
+
+    What `run` would refuse on that backend is refused here too.
+    """
     request = prepare.Request(
         scenario=scenario_name,
         seed=seed or 0,
+        backend=backend,
         settings=_settings(sets),
         producer_config=producer_config,
         consumer_config=consumer_config,
@@ -247,7 +252,7 @@ def heal(
         raise ScenarioError("heal: give either a run or --cluster NAME")
     if run is not None:
         raise typer.Exit(heal_command.heal(find(run, results), console, down=down))
-    orphan = Orphan(record={}, name=cluster, down=down)
+    orphan = Orphan(record=None, name=cluster, down=down)
     raise typer.Exit(heal_command.heal_cluster(backend, orphan, console))
 
 

@@ -76,6 +76,12 @@ def always_possible(_: Setting, __: Options, ___: str) -> str | None:
     return None
 
 
+def named_in_from(options: Options) -> frozenset[str]:
+    """Whom the option `from` names as other ends of links: groups and nodes."""
+    words = str(options.get("from", "")).split(",")
+    return frozenset(word.strip() for word in words) - {""}
+
+
 NODES: frozenset[Role] = frozenset({"broker", "zookeeper"})
 BROKERS: frozenset[Role] = frozenset({"broker"})
 PROCESSES: frozenset[Role] = NODES | {"client"}
@@ -113,4 +119,5 @@ class Verb:
     idle: Callable[[Roles, frozenset[str]], str | None] | None = None
     during: Callable[[Injection], object] | None = None
     lists: tuple[str, ...] = ()  # the options whose values are lists
+    ends: Callable[[Options], frozenset[str]] = named_in_from  # other ends of links that it names
     patience: float = 1.0  # how many times as long as usual it may take to bite and to heal

@@ -26,7 +26,7 @@ from harness.model.run_folder import RunFolder
 from harness.model.run_record import RunRecord
 from harness.nemesis.conductor import Conductor
 from harness.nemesis.undo_record import Undo
-from harness.nemesis.verbs import VERBS
+from harness.nemesis.verbs import requirements
 from harness.run import replica_dumps, watermark_sampler
 from harness.run import topic as topics
 from harness.run.load import workers as load
@@ -79,11 +79,11 @@ class Experiment:
 
     def start_cluster(self) -> None:
         """Every node up and registered; ZooKeeper can be asked."""
-        self.cluster = build(self.folder, self.record.model_dump(mode="json"))
+        self.cluster = build(self.folder, self.record)
         self._parts.callback(self.cluster.close)
         begin_s = time.monotonic()
-        if ways := frozenset(way for s in self.steps if (way := VERBS[s.verb].prepares)):
-            cast(Preparable, self.cluster).prepare(ways)
+        if isinstance(self.cluster, Preparable):
+            self.cluster.prepare(requirements(self.steps))
         self.cluster.start()
         self.folder.update(
             versions={**self.record.versions, **self.cluster.versions},

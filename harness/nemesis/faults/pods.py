@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from harness.cluster.capabilities import Machines, Pods, Processes
+from harness.cluster.capabilities import Machines, Pods
 from harness.cluster.nodes import ClusterError
 from harness.nemesis.faults.processes.signals import remember, takes_part
 from harness.nemesis.verb import Injection, Verb
@@ -97,7 +97,7 @@ def _in_use_again(injection: Injection) -> str | None:
 DELETE_POD = Verb(
     name="delete-pod",
     undo="await",
-    needs=(Processes, Pods),
+    needs=(Pods,),
     holds="process",
     prepares="lasting-data",
     inject=_delete,
@@ -108,7 +108,7 @@ DELETE_POD = Verb(
 DELETE_POD_NOW = Verb(
     name="delete-pod-now",
     undo="await",
-    needs=(Processes, Pods),
+    needs=(Pods,),
     holds="process",
     prepares="lasting-data",
     inject=_delete_now,
@@ -119,7 +119,7 @@ DELETE_POD_NOW = Verb(
 DRAIN = Verb(
     name="drain",
     undo="uncordon",
-    needs=(Processes, Pods, Machines),
+    needs=(Pods, Machines),
     holds="process",
     prepares="lasting-data",
     inject=_drain,

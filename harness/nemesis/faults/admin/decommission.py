@@ -14,7 +14,7 @@ from __future__ import annotations
 import signal
 from typing import cast
 
-from harness.cluster.capabilities import Disks, Processes
+from harness.cluster.capabilities import Disks, Owned, Processes
 from harness.cluster.nodes import brokers
 from harness.cluster.view.state import BLIND
 from harness.nemesis.faults.admin import reassignments
@@ -75,7 +75,7 @@ def _has_all_back(injection: Injection) -> str | None:
 DECOMMISSION = Verb(
     name="decommission",
     undo="recommission",
-    needs=(Processes, Disks),
+    needs=(Owned, Processes, Disks),
     holds="process",
     together=True,
     alone=True,

@@ -18,6 +18,7 @@ from __future__ import annotations
 import time
 from random import Random
 
+from harness.cluster.capabilities import Owned
 from harness.cluster.nodes import ClusterError, brokers
 from harness.cluster.view.state import BLIND
 from harness.nemesis.faults.admin import reassignments
@@ -237,7 +238,7 @@ def needs_a_spare(setting: Setting, _: Options, __: str) -> str | None:
 ELECT = Verb(
     name="elect",
     undo="leave",
-    needs=(),
+    needs=(Owned,),
     together=True,
     hits=BROKERS,
     inject=_elect,
@@ -250,7 +251,7 @@ ELECT = Verb(
 MOVE_LEADER = Verb(
     name="move-leader",
     undo="move-back",
-    needs=(),
+    needs=(Owned,),
     together=True,
     alone=True,
     hits=BROKERS,
@@ -264,7 +265,7 @@ MOVE_LEADER = Verb(
 REASSIGN = Verb(
     name="reassign",
     undo="reassign-back",
-    needs=(),
+    needs=(Owned,),
     together=True,
     alone=True,
     hits=BROKERS,
@@ -277,7 +278,7 @@ REASSIGN = Verb(
 RAISE_REPLICATION = Verb(
     name="raise-replication",
     undo="lower-replication",
-    needs=(),
+    needs=(Owned,),
     together=True,
     alone=True,
     hits=BROKERS,

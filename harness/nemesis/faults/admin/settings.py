@@ -16,6 +16,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from harness.cluster.admin import Resource
+from harness.cluster.capabilities import Owned
 from harness.cluster.nodes import ClusterError
 from harness.cluster.view.state import BLIND
 from harness.nemesis.verb import BROKERS, Injection, Options, Verb, unknown
@@ -146,7 +147,7 @@ def _add(injection: Injection) -> None:
     except BLIND as error:
         raise ClusterError(f"ZooKeeper does not tell how many partitions {topic} has") from error
     injection.memo.update(was=now, total=now + int(injection.options.get("count", 1)))
-    injection.admin().add_partitions(topic, injection.memo["total"])
+    injection.admin().topics.add_partitions(topic, injection.memo["total"])
 
 
 def _added(injection: Injection) -> str | None:
@@ -182,7 +183,7 @@ def _add_problems(options: Options) -> list[str]:
 SET_CONFIG = Verb(
     name="set-config",
     undo="restore-config",
-    needs=(),
+    needs=(Owned,),
     together=True,
     hits=BROKERS,
     inject=_set,
@@ -194,7 +195,7 @@ SET_CONFIG = Verb(
 ADD_PARTITIONS = Verb(
     name="add-partitions",
     undo="leave",
-    needs=(),
+    needs=(Owned,),
     together=True,
     hits=BROKERS,
     inject=_add,

@@ -105,5 +105,6 @@ CUT_ANSWERS = Verb(
     heal=_mend,
     healed=_mended,
     problems=_problems,
+    ends=lambda _: frozenset({"clients"}),
     during=stay,
 )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from harness.cluster.capabilities import Links
+from harness.cluster.capabilities import Links, Netem
 from harness.nemesis.faults.network.links import links_of, stay
 from harness.nemesis.faults.network.shaping import handle_of, restore, restored
 from harness.nemesis.verb import Injection, Options, Verb, unknown
@@ -67,7 +67,7 @@ def _verb(name: str) -> Verb:
     return Verb(
         name=name,
         undo="restore",
-        needs=(Links,),
+        needs=(Links, Netem),
         holds="egress",
         prepares="netem",
         inject=lambda injection: _injects(name, injection),

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast
 
-from harness.cluster.capabilities import Processes
+from harness.cluster.capabilities import Processes, Signals
 from harness.cluster.nodes import PASSING, ClusterError, Node
 from harness.cluster.view.state import BLIND
 from harness.cluster.view.zookeeper import serves
@@ -182,7 +182,7 @@ STOP = Verb(
 PAUSE = Verb(
     name="pause",
     undo="resume",
-    needs=(Processes,),
+    needs=(Signals,),
     holds="process",
     hits=PROCESSES,
     inject=_pause,
