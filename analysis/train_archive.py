@@ -9,7 +9,6 @@ never wrong.
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,9 @@ import pyarrow.parquet as pq
 from analysis.job import check
 from analysis.spark import session
 from harness.history import tables
+from harness.model.run_folder import RunFolder
+from harness.model.run_record import RunRecord
+from harness.model.scenario import Scenario, WorkloadPart
 
 _RUN_ID = "training/0"
 _SENDS = 50
@@ -72,7 +74,7 @@ def training_run(folder: Path) -> Path:
     }
     for name, columns in tables.SMALL_TABLES.items():
         _write(folder / "history" / f"{name}.parquet", columns, [ends] if name == "events" else [])
-    (folder / "run.json").write_text(json.dumps(_record()))
+    RunFolder(path=folder).write(_record())
     return folder
 
 
@@ -100,27 +102,10 @@ def _write(
     pq.write_table(pa.Table.from_pylist(full, schema=schema), file, compression="zstd")
 
 
-def _record() -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "run_id": _RUN_ID,
-        "seed": 0,
-        "backend": "local",
-        "state": "complete",
-        "scenario": {
-            "name": "training",
-            "title": "A made-up run",
-            "cluster": {"server": {}, "zoo": {}},
-            "topic": {"partitions": 1, "replication_factor": 3, "config": {}},
-            "workload": {
-                "kind": "stream",
-                "consumers": 1,
-                "consumer": {},
-                "producer": {"acks": "1", "retries": 0},
-            },
-            "check": {"unavailability_threshold_ms": 500},
-        },
-    }
+def _record() -> RunRecord:
+    work = WorkloadPart(kind="stream", producer={"acks": "1", "retries": 0})
+    scenario = Scenario(name="training", title="A made-up run", workload=work)
+    return RunRecord(run_id=_RUN_ID, scenario=scenario, seed=0, backend="local", state="complete")
 
 
 if __name__ == "__main__":

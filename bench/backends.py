@@ -49,6 +49,8 @@ from rich.table import Table
 from harness.checkout import ROOT
 from harness.cluster.backends import BACKENDS, absent
 from harness.cluster.nodes import ClusterError
+from harness.model.run_folder import RunFolder, StoreError
+from harness.model.run_record import ClusterRecord, RunRecord
 from harness.scenario.overrides import parse_override
 from harness.waiting import WaitTimeout, wait_until
 
@@ -152,9 +154,9 @@ def full_isr_ns(folder: Path) -> int | None:
     return None
 
 
-def cold_start_s(folder: Path, record: dict[str, Any]) -> float | None:
+def cold_start_s(folder: Path, record: RunRecord) -> float | None:
     """From the begin of set-up to the full ISR."""
-    begin = next(p["start_ns"] for p in record["phases"] if p["name"] == "set-up")
+    begin = next(phase.start_ns for phase in record.phases if phase.name == "set-up")
     full = full_isr_ns(folder)
     return None if full is None else (full - begin) / NS
 
@@ -191,7 +193,7 @@ def stillness(acks: Sequence[int], begin_ns: int, end_ns: int) -> tuple[int, int
 
 def read(place: Place, folder: Path, rows: dict[str, Row]) -> None:
     """What a complete run's record and history tell."""
-    record = json.loads((folder / "run.json").read_text())
+    record = RunFolder(path=folder).read()
     rows["start"].add(place.name, cold_start_s(folder, record))
     acks, steps = acks_ns(folder), moments(folder)
     for step in CUTS:
@@ -213,7 +215,7 @@ def _from(step: dict[str, int], event: str, until_ns: int | None) -> float | Non
 # The nodes' processes
 
 
-def node_processes(place: Place, run: int, record: dict[str, Any]) -> list[psutil.Process]:
+def node_processes(place: Place, run: int, record: RunRecord) -> list[psutil.Process]:
     """The nodes' processes on this machine; fewer than six where they are not all here."""
     if place.name == "local":
         return [p for p in psutil.Process(run).children(recursive=True) if _is_java(p)]
@@ -221,17 +223,17 @@ def node_processes(place: Place, run: int, record: dict[str, Any]) -> list[psuti
     return [p for p in psutil.process_iter() if _is_java(p) and _bears(p, marks)]
 
 
-def _containers(backend: str, record: dict[str, Any]) -> list[str]:
+def _containers(backend: str, record: RunRecord) -> list[str]:
     """What the control groups of the run's containers have in their names."""
-    cluster = record["cluster"]
+    cluster = record.cluster or ClusterRecord()
     if backend == "docker":
         from harness.cluster.docker.engine import Engine, connect  # noqa: PLC0415
 
-        return [each.id for each in Engine(connect(), cluster["project"]).services().values()]
+        return [each.id for each in Engine(connect(), cluster.project or "").services().values()]
     from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
     from harness.cluster.ownership import LABEL  # noqa: PLC0415
 
-    pods = Api(configuration(cluster["context"]), cluster["namespace"]).pods(LABEL).values()
+    pods = Api(configuration(cluster.context or ""), cluster.namespace or "").pods(LABEL).values()
     return [uid for pod in pods for uid in (pod.uid, pod.uid.replace("-", "_"))]
 
 
@@ -296,9 +298,11 @@ def one(place: Place, seed: int, rows: dict[str, Row]) -> str | None:
 
 def _why(results: Path, said: str) -> str:
     """Why a run failed: what its record says, else its last words."""
-    run = results / "latest" / "run.json"
-    failure = json.loads(run.read_text())["failure"] if run.exists() else None
-    return f"{failure['phase']}: {failure['error']}" if failure else said.strip()[-200:]
+    try:
+        failure = RunFolder(path=results / "latest").read().failure
+    except StoreError:
+        failure = None
+    return f"{failure.phase}: {failure.error}" if failure else said.strip()[-200:]
 
 
 def _isr_is_full(results: Path) -> bool:
@@ -307,8 +311,8 @@ def _isr_is_full(results: Path) -> bool:
 
 def _sample(place: Place, run: int, results: Path, rows: dict[str, Row]) -> None:
     """CPU and memory of the nodes now; nothing where their processes are not all here."""
-    with suppress(psutil.Error, ClusterError, OSError):
-        record = json.loads((results / "latest" / "run.json").read_text())
+    with suppress(psutil.Error, ClusterError, StoreError, OSError):
+        record = RunFolder(path=results / "latest").read()
         nodes = node_processes(place, run, record)
         if len(nodes) == NODES:
             rows["cpu"].add(place.name, sum(map(cpu_s, nodes)))

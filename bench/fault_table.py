@@ -32,6 +32,7 @@ from harness.commands import campaign_file, run
 from harness.history.recorder import Lines
 from harness.history.side_files import faults, read
 from harness.model.exit_codes import INTERRUPTED, worst
+from harness.model.run_record import RunRecord
 from harness.model.scenario import FaultPart
 from harness.nemesis.targets import TARGETS, role_of
 from harness.nemesis.verb import Options
@@ -233,10 +234,10 @@ def _options(verb: str, target: str) -> Options:
     return LITTLE.get(verb, usual) if role_of(target) == "zookeeper" else usual
 
 
-def _keep(folder: Path, record: Line, verb: str) -> None:
+def _keep(folder: Path, record: RunRecord, verb: str) -> None:
     DATA.parent.mkdir(exist_ok=True)
     lines = Lines(DATA)
-    for fault in faults(read(folder / "history/nemesis.jsonl"), record["run_id"]):
+    for fault in faults(read(folder / "history/nemesis.jsonl"), record.run_id):
         if fault["verb"] != verb:
             continue  # it brought the next one about
         whole = {
@@ -245,8 +246,8 @@ def _keep(folder: Path, record: Line, verb: str) -> None:
             "bit": fault["evidence"],
             "healed": fault["heal_evidence"],
             "error": fault["error"],
-            "seed": record["seed"],
-            "kafka": record["versions"].get("kafka"),
+            "seed": record.seed,
+            "kafka": record.versions.get("kafka"),
             "utc": datetime.now(UTC).isoformat(),
         }
         lines.write("fault", verb=verb, **whole)

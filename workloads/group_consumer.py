@@ -32,7 +32,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from harness.history.recorder import COMMIT, COMMITTED, INFO, NOTHING, OK, POLL, PROCESS
 from workloads.client import payload
 from workloads.client.make import make_member
-from workloads.worker import Session, leave, main
+from workloads.worker import Session, Spec, leave, main
 
 ASK_LIMIT_S = 5.0
 # The member is not what it was when it took the batch: committing it again would not help.
@@ -50,6 +50,18 @@ OUTDATED = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemberSpec(Spec):
+    """What a member is to do."""
+
+    group: str = ""
+    commit: str = "after"  # auto, before or after processing
+    batch: int = 50  # records taken at a time
+    process_ms: float = 0.0
+    dies: str = ""  # where it ends itself: before-process, before-commit, or nowhere
+    dies_after: int = 0  # records polled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
     """A record in hand."""
 
@@ -60,19 +72,20 @@ class Taken:
 
 def group_consumer(session: Session) -> None:
     """Live in the group until told to stop."""
-    Member(session).run()
+    assert isinstance(session.spec, MemberSpec)
+    Member(session, session.spec).run()
 
 
 class Member:
     """One consumer of the group and what it has in hand."""
 
-    def __init__(self, session: Session) -> None:
-        self._session, self._spec, self._recorder = session, session.spec, session.recorder
-        self._auto = session.spec.commit == "auto"
+    def __init__(self, session: Session, spec: MemberSpec) -> None:
+        self._session, self._spec, self._recorder = session, spec, session.recorder
+        self._auto = spec.commit == "auto"
         self._batch: list[Taken] = []
         self._consumer: Consumer = make_member(
-            session.spec.config,
-            group=session.spec.group,
+            spec.config,
+            group=spec.group,
             auto_commit=self._auto,
             on_error=session.client_error,
             on_commit=self._was_committed,
@@ -271,4 +284,4 @@ def _numbers(partitions: Sequence[TopicPartition]) -> str:
 
 
 if __name__ == "__main__":
-    leave(main("group-consumer", group_consumer))
+    leave(main("group-consumer", group_consumer, MemberSpec))

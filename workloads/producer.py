@@ -48,10 +48,10 @@ class Schedule:
         while not session.over():
             now = time.monotonic_ns()
             due = int((now - self._begin_ns) / self._period_ns) + 1
-            allowed = session.progress.allowed
-            if 0 <= allowed <= counts.sends:
+            if session.held():
                 self._hold()
                 continue
+            allowed = session.progress.allowed
             if 0 <= allowed < due:
                 due = allowed
             self._send(min(due, counts.sends + BURST))
@@ -76,7 +76,7 @@ class Schedule:
         """Stay where the harness holds the load back; due times go on from the release."""
         session, counts = self._session, self._session.counts
         session.recorder.event("held", sends=counts.sends)
-        while 0 <= session.progress.allowed <= counts.sends and not session.over():
+        while session.held() and not session.over():
             self._sender.poll(0.005)
             session.publish(time.monotonic_ns())
         self._begin_ns = time.monotonic_ns() - int(counts.sends * self._period_ns)

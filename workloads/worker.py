@@ -29,7 +29,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException
@@ -54,7 +54,10 @@ class WorkerError(RuntimeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """What one worker is to do. Keys that a worker does not use are there all the same."""
+    """What one worker is to do. Keys that a worker does not use are there all the same.
+
+    A worker with keys of its own has a class of its own below this one, and gives it to `main`.
+    """
 
     run_id: str
     process: str
@@ -73,16 +76,10 @@ class Spec:
     longest_outage_s: float = 30.0
     transaction_sends: int = 100  # with a transactional.id only, as the next
     transaction_abort_every: int = 0  # transactions; 0: none is aborted on purpose
-    group: str = ""  # group-consumer only, as all below
-    commit: str = "after"  # auto, before or after processing
-    batch: int = 50  # records taken at a time
-    process_ms: float = 0.0
-    dies: str = ""  # where it ends itself: before-process, before-commit, or nowhere
-    dies_after: int = 0  # records polled
     private: bool = False  # further settings come on stdin, and are never written down
 
     @classmethod
-    def read(cls, path: Path) -> Spec:
+    def read(cls, path: Path) -> Self:
         """The SPEC in a JSON file; keys of no interest are passed over. Raises SpecError."""
         try:
             raw = json.loads(path.read_text())
@@ -159,6 +156,10 @@ class Session:
     def over(self) -> bool:
         """Whether to begin nothing new: told to stop, or past the time limit."""
         return self.told_to_stop or time.monotonic_ns() >= self._deadline_ns
+
+    def held(self) -> bool:
+        """Whether the harness holds the load back: no further send may begin for now."""
+        return 0 <= self.progress.allowed <= self.counts.sends
 
     def reason(self) -> Reason:
         """Why the worker ends, once its work is over."""
@@ -253,11 +254,14 @@ class Session:
         _say("done", reason=reason)
 
 
-def main(role: str, work: Callable[[Session], object]) -> int:
-    """Run one worker from its command line to its exit code."""
+def main(role: str, work: Callable[[Session], object], spec_class: type[Spec] = Spec) -> int:
+    """Run one worker from its command line to its exit code; its `session.spec` is a `spec_class`.
+
+    What it does beside that the harness knows from its line in harness.model.worker_kinds.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        spec = Spec.read(Path(sys.argv[1] if len(sys.argv) == 2 else "SPEC.json"))
+        spec = spec_class.read(Path(sys.argv[1] if len(sys.argv) == 2 else "SPEC.json"))
     except SpecError as error:
         print(f"{role}: {error}", file=sys.stderr)  # noqa: T201
         return EXIT_USAGE

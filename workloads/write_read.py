@@ -57,7 +57,7 @@ class Rounds:
     def _may_go_on(self) -> bool:
         """False at the end; waits while the harness holds the load back."""
         session = self._session
-        while 0 <= session.progress.allowed <= session.counts.sends and not session.over():
+        while session.held() and not session.over():
             self._reader.poll(0.002)
             self._sender.poll(0)
             session.publish(time.monotonic_ns())

@@ -223,10 +223,11 @@ def _refuse_living(path: Path) -> None:
 
 def _told_by_run_json(run_dir: Path) -> tuple[str, list[str]]:
     """The run's id and its workers; where there is no run.json, the id by the folder's place."""
-    if not (run_dir / "run.json").exists():
-        return RunFolder(path=run_dir.resolve()).run_id, []
+    run = RunFolder(path=run_dir.resolve())
+    if not run.recorded:
+        return run.run_id, []
     try:
-        record = RunFolder(path=run_dir).read()
+        record = run.read()
     except StoreError as error:
         raise HistoryError(str(error)) from None
     return record.run_id, [worker.process for worker in record.workers]

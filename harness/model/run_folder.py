@@ -44,6 +44,11 @@ class RunFolder:
         """Where nodes and workers write their output."""
         return self.path / "logs"
 
+    @property
+    def recorded(self) -> bool:
+        """Whether there is a run.json."""
+        return (self.path / "run.json").exists()
+
     def read(self) -> RunRecord:
         """run.json. Raises StoreError when this is no run of ours."""
         file = self.path / "run.json"

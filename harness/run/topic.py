@@ -20,6 +20,8 @@ from harness.cluster.view.state import BLIND, ClusterView
 from harness.model.run_folder import RunFolder
 from harness.model.run_record import ClusterRecord
 from harness.model.scenario import Scenario, TopicPart
+from harness.model.worker_kinds import has_group
+from harness.run.load.worker_specs import group_of
 from harness.waiting import wait_until
 
 # A topic's setting -> the name that it has among a broker's.
@@ -45,14 +47,9 @@ def own(scenario: Scenario, cluster: Cluster, folder: RunFolder) -> Scenario:
     return scenario.model_copy(update={"topic": topic})
 
 
-def group_of(folder: RunFolder) -> str:
-    """The run's consumer group."""
-    return f"{folder.run_id}/group"
-
-
 def _group(scenario: Scenario, folder: RunFolder) -> str | None:
     """The consumer group that the run makes, if it makes one."""
-    return group_of(folder) if scenario.workload.group_consumers else None
+    return group_of(folder) if has_group(scenario.workload) else None
 
 
 @contextmanager

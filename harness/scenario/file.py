@@ -39,8 +39,8 @@ from harness.scenario.spelling import did_you_mean
 
 
 def shipped() -> dict[str, Path]:
-    """Name -> file of every scenario that comes with the harness."""
-    files = sorted(SCENARIOS.glob("*.toml"), key=lambda path: path.stem)
+    """Name -> file of every scenario that comes with the harness, in folders by family."""
+    files = sorted(SCENARIOS.rglob("*.toml"), key=lambda path: path.stem)
     return {path.stem: path for path in files}
 
 

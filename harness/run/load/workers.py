@@ -24,6 +24,8 @@ from typing import Any
 from harness.cluster.capabilities import Cluster, client_settings
 from harness.cluster.nodes import ClusterError
 from harness.history.recorder import Progress
+from harness.model.run_record import WorkerRecord
+from harness.model.worker_kinds import WorkerKind
 from harness.waiting import WaitTimeout, wait_until
 
 READY_LIMIT_S = 60.0
@@ -31,11 +33,10 @@ READY_LIMIT_S = 60.0
 
 @dataclass(kw_only=True)
 class Worker:
-    """One worker process; `role` is producer, consumer, group-consumer, write-read, final-read."""
+    """One worker process."""
 
     name: str
-    role: str
-    module: str
+    kind: WorkerKind
     place: str  # the name of the first worker here
     process: subprocess.Popen[str]
     progress: Progress
@@ -85,15 +86,15 @@ class Worker:
         killed = self.process.poll() == -signal.SIGKILL
         return bool(self.dies) and killed and not self.meant
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> WorkerRecord:
         """The worker as run.json holds it."""
-        record = {
-            "process": self.name,
-            "role": self.role,
-            "exit": self.process.poll(),
-            "config": dict(self.spec["config"]),
-        }
-        return {**record, "dies": self.dies} if self.dies else record
+        return WorkerRecord(
+            process=self.name,
+            role=self.kind.name,
+            exit=self.process.poll(),
+            config=dict(self.spec["config"]),
+            dies=self.dies,
+        )
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
@@ -107,7 +108,7 @@ class Worker:
 class Workers:
     """All workers of the load; also what the nemesis may know and tell (`conduct.Load`)."""
 
-    def __init__(self, workers: Sequence[Worker]) -> None:
+    def __init__(self, workers: Sequence[Worker] = ()) -> None:
         self.ever = list(workers)  # successors after those whose place they take
         self._rounds: int | None = None
 
@@ -119,25 +120,22 @@ class Workers:
     @property
     def producers(self) -> tuple[Worker, ...]:
         """Those that send."""
-        return self._of("producer", "write-read")
+        return tuple(worker for worker in self.all if worker.kind.sends)
 
     @property
     def readers(self) -> tuple[Worker, ...]:
         """Those that follow the log, each on its own."""
-        return self._of("consumer", "write-read")
+        return tuple(worker for worker in self.all if worker.kind.follows)
 
     @property
     def members(self) -> tuple[Worker, ...]:
         """Those that share the log as a group."""
-        return self._of("group-consumer")
+        return tuple(worker for worker in self.all if worker.kind.member)
 
     @property
     def consumers(self) -> tuple[Worker, ...]:
-        """Those that do nothing but read: they end when they have caught up."""
-        return self._of("consumer", "group-consumer")
-
-    def _of(self, *roles: str) -> tuple[Worker, ...]:
-        return tuple(worker for worker in self.all if worker.role in roles)
+        """Those that do not send: they end when they have caught up."""
+        return tuple(worker for worker in self.all if not worker.kind.sends)
 
     def heir_of(self, worker: Worker) -> dict[str, Any]:
         """What the SPEC of a worker's successor has of its own: the next name in its place."""
@@ -221,14 +219,12 @@ class Workers:
             except subprocess.TimeoutExpired:
                 worker.kill()
 
-    def as_record(self) -> list[dict[str, Any]]:
+    def as_records(self) -> list[WorkerRecord]:
         """The workers as run.json holds them."""
         return [worker.as_record() for worker in self.ever]
 
 
-def spawn(
-    cluster: Cluster, *, module: str, role: str, spec: Mapping[str, Any], folder: Path
-) -> Worker:
+def spawn(cluster: Cluster, *, kind: WorkerKind, spec: Mapping[str, Any], folder: Path) -> Worker:
     """Start one worker; its SPEC and its stderr lie in `folder`."""
     name = spec["process"]
     spec_file = folder / f"{name}.json"
@@ -236,14 +232,13 @@ def spawn(
     spec_file.write_text(json.dumps(spec, indent=1) + "\n")
     log = folder / f"{name}.log"
     progress = Progress.create(Path(spec["history"]), name)
-    argv = [sys.executable, "-m", f"workloads.{module}", str(spec_file)]
+    argv = [sys.executable, "-m", f"workloads.{kind.module}", str(spec_file)]
     process = cluster.spawn(argv, log=log)
     if spec["private"]:
         _whisper(process, client_settings(cluster))
     return Worker(
         name=name,
-        role=role,
-        module=module,
+        kind=kind,
         place=spec.get("place", name),
         process=process,
         progress=progress,

@@ -10,6 +10,7 @@ from rich.console import Console
 from harness.commands import copy_to
 from harness.model import run_folder
 from harness.model.run_folder import RunFolder, StoreError
+from tests.support.run_records import run_record
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 
 from harness.cluster.nodes import ClusterError, Node
 from harness.history.recorder import RUNNING, Progress
+from harness.model.worker_kinds import KINDS
 from harness.run.load.worker_nodes import WorkerNodes
 from harness.run.load.workers import Worker, Workers
 from harness.waiting import wait_until
@@ -30,8 +31,7 @@ class Place:
         log.write_text("")
         made = Worker(
             name=name,
-            role=role,
-            module=role,
+            kind=KINDS[role],
             place=place or name,
             process=process,
             log=log,
@@ -43,7 +43,7 @@ class Place:
 
     def succeed(self, worker: Worker, changes: Any) -> Worker:
         more = {key: value for key, value in changes.items() if key not in ("process", "place")}
-        return self.worker(changes["process"], worker.role, changes["place"], **more)
+        return self.worker(changes["process"], worker.kind.name, changes["place"], **more)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_a_successor_has_a_name_and_values_of_its_own(load):
     assert [n.name for n in load.living()] == ["producer-0-3", "producer-1", "consumer-0-2"]
     indexes = [w.spec["index"] for w in load.workers.ever if "index" in w.spec]
     assert indexes == [0, 1, 2, 3]
-    assert [w["process"] for w in load.workers.as_record()] == [
+    assert [w.process for w in load.workers.as_records()] == [
         "producer-0",
         "producer-1",
         "consumer-0",

@@ -1,0 +1,109 @@
+"""The kinds of workers that make a load: what each does, and how many of it a scenario asks for.
+
+    producer        sends                      write-read      sends, and follows the log
+    consumer        follows the log            group-consumer  shares the log with its group
+
+A kind's program is `workloads/<name>.py`, with `_` for `-`; its workers are `<name>-0`, `<name>-1`,
+... Everything else follows from its line in `KINDS`: its SPEC, what is awaited before the load and
+at its end, and, where faults may hit it alone, its targets `<name>`, `<name>s` and `<name>-N`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.model.scenario import WorkloadPart
+
+Count = Callable[[WorkloadPart], int]
+
+_STREAM_ONLY = 'only a workload of kind "stream" has such workers'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerKind:
+    """What the workers of one name do.
+
+    One that sends has a number of its own among all that do, and its share of what the load may
+    send. One that does not ends when it has caught up with the log.
+    """
+
+    name: str
+    count: Count  # how many the scenario asks for
+    sends: bool = False
+    follows: bool = False  # reads the whole log, on its own
+    member: bool = False  # reads the log as a member of the run's one consumer group
+    hit_alone: bool = True  # whether a fault may name it
+    lacking: str = "the workload asks for no such worker"  # why there is none, with the remedy
+    called: tuple[str, str] | None = None  # one of them and all, as a sentence has them
+
+    @property
+    def module(self) -> str:
+        """Its program, below `workloads`."""
+        return self.name.replace("-", "_")
+
+    @property
+    def one(self) -> str:
+        """One of them, as a sentence has it."""
+        return self.called[0] if self.called else f"a {self.name}"
+
+    @property
+    def all(self) -> str:
+        """All of them, as a sentence has it."""
+        return self.called[1] if self.called else f"all {self.name}s"
+
+    @property
+    def reads(self) -> bool:
+        """Whether it is given records."""
+        return self.follows or self.member
+
+
+def _in_stream(count: Count) -> Count:
+    """So many in a workload of kind "stream", none in another."""
+    return lambda work: count(work) if work.kind == "stream" else 0
+
+
+_ALL = (
+    WorkerKind(
+        name="write-read",
+        count=lambda work: int(work.kind == "write-read"),
+        sends=True,
+        follows=True,
+        hit_alone=False,
+    ),
+    WorkerKind(
+        name="producer",
+        count=_in_stream(lambda work: work.producers),
+        sends=True,
+        lacking=_STREAM_ONLY,
+    ),
+    WorkerKind(
+        name="consumer",
+        count=_in_stream(lambda work: work.consumers),
+        follows=True,
+        lacking=f"{_STREAM_ONLY}, and workload.consumers must be at least 1",
+    ),
+    WorkerKind(
+        name="group-consumer",
+        count=_in_stream(lambda work: work.group_consumers),
+        member=True,
+        lacking="set workload.group_consumers, or there is no group",
+        called=("a member of the consumer group", "all members of the consumer group"),
+    ),
+    # A new kind goes here, last: those that send are numbered in this order.
+)
+KINDS: dict[str, WorkerKind] = {kind.name: kind for kind in _ALL}
+
+# Not of the load: it reads everything once after it.
+FINAL_READ = WorkerKind(name="final-read", count=lambda _: 1, hit_alone=False)
+
+
+def asked_for(work: WorkloadPart) -> dict[str, int]:
+    """How many workers of each kind the workload asks for; kinds of none are left out."""
+    counts = {name: kind.count(work) for name, kind in KINDS.items()}
+    return {name: count for name, count in counts.items() if count}
+
+
+def has_group(work: WorkloadPart) -> bool:
+    """Whether the run makes a consumer group."""
+    return any(KINDS[name].member for name in asked_for(work))

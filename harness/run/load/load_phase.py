@@ -1,0 +1,152 @@
+"""The load under faults: the plan is conducted while the workers work, until both have ended."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from harness.cluster.nodes import ClusterError
+from harness.history.recorder import Lines
+from harness.model.run_record import RunRecord
+from harness.nemesis.conductor import Conductor
+from harness.nemesis.undo_record import Undo
+from harness.run.load.start import END_MARGIN_S, Load
+from harness.run.load.worker_nodes import WorkerNodes
+from harness.run.load.worker_specs import coordinated, flush_s
+from harness.run.load.workers import Worker
+from harness.run.screen import Status
+from harness.waiting import WaitTimeout, wait_until
+
+CATCH_UP_LIMIT_S = 15.0
+CATCH_UP_EVERY_S = 0.1
+CATCH_UP_LOOKS = 10  # without anything new read
+
+
+def in_a_line(record: RunRecord) -> str:
+    """What the load is, in a line for the user."""
+    work, planned = record.scenario.workload, f"{len(record.plan)} faults planned"
+    if work.kind == "write-read":
+        return f"{work.rounds:,} rounds of write and read, {planned}"
+    return (
+        f"{work.producers} x {work.rate:g} sends/s for {work.duration_s:g} s, "
+        f"{work.consumers} consumers, {planned}"
+    )
+
+
+def conduct(load: Load, closing: ExitStack) -> None:
+    """Conduct the plan while the workers work, and return when both have ended."""
+    run, conductor = load.running.run, _conductor(load)
+    closing.callback(conductor.stop)
+    under_way = UnderWay(load=load, conductor=conductor, begin_ns=time.monotonic_ns())
+    conductor.start(under_way.begin_ns)
+    with run.screen.live():
+        run.wait(under_way.over, "the load and its faults to end")
+    _end(load, conductor)
+
+
+def _conductor(load: Load) -> Conductor:
+    running, run = load.running, load.running.run
+    address = running.cluster.client_address
+    return Conductor(
+        steps=run.record.plan,
+        cluster=running.cluster,
+        view=running.view,
+        load=load.workers,
+        replicas=running.scenario.topic.replication_factor,
+        write=Lines(run.folder.history / "nemesis.jsonl").write,
+        tell=lambda line: run.screen.say(line, style="yellow"),
+        undo=Undo(run.folder.path),
+        clients=WorkerNodes(workers=load.workers, address=address, succeed=load.succeed),
+        coordinated=coordinated(running.scenario, run.folder),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnderWay:
+    """The load and its plan, begun and not over."""
+
+    load: Load
+    conductor: Conductor
+    begin_ns: int
+
+    def over(self) -> bool:
+        """Whether the load is over; shows it, and starts successors, each time it is asked."""
+        self._show()
+        self._succeed_the_dead()
+        self.load.raise_if_died()
+        _raise_if_failed(self.conductor)
+        producers_ended = self.load.workers.producers_ended()
+        work = self.load.running.scenario.workload
+        if work.kind == "write-read":
+            return producers_ended
+        lasted_s = (time.monotonic_ns() - self.begin_ns) / 1e9
+        return producers_ended or (lasted_s >= work.duration_s and self.conductor.done())
+
+    def _succeed_the_dead(self) -> None:
+        """Start a successor of a member that has ended itself as planned, with the next death."""
+        workers, deaths = self.load.workers, self.load.running.scenario.workload.dies
+        for dead in filter(Worker.died_as_planned, workers.members):
+            died = sum(worker.died_as_planned() for worker in workers.ever)
+            dies = deaths[died] if died < len(deaths) else ""
+            successor = self.load.succeed(dead, {**workers.heir_of(dead), "dies": dies})
+            workers.add(successor)
+            successor.go()
+            self.load.running.run.screen.say(
+                f"{dead.name} ended itself {dead.dies}; {successor.name} takes its place",
+                style="yellow",
+            )
+
+    def _show(self) -> None:
+        workers, now_ns = self.load.workers, time.monotonic_ns()
+        last_ns = workers.last_ack_ns()
+        self.load.running.run.screen.show(
+            Status(
+                elapsed_s=(now_ns - self.begin_ns) / 1e9,
+                sends=workers.rounds(),
+                acks=workers.acks(),
+                reads=workers.reads(),
+                errors=workers.errors(),
+                gap_s=(now_ns - last_ns) / 1e9 if last_ns else None,
+                in_force=tuple(self.conductor.in_force.values()),
+            )
+        )
+
+
+def _raise_if_failed(conductor: Conductor) -> None:
+    if conductor.failure:
+        raise ClusterError(f"the nemesis could not go on: {conductor.failure}")
+
+
+def _end(load: Load, conductor: Conductor) -> None:
+    """Producers first, then the plan's last healing, then consumers that have caught up."""
+    workers, run = load.workers, load.running.run
+    patience_s = flush_s(load.running.scenario) + END_MARGIN_S
+    workers.end(workers.producers, patience_s)
+    run.wait(conductor.done, "the last fault to be healed")
+    _raise_if_failed(conductor)
+    workers.end(workers.producers, patience_s)  # late successors
+    if workers.consumers:
+        _await_catch_up(load)
+        workers.end(workers.consumers, END_MARGIN_S)
+    run.folder.update(workers=workers.as_records())
+    load.raise_if_died()
+
+
+def _await_catch_up(load: Load) -> None:
+    """Until no consumer reads anything new; what they never read shows in the final read."""
+    counts: list[int] = []
+
+    def still() -> bool:
+        counts.append(load.workers.reads())
+        return len(counts) > CATCH_UP_LOOKS and counts[-1] == counts[-CATCH_UP_LOOKS]
+
+    try:
+        wait_until(
+            still,
+            timeout_s=CATCH_UP_LIMIT_S,
+            what="consumers to catch up",
+            every_s=CATCH_UP_EVERY_S,
+        )
+    except WaitTimeout:
+        load.running.run.screen.say("consumers are still reading; going on")

@@ -1,0 +1,98 @@
+"""What each worker is told: its SPEC.json, from the scenario, the run's folder and the nodes; pure.
+
+A SPEC holds the whole workload beside what is one worker's own: every worker takes what it knows
+(workloads/worker.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.clients import defaults
+from harness.cluster.nodes import Node, brokers
+from harness.cluster.view.coordinators import Coordinated
+from harness.model.run_folder import RunFolder
+from harness.model.scenario import Scenario
+from harness.model.worker_kinds import FINAL_READ, KINDS, WorkerKind, asked_for, has_group
+
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Specs:
+    """The SPECs of one run's workers; `leader` is that of the first partition, at the start."""
+
+    scenario: Scenario
+    folder: RunFolder
+    nodes: Sequence[Node]
+    leader: str | None
+
+    def of_load(self, limit_s: float) -> Iterator[tuple[WorkerKind, Spec]]:
+        """One for each worker that the scenario asks for; each ends by itself after `limit_s`."""
+        senders = 0
+        for name, count in asked_for(self.scenario.workload).items():
+            for number in range(count):
+                yield KINDS[name], self._of(KINDS[name], number, senders, limit_s)
+                senders += KINDS[name].sends
+
+    def of_final_read(self, limit_s: float) -> Spec:
+        """That of the reader after the load."""
+        return self._of(FINAL_READ, 0, 0, limit_s)
+
+    def _of(self, kind: WorkerKind, number: int, index: int, limit_s: float) -> Spec:
+        """That of the worker of this kind and number, which is the `index`th of all that send."""
+        work, topic = self.scenario.workload, self.scenario.topic
+        config = defaults.of_one(work.producer, index) if kind.sends else work.consumer
+        bootstrap = ",".join(node.endpoint for node in brokers(self.nodes))
+        spec = {
+            "run_id": self.folder.run_id,
+            "process": f"{kind.name}-{number}",
+            "history": str(self.folder.history),
+            "topic": topic.name,
+            "partitions": topic.partitions,
+            "config": {**config, "bootstrap.servers": bootstrap},
+            "flush_s": flush_s(self.scenario),
+            "limit_s": limit_s,
+            **work.model_dump(mode="json", exclude={"kind", "producer", "consumer", "dies"}),
+        }
+        if kind.sends:
+            spec["index"] = index
+        if kind.sends and kind.follows:
+            spec["consumer_config"] = self._one_broker()
+        if kind.member:
+            spec["group"] = group_of(self.folder)
+            spec["dies"] = work.dies[0] if work.dies and number == 0 else ""
+        return spec
+
+    def _one_broker(self) -> dict[str, Any]:
+        """The configuration of a consumer that knows one broker only, which is not the leader, if
+        there is another."""
+        work, kafkas = self.scenario.workload, brokers(self.nodes)
+        follower = next((node for node in kafkas if node.name != self.leader), kafkas[0])
+        rack = {"client.rack": follower.name} if work.read_via == "follower" else {}
+        return {**work.consumer, "bootstrap.servers": follower.endpoint, **rack}
+
+
+def flush_s(scenario: Scenario) -> float:
+    """As long as a send may take, so that each one's end is seen."""
+    return float(scenario.workload.producer.get("message.timeout.ms", 30000)) / 1000 + 5
+
+
+def group_of(folder: RunFolder) -> str:
+    """The run's consumer group."""
+    return f"{folder.run_id}/group"
+
+
+def coordinated(scenario: Scenario, folder: RunFolder) -> dict[Coordinated, str]:
+    """The names by which the workload's coordinators are found."""
+    work, names = scenario.workload, dict[Coordinated, str]()
+    follower = next((name for name in asked_for(work) if KINDS[name].follows), None)
+    if has_group(work):
+        names["group"] = group_of(folder)
+    elif follower:
+        names["group"] = str(work.consumer.get("group.id", f"{folder.run_id}/{follower}-0"))
+    if first := defaults.transactional_id(work.producer, 0):
+        names["transaction"] = first
+    return names

@@ -1,0 +1,76 @@
+"""A run from its first phase to its last, and what run.json says of it at the end.
+
+Whatever ends it, faults are healed, workers are ended and the cluster is closed; run.json then says
+`complete`, or `incomplete` with the phase and the sentence that tells why.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+
+from harness.cluster.nodes import ClusterError
+from harness.host import machine
+from harness.host.machine import HostError
+from harness.model.exit_codes import FAILED, VALID, interrupted
+from harness.model.run_folder import RunFolder
+from harness.model.run_record import FailureRecord, PhaseRecord
+from harness.run.experiment import story
+from harness.run.running import Run
+from harness.run.screen import Screen
+from harness.run.stopping import Stopped
+from harness.waiting import WaitTimeout
+
+
+class Phases:
+    """Which phase the run is in, and when each began and ended."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self.done: list[PhaseRecord] = []
+        self.current = "start"
+
+    @contextmanager
+    def phase(self, name: str, line: str) -> Iterator[None]:
+        """Inside the block the run is in phase `name`."""
+        self.current, begin_ns = name, time.monotonic_ns()
+        self._screen.say(line, style="bold")
+        try:
+            yield
+        finally:
+            end_ns = time.monotonic_ns()
+            self.done.append(PhaseRecord(name=name, start_ns=begin_ns, end_ns=end_ns))
+
+
+def carry_out(folder: RunFolder, screen: Screen) -> int:
+    """Carry out a prepared run. Returns 0, 255, or 128 + the signal that stopped it."""
+    before, begin_s = machine.cpu_counters(), time.monotonic()
+    phases = Phases(screen)
+    code, why = _ended(Run.begin(folder, screen), phases)
+    starved = machine.starvation(before, machine.cpu_counters(), time.monotonic() - begin_s)
+    folder.update(
+        state="incomplete" if why else "complete",
+        ended_utc=datetime.now(UTC).isoformat(),
+        phases=phases.done,
+        host={**machine.facts(), "cpu_starvation": starved},
+        failure=FailureRecord(phase=phases.current, error=why) if why else None,
+    )
+    if why:
+        screen.say(f"{phases.current}: {why}", style="bold red")
+    return code
+
+
+def _ended(run: Run, phases: Phases) -> tuple[int, str | None]:
+    """The exit code, and why the run did not get to its end; everything is closed by then."""
+    try:
+        with ExitStack() as closing:
+            story(run, phases.phase, closing)
+    except Stopped as stopped:
+        name = signal.Signals(stopped.number).name
+        return interrupted(stopped.number), f"interrupted by {name}"
+    except (ClusterError, HostError, WaitTimeout, OSError) as error:
+        return FAILED, str(error)
+    return VALID, None

@@ -1,0 +1,69 @@
+"""What the steps of a run hand on: the run itself, and, once it is up, its cluster.
+
+A step takes what the one before returned; nothing here can be there in part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from harness.cluster.admin import Admin
+from harness.cluster.capabilities import Cluster
+from harness.cluster.view.state import ClusterView
+from harness.model.run_folder import RunFolder
+from harness.model.run_record import RunRecord
+from harness.model.scenario import Scenario
+from harness.run.screen import Screen
+from harness.waiting import Deadline, WaitTimeout, wait_until
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run that has begun: its folder, what was decided, and what is left of its time."""
+
+    folder: RunFolder
+    record: RunRecord  # as it was before the run began
+    screen: Screen
+    deadline: Deadline
+
+    @classmethod
+    def begin(cls, folder: RunFolder, screen: Screen) -> Run:
+        """The prepared run of a folder; its time counts from now. Raises StoreError."""
+        record = folder.read()
+        deadline = Deadline(record.time_limit_s)
+        return cls(folder=folder, record=record, screen=screen, deadline=deadline)
+
+    def wait(
+        self,
+        condition: Callable[[], Any],
+        what: str,
+        limit_s: float | None = None,
+        every_s: float = 0.05,
+    ) -> None:
+        """Wait within the run's own limit as well; the message says which of the two it was."""
+        within_s = self.deadline.within(limit_s)
+        try:
+            wait_until(condition, timeout_s=within_s, what=what, every_s=every_s)
+        except WaitTimeout as error:
+            if self.deadline.within() > 0:
+                raise
+            limit = self.record.time_limit_s
+            raise WaitTimeout(f"the time limit of {limit:g} s passed: {error}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A run whose cluster is up and has the topic."""
+
+    run: Run
+    scenario: Scenario  # with the topic's own name, where Kafka is not ours
+    cluster: Cluster
+    view: ClusterView
+    admin: Admin
+
+    def await_full_isr(self, limit_s: float) -> None:
+        """Until every partition has a leader and all its replicas in the ISR."""
+        replicas = self.scenario.topic.replication_factor
+        self.run.wait(lambda: self.view.recovered(replicas), "every ISR to be full", limit_s)

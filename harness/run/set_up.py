@@ -1,0 +1,87 @@
+"""The first step: every node up, the cluster asked, the topic there and every replica in its ISR.
+
+What is opened here is closed by `closing`, in reverse order: first nobody watches any more, then
+what was made in a cluster that goes on is removed, then the nodes go.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+
+from harness.cluster.admin import Admin
+from harness.cluster.backends import build, view_of
+from harness.cluster.capabilities import Cluster, Foreign, Preparable, client_settings
+from harness.cluster.nodes import brokers
+from harness.cluster.view.watcher import Watcher
+from harness.history.recorder import Lines
+from harness.model.run_record import NodeRecord, NodeSettings
+from harness.nemesis.verbs import requirements
+from harness.run import topic, watermark_sampler
+from harness.run.running import Run, Running
+
+VIEW_LIMIT_S = 30.0
+FULL_ISR_LIMIT_S = 60.0
+
+
+def set_up(run: Run, closing: ExitStack) -> Running:
+    """Start the cluster and create the topic. Raises ClusterError or WaitTimeout."""
+    running = _start_cluster(run, closing)
+    _create_topic(running, closing)
+    _watch(running, closing)
+    running.await_full_isr(FULL_ISR_LIMIT_S)
+    if isinstance(running.cluster, Foreign):
+        broker = brokers(running.cluster.nodes)[0]
+        server = topic.settings_in_force(running.admin, running.scenario.topic, broker)
+        run.folder.update(node_settings=NodeSettings(server=server))
+    view, name = running.view.look_or_last(), running.scenario.topic.name
+    run.screen.say(
+        f"topic {name}: leader {view.partitions[0].leader}, controller {view.controller}"
+    )
+    return running
+
+
+def _start_cluster(run: Run, closing: ExitStack) -> Running:
+    """Every node up and registered, and somebody can be asked about the cluster."""
+    cluster = build(run.folder, run.record)
+    closing.callback(cluster.close)
+    begin_s = time.monotonic()
+    if isinstance(cluster, Preparable):
+        cluster.prepare(requirements(run.record.plan))
+    cluster.start()
+    _record_nodes(run, cluster)
+    scenario = topic.own(run.record.scenario, cluster, run.folder)
+    view = view_of(cluster, scenario.topic.name, scenario.topic.partitions)
+    view.connect(timeout_s=run.deadline.within(VIEW_LIMIT_S))
+    closing.callback(view.close)
+    run.screen.say(f"{len(cluster.nodes)} nodes up in {time.monotonic() - begin_s:.1f} s")
+    admin = Admin(cluster.nodes, client_settings(cluster))
+    return Running(run=run, scenario=scenario, cluster=cluster, view=view, admin=admin)
+
+
+def _record_nodes(run: Run, cluster: Cluster) -> None:
+    run.folder.update(
+        versions={**run.record.versions, **cluster.versions},
+        nodes={
+            node.name: NodeRecord(address=node.endpoint, role=node.role, id=node.id)
+            for node in cluster.nodes
+        },
+    )
+
+
+def _create_topic(running: Running, closing: ExitStack) -> None:
+    """The topic, with its leader where the scenario wants it."""
+    run, scenario, admin = running.run, running.scenario, running.admin
+    if isinstance(running.cluster, Foreign):
+        closing.enter_context(topic.on_loan(admin, scenario, run.folder, run.screen.say))
+    topic.create(admin, scenario.topic, running.cluster, running.view)
+
+
+def _watch(running: Running, closing: ExitStack) -> None:
+    """What happens to the topic's partitions is written down from now on."""
+    history = running.run.folder.history
+    watcher = Watcher(running.view, Lines(history / "views.jsonl").write)
+    watcher.start()
+    closing.callback(watcher.close)
+    if running.scenario.check.watermarks:
+        closing.callback(watermark_sampler.follow(running.cluster, running.view, history))

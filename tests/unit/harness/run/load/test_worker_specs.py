@@ -1,0 +1,140 @@
+"""What workers are told: as many SPECs as the scenario asks for, each with what is its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.checkout import ROOT
+from harness.cluster.nodes import Node
+from harness.model.run_folder import RunFolder
+from harness.model.scenario import Scenario, TopicPart, WorkloadPart
+from harness.model.worker_kinds import KINDS, WorkerKind
+from harness.run.load.worker_specs import Spec, Specs, coordinated, flush_s, group_of
+
+FOLDER = RunFolder(path=Path("/results/told/20261120T140307Z-1"))
+NODES = (
+    Node(name="zk1", role="zookeeper", id=1, address="10.0.0.1", port=2181),
+    Node(name="kafka1", role="broker", id=1, address="10.0.0.2", port=9092),
+    Node(name="kafka2", role="broker", id=2, address="10.0.0.3", port=9092),
+)
+
+
+def scenario(kind: str = "stream", **work: Any) -> Scenario:
+    workload = WorkloadPart.model_validate({"kind": kind, **work})
+    return Scenario(title="told", topic=TopicPart(partitions=4), workload=workload)
+
+
+def specs(told: Scenario, nodes: tuple[Node, ...] = NODES) -> dict[str, Spec]:
+    made = Specs(scenario=told, folder=FOLDER, nodes=nodes, leader="kafka1")
+    return {spec["process"]: spec for _, spec in made.of_load(limit_s=60.0)}
+
+
+def test_a_stream_has_the_workers_that_it_asks_for() -> None:
+    asked = scenario(producers=2, consumers=1, group_consumers=2)
+
+    assert [
+        "producer-0",
+        "producer-1",
+        "consumer-0",
+        "group-consumer-0",
+        "group-consumer-1",
+    ] == list(specs(asked))
+
+
+def test_write_read_is_one_worker_whatever_a_stream_would_have() -> None:
+    assert ["write-read-0"] == list(specs(scenario("write-read", producers=2, consumers=2)))
+
+
+def test_every_worker_is_given_the_brokers_and_no_zookeeper() -> None:
+    (spec,) = specs(scenario(consumers=0)).values()
+
+    assert "10.0.0.2:9092,10.0.0.3:9092" == spec["config"]["bootstrap.servers"]
+    assert ("harness", 4, 60.0) == (spec["topic"], spec["partitions"], spec["limit_s"])
+    assert ("told/20261120T140307Z-1", str(FOLDER.history)) == (spec["run_id"], spec["history"])
+
+
+def test_each_producer_has_a_number_and_transactions_of_its_own() -> None:
+    told = specs(scenario(producers=2, producer={"transactional.id": "t"}))
+
+    assert [0, 1] == [told[name]["index"] for name in ("producer-0", "producer-1")]
+    assert "t-1" == told["producer-1"]["config"]["transactional.id"]
+    assert "index" not in told["consumer-0"]
+
+
+def test_values_of_two_kinds_that_send_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    prober = WorkerKind(name="prober", count=lambda _: 2, sends=True)
+    monkeypatch.setitem(KINDS, "prober", prober)
+
+    told = specs(scenario(producers=2))
+
+    assert [2, 3] == [told[name]["index"] for name in ("prober-0", "prober-1")]
+
+
+def test_the_first_member_of_the_group_is_the_first_to_die() -> None:
+    told = specs(scenario(group_consumers=2, dies=["before-commit", "before-process"]))
+
+    assert ["before-commit", ""] == [told[f"group-consumer-{n}"]["dies"] for n in (0, 1)]
+    assert {group_of(FOLDER)} == {told[f"group-consumer-{n}"]["group"] for n in (0, 1)}
+    assert "group" not in told["consumer-0"]
+
+
+@pytest.mark.parametrize(
+    ("leader", "known"), [("kafka1", "10.0.0.3:9092"), ("kafka2", "10.0.0.2:9092")]
+)
+def test_write_read_reads_by_one_broker_that_does_not_lead(leader: str, known: str) -> None:
+    made = Specs(scenario=scenario("write-read"), folder=FOLDER, nodes=NODES, leader=leader)
+    ((_, spec),) = made.of_load(60.0)
+
+    assert {"bootstrap.servers": known} == spec["consumer_config"]
+
+
+def test_where_there_is_one_broker_write_read_reads_by_it() -> None:
+    (spec,) = specs(scenario("write-read"), NODES[:2]).values()
+
+    assert "10.0.0.2:9092" == spec["consumer_config"]["bootstrap.servers"]
+
+
+def test_a_follower_that_is_to_serve_reads_is_named_by_its_rack() -> None:
+    (spec,) = specs(scenario("write-read", read_via="follower")).values()
+
+    assert "kafka2" == spec["consumer_config"]["client.rack"]
+
+
+def test_a_worker_awaits_its_sends_as_long_as_one_may_take() -> None:
+    assert 12.0 == flush_s(scenario(producer={"message.timeout.ms": 7000}))
+
+
+def test_the_final_read_is_a_consumer_of_its_own() -> None:
+    told = scenario(consumer={"isolation.level": "read_committed"})
+    spec = Specs(scenario=told, folder=FOLDER, nodes=NODES, leader=None).of_final_read(9.0)
+
+    assert ("final-read-0", 9.0) == (spec["process"], spec["limit_s"])
+    assert "read_committed" == spec["config"]["isolation.level"]
+
+
+@pytest.mark.parametrize(
+    ("work", "names"),
+    [
+        ({"group_consumers": 1}, {"group": f"{FOLDER.run_id}/group"}),
+        ({}, {"group": f"{FOLDER.run_id}/consumer-0"}),
+        ({"consumer": {"group.id": "mine"}}, {"group": "mine"}),
+        ({"consumers": 0}, {}),
+        ({"consumers": 0, "producer": {"transactional.id": "t"}}, {"transaction": "t-0"}),
+    ],
+)
+def test_coordinators_are_found_by_the_names_that_the_workers_use(
+    work: dict[str, Any], names: dict[str, str]
+) -> None:
+    assert names == coordinated(scenario(**work), FOLDER)
+
+
+def test_write_read_is_coordinated_under_its_own_name() -> None:
+    assert {"group": f"{FOLDER.run_id}/write-read-0"} == coordinated(scenario("write-read"), FOLDER)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_has_its_program(name: str) -> None:
+    assert (ROOT / "workloads" / f"{KINDS[name].module}.py").is_file()
