@@ -2,9 +2,11 @@
 
 SETUP := @scripts/setup
 BIN := .venv/bin
+PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --generate-hashes \
+    --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check nemesis-table bench study backends-table bench-backends image harness-image
+.PHONY: help setup demo lint unit check test requirements nemesis-table bench study backends-table bench-backends image harness-image
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -16,16 +18,24 @@ demo: ## run scenario study-1: acks=1, the leader is killed, acked records are l
 	$(SETUP)
 	@$(BIN)/kafka-harness run study-1
 
-test: ## every test, those on real clusters too
-	$(SETUP) --tests
-	@$(BIN)/python -m pytest
-
-check: ## what every change must pass: ruff, mypy --strict, the tests that need no cluster
+lint: ## what reads the code: ruff, mypy --strict, layers (import-linter), unused code (vulture)
 	$(SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/vulture
+
+unit: ## the tests without a JVM, a browser or a cluster, in under two minutes
+	$(SETUP)
+	@$(BIN)/python -m pytest -m "not jvm and not browser and not cluster" -n 3 --dist loadfile
+
+check: lint ## what every change must pass: lint, and the tests that need no cluster
 	$(BIN)/python -m pytest -m "not cluster"
+
+test: ## every test, those on real clusters too
+	$(SETUP) --tests
+	@$(BIN)/python -m pytest
 
 nemesis-table: ## try every verb at every target (an hour), then write the table in docs/faults.md
 	$(SETUP) --tests
@@ -48,6 +58,11 @@ backends-table: ## make the missing runs of the same scenarios on each backend (
 bench-backends: ## start, cut and failover on local, docker and kubernetes side by side
 	$(SETUP)
 	@$(BIN)/python -m bench.backends $(ON)
+
+requirements: ## pin and hash anew what set-up installs (UP=--upgrade: the newest that fits)
+	$(SETUP)
+	@$(PIN) pyproject.toml --all-extras --output-file requirements/packages.txt
+	@$(PIN) requirements/build.in --constraint requirements/packages.txt --output-file requirements/build.txt
 
 image: ## the docker backend's image from Debian packages and Kafka's jars, without a registry
 	$(SETUP)

@@ -1,8 +1,16 @@
-"""Fixtures that tests share: one Spark session, one check of every told story, started workers."""
+"""Fixtures that tests share: one Spark session, one check of every told story, started workers.
+
+A test that starts a JVM has the mark `jvm`, one that starts a browser `browser`: `make unit` leaves
+both out. The mark is given by hand, or here to whoever uses Spark; without it neither starts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +23,42 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+MADE_UP = tempfile.gettempdir()  # where tests put a java of their own
+NEEDS_MARK = {"java": "jvm", "spark-submit": "jvm", "chromedriver": "browser"}
+marks: set[str] = set()  # of the test that runs now
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests in pods come last: what they run on may still be being built."""
+    """Whoever uses Spark starts its JVM. The tests in pods come last: what they run on may still be
+    being built."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("jvm")
     items.sort(key=lambda item: {"live", "kubernetes"} <= {*item.path.parts})
+
+
+def pytest_configure() -> None:
+    """Watch every program that a test itself starts."""
+    sys.addaudithook(_refuse_without_mark)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Keep the running test's marks; a test on a cluster may start anything."""
+    marks.update(mark.name for mark in item.iter_markers())
+    result = yield
+    marks.clear()
+    return result
+
+
+def _refuse_without_mark(event: str, args: tuple[Any, ...]) -> None:
+    if event != "subprocess.Popen" or "cluster" in marks:
+        return
+    program = shutil.which(os.fsdecode(args[0]))  # None: it will not start anyway
+    mark = NEEDS_MARK.get(Path(program).name) if program else None
+    if program and mark and mark not in marks and not program.startswith(MADE_UP):
+        raise RuntimeError(f"{program} is started by a test without pytest.mark.{mark}")
 
 
 @pytest.fixture(scope="session")

@@ -51,7 +51,6 @@ ALIASES = {
     "queue.buffering.max.ms": "linger.ms",
     "compression.codec": "compression.type",
 }
-HARNESS_ADDRESSES = ("bootstrap.servers", "metadata.broker.list")
 # A restarted broker must be found again within the run, not within the default ten seconds.
 CONNECTION: Config = {
     "broker.address.family": "v4",

@@ -326,7 +326,7 @@ class _Cell:
         page.cells[self._index] = number
 
 
-STARTING, RUNNING, DONE = range(3)
+RUNNING, DONE = 1, 2  # 0 as long as it starts
 
 
 class Progress:

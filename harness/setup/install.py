@@ -27,6 +27,8 @@ from harness.host.namespaces import UNSHARE
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / ".installed"  # what .venv was made of, written once it is whole
+# Pinned and hashed by `make requirements`; PySpark comes as source, so what builds comes first.
+REQUIREMENTS = (ROOT / "requirements" / "build.txt", ROOT / "requirements" / "packages.txt")
 
 _say = partial(print, flush=True)
 
@@ -105,22 +107,24 @@ def _install_python_packages() -> None:
             raise SetUpError(f"{made.stdout.strip()}\nno virtual environment: try {command}")
     _say("installing Python packages into .venv (PySpark is most of it)")
     pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-input"]
-    done = _run(
-        [*pip, "--disable-pip-version-check", "--editable", f"{ROOT}[dev,docker,kubernetes]"]
-    )
-    if done.returncode != 0:
-        raise SetUpError(
-            f"{done.stdout.strip()}\n"
-            "pip could not install the Python packages: check the network and pip's settings"
-        )
+    pip += ["--disable-pip-version-check", "--no-build-isolation"]  # nothing that is not pinned
+    pinned = [[*pip, "--require-hashes", "--requirement", str(file)] for file in REQUIREMENTS]
+    for pip_install in (*pinned, [*pip, "--no-deps", "--editable", str(ROOT)]):
+        done = _run(pip_install)
+        if done.returncode != 0:
+            raise SetUpError(
+                f"{done.stdout.strip()}\n"
+                "pip could not install the Python packages: check the network and pip's settings"
+            )
     unfinished = STAMP.with_suffix(".new")
     unfinished.write_text(_wanted())
     unfinished.rename(STAMP)
 
 
 def _wanted() -> str:
-    """What .venv must be made of; with another pyproject.toml or place, pip is asked again."""
-    made_of = [(ROOT / "pyproject.toml").read_text(), str(ROOT)]
+    """What .venv must be made of; with other requirements or another place, pip is asked again."""
+    files = (ROOT / "pyproject.toml", *REQUIREMENTS)
+    made_of = [*(file.read_text() for file in files), str(ROOT)]
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()
 
 

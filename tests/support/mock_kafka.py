@@ -15,7 +15,7 @@ from typing import Any
 import confluent_kafka  # noqa: F401  loads the library
 
 PRODUCE, FETCH, LIST_OFFSETS, OFFSET_COMMIT = 0, 1, 2, 8
-INIT_PRODUCER_ID, ADD_PARTITIONS_TO_TXN, END_TXN = 22, 24, 26
+INIT_PRODUCER_ID, END_TXN = 22, 26
 TOPIC = "harness"
 _POINTER, _INT, _TEXT = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
 

@@ -4,7 +4,7 @@ JMX tells a log's end but no high watermark, and a follower tells no client eith
 taken from what Kafka writes (3.9; storage of the local log, KIP-98 for the batch's format):
 
     replication-offset-checkpoint   "0", a count, then a line "topic partition watermark" for each;
-                                    as often as CHECKPOINT_INTERVAL says
+                                    every replica.high.watermark.checkpoint.interval.ms (5 s)
     <topic>-<partition>/<base>.log  batches, one after the other; the last segment has the end
 
     batch = base offset i64, length i32, epoch i32, magic i8, crc u32, attributes i16, delta i32, …
@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CHECKPOINT = "replication-offset-checkpoint"
-CHECKPOINT_INTERVAL = "replica.high.watermark.checkpoint.interval.ms"  # 5 s by default
 _HEAD = struct.Struct(">qiibIhi")  # up to and with the last offset's delta
 _BEFORE_LENGTH_COUNTS = 12  # base offset and length themselves
 _WITH_DELTA = 2  # the first magic whose head has a delta

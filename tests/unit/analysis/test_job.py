@@ -273,6 +273,7 @@ with session() as spark:
 """
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("end", ["in order", "SIGKILL"])
 def test_the_jvm_ends_with_its_parent_and_leaves_nothing(tmp_path: Path, end: str) -> None:
     """Whether the parent ends in order or is killed."""

@@ -33,7 +33,7 @@ from types import FrameType
 
 NETLINK_NETFILTER, SUBSYSTEM_QUEUE = 12, 3
 REQUEST, ACKNOWLEDGE = 1, 4  # flags of a netlink message
-PACKET, CONFIG, VERDICT_BATCH, NETLINK_ERROR = 0, 2, 3, 2
+CONFIG, VERDICT_BATCH, NETLINK_ERROR = 2, 3, 2
 COMMAND, PARAMETERS, LONGEST, MASK, FLAGS = 1, 2, 3, 4, 5  # attributes of a CONFIG message
 VERDICT_HEADER = 2  # attribute of a verdict
 BIND, COPY_METADATA, ACCEPT = 1, 1, 1

@@ -23,6 +23,8 @@ from analysis.report.page import render
 from analysis.report.panels import PALETTE
 from tests.support import reports
 
+pytestmark = pytest.mark.browser
+
 INSTALL = "apt-get install -y --no-install-recommends chromium chromium-driver"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (

@@ -243,6 +243,7 @@ def librdkafka_properties() -> dict[str, tuple[str, str]]:
     return {name: (role, default) for name, role, default in reversed(rows)}
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("role", ROLES)
 def test_every_key_of_the_java_client_has_its_place(role: Role) -> None:
     """Translated, left out or refused: none is merely unknown."""
@@ -253,6 +254,7 @@ def test_every_key_of_the_java_client_has_its_place(role: Role) -> None:
     assert [] == [key for key in forgotten if not key.startswith(refused)]
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("role", ROLES)
 def test_javas_defaults_are_what_the_jars_say(role: Role) -> None:
     table = {key.java: key.java_default for key in KEYS[role]}
@@ -273,6 +275,7 @@ def test_librdkafkas_defaults_are_what_the_library_says(role: Role) -> None:
     assert actual == table
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("role", ROLES)
 def test_librdkafkas_names_exist_and_are_the_roles(role: Role) -> None:
     said, letters = librdkafka_properties(), {"producer": "P*", "consumer": "C*"}[role]
@@ -317,6 +320,7 @@ def test_what_a_user_may_not_set_on_a_broker_is_refused(
         read_server_properties(written(text), KNOWN)
 
 
+@pytest.mark.jvm
 def test_kafka_itself_says_which_broker_keys_there_are() -> None:
     keys = server_keys(kafka_home.find(), find_java())
 

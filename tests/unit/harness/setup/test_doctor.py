@@ -52,6 +52,7 @@ def test_a_remedy_is_shown_only_where_something_is_to_be_mended() -> None:
     assert "mend it" not in shown([finding(status="ok")])
 
 
+@pytest.mark.jvm
 def test_every_finding_about_this_host_is_complete() -> None:
     """The tests run where runs do, so this host has no serious finding."""
     findings = doctor.examine()

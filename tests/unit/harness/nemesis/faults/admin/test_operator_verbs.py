@@ -24,7 +24,7 @@ from harness.nemesis.verbs import VERBS, Injection
 from harness.waiting import wait_until
 
 NODES = local_nodes(3, 3)
-KAFKA1, KAFKA2, KAFKA3 = NODES[3:]
+KAFKA1, KAFKA2, _ = NODES[3:]
 
 
 @dataclass

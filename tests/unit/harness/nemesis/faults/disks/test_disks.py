@@ -416,6 +416,7 @@ def test_without_libfaketime_it_is_refused_with_the_command_that_installs_it(
 
 def test_only_tests_must_have_what_only_some_faults_need(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system_packages, "FAKETIME", ())
+    monkeypatch.setattr(system_packages, "find_java", lambda: None)
     monkeypatch.setattr(
         system_packages, "program", lambda name: None if name == "strace" else Path("/x")
     )
