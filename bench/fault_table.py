@@ -33,7 +33,7 @@ from harness.history.recorder import Lines
 from harness.history.side_files import faults, read
 from harness.model.exit_codes import INTERRUPTED, worst
 from harness.model.run_record import RunRecord
-from harness.model.scenario import FaultPart
+from harness.model.scenario import FaultPart, Scenario, WorkloadPart
 from harness.nemesis.targets import TARGETS, role_of
 from harness.nemesis.verb import Options
 from harness.nemesis.verbs import VERBS
@@ -106,11 +106,8 @@ BROUGHT_ABOUT = ("leader-and-controller", "last-isr")
 Line = Mapping[str, Any]
 # What the local backend can do; pods are deleted in tests/live/kubernetes, and what commands
 # of the user's do is theirs (tests/live/external/test_external.py).
-LOCAL = [
-    name
-    for name, verb in VERBS.items()
-    if name != "command" and not BACKENDS["local"].lacks(verb.needs)
-]
+ABLE = BACKENDS["local"].capabilities(Scenario(title="any", workload=WorkloadPart(kind="stream")))
+LOCAL = [name for name, verb in VERBS.items() if name != "command" and set(verb.needs) <= ABLE]
 
 
 def main() -> int:

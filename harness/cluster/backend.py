@@ -26,6 +26,11 @@ def every_node(_: Scenario) -> frozenset[Role]:
     return EVERY_NODE
 
 
+def no_containers(_: RunRecord) -> list[str]:
+    """Of a backend whose nodes are in none that it knows of."""
+    return []
+
+
 def nothing_to_add(_: Scenario, __: type) -> str:
     """Of a backend whose cluster lacks a capability whatever the scenario says."""
     return ""
@@ -49,3 +54,5 @@ class Backend:
     refuses: Callable[[Scenario], str | None] = never  # why a scenario cannot be run there at all
     # Why there is no such backend here, from settings alone (`backend.X.KEY`).
     absent: Callable[[Mapping[str, Any]], str | None] = never
+    # What the control groups of a run's containers have in their names, on the nodes' machines.
+    containers: Callable[[RunRecord], list[str]] = no_containers

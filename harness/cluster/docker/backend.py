@@ -97,6 +97,12 @@ def without_sdk() -> str | None:
     return None
 
 
+def containers(record: RunRecord) -> list[str]:
+    """The ids of the run's containers."""
+    project = (record.cluster or ClusterRecord()).project
+    return [each.id for each in Engine(connect(), project or "").services().values()]
+
+
 # What a killed harness has left
 
 
@@ -149,4 +155,5 @@ DOCKER = Backend(
     refuses=refuses,
     heal=heal,
     absent=absent,
+    containers=containers,
 )

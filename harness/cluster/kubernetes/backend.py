@@ -127,6 +127,15 @@ def refuses(scenario: Scenario) -> str | None:
     return None
 
 
+def containers(record: RunRecord) -> list[str]:
+    """The uids of the run's pods, in both ways in which control groups spell them."""
+    from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
+
+    where = record.cluster or ClusterRecord()
+    pods = Api(configuration(where.context or ""), where.namespace or "").pods(LABEL).values()
+    return [uid for pod in pods for uid in (pod.uid, pod.uid.replace("-", "_"))]
+
+
 KUBERNETES = Backend(
     make=make,
     capabilities=capabilities,
@@ -136,4 +145,5 @@ KUBERNETES = Backend(
     because=because,
     refuses=refuses,
     absent=access.absent,
+    containers=containers,
 )

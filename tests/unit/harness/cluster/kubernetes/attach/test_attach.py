@@ -15,12 +15,15 @@ import pytest
 
 from harness.cluster.exec import sidecar
 from harness.cluster.kubernetes import access
-from harness.cluster.kubernetes.attach import ephemeral_containers, rules
+from harness.cluster.kubernetes.attach import client_address, ephemeral_containers, rules
 from harness.cluster.kubernetes.attach.ephemeral_containers import LINKS, PROCESS
+from harness.cluster.kubernetes.attach.run_containers import kinds_for
 from harness.cluster.kubernetes.pods import Guest, Pod
 from harness.cluster.nodes import ClusterError, Node
 from harness.host.namespaces import UNSHARE
+from harness.model.plan import Step
 from harness.model.scenario import ScenarioError
+from harness.nemesis.verbs import requirements
 from harness.scenario.prepare import Request, prepare
 
 KAFKAS = tuple(
@@ -67,7 +70,7 @@ def test_connections_are_counted_by_who_calls_and_the_port_that_is_called() -> N
 """
 
     assert {("10.128.1.1", 9094): 2, ("10.65.0.8", 9091): 1, ("fd00::1", 9094): 1} == (
-        rules.ends_of(listing)
+        client_address.ends_of(listing)
     )
 
 
@@ -109,12 +112,13 @@ pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed"
 @pytest.mark.parametrize(
     ("said", "verb", "target", "changes"),
     [
-        ("begins an ended container again at once: take delete-pod-now", "kill", "leader", {}),
-        ("take delete-pod-now", "roll", "all", {}),
-        ("elect cannot be done to pods that are not", "elect", "preferred-leader", {}),
-        ("ZooKeepers are known there as other ends of cuts only", "cut", "zk1", {}),
+        ("kill needs Processes, which the backend kubernetes does not", "kill", "leader", {}),
+        ("whose kubelet begins an ended container again at once: choose", "kill", "leader", {}),
+        ("or one of pause, cut, lose, throttle", "roll", "all", {}),
+        ("elect needs Owned", "elect", "preferred-leader", {}),
+        ("zk1 cannot be hit on the backend kubernetes", "cut", "zk1", {}),
         (
-            "attach.image: pause needs one",
+            "pause needs Signals, which the backend kubernetes does not have without",
             "pause",
             "leader",
             {"backend.kubernetes.attach.image": ""},
@@ -180,23 +184,34 @@ def test_workers_may_be_killed_and_brokers_be_named_by_any_id() -> None:
         )
     )
 
-    assert {LINKS} == rules.hands_for(prepared.record.model_dump(mode="json")["plan"])
-    assert access.attaches(prepared.record.model_dump(mode="json")["scenario"])
+    assert {LINKS} == kinds_for(requirements(prepared.steps))
+    assert access.attaches(prepared.scenario)
 
 
-def step(verb: str, target: str = "leader", **options: str) -> dict[str, Any]:
-    return {"verb": verb, "target": target, "options": options}
+def step(verb: str, target: str = "leader", **options: str) -> Step:
+    return Step(
+        step=0,
+        series=0,
+        verb=verb,
+        target=target,
+        unit="seconds",
+        at=1.0,
+        for_s=1.0,
+        until=None,
+        options=options,
+        seed=1,
+    )
 
 
 def test_only_what_faults_need_is_put_into_pods() -> None:
-    assert frozenset() == rules.hands_for([step("delete-pod"), step("pause", "producers")])
-    assert {LINKS, PROCESS} == rules.hands_for([step("throttle"), step("pause")])
+    assert frozenset() == kinds_for(requirements([step("delete-pod"), step("pause", "producers")]))
+    assert {LINKS, PROCESS} == kinds_for(requirements([step("throttle"), step("pause")]))
 
 
 def test_a_plan_says_by_which_words_its_faults_name_other_ends() -> None:
     plan = [step("cut-answers"), step("cut", **{"from": "followers, kafka7"}), step("pause")]
 
-    assert {"clients", "followers", "kafka7"} == rules.named([*plan, step("cut")])
+    assert {"clients", "followers", "kafka7"} == requirements([*plan, step("cut")]).ends
 
 
 # Containers of ours
