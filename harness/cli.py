@@ -224,10 +224,11 @@ def show(
 def doctor() -> None:
     """Say what this host can and cannot do, and the remedy for each."""
     from harness.setup import doctor as examination  # noqa: PLC0415  it starts namespaces and probes
+    from harness.setup.findings import can_run, render  # noqa: PLC0415
 
     findings = examination.examine()
-    console.print(examination.render(findings))
-    raise typer.Exit(0 if examination.can_run(findings) else exit_codes.FAILED)
+    console.print(render(findings))
+    raise typer.Exit(0 if can_run(findings) else exit_codes.FAILED)
 
 
 @app.command()
