@@ -48,14 +48,17 @@ from rich.table import Table
 
 from harness.checkout import ROOT
 from harness.cluster.backends import BACKENDS, absent
+from harness.cluster.capabilities import Owned
 from harness.cluster.nodes import ClusterError
 from harness.model.run_folder import RunFolder, StoreError
 from harness.model.run_record import RunRecord
+from harness.model.scenario import Scenario, WorkloadPart
 from harness.scenario.overrides import parse_override
 from harness.waiting import WaitTimeout, wait_until
 
 # A cluster that is there already has no start, and no nodes of ours.
-STARTED_HERE = [name for name in BACKENDS if name != "external"]
+ANY = Scenario(title="any", workload=WorkloadPart(kind="stream"))
+STARTED_HERE = [name for name, each in BACKENDS.items() if Owned in each.capabilities(ANY)]
 SCENARIO = Path(__file__).with_suffix(".toml")
 NODES, REPLICAS = 6, 3
 START_LIMIT_S, RUN_LIMIT_S = 300.0, 600.0

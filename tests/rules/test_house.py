@@ -16,6 +16,7 @@ from harness.checkout import ROOT
 
 PACKAGES = ("harness", "workloads", "analysis")
 FILE_LINES = 400
+CLASS_LINES = 200
 FUNCTION_LINES = 60
 
 # The one place that waits; and those whose work it is to talk to a person or to a parent process.
@@ -66,6 +67,14 @@ def test_a_file_is_short_and_says_what_it_is(module: str) -> None:
 
     assert lines <= FILE_LINES
     assert ast.get_docstring(tree(module)), "a module's docstring is its specification"
+
+
+@every_module
+def test_a_class_is_one_thing(module: str) -> None:
+    classes = [node for node in ast.walk(tree(module)) if isinstance(node, ast.ClassDef)]
+    lengths = {c.name: (c.end_lineno or c.lineno) - c.lineno + 1 for c in classes}
+
+    assert {} == {name: lines for name, lines in lengths.items() if lines > CLASS_LINES}
 
 
 @every_module

@@ -1,10 +1,12 @@
 """What a local node has on disk: files on a tmpfs of the run's, so that nothing outlives it.
 
-kafka1/              its data; on a tmpfs of its own where faults need that (way "own-disk")
-kafka1.properties    its server.properties or zoo.cfg
-kafka1.clock         how far its wall clock is ahead (way "fake-time")
-kafka1.trace         its file calls (way "sync-trace")
-kafka1.tampered      what strace prints that faults have attached
+    kafka1/              its data; on a tmpfs of its own where faults need that (way "own-disk")
+    kafka1.properties    its server.properties or zoo.cfg
+    kafka1.clock         how far its wall clock is ahead (way "fake-time")
+    kafka1.trace         its file calls (way "sync-trace")
+    kafka1.tampered      what strace prints that faults have attached
+
+The data can be copied to a folder that stays.
 """
 
 from __future__ import annotations
