@@ -13,10 +13,17 @@ from pathlib import Path
 RECORDER = [sys.executable, "-m", "bench.recorder"]
 HARNESS = str(Path(sys.executable).with_name("kafka-harness"))
 
-for argv in (
-    [HARNESS, "up", "baseline", "--", *RECORDER],
-    RECORDER,
-    [sys.executable, "-m", "bench.checker"],
-):
-    print(f"== {' '.join(Path(word).name for word in argv)}", flush=True)
-    subprocess.run(argv, check=True)
+
+def main() -> None:
+    """One command after the other."""
+    for argv in (
+        [HARNESS, "up", "baseline", "--", *RECORDER],
+        RECORDER,
+        [sys.executable, "-m", "bench.checker"],
+    ):
+        print(f"== {' '.join(Path(word).name for word in argv)}", flush=True)
+        subprocess.run(argv, check=True)
+
+
+if __name__ == "__main__":
+    main()

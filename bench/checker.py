@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.history import tables
-from tests.support import histories
+from tests.support import histories, told_runs
 
 STARTS = ("stock", "direct", "archive")
 
@@ -32,7 +32,7 @@ def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
     """A run with about `operations` operations: 1,000 sends a second, 5 s of outage in every 20."""
     sends = operations * 2 // 4
     told = histories.story(histories.client_error(), acks="1", phases=[])
-    histories.write(told, folder, run_id)
+    told_runs.write(told, folder, run_id)
     number = np.arange(sends, dtype=np.int64)
     due = histories.LOAD_START_NS + number * 1_000_000
     outage = (number % 20_000) >= 15_000
@@ -84,6 +84,12 @@ def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
         start_ns=later,
         end_ns=later,
     )
+    _write_ends(folder, run_id)
+    return folder
+
+
+def _write_ends(folder: Path, run_id: str) -> None:
+    """The final read got to the end of the one partition."""
     ends = {
         "event": "ends",
         "run_id": run_id,
@@ -96,7 +102,6 @@ def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
     rows = [{name: ends.get(name) for name, _ in tables.EVENT_COLUMNS}]
     schema = tables.schema(tables.EVENT_COLUMNS)
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "history/events.parquet")
-    return folder
 
 
 def _write(

@@ -139,7 +139,7 @@ def known() -> Sequence[Line]:
 # Which pairs there are
 
 
-def chosen_for(verb: str) -> scenario.Scenario:
+def chosen_for(verb: str) -> Scenario:
     """The scenario that a verb's pairs are tried in, without faults."""
     made = scenario.checked(_tables(verb, REPLICAS.get(verb, 3)))
     if any(not reason(verb, target, made) for target in TARGETS):
@@ -148,7 +148,7 @@ def chosen_for(verb: str) -> scenario.Scenario:
     return scenario.checked(_tables(verb, replicas=2))
 
 
-def reason(verb: str, target: str, chosen: scenario.Scenario) -> str | None:
+def reason(verb: str, target: str, chosen: Scenario) -> str | None:
     """Why the pair cannot be; None when it can."""
     fault = FaultPart(verb=verb, target=target, options=dict(_options(verb, target)))
     problems = target_problems(fault, chosen)

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import KafkaError, Message
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from harness.history.recorder import NOTHING, OK, SEND, Recorder
 from workloads.client import payload

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import histories
+from tests.support import told_runs
 from tests.support.worker_processes import Starter
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def reports(
         if isinstance(item, pytest.Function) and hasattr(item.function, "story")
     }
     paths = [
-        histories.write(story, folder / str(number), f"told/{number}")
+        told_runs.write(story, folder / str(number), f"told/{number}")
         for number, story in enumerate(told.values())
     ]
     with pytest.MonkeyPatch.context() as patch:

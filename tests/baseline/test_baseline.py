@@ -13,16 +13,11 @@ from itertools import islice
 import pytest
 
 from analysis.verdict.promises import TABLE, promises
-from tests.baseline.rewrite import (
-    CONFIGURATIONS,
-    HERE,
-    cases,
-    facts,
-    golden_names,
-    golden_texts,
-    promises_text,
-    sentences_text,
-)
+from tests.baseline.cells import CONFIGURATIONS, cases, facts
+from tests.baseline.golden_reports import golden_names, golden_texts
+from tests.baseline.promises_text import promises_text
+from tests.baseline.rewrite import HERE
+from tests.baseline.sentences_text import sentences_text
 
 SHOWN = 20  # lines of a difference
 

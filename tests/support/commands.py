@@ -124,3 +124,10 @@ def newest(results_folder: Path) -> Path | None:
     """The newest run below a results folder."""
     latest = results_folder / "latest"
     return latest.resolve() if latest.exists() else None
+
+
+def newest_run(results_folder: Path) -> Path:
+    """The same, where there must be one."""
+    run = newest(results_folder)
+    assert run is not None, f"no run below {results_folder}"
+    return run

@@ -1,11 +1,12 @@
-"""Small histories, told part by part and written as sealed runs (docs/history.md).
+"""Small histories, told part by part (docs/history.md).
 
     @told(sent(1, at=0), sent(2, at=1), final_read(1))
     def test_an_acked_record_missing_from_a_complete_final_read_is_lost(report): ...
 
 `told` puts a story on a test; the fixture `report` is its report. All stories of a test run are
-checked together in one Spark job (tests/conftest.py). Times are in ms since the load began; a part
-that does not say when begins 10 ms after the part before it.
+written as sealed runs (tests/support/told_runs.py) and checked together in one Spark job
+(tests/conftest.py). Times are in ms since the load began; a part that does not say when begins
+10 ms after the part before it.
 """
 
 from __future__ import annotations
@@ -13,13 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from harness.history import tables
 
 LOAD_START_NS = 1_000_000_000_000
 LOAD_MS = 10_000
@@ -35,6 +30,11 @@ STEP = {
     "seed": 1,
 }
 WORKER = {"role": "producer", "exit": 0, "config": {}}
+
+
+def ns_of(ms: float) -> int:
+    """A time of the story on the history's clock."""
+    return LOAD_START_NS + int(ms * 1e6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,10 +182,9 @@ def final_read(
     process: str = "final-read-0",
 ) -> Part:
     """Values from the log's start on, or {offset: value}; and whether it got to the end."""
+    found: dict[int, Any] = dict(enumerate(values, start=log_start))
     if len(values) == 1 and isinstance(values[0], Mapping):
         found = dict(values[0])
-    else:
-        found = dict(enumerate(values, start=log_start))  # type: ignore[arg-type]
     end = max(found, default=log_start - 1) + 1
     rows = [_operation("final-read", v, at, 0, partition, process) for at, v in found.items()]
     ends = {
@@ -221,10 +220,10 @@ def fault(
         "verb": verb,
         "target": target,
         "nodes": list(nodes),
-        "invoke_ns": _ns(ms),
-        "ok_ns": _ns(ms + 1) if evidence else None,
-        "heal_invoke_ns": None if healed is None else _ns(healed - healing_took),
-        "heal_ok_ns": None if healed is None else _ns(healed),
+        "invoke_ns": ns_of(ms),
+        "ok_ns": ns_of(ms + 1) if evidence else None,
+        "heal_invoke_ns": None if healed is None else ns_of(healed - healing_took),
+        "heal_ok_ns": None if healed is None else ns_of(healed),
         "evidence": evidence,
         "heal_evidence": None if healed is None else "ISR full",
         "error": error,
@@ -249,8 +248,8 @@ def look(
     least = min(end for end in ends if end is not None)
     rows = [
         {
-            "time_ns": _ns(ms),
-            "end_ns": _ns(ms + 2),
+            "time_ns": ns_of(ms),
+            "end_ns": ns_of(ms + 2),
             "partition": partition,
             "broker": f"kafka{number}",
             "leads": None if isr is None else number == leader,
@@ -272,7 +271,7 @@ def view(
 ) -> Part:
     """Who leads from now on, as ZooKeeper says."""
     row = {
-        "time_ns": _ns(ms),
+        "time_ns": ns_of(ms),
         "partition": partition,
         "leader": leader,
         "isr": list(isr),
@@ -290,7 +289,7 @@ def damage(kind: str, process: str = "producer-0", text: str = "", count: int = 
 
 def client_error(name: str = "_ALL_BROKERS_DOWN") -> Part:
     """An error that a client was told of."""
-    row = {"event": "client-error", "process": "producer-0", "name": name, "time_ns": _ns(0)}
+    row = {"event": "client-error", "process": "producer-0", "name": name, "time_ns": ns_of(0)}
     return Part(table="events", rows=(row,), ms=0)
 
 
@@ -315,101 +314,9 @@ def told(*parts: Part, **record: Any) -> Callable[[Any], Any]:
     return mark
 
 
-def write(told_story: Story, folder: Path, run_id: str) -> Path:
-    """The story as a sealed run in `folder`."""
-    told = _tables(told_story.parts, run_id)
-    operations = folder / "history" / "operations"
-    operations.mkdir(parents=True)
-    for process in sorted({row["process"] for row in told["operations"]}):
-        rows = [row for row in told["operations"] if row["process"] == process]
-        numbered = [{**row, "id": number} for number, row in enumerate(rows)]
-        _write(operations / f"{process}.parquet", tables.OPERATION_COLUMNS, numbered)
-    for name, columns in tables.SMALL_TABLES.items():
-        _write(folder / "history" / f"{name}.parquet", columns, told[name])
-    record = run_record(run_id, told_story.record)
-    (folder / "run.json").write_text(json.dumps(record))
-    return folder
-
-
-def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    """run.json of a story."""
-    load = {"name": "load", "start_ns": _ns(0), "end_ns": _ns(LOAD_MS)}
-    kind = said.get("kind", "stream")
-    return {
-        "schema": 1,
-        "run_id": run_id,
-        "seed": 42,
-        "backend": "local",
-        "state": said.get("state", "complete"),
-        "started_utc": "2026-11-21T02:15:00+00:00",
-        "command": "kafka-harness run told --seed 42",
-        "plan": [{**STEP, **step} for step in said.get("plan", [])],
-        "workers": [{**WORKER, **worker} for worker in said.get("workers", [])],
-        "differences": [],
-        "nodes": {},
-        "versions": {},
-        "host": None,
-        "phases": said.get("phases", [load]),
-        "failure": said.get("failure"),
-        "scenario": {
-            "name": "told",
-            "title": "A history told by a test",
-            "description": "",
-            "cluster": {"zookeepers": 3, "brokers": 3, "server": said.get("server", {}), "zoo": {}},
-            "topic": {
-                "name": "harness",
-                "partitions": said.get("partitions", 1),
-                "replication_factor": said.get("replicas", 3),
-                "leader": "any",
-                "config": said.get("topic", {}),
-            },
-            "workload": {
-                "kind": kind,
-                "consumers": said.get("consumers", 0),
-                "group_consumers": 1 if "commit" in said else 0,
-                "commit": said.get("commit", "after"),
-                "producer": {
-                    "acks": said.get("acks", "all"),
-                    "retries": said.get("retries", 0),
-                    "enable.idempotence": said.get("idempotent", False),
-                    **({"transactional.id": "t-0"} if "isolation" in said else {}),
-                },
-                "consumer": ({"isolation.level": said["isolation"]} if "isolation" in said else {}),
-            },
-            "faults": [],
-            "check": {
-                "unavailability_threshold_ms": said.get("threshold_ms", 500),
-                "replicas": said.get("compared", False),
-                "watermarks": said.get("watched", False),
-            },
-            "expect": said.get("expect", {}),
-        },
-    }
-
-
 def planned(*verbs: str) -> list[dict[str, Any]]:
     """A plan with these verbs, all at the leader."""
     return [{"step": n, "verb": verb, "target": "leader"} for n, verb in enumerate(verbs)]
-
-
-def rows_of(told_story: Story, run_id: str) -> list[dict[str, Any]]:
-    """The story's operations as rows, for tests that need no folder."""
-    return [
-        {name: row.get(name) for name, _ in tables.OPERATION_COLUMNS}
-        for row in _tables(told_story.parts, run_id)["operations"]
-    ]
-
-
-def write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Operations of any runs as one Parquet file."""
-    _write(file, tables.OPERATION_COLUMNS, rows)
-
-
-# Rows
-
-
-def _ns(ms: float) -> int:
-    return LOAD_START_NS + int(ms * 1e6)
 
 
 def _operation(  # noqa: PLR0917
@@ -426,44 +333,6 @@ def _operation(  # noqa: PLR0917
         "error": None,
         "broker": None,
     }
-
-
-def _tables(parts: Sequence[Part], run_id: str) -> dict[str, list[dict[str, Any]]]:
-    rows: dict[str, list[dict[str, Any]]] = {
-        name: [] for name in ("operations", *tables.SMALL_TABLES)
-    }
-    clock = 0.0
-    for part in parts:
-        ms = clock if part.ms is None else part.ms
-        for row in part.rows:
-            table = part.table if part.table != "final" else _final_table(row)
-            timed = _timed(row, ms) if table == "operations" else {"time_ns": _ns(ms), **row}
-            rows[table].append({**timed, "run_id": run_id})
-        if part.table == "operations":
-            clock = ms + STEP_MS
-    return rows
-
-
-def _final_table(row: Mapping[str, Any]) -> str:
-    return "events" if "event" in row else "operations"
-
-
-def _timed(row: Mapping[str, Any], ms: float) -> dict[str, Any]:
-    due, took = row.get("due"), row["took"]
-    return {
-        **row,
-        "intended_ns": _ns(ms if due is None else due),
-        "start_ns": _ns(ms),
-        "end_ns": None if took is None else _ns(ms + took),
-    }
-
-
-def _write(
-    file: Path, columns: tuple[tuple[str, str], ...], rows: Sequence[Mapping[str, Any]]
-) -> None:
-    schema = tables.schema(columns)
-    picked = [{name: row.get(name) for name, _ in columns} for row in rows]
-    pq.write_table(pa.Table.from_pylist(picked, schema=schema), file, compression="zstd")
 
 
 # Reading a report

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from harness.checkout import ROOT
 from harness.distribution import kafka_home
-from harness.setup import install as set_up
+from harness.setup.install import apt_install
 
 LAB = Path(os.environ.get("KUBERNETES_LAB") or ROOT.parent / "shared" / "labs" / "kubernetes")
 HOME = Path(os.environ.get("LAB_HOME") or Path.home() / ".cache" / "kubernetes-lab")
@@ -121,7 +121,7 @@ def install() -> None:
     asked = ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *PACKAGES]
     there = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.splitlines()
     if missing := [name for name in PACKAGES if f"{name} installed" not in there]:
-        set_up.apt_install(missing)
+        apt_install(missing)
 
 
 @contextmanager

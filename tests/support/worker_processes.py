@@ -39,9 +39,19 @@ class Started:
     def go(self) -> None:
         """Wait until it is ready, and let it begin."""
         assert self.said() == {"event": "ready"}
+        self.say("go")
+
+    def say(self, line: str) -> None:
+        """Give it a line by the pipe."""
         assert self.process.stdin is not None
-        self.process.stdin.write("go\n")
+        self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
+
+    def hang_up(self) -> None:
+        """Close the pipe, as the end of the harness does."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.stdin = None
 
     def acked(self, count: int) -> None:
         """Wait for so many acks."""

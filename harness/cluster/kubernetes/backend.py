@@ -21,8 +21,8 @@ from harness.cluster.external.cluster import brokers_of, settings_of
 from harness.cluster.kubernetes import access, manifests, minikube
 from harness.cluster.kubernetes.attach import rules
 from harness.cluster.kubernetes.attach.cluster import AttachedCluster
-from harness.cluster.kubernetes.cluster import KubernetesCluster
 from harness.cluster.kubernetes.healing import heal
+from harness.cluster.kubernetes.own.cluster import KubernetesCluster
 from harness.cluster.node_settings import server_settings
 from harness.cluster.nodes import ClusterError, Role
 from harness.cluster.ownership import LABEL, guard

@@ -8,8 +8,8 @@ from harness.cluster.exec import sidecar
 from harness.cluster.external.cluster import heal_topic
 from harness.cluster.kubernetes.access import attaches
 from harness.cluster.kubernetes.attach import ephemeral_containers
-from harness.cluster.kubernetes.machines import CordonedMachines
-from harness.cluster.kubernetes.objects import remove_namespace
+from harness.cluster.kubernetes.own.machines import CordonedMachines
+from harness.cluster.kubernetes.own.objects import remove_namespace
 from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import LABEL, Orphan, guard
 

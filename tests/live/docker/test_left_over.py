@@ -36,7 +36,7 @@ class Left:
         return self.project.run(compose.holder_of(node), ["iptables", "-S"])
 
     def node(self, name: str) -> str:
-        """Pid and state of a node's JVM, as its holder sees it."""
+        """Pid and state of a node's JVM, as its sidecar sees it."""
         return self.project.run(compose.holder_of(name), sidecar.command("node")).strip()
 
 
@@ -87,7 +87,7 @@ def test_links_mend_and_what_was_paused_goes_on_without_a_harness(left):
         stopped = [node for node in PAUSED if left.node(node).endswith("T")]
         return "HARNESS" not in rules and not stopped
 
-    wait_until(undone, timeout_s=2 * sidecar.LIMIT_S + 20, what="the holders to act", every_s=0.5)
+    wait_until(undone, timeout_s=2 * sidecar.LIMIT_S + 20, what="the sidecars to act", every_s=0.5)
 
     for node in PAUSED:
         said = left.project.log(compose.holder_of(node)).decode()

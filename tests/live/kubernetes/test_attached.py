@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.checkout import ROOT
 from harness.waiting import wait_until
 from tests.support.commands import (
     COMMAND,
@@ -22,7 +23,7 @@ from tests.support.commands import (
     ran,
 )
 from tests.support.foreign_kafka import NAMESPACE, Foreign, deploy, hand_image
-from tests.support.kubernetes_lab import ROOT, Kubernetes
+from tests.support.kubernetes_lab import Kubernetes
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200, func_only=True)]
 HERE = Path(__file__).parent

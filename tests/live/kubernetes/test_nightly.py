@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
+from harness.checkout import ROOT
 from harness.waiting import wait_until
-from tests.support.kubernetes_lab import BORROWED, ROOT, Kubernetes
+from tests.support.kubernetes_lab import BORROWED, Kubernetes
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900, func_only=True)]
 NIGHTLY = ROOT / "k8s" / "nightly.yaml"
@@ -82,6 +83,7 @@ def once_ended(cluster: Kubernetes) -> dict[str, Any]:
         return state if {"succeeded", "failed"} & {*state} else None
 
     state = wait_until(status, timeout_s=600, every_s=1, what="the job to end")
+    assert state is not None
     return {**state, "said": cluster.kubectl("-n", NAMESPACE, "logs", "job/tonight")}
 
 

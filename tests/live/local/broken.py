@@ -31,7 +31,7 @@ def nothing(*_: Any) -> None:
 
 def idle() -> None:
     """Faults that look as if they were injected."""
-    iptables.hang = nothing
+    iptables.hang = nothing  # type: ignore[assignment]
     shaping.JUDGED_AFTER_S = 2.0
     VERBS["cut"] = replace(VERBS["cut"], patience=SOON)
     VERBS["pause"] = replace(VERBS["pause"], inject=nothing, patience=SOON)
@@ -56,7 +56,7 @@ def main() -> None:
     if Path(sys.argv[1]).is_dir():
         {"idle": idle, "hasty": hasty}[how]()
         inside.main()
-    run_command.run_enclosed = enclosed_with(how)
+    run_command.run_enclosed = enclosed_with(how)  # type: ignore[attr-defined]
     cli.main()
 
 

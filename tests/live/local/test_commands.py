@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from harness.waiting import wait_until
-from tests.support.commands import COMMAND, newest
+from tests.support.commands import COMMAND, newest_run
 
 pytestmark = pytest.mark.cluster
 
@@ -66,7 +66,7 @@ def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
     with said.open("w") as output:
         first = start(*arguments, output=output)
     wait_until(
-        lambda: "run 2 of 2" in said.read_text() and newest(results).name.endswith("-6"),
+        lambda: "run 2 of 2" in said.read_text() and newest_run(results).name.endswith("-6"),
         timeout_s=180,
         what="the second run to begin",
     )

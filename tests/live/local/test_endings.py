@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pyarrow.parquet as pq
@@ -21,7 +22,7 @@ from harness.distribution.kafka_home import cache_folder
 from harness.history.recorder import Progress
 from harness.history.sealing import seal
 from harness.waiting import wait_until
-from tests.support.commands import COMMAND, newest
+from tests.support.commands import COMMAND, newest, newest_run
 
 pytestmark = pytest.mark.cluster
 
@@ -79,12 +80,14 @@ def ours(root: int, mark: str) -> psutil.Process:
     return found[-1]
 
 
-def operations(run: Path) -> list[dict]:
-    return pq.read_table(run / "history" / "operations").to_pylist()
+def operations(run: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(run / "history" / "operations").to_pylist()
+    return rows
 
 
 def everything_below(root: int) -> list[psutil.Process]:
-    return psutil.Process(root).children(recursive=True)
+    below: list[psutil.Process] = psutil.Process(root).children(recursive=True)
+    return below
 
 
 @pytest.mark.parametrize(
@@ -98,7 +101,7 @@ def test_an_interrupted_run_heals_keeps_its_history_and_says_by_what(
     out, _ = process.communicate(timeout=60)
 
     assert process.returncode == code, out
-    run = newest(tmp_path)
+    run = newest_run(tmp_path)
     assert '"state": "incomplete"' in (run / "run.json").read_text()
     assert number.name in (run / "run.json").read_text()
     checked = harness("check", str(run))
@@ -119,7 +122,7 @@ def test_the_death_of_any_process_of_ours_takes_the_rest_along_and_leaves_the_hi
     _, alive = psutil.wait_procs(below, timeout=30)
     assert not alive
     assert process.returncode == (-signal.SIGKILL if victim == "command" else 255), out
-    run = newest(tmp_path)
+    run = newest_run(tmp_path)
     seal(run)
     sends = [row for row in operations(run) if row["f"] == "send"]
     assert sum(row["type"] == "ok" for row in sends) > 100
@@ -136,7 +139,7 @@ def test_a_run_whose_harness_was_killed_is_checked_like_any_other_and_is_unknown
     assert process.returncode == 255, out
     assert "UNKNOWN" in out
     assert "Traceback" not in out
-    assert json.loads((newest(tmp_path) / "report.json").read_text())["counts"]["acked"] > 100
+    assert json.loads((newest_run(tmp_path) / "report.json").read_text())["counts"]["acked"] > 100
 
 
 def test_a_node_that_does_not_come_up_is_named_with_its_last_words(harness):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -18,7 +19,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 
 @pytest.fixture(scope="module")
-def looks(run: Ran) -> list[dict]:
+def looks(run: Ran) -> list[dict[str, Any]]:
     assert run.folder is not None, run.out + run.err
     rows = pq.read_table(run.folder / "history" / "watermarks.parquet").to_pylist()
     return sorted(rows, key=lambda row: row["time_ns"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -18,7 +19,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     return carried_out("groups.toml", tmp_path_factory.mktemp("groups"), 400)
 
 
-def operations(run: Ran, process: str, f: str) -> list[dict]:
+def operations(run: Ran, process: str, f: str) -> list[dict[str, Any]]:
     assert run.folder is not None
     table = pq.read_table(run.folder / f"history/operations/{process}.parquet")
     return [row for row in table.to_pylist() if row["f"] == f and row["type"] == "ok"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,8 +18,11 @@ FAST = (
 )
 
 
-def faults(run) -> list[dict]:
-    return pq.read_table(run.folder / "history" / "faults.parquet").to_pylist()
+def faults(run) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(
+        run.folder / "history" / "faults.parquet"
+    ).to_pylist()
+    return rows
 
 
 def test_a_healthy_cluster_is_valid_and_everything_is_reported(harness):

@@ -18,14 +18,15 @@ import pytest
 
 from analysis import job
 from analysis.frames import schema
-from analysis.frames.load import open_run
-from analysis.job import CheckError, check
+from analysis.frames.load import CheckError, open_run
+from analysis.job import check
 from analysis.report import page
 from analysis.spark.session import _start
 from analysis.verdict.expectations import ANOMALIES
 from harness.checkout import ROOT
 from harness.history import tables
-from tests.support.histories import fault, final_read, found, read, sent, story, told, write
+from tests.support.histories import fault, final_read, found, read, sent, story, told
+from tests.support.told_runs import write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

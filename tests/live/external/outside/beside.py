@@ -158,6 +158,7 @@ def killed() -> dict[str, Any]:
         return left[0]["nodes"][0] if left and state(left[0]["nodes"][0]) == "T" else None
 
     node = wait_until(stopped, timeout_s=90, what="a broker that stands still")
+    assert node is not None
     folder = latest.resolve()
     for pid in (*living(folder), process.pid):  # the inner one would heal when the outer one dies
         os.kill(pid, signal.SIGKILL)

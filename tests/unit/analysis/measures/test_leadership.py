@@ -118,8 +118,8 @@ def test_a_short_stretch_is_merged_into_the_next_and_its_acks_count_for_who_led_
             start_ns=3 * S,
             end_ns=9 * S,
             faults=(0, 1),
-            leads=Counter(c=1),
-            acks=Counter(b=2, c=4),
+            leads=Counter({"c": 1}),
+            acks=Counter({"b": 2, "c": 4}),
         ),
     ]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from analysis.frames.load import Run
 from analysis.frames.replica_samples import Look
 from analysis.measures.replication import absences, behind, lag
 from analysis.verdict.expectations import ExpectationError, parse
@@ -218,7 +219,7 @@ def test_what_a_replica_lacks_at_a_look_is_counted_from_its_leader():
         def seconds(time_ns: int) -> float:
             return (time_ns - LOAD_START_NS) / 1e9
 
-    assert behind(Told()) == [
+    assert behind(cast(Run, Told())) == [
         {"time_s": 0.1, "brokers": {"kafka2": 2, "kafka3": 3}, "unread": 3},
         {"time_s": 0.2, "brokers": dict.fromkeys(ALL), "unread": None},
     ]

@@ -77,7 +77,10 @@ def test_a_difference_is_a_sentence_with_both_ranges():
 
 
 def test_how_busy_the_host_was_is_told_of_each_backend():
-    busy = {"host": {"cpu_starvation": {"pressure_some_percent": 40.4}}, "kafka": "3.9.2"}
+    busy: dict[str, Any] = {
+        "host": {"cpu_starvation": {"pressure_some_percent": 40.4}},
+        "kafka": "3.9.2",
+    }
 
     assert backends.hosts(CAMPAIGN, [line("local", **busy)]) == [
         "local: 1 runs, Kafka 3.9.2, somebody waited for a processor 40 % of the time",

@@ -10,7 +10,9 @@ from analysis.studies import study
 from harness.checkout import ROOT
 
 
-def line(lost: int = 0, duplicate: int = 0, gaps: tuple[float, ...] = (), **more: Any) -> dict:
+def line(
+    lost: int = 0, duplicate: int = 0, gaps: tuple[float, ...] = (), **more: Any
+) -> dict[str, Any]:
     anomalies = {"lost": lost, "duplicate": duplicate}
     return {
         "cell": "c",

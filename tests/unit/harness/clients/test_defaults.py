@@ -79,6 +79,7 @@ def test_no_send_may_outlast_its_transaction():
 def test_what_rules_transactions_out_is_said_with_its_remedy(more, why):
     problem = defaults.transaction_problem({"transactional.id": "t", **more})
 
+    assert problem is not None
     assert problem.startswith("transactional.id ")
     assert why in problem
     assert (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -146,12 +147,12 @@ def test_data_that_is_no_summary_is_refused(tmp_path):
         campaign_file.finished(data)
 
 
-def stretch(start_s: float, length_s: float, kind: str = "produce") -> dict:
+def stretch(start_s: float, length_s: float, kind: str = "produce") -> dict[str, Any]:
     return {"kind": kind, "start_s": start_s, "length_s": length_s}
 
 
 def test_the_gap_of_a_fault_is_the_longest_that_it_caused():
-    faults = [
+    faults: list[dict[str, Any]] = [
         {"fault": 0, "start_s": 5.0, "healed_s": 9.0},
         {"fault": 1, "start_s": 9.0, "healed_s": None},
         {"fault": 2, "start_s": 30.0, "healed_s": 31.0},

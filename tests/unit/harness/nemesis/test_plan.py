@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from harness.model.plan import Step
 from harness.model.scenario import FaultPart, MixedPart
@@ -45,9 +46,10 @@ def test_a_step_survives_its_record():
         assert Step(**step.as_record()) == step
 
 
-def mixed(seed: int, **changes: object) -> tuple[Step, ...]:
+def mixed(seed: int, **changes: Any) -> tuple[Step, ...]:
     entries = tuple(FaultPart(verb=verb, target="leader") for verb in ("kill", "pause", "stop"))
-    part = MixedPart(**{"faults": entries, "period_s": 10.0, "until_s": 400.0, **changes})
+    said: dict[str, Any] = {"faults": entries, "period_s": 10.0, "until_s": 400.0, **changes}
+    part = MixedPart(**said)
     return plan.make((), seed, part)
 
 
@@ -99,8 +101,9 @@ def lasts_s(*faults: FaultPart) -> float:
     return plan.lasts_s(plan.make(faults, 1), 100.0)
 
 
-def fault(**changes: object) -> FaultPart:
-    return FaultPart(**{"verb": "kill", "target": "leader", **changes})  # type: ignore[arg-type]
+def fault(**changes: Any) -> FaultPart:
+    said: dict[str, Any] = {"verb": "kill", "target": "leader", **changes}
+    return FaultPart(**said)
 
 
 def test_a_plan_lasts_until_the_last_fault_of_its_timetable_is_over():

@@ -230,7 +230,7 @@ def test_node_names_end_with_the_cluster(name, known):
 
 def test_every_target_says_what_kind_of_node_it_means():
     for target in TARGETS:
-        view = {"controller": "kafka2"} if target == "leader-and-controller" else {}
+        view: dict[str, Any] = {"controller": "kafka2"} if target == "leader-and-controller" else {}
         if target == "last-isr":
             view = {"isr": ("kafka2",)}
         assert {node.role for node in resolve(target, roles(**view))} == {role_of(target)}

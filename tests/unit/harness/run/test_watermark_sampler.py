@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from kazoo.exceptions import ConnectionLoss
 
 from harness.cluster.backends import BACKENDS
+from harness.cluster.capabilities import Disks
 from harness.cluster.nodes import Node
 from harness.cluster.view.log_files import CHECKPOINT
-from harness.cluster.view.state import PartitionState
+from harness.cluster.view.state import ClusterView, PartitionState
 from harness.history import side_files
 from harness.model.scenario import ScenarioError
 from harness.run.watermark_sampler import Sampler
 from harness.scenario import prepare
-from tests.unit.harness.cluster.view.test_log_files import batch, segment
+from tests.support.log_segments import batch, segment
 
 NODES = [
     Node(name=f"kafka{n}", role="broker", id=n, address="127.0.0.1", port=9092) for n in (1, 2)
@@ -55,10 +57,11 @@ def has(data: Path, *, records: int, watermark: int) -> None:
     (data / CHECKPOINT).write_text(f"0\n1\nt 0 {watermark}\n")
 
 
-def look(folder: Path, view: Asked) -> dict:
-    lines = []
+def look(folder: Path, view: Asked) -> dict[str, Any]:
+    lines: list[dict[str, Any]] = []
     has(folder / "kafka1", records=3, watermark=2)
-    Sampler(Places(folder), NODES, view, 1, lambda _, **fields: lines.append(fields)).look()
+    disks, zookeeper = cast(Disks, Places(folder)), cast(ClusterView, view)
+    Sampler(disks, NODES, zookeeper, 1, lambda _, **fields: lines.append(fields)).look()
     (line,) = lines
     return line
 
@@ -80,7 +83,7 @@ def test_when_zookeeper_does_not_answer_there_is_no_isr(tmp_path):
     assert line["log_ends"]["kafka1"] == 5
 
 
-def sealed(tmp_path: Path, *lines: dict) -> tuple[list, list]:
+def sealed(tmp_path: Path, *lines: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     file = tmp_path / "watermarks.jsonl"
     known = {"event": "watermarks", "time_ns": 7, "end_ns": 9, "partition": 0}
     file.write_text("".join(json.dumps({**known, **line}) + "\n" for line in lines))

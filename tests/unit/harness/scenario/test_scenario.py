@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.model.scenario import ScenarioError
 from harness.scenario import file
 from harness.scenario.overrides import parse_override
+from tests.support.scenario_differences import differences
 
 MINIMAL = 'title = "t"\n[workload]\nkind = "stream"\n'
 
@@ -18,16 +18,6 @@ def write(folder: Path, text: str, name: str = "mine.toml") -> str:
     path = folder / name
     path.write_text(text)
     return str(path)
-
-
-def differences(one: Any, other: Any, path: str = "") -> set[str]:
-    """Dotted paths at which two resolved scenarios differ."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        keys = one.keys() | other.keys()
-        return {
-            d for key in keys for d in differences(one.get(key), other.get(key), f"{path}/{key}")
-        }
-    return set() if one == other else {path}
 
 
 @pytest.mark.parametrize("name", sorted(file.shipped()))

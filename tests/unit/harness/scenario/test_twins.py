@@ -6,7 +6,7 @@ import pytest
 
 from harness.nemesis import plan
 from harness.scenario import file
-from tests.unit.harness.scenario.test_scenario import differences
+from tests.support.scenario_differences import differences
 
 ACKS = "/workload/producer/acks"
 MIN_ISR = "/topic/config/min.insync.replicas"

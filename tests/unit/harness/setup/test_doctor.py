@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from harness.cluster.docker import backend as docker
 from harness.distribution import kafka_home
 from harness.host import java, system_packages
 from harness.host.namespaces import UNSHARE
@@ -281,7 +282,7 @@ def test_another_pyproject_makes_set_up_ask_pip_again(
 
 
 def test_what_docker_lacks_is_said_with_the_remedy(monkeypatch):
-    monkeypatch.setattr(doctor.docker, "find_spec", lambda _: None)
+    monkeypatch.setattr(docker, "find_spec", lambda _: None)
     found = doctor.docker_backend()
 
     assert (found.status, found.needed_for) == ("unavailable", "the docker backend")
@@ -289,7 +290,7 @@ def test_what_docker_lacks_is_said_with_the_remedy(monkeypatch):
 
 
 def test_an_engine_that_does_not_answer_is_said(monkeypatch):
-    if doctor.docker.without_sdk():
+    if docker.without_sdk():
         pytest.skip("the Docker SDK is not installed")
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
 

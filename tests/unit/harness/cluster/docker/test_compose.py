@@ -12,6 +12,7 @@ from harness.cluster import node_settings
 from harness.cluster.docker import backend as docker
 from harness.cluster.docker import compose
 from harness.cluster.nodes import ClusterError, Node
+from harness.host import system_packages
 from harness.model.scenario import ClusterPart, Scenario
 
 ZK = Node(name="zk1", role="zookeeper", id=1, address="", port=2181, dialled=("127.0.0.1", 40001))
@@ -78,7 +79,7 @@ def test_ports_of_another_host_are_drawn():
 
 
 def test_without_any_compose_both_are_named(monkeypatch):
-    monkeypatch.setattr(compose.system_packages, "program", lambda _: None)
+    monkeypatch.setattr(system_packages, "program", lambda _: None)
 
     with pytest.raises(ClusterError, match=r"`docker compose` \(v2\) nor `docker-compose` \(v1\)"):
         compose.command()

@@ -20,13 +20,15 @@ class Here:
         self.shell = subprocess.Popen(
             shell.SHELL, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
-        self._out = self.shell.stdout
+        assert self.shell.stdin is not None
+        assert self.shell.stdout is not None
+        self._in, self._out = self.shell.stdin, self.shell.stdout
         os.set_blocking(self._out.fileno(), False)
         self._said, self._over = b"", False
 
     def send(self, line: str) -> None:
-        self.shell.stdin.write(f"{line}\n".encode())
-        self.shell.stdin.flush()
+        self._in.write(f"{line}\n".encode())
+        self._in.flush()
 
     def said(self) -> str:
         while more := self._out.read(7):  # in small pieces, as a network may give them
@@ -38,7 +40,7 @@ class Here:
         return self._over
 
     def close(self) -> None:
-        self.shell.stdin.close()
+        self._in.close()
         self._out.close()
         assert self.shell.wait(timeout=10) is not None
 

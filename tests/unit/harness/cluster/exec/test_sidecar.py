@@ -1,6 +1,6 @@
 """The dead man's timer: when the harness is heard no more, its faults are undone and nothing else.
 
-sidecar.sh runs here as it does in a holder, on real rules, in private namespaces.
+sidecar.sh runs here as it does in a node's sidecar, on real rules, in private namespaces.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,22 +29,23 @@ SHOW = "\necho RULES; iptables -S; iptables -t mangle -S"
 ACTED = "until [ -e $KAFKA_HARNESS_FOLDER/acted ]; do sleep 0.2; done"
 
 
-def inside(script: str, folder: Path, **more: object) -> subprocess.CompletedProcess[str]:
-    """A script in a network of its own, where $HOLDER is the holder's command."""
-    environment = {**os.environ, "KAFKA_HARNESS_FOLDER": str(folder), "HOLDER": sidecar.SCRIPT}
-    return subprocess.run(
+def inside(script: str, folder: Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    """A script in a network of its own, where $SIDECAR is the sidecar's command."""
+    environment = {**os.environ, "KAFKA_HARNESS_FOLDER": str(folder), "SIDECAR": sidecar.SCRIPT}
+    done: subprocess.CompletedProcess[str] = subprocess.run(
         [*UNSHARE, "sh", "-c", script],
         env=environment,
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
-        **more,  # type: ignore[call-overload]
+        **more,
     )
+    return done
 
 
 def call(*words: str) -> str:
-    return 'sh -c "$HOLDER" holder ' + " ".join(words)
+    return 'sh -c "$SIDECAR" sidecar ' + " ".join(words)
 
 
 def test_when_the_line_is_dead_chains_of_ours_go_and_others_stay(tmp_path):
@@ -86,7 +88,7 @@ def test_undo_resumes_what_is_listed_and_says_so(tmp_path):
         (tmp_path / "stopped").write_text(f"{sleeper.pid}\n")
         script = sidecar.SCRIPT.replace("choose_iptables\n    undo", "undo")  # no rules here
         done = subprocess.run(
-            ["sh", "-c", script, "holder", "undo"],
+            ["sh", "-c", script, "sidecar", "undo"],
             env={**os.environ, "KAFKA_HARNESS_FOLDER": str(tmp_path)},
             capture_output=True,
             text=True,
@@ -107,7 +109,7 @@ def test_a_jvm_that_ends_while_it_is_looked_at_is_none(tmp_path):
     gone.wait()
     script = sidecar.SCRIPT.replace("\ncase $1 in", f"\njvms() {{ echo {gone.pid}; }}\ncase $1 in")
     done = subprocess.run(
-        ["sh", "-c", script, "holder", "node"],
+        ["sh", "-c", script, "sidecar", "node"],
         env={**os.environ, "KAFKA_HARNESS_FOLDER": str(tmp_path)},
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""The line to a pod's holder: when it may break, and when a break ends the run."""
+"""The line to a pod's sidecar: when it may break, and when a break ends the run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class Api:
 
 
 def wire(*lines: Line) -> PodWire:
-    return PodWire(Api(*lines), "kafka-1", "holder")  # type: ignore[arg-type]
+    api: Any = Api(*lines)
+    return PodWire(api, "kafka-1", "holder")
 
 
 def test_a_line_that_breaks_unordered_is_told_when_it_is_sent_to() -> None:

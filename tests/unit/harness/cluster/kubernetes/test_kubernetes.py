@@ -17,7 +17,7 @@ import pytest
 from harness.checkout import MANIFESTS
 from harness.cluster.kubernetes import access, manifests
 from harness.cluster.kubernetes.api import Api
-from harness.cluster.kubernetes.machines import CORDONED, CordonedMachines
+from harness.cluster.kubernetes.own.machines import CORDONED, CordonedMachines
 from harness.cluster.kubernetes.pods import Pod, PodWatch
 from harness.cluster.nodes import ClusterError, Node
 

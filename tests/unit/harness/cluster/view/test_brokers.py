@@ -13,7 +13,7 @@ import pytest
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
 
 from harness.cluster.nodes import ClusterError, Node
-from harness.cluster.view.brokers import AskedView, alive_of, answer_of, controller_of, newest
+from harness.cluster.view.brokers import AskedView, Told, alive_of, answer_of, controller_of, newest
 from harness.cluster.view.discovery import discovered
 from harness.cluster.view.state import Blind
 from harness.waiting import wait_until
@@ -64,6 +64,13 @@ def metadata(
     )
 
 
+def known(told: list[Any], controller: int | None) -> Told:
+    """What is believed of the partition, which somebody knows."""
+    believed = newest(told, "t", 0, controller)
+    assert believed is not None
+    return believed
+
+
 def answers(**said: Any) -> list[Any]:
     """answers(b1=metadata(...), ...): what brokers that know themselves say."""
     each = [answer_of(int(name[1:]), response) for name, response in said.items()]
@@ -78,9 +85,8 @@ def test_a_stale_broker_does_not_fool_us_though_it_is_the_one_that_led():
     )
 
     assert controller_of(told, last=1) == 3
-    believed = newest(told, "t", 0, controller=3)
-    assert believed is not None
-    assert (believed.leader, believed.epoch, believed.isr) == (2, 5, {2, 3})
+    believed = known(told, controller=3)
+    assert (believed.leader, believed.epoch, believed.isr) == (2, 5, frozenset({2, 3}))
     assert believed.replicas == (2, 1, 3)
 
 
@@ -91,7 +97,7 @@ def test_two_stale_brokers_are_outvoted_by_one_higher_epoch():
         b3=metadata(leader=3, epoch=5, isr=(3,)),
     )
 
-    assert newest(told, "t", 0, controller=1).leader == 3  # type: ignore[union-attr]
+    assert known(told, controller=1).leader == 3
 
 
 @pytest.mark.parametrize(("controller", "isr"), [(2, {1, 2}), (None, {1, 2, 3})])
@@ -103,7 +109,7 @@ def test_of_one_epoch_the_controller_is_believed_else_most(controller, isr):
         b3=metadata(leader=1, epoch=4),
     )
 
-    assert newest(told, "t", 0, controller).isr == isr  # type: ignore[union-attr]
+    assert known(told, controller).isr == isr
 
 
 def test_as_many_votes_for_each_go_to_the_controller_that_is_news():
@@ -118,7 +124,7 @@ def test_as_many_votes_for_each_go_to_the_controller_that_is_news():
 def test_no_leader_is_news_too_and_a_topic_that_nobody_knows_is_nothing():
     told = answers(b1=metadata(leader=-1, epoch=6), b2=metadata(leader=2, epoch=5))
 
-    assert newest(told, "t", 0, None).leader is None  # type: ignore[union-attr]
+    assert known(told, None).leader is None
     assert newest(told, "other", 0, None) is None
     assert newest(answers(b1=metadata(leader=1, epoch=1, error=3)), "t", 0, None) is None
 
@@ -134,7 +140,10 @@ def test_who_lives_the_controller_knows_else_most():
         b3=metadata(leader=1, epoch=1),
     )
 
-    assert (alive_of(told, 2), alive_of(told, None)) == ({2, 3}, {1, 2, 3})
+    assert (alive_of(told, 2), alive_of(told, None)) == (
+        frozenset({2, 3}),
+        frozenset({1, 2, 3}),
+    )
 
 
 # By real connections
@@ -173,9 +182,9 @@ class Broker(threading.Thread):
     def _answer(self, key: int, number: int) -> bytes:
         if key == 18:
             known = [ApiVersionsResponse.ApiVersion(api_key=3, min_version=0, max_version=9)]
-            body = ApiVersionsResponse(error_code=0, api_keys=known).encode(version=0)
-            return struct.pack(">ii", len(body) + 4, number) + body
-        body = self.said.encode(version=9)
+            known_body: bytes = ApiVersionsResponse(error_code=0, api_keys=known).encode(version=0)
+            return struct.pack(">ii", len(known_body) + 4, number) + known_body
+        body: bytes = self.said.encode(version=9)
         return struct.pack(">iib", len(body) + 5, number, 0) + body
 
     def close(self) -> None:

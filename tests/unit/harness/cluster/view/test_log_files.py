@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import struct
-
 import pytest
 
 from harness.cluster.view.log_files import CHECKPOINT, LogEnd, high_watermarks
-
-
-def batch(base: int, records: int = 1, *, epoch: int = 0, magic: int = 2, size: int = 80) -> bytes:
-    """A batch as far as its head goes; the rest is zeros."""
-    head = struct.pack(">qiibIhi", base, size - 12, epoch, magic, base + epoch, 0, records - 1)
-    return head.ljust(size, b"\0")
+from tests.support.log_segments import batch, segment
 
 
 @pytest.fixture
@@ -21,12 +14,6 @@ def log(tmp_path):
     folder = tmp_path / "t-0"
     folder.mkdir()
     return folder, LogEnd(folder=folder)
-
-
-def segment(folder, base: int, *batches: bytes):
-    file = folder / f"{base:020d}.log"
-    file.write_bytes(b"".join(batches))
-    return file
 
 
 def test_the_end_is_after_the_last_batch_and_follows_it(log):

@@ -21,7 +21,8 @@ from harness.model.run_folder import RunFolder
 from harness.nemesis.faults.command import COMMAND, carried_out, heal_left, of_node
 from harness.nemesis.targets import Roles
 from harness.nemesis.undo_record import Undo, outstanding
-from harness.nemesis.verbs import VERBS, Injection
+from harness.nemesis.verb import Injection
+from harness.nemesis.verbs import VERBS
 from harness.waiting import wait_until
 from tests.support.run_records import run_record
 

@@ -19,7 +19,7 @@ from harness.nemesis.faults.network.netem import sent, setting
 from harness.nemesis.faults.network.shaping import Seen, seen_by
 from harness.nemesis.verb import DoesNothing
 from harness.nemesis.verbs import VERBS
-from tests.unit.harness.nemesis.faults.network.test_links import NODES, Network, injection
+from tests.support.network import NODES, Network, injection
 
 TBF = """qdisc tbf 1001: root refcnt 3 rate 64Kbit burst 4Kb lat 500ms
  Sent 90 bytes 1 pkt (dropped 0, overlimits 12 requeues 0)
@@ -34,7 +34,8 @@ class Program:
     """A program beside a node: what it said, and whether it died."""
 
     def __init__(self, said: str) -> None:
-        self.stdout, self.died, self.ended = io.StringIO(said), None, False
+        self.stdout, self.ended = io.StringIO(said), False
+        self.died: int | None = None
 
     def poll(self) -> int | None:
         return self.died
@@ -135,7 +136,7 @@ def test_restoring_removes_the_rules_and_ends_the_program():
 def test_a_program_that_died_during_the_fault_is_said_once_the_rules_are_gone():
     network = SlowNetwork(said="ready\nTraceback\nOSError: no such queue\n")
     made = begun(network, "delay", ms=25)
-    network.programs[0].died = 1  # type: ignore[assignment]
+    network.programs[0].died = 1
     with pytest.raises(ClusterError, match="died during the fault: OSError: no such queue"):
         VERBS["delay"].heal(made)
 

@@ -7,9 +7,9 @@ What is done to a node is done in its pod's sidecar, which sees its processes an
                folder that both containers have: k8s/base/node.sh then leaves the JVM down until it
                is told to start, and the kubelet has nothing to restart
 
-    objects.py      what the run makes in the API server, and removes
-    pod_access.py   sidecars and the watch over pods, which come and go
-    machines.py     the machines that the pods are on
+    objects.py         what the run makes in the API server, and removes
+    ../pod_access.py   sidecars and the watch over pods, which come and go
+    machines.py        the machines that the pods are on
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING
 from harness.cluster import node_settings
 from harness.cluster.capabilities import Cluster, NodeState, Requirements
 from harness.cluster.kubernetes import manifests
-from harness.cluster.kubernetes.machines import CordonedMachines
-from harness.cluster.kubernetes.objects import RunObjects
+from harness.cluster.kubernetes.own.machines import CordonedMachines
+from harness.cluster.kubernetes.own.objects import RunObjects
 from harness.cluster.kubernetes.pod_access import PodAccess
 from harness.cluster.kubernetes.pods import LASTING_DATA, Pod
 from harness.cluster.kubernetes.sidecars import NO_PROCESS, Holders

@@ -1,0 +1,1 @@
+"""Commands that measure, started by `python -m`; none is part of the tests. May import all."""

@@ -1,0 +1,37 @@
+"""What tests share is in tests/support: no test imports another one, which would run twice."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import PurePath
+
+from tests.support.source_files import python_files, tree
+
+
+def test_no_test_imports_from_another() -> None:
+    """The baseline's own parts stand beside its test, for the command that writes it."""
+    wrong = {
+        (file, module)
+        for file in python_files()
+        for module in _imported(file)
+        if module.startswith("tests.") and not _shared(module, file)
+    }
+
+    assert set() == wrong
+
+
+def _imported(file: str) -> set[str]:
+    """The modules that a file imports from, and what it imports from packages of tests."""
+    found: set[str] = set()
+    for node in ast.walk(tree(file)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def _shared(module: str, file: str) -> bool:
+    support = module.startswith("tests.support.")
+    baseline = PurePath(file).is_relative_to("tests/baseline") and "tests.baseline." in module
+    return (support or baseline) and ".test_" not in module and ".conftest" not in module

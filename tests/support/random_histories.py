@@ -1,0 +1,207 @@
+"""Random histories: any operations at all (chaos), and histories with planted anomalies."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.support.oracle import LOAD_MS, PARTITIONS, Case, Found, Row
+
+HISTORIES = 400
+
+
+def drawn(strategy: st.SearchStrategy[Case]) -> list[Case]:
+    """Many histories, the same in every test run."""
+    cases: list[Case] = []
+
+    @settings(
+        max_examples=HISTORIES,
+        database=None,
+        derandomize=True,
+        phases=(Phase.generate,),
+        suppress_health_check=[HealthCheck.too_slow],  # a matter of the host
+    )
+    @given(strategy)
+    def draw(case: Case) -> None:
+        cases.append(case)
+
+    draw()
+    return cases
+
+
+# Chaos
+
+LENGTHS = st.sampled_from([0, 10, 250, 499, 500, 501, 900])
+TIMES = st.integers(0, LOAD_MS // 50 - 20).map(lambda n: 50 * n)  # many at the same time
+GROUP = {"process": ["ok", "ok", "info"], "commit": ["ok", "ok", "info", "fail"]}
+LUCKY = {"send": ["ok", "ok", "fail", "info"], "lookup": ["ok", "fail"], **GROUP}
+UNLUCKY = {"send": ["ok", "info", "info", "info", "info", "info"], "lookup": ["fail"], **GROUP}
+ALONE = ("send", "send", "read", "lookup", "final-read", "final-read")
+GROUPED = (*ALONE, "poll", "process", "process", "commit", "committed")
+
+
+@st.composite
+def any_row(draw: st.DrawFn, kinds: Sequence[str], ends: Mapping[str, list[str]]) -> Row:
+    """An operation that may contradict every other."""
+    f = draw(st.sampled_from(kinds))
+    kind = draw(st.sampled_from(ends.get(f, ["ok"])))
+    start = draw(TIMES)
+    open_ = kind == "info" and draw(st.booleans())
+    placed = kind == "ok" and (f != "send" or draw(st.integers(0, 9)) > 0)
+    unparsable = f in ("read", "poll", "final-read") and draw(st.integers(0, 19)) == 0
+    unparsable |= f in ("commit", "committed")
+    return {
+        "f": f,
+        "type": kind,
+        "partition": draw(st.integers(0, PARTITIONS - 1)),
+        "value": None if unparsable else draw(st.integers(0, 7)),
+        "offset": draw(st.integers(0, 4)) if placed else None,
+        "error": draw(st.sampled_from(["_NO_ACK", "_MSG_TIMED_OUT"])) if kind == "info" else None,
+        "start": start,
+        "end": None if open_ else start + draw(LENGTHS),
+    }
+
+
+@st.composite
+def chaos(draw: st.DrawFn) -> Case:
+    """Any operations at all."""
+    ends = [
+        {"complete": draw(st.booleans()), "log_start": draw(st.sampled_from([None, 0, 0, 2]))}
+        for _ in range(PARTITIONS)
+    ]
+    kinds, size = draw(st.sampled_from([(ALONE, 25), (GROUPED, 40)]))
+    row = any_row(kinds, draw(st.sampled_from([LUCKY, UNLUCKY])))
+    rows = draw(st.lists(row, max_size=size))
+    for number, each in enumerate(rows):
+        if each["f"] in ("commit", "committed") and each["end"] is not None:
+            each["end"] = each["start"] + number  # no two at once: the last one counts
+    return Case(rows=rows, ends=ends, tailing=draw(st.booleans()))
+
+
+# Planted
+
+PLANTS = (
+    "lost",
+    "lost",
+    "vanished",
+    "duplicate",
+    "phantom",
+    "failed",
+    "unparsable",
+    "moved",
+    "replaced",
+    "stale",
+    "none",
+    "none",
+    "none",
+    "skipped",
+    "reprocessed",
+)
+
+
+@st.composite
+def planted(draw: st.DrawFn) -> Case:
+    """What a faultless Kafka leaves, but for what is planted."""
+    plants = draw(st.lists(st.sampled_from(PLANTS), min_size=1, max_size=20))
+    log = Log(grouped=draw(st.booleans()))
+    for value, plant in enumerate(plants):
+        log.plant(value, plant, read=draw(st.booleans()))
+    log.commit()
+    ends = [{"complete": True, "log_start": 0}] * PARTITIONS
+    return Case(rows=log.rows, ends=ends, planted={n: +c for n, c in log.planted.items() if +c})
+
+
+class Log:
+    """Both partitions while they are written, and what was put there that should not be."""
+
+    def __init__(self, *, grouped: bool) -> None:
+        self.rows: list[Row] = []
+        self._grouped = grouped
+        self.planted: Found = defaultdict(Counter)
+        self._ends = [0] * PARTITIONS
+        self._clock = 0
+
+    def plant(self, value: int, plant: str, *, read: bool) -> None:
+        """One value, sent and read as it should be, or as `plant` says."""
+        partition, offset = value % PARTITIONS, self._append(value)
+        if plant != "phantom":
+            acked = {"failed": None, "moved": offset + 100}.get(plant, offset)
+            self._row("send", value, partition, acked, kind="fail" if plant == "failed" else "ok")
+        if plant == "stale":
+            self._row("lookup", value, partition, None, kind="fail")
+            self.planted["stale-read"][value] += 1
+        read = (read and plant != "lost") or plant in ("vanished", "replaced")
+        if read:
+            self._row("read", None if plant == "unparsable" else value, partition, offset)
+        if plant == "duplicate":
+            self._row("final-read", value, partition, self._append(value))
+        stays = plant not in ("lost", "vanished", "unparsable", "replaced")
+        if stays:
+            self._row("final-read", value, partition, offset)
+        if plant == "unparsable":
+            self._row("final-read", None, partition, offset)
+        if plant == "replaced":
+            self._row("final-read", value + 1000, partition, offset)
+        if stays or plant == "replaced":
+            self._handle(value + 1000 * (plant == "replaced"), plant, partition, offset)
+        self._expect(value, plant, (partition, offset))
+
+    def commit(self) -> None:
+        """The group has committed all that there is."""
+        for partition, end in enumerate(self._ends):
+            if self._grouped:
+                self._row("commit", None, partition, end)
+
+    def _handle(self, value: int, plant: str, partition: int, offset: int) -> None:
+        """What a member of the group does with a record."""
+        if not self._grouped:
+            return
+        self._row("poll", value, partition, offset)
+        for _ in range({"skipped": 0, "reprocessed": 2}.get(plant, 1)):
+            self._row("process", value, partition, offset)
+        if plant in ("skipped", "reprocessed"):
+            self.planted[plant][value] += 1
+
+    def _expect(self, value: int, plant: str, place: tuple[int, int]) -> None:
+        every: dict[str, list[tuple[str, Any]]] = {
+            "lost": [("lost", value)],
+            "vanished": [("lost", value), ("vanished", value)],
+            "duplicate": [("duplicate", value)],
+            "phantom": [("phantom", value)],
+            "failed": [("phantom", value)],
+            "unparsable": [("unparsable", place), ("lost", value)],
+            "moved": [("moved", value)],
+            "replaced": [
+                ("lost", value),
+                ("vanished", value),
+                ("two values", place),
+                ("phantom", value + 1000),
+            ],
+        }
+        for name, key in every.get(plant, []):
+            self.planted[name][key] += 1
+
+    def _append(self, value: int) -> int:
+        self._ends[value % PARTITIONS] += 1
+        return self._ends[value % PARTITIONS] - 1
+
+    def _row(
+        self, f: str, value: int | None, partition: int, offset: int | None, kind: str = "ok"
+    ) -> None:
+        self._clock += 10
+        self.rows.append(
+            {
+                "f": f,
+                "type": kind,
+                "value": value,
+                "partition": partition,
+                "offset": offset,
+                "error": None,
+                "start": self._clock,
+                "end": self._clock + 5,
+            }
+        )

@@ -1,0 +1,24 @@
+"""Facts of a run whose configuration is safe, and what of it is forbidden."""
+
+from __future__ import annotations
+
+from analysis.verdict import promises
+from analysis.verdict.facts import Facts
+
+# acks=all with an idempotent producer, clean elections, and a leader that was killed.
+SAFE = Facts(
+    acks="all",
+    retries=2147483647,
+    idempotent=True,
+    replicas=3,
+    unclean=False,
+    epochs=True,
+    flushed=False,
+    whole_isr=False,
+    checks_crcs=False,
+    verbs=frozenset({"kill"}),
+)
+
+
+def forbidden(facts: Facts) -> set[str]:
+    return {name for name, promise in promises.promises(facts).items() if promise.forbidden}

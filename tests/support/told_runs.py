@@ -1,0 +1,140 @@
+"""Stories of tests/support/histories.py as sealed runs: their run.json and their tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harness.history import tables
+from tests.support.histories import LOAD_MS, STEP, STEP_MS, WORKER, Part, Story, ns_of
+
+
+def write(told_story: Story, folder: Path, run_id: str) -> Path:
+    """The story as a sealed run in `folder`."""
+    told = _tables(told_story.parts, run_id)
+    operations = folder / "history" / "operations"
+    operations.mkdir(parents=True)
+    for process in sorted({row["process"] for row in told["operations"]}):
+        rows = [row for row in told["operations"] if row["process"] == process]
+        numbered = [{**row, "id": number} for number, row in enumerate(rows)]
+        _write(operations / f"{process}.parquet", tables.OPERATION_COLUMNS, numbered)
+    for name, columns in tables.SMALL_TABLES.items():
+        _write(folder / "history" / f"{name}.parquet", columns, told[name])
+    record = run_record(run_id, told_story.record)
+    (folder / "run.json").write_text(json.dumps(record))
+    return folder
+
+
+def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    """run.json of a story."""
+    load = {"name": "load", "start_ns": ns_of(0), "end_ns": ns_of(LOAD_MS)}
+    kind = said.get("kind", "stream")
+    return {
+        "schema": 1,
+        "run_id": run_id,
+        "seed": 42,
+        "backend": "local",
+        "state": said.get("state", "complete"),
+        "started_utc": "2026-11-21T02:15:00+00:00",
+        "command": "kafka-harness run told --seed 42",
+        "plan": [{**STEP, **step} for step in said.get("plan", [])],
+        "workers": [{**WORKER, **worker} for worker in said.get("workers", [])],
+        "differences": [],
+        "nodes": {},
+        "versions": {},
+        "host": None,
+        "phases": said.get("phases", [load]),
+        "failure": said.get("failure"),
+        "scenario": {
+            "name": "told",
+            "title": "A history told by a test",
+            "description": "",
+            "cluster": {"zookeepers": 3, "brokers": 3, "server": said.get("server", {}), "zoo": {}},
+            "topic": {
+                "name": "harness",
+                "partitions": said.get("partitions", 1),
+                "replication_factor": said.get("replicas", 3),
+                "leader": "any",
+                "config": said.get("topic", {}),
+            },
+            "workload": {
+                "kind": kind,
+                "consumers": said.get("consumers", 0),
+                "group_consumers": 1 if "commit" in said else 0,
+                "commit": said.get("commit", "after"),
+                "producer": {
+                    "acks": said.get("acks", "all"),
+                    "retries": said.get("retries", 0),
+                    "enable.idempotence": said.get("idempotent", False),
+                    **({"transactional.id": "t-0"} if "isolation" in said else {}),
+                },
+                "consumer": ({"isolation.level": said["isolation"]} if "isolation" in said else {}),
+            },
+            "faults": [],
+            "check": {
+                "unavailability_threshold_ms": said.get("threshold_ms", 500),
+                "replicas": said.get("compared", False),
+                "watermarks": said.get("watched", False),
+            },
+            "expect": said.get("expect", {}),
+        },
+    }
+
+
+def rows_of(told_story: Story, run_id: str) -> list[dict[str, Any]]:
+    """The story's operations as rows, for tests that need no folder."""
+    return [
+        {name: row.get(name) for name, _ in tables.OPERATION_COLUMNS}
+        for row in _tables(told_story.parts, run_id)["operations"]
+    ]
+
+
+def write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Operations of any runs as one Parquet file."""
+    _write(file, tables.OPERATION_COLUMNS, rows)
+
+
+# Rows
+
+
+def _tables(parts: Sequence[Part], run_id: str) -> dict[str, list[dict[str, Any]]]:
+    rows: dict[str, list[dict[str, Any]]] = {
+        name: [] for name in ("operations", *tables.SMALL_TABLES)
+    }
+    clock = 0.0
+    for part in parts:
+        ms = clock if part.ms is None else part.ms
+        for row in part.rows:
+            table = part.table if part.table != "final" else _final_table(row)
+            timed = _timed(row, ms) if table == "operations" else {"time_ns": ns_of(ms), **row}
+            rows[table].append({**timed, "run_id": run_id})
+        if part.table == "operations":
+            clock = ms + STEP_MS
+    return rows
+
+
+def _final_table(row: Mapping[str, Any]) -> str:
+    return "events" if "event" in row else "operations"
+
+
+def _timed(row: Mapping[str, Any], ms: float) -> dict[str, Any]:
+    due, took = row.get("due"), row["took"]
+    return {
+        **row,
+        "intended_ns": ns_of(ms if due is None else due),
+        "start_ns": ns_of(ms),
+        "end_ns": None if took is None else ns_of(ms + took),
+    }
+
+
+def _write(
+    file: Path, columns: tuple[tuple[str, str], ...], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    schema = tables.schema(columns)
+    picked = [{name: row.get(name) for name, _ in columns} for row in rows]
+    pq.write_table(pa.Table.from_pylist(picked, schema=schema), file, compression="zstd")

@@ -1,0 +1,109 @@
+"""The sentence at the head of a report: what was lost, after which faults, and its doubts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.report.headline import faults_words
+from tests.support.histories import (
+    doubtful,
+    fault,
+    final_read,
+    planned,
+    sent,
+    told,
+    unasked,
+)
+
+Report = dict[str, Any]
+
+
+@told(
+    sent(1, at=0, ms=1000, took=0),
+    sent(2, at=1, ms=1000, took=2400),
+    final_read(1, 2),
+    fault("kill", ms=900, number=0),
+    fault("kill", ms=3000, number=1),
+    retries=1,
+)
+def test_the_sentence_says_how_long_writes_stopped(report: Report) -> None:
+    """One window: no "at most"."""
+    assert report["sentence"] == (
+        "No data was lost: all 2 acknowledged records were read back after the leader was killed "
+        "twice. Writes stopped for 2.4 s."
+    )
+
+
+@told(sent(1, at=0), doubtful(2, ms=1000, took=3000), final_read(1), fault("pause", "all", ms=900))
+def test_the_sentence_says_when_writes_never_came_back(report: Report) -> None:
+    """No ack ended the window."""
+    assert report["sentence"].endswith(
+        "Writes stopped for 3.0 s and had not come back when the load ended."
+    )
+
+
+@told(sent(1, at=0), final_read(1, 1), retries=3)
+def test_the_sentence_tells_permitted_duplicates(report: Report) -> None:
+    """Without idempotence retries may duplicate."""
+    assert (
+        "1 record is in the log more than once, which this configuration allows."
+        in (report["sentence"])
+    )
+
+
+@told(sent(1, at=0), final_read(1, 1, 7, 8), retries=0)
+def test_the_sentence_tells_broken_promises(report: Report) -> None:
+    """Two kinds at once."""
+    assert (
+        "1 record is in the log more than once, which Kafka promises cannot happen. "
+        "2 records were read that were never written, which Kafka promises cannot happen."
+    ) in report["sentence"]
+
+
+@told(
+    sent(1, at=0),
+    sent(2, at=1),
+    fault("kill", ms=50),
+    final_read(1),
+    acks="1",
+    plan=planned("kill", "pause"),
+)
+def test_a_permitted_loss_in_an_unknown_run_is_told_with_its_doubt(report: Report) -> None:
+    """The loss is a fact, whatever else is not known."""
+    assert report["verdict"] == "unknown"
+    assert report["sentence"].startswith("Data was lost: 1 of 2 acknowledged records is gone")
+    assert report["sentence"].endswith(
+        "Whether all promises were kept is unknown: "
+        "fault 1 (pause leader) was planned and did not happen."
+    )
+
+
+@told(unasked(1), unasked(2), final_read(1), acks="0", expect={"lost": "0"})
+def test_acks_0_has_nothing_to_lose(report: Report) -> None:
+    """By definition; what is gone is counted apart."""
+    assert report["sentence"].startswith("Nothing was acknowledged, so no acknowledged data")
+
+
+@pytest.mark.parametrize(
+    ("faults", "words"),
+    [
+        ([], ""),
+        ([("kill", "leader")], "the leader was killed"),
+        ([("kill", "leader")] * 2, "the leader was killed twice"),
+        ([("kill", "leader")] * 10, "the leader was killed 10 times"),
+        (
+            [("pause", "followers"), ("stop", "kafka2")],
+            "all followers were paused and kafka2 was shut down",
+        ),
+        (
+            [("kill", "leader"), ("pause", "follower"), ("melt", "zk1")],
+            "the leader was killed, a follower was paused and zk1 was hit by melt",
+        ),
+    ],
+)
+def test_faults_in_words(faults: list[tuple[str, str]], words: str) -> None:
+    rows = [{"verb": verb, "target": target, "nodes": ["kafka1"]} for verb, target in faults]
+
+    assert faults_words(rows) == words

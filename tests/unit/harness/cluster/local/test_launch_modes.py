@@ -1,0 +1,58 @@
+"""How local nodes are started for faults that need strace or libfaketime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.cluster.local import launch_modes
+from harness.cluster.nodes import ClusterError
+from harness.host import system_packages
+
+
+def test_two_tracers_at_one_process_are_refused_with_the_remedy() -> None:
+    with pytest.raises(ClusterError, match="scenario of its own"):
+        launch_modes.check(frozenset({launch_modes.SYNC_TRACE, launch_modes.TAMPERING}))
+
+
+@pytest.mark.parametrize("way", [launch_modes.SYNC_TRACE, launch_modes.TAMPERING])
+def test_without_strace_it_is_refused_with_the_command_that_installs_it(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(system_packages, "SYSTEM_FOLDERS", ())
+
+    with pytest.raises(ClusterError, match="strace, which is not installed"):
+        launch_modes.check(frozenset({way}))
+
+
+def test_without_libfaketime_it_is_refused_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(system_packages, "FAKETIME", ())
+
+    with pytest.raises(ClusterError, match="libfaketime, which is not installed"):
+        launch_modes.check(frozenset({launch_modes.FAKE_TIME}))
+
+
+@pytest.mark.jvm
+def test_only_tests_must_have_what_only_some_faults_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system_packages, "FAKETIME", ())
+    monkeypatch.setattr(
+        system_packages, "program", lambda name: None if name == "strace" else Path("/x")
+    )
+
+    assert {"strace", "libfaketime"} <= set(system_packages.missing(tests=True))
+    assert {"strace", "libfaketime"}.isdisjoint(system_packages.missing())
+
+
+def test_a_node_is_told_its_clock_only_where_clocks_are_faked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(system_packages, "libfaketime", lambda: Path("/l.so"))
+
+    assert launch_modes.environment(frozenset(), Path("/c")) == {}
+    told = launch_modes.environment(frozenset({launch_modes.FAKE_TIME}), Path("/c"))
+    assert (told["LD_PRELOAD"], told["FAKETIME_TIMESTAMP_FILE"]) == ("/l.so", "/c")
+    assert told["FAKETIME_FORCE_MONOTONIC_FIX"] == "0"

@@ -1,0 +1,61 @@
+"""The export for people: everything that was recorded, in order of time."""
+
+from pathlib import Path
+
+from harness.history.export import export
+from harness.history.recorder import (
+    NOTHING,
+    OK,
+    READ,
+    SEND,
+    Recorder,
+)
+from harness.model.run_folder import RunFolder
+from tests.support.recorded_runs import KILL, lines, record
+
+
+def test_the_export_tells_everything_in_order_of_time(run: Path) -> None:
+    """An operation's two ends, a read's one, events, faults and views between them."""
+
+    def some(recorder: Recorder) -> None:
+        recorder.complete(recorder.invoke(SEND, 2, (1 << 40) + 7, 10, 20), OK, 40, 60, NOTHING, 0)
+        recorder.invoke(SEND, 2, (1 << 40) + 8, 30, 30)
+        recorder.record(READ, 2, (1 << 40) + 7, 15, 40, 50, 3)
+
+    record(run, then=some, ended=False)
+    lines(run, "p", {"event": "end", "time_ns": 70, "reason": "done"})
+    lines(run, "nemesis", {"event": "inject", "type": "invoke", "time_ns": 40, **KILL})
+
+    told = list(export(run))
+
+    assert [
+        (20, "invoke"),
+        (30, "invoke"),
+        (40, "invoke"),
+        (50, "ok"),
+        (60, "ok"),
+        (70, None),
+    ] == [(line["time_ns"], line.get("type")) for line in told]
+    assert {
+        "time_ns": 20,
+        "process": "p",
+        "type": "invoke",
+        "f": "send",
+        "id": 0,
+        "partition": 2,
+        "value": (1 << 40) + 7,
+        "producer": 1,
+        "sequence": 7,
+        "intended_ns": 10,
+    } == told[0]
+    assert (40, 3, 15) == (told[3]["offset"], told[3]["broker"], told[3]["start_ns"])
+    assert ("nemesis", "kill") == (told[2]["process"], told[2]["verb"])
+
+
+def test_the_export_has_the_wall_clock_where_it_is_known(run: Path) -> None:
+    """run.json holds one pair of clocks."""
+    clock = {"monotonic_ns": 1_000, "utc": "2026-11-20T14:03:07+00:00"}
+    RunFolder(path=run).update(clock=clock)
+    lines(run, "p", {"event": "end", "time_ns": 2_500_001_000})
+
+    assert ["2026-11-20T14:03:09.500000Z"] == [line["time"] for line in export(run)]

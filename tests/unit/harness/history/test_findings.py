@@ -1,0 +1,146 @@
+"""What is odd in a recorded history becomes a finding; the rest of it is sealed all the same."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.history.recorder import (
+    RECORD_SIZE,
+)
+from harness.model.run_folder import RunFolder
+from tests.support.recorded_runs import KILL, found, lines, operations, record, rows, spoil
+
+
+def test_a_worker_without_its_end_is_a_finding(run: Path) -> None:
+    """It was killed; what it recorded is sealed all the same."""
+    record(run, sends=3, ended=False)
+
+    assert [("p", "no-end", 1)] == found(run)
+    assert 3 == len(operations(run))
+
+
+def test_a_worker_that_recorded_nothing_is_a_finding(run: Path) -> None:
+    """run.json names it, the history does not."""
+    gone = {"process": "gone", "role": "producer", "exit": -9}
+    RunFolder(path=run).update(workers=[gone])
+
+    assert [("gone", "no-end", 1)] == found(run)
+
+
+def test_a_torn_record_is_dropped_and_counted(run: Path) -> None:
+    """The process was killed while it wrote slot 2."""
+    segment = record(run, sends=2)
+    spoil(segment, 3 * RECORD_SIZE + 4, b"\7\7")
+
+    assert [("p", "torn", 1)] == found(run)
+    assert [0, 1] == [row["id"] for row in operations(run)]
+
+
+@pytest.mark.parametrize(("at", "data"), [(0, b"\x09"), (1, b"\x00"), (1, b"\x63"), (40, b"\x01")])
+def test_a_bad_record_is_dropped_and_counted(run: Path, at: int, data: bytes) -> None:
+    """No such type, no such f, an end before its start."""
+    segment = record(run, sends=3)
+    spoil(segment, 2 * RECORD_SIZE + at, data)
+
+    assert [("p", "bad-record", 1)] == found(run)
+    assert [0, 2] == [row["id"] for row in operations(run)]
+
+
+def test_a_hole_in_a_full_segment_is_counted(run: Path) -> None:
+    """A segment that has a successor is full; empty slots there are lost pages."""
+    segment = record(run, sends=6)
+    spoil(segment, 3 * RECORD_SIZE, bytes(2 * RECORD_SIZE))
+
+    assert [("p", "bad-record", 2)] == found(run)
+    assert [0, 1, 4, 5] == [row["id"] for row in operations(run)]
+
+
+@pytest.mark.parametrize("length", [0, 1, 23, 24, 55, 56, 57, 111, 112, 170, 224])
+def test_a_history_cut_in_the_middle_is_told(run: Path, length: int) -> None:
+    """Whole records are kept; that some are missing is known."""
+    segment = record(run, sends=4)
+    segment.write_bytes(segment.read_bytes()[:length])
+
+    assert [("p", "truncated-segment", 1)] == found(run)
+    assert max(0, length // RECORD_SIZE - 1) == len(operations(run))
+
+
+def test_a_segment_with_an_unreadable_header_is_told(run: Path) -> None:
+    """Nothing in it is trusted; the segments beside it are read."""
+    segment = record(run, sends=6)
+    spoil(segment, 0, b"nonsense")
+
+    assert [("p", "truncated-segment", 1)] == found(run)
+    assert [4, 5] == [row["id"] for row in operations(run)]
+
+
+def test_a_missing_segment_is_told(run: Path) -> None:
+    """The next one says where it begins."""
+    record(run, sends=10)
+    (run / "history/p.0001.seg").unlink()
+
+    assert [("p", "truncated-segment", 1)] == found(run)
+    assert [0, 1, 2, 3, 8, 9] == [row["id"] for row in operations(run)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nonsense",
+        "",
+        "[1]",
+        '"end"',
+        '{"time_ns": 1}',
+        '{"event": 5, "time_ns": 1}',
+        '{"event": "x"}',
+        '{"event": "x", "time_ns": "1"}',
+        '{"event": "x", "time_ns": 1.5}',
+        '{"event": "x", "time_ns": 9223372036854775808}',
+        '{"event": "x", "time_ns": 1, "partition": "0"}',
+        '{"event": "x", "time_ns": 1, "code": 99999999999}',
+        '{"event": "x", "time_ns": 1, "complete": 1}',
+        '{"event": "x", "time_ns": 1, "name": ["a"]}',
+        '{"event": "x", "time_',
+        "\x00\x00",
+    ],
+)
+def test_a_line_that_says_nothing_is_a_finding(run: Path, line: str) -> None:
+    """Not JSON, no event, no time, or a value that does not fit its column."""
+    record(run)
+    with (run / "history/p.jsonl").open("a") as file:
+        file.write(line + "\n")
+
+    assert [("p", "bad-line", 1)] == found(run)
+    assert ["end"] == [row["event"] for row in rows(run, "events")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"event": "heal", "type": "ok"},
+        {"event": "view", **KILL},
+        {"event": "inject", **KILL, "nodes": "kafka1"},
+        {"event": "inject", **KILL, "verb": None},
+        {"event": "inject", **KILL, "fault": "first"},
+        {"event": "inject", **KILL, "type": "ok", "evidence": 812},
+    ],
+)
+def test_a_line_of_the_nemesis_that_cannot_be_used_is_a_finding(
+    run: Path, line: dict[str, Any]
+) -> None:
+    """No fault's number, no verb, nodes that are no list."""
+    lines(run, "nemesis", line)
+
+    assert [("nemesis", "bad-line", 1)] == found(run)
+    assert [] == rows(run, "faults")
+
+
+@pytest.mark.parametrize(
+    "line", [{"event": "vieuw"}, {"event": "view"}, {"event": "blind", "type": "end"}]
+)
+def test_a_view_that_cannot_be_used_is_a_finding(run: Path, line: dict[str, Any]) -> None:
+    """No partition; the end of a stretch that never began."""
+    lines(run, "views", line)
+
+    assert [("views", "bad-line", 1)] == found(run)

@@ -1,0 +1,73 @@
+"""Sealing can be repeated and can be interrupted: the tables are the same."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from harness.history import sealing, side_files
+from harness.history.sealing import seal
+from tests.support.recorded_runs import found, operations, record
+
+
+def everything(run: Path) -> dict[str, Any]:
+    """Every sealed table."""
+    files = sorted((run / "history").rglob("*.parquet"))
+    return {file.name: pq.read_table(file).to_pylist() for file in files}
+
+
+def test_sealing_twice_changes_nothing(run: Path) -> None:
+    """The second time says what the first one made; segments and pages are gone by then."""
+    record(run, sends=9, ended=False)
+    first, tables = seal(run), everything(run)
+
+    assert [] == [*(run / "history").glob("*.seg"), *(run / "history").glob("*.progress")]
+    assert (first, tables) == (seal(run), everything(run))
+
+
+@pytest.mark.parametrize("broken", ["events", "faults", "views", "_replace"])
+def test_sealing_goes_on_where_it_was_interrupted(
+    run: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """Whatever stops it, the segments are there until every table is."""
+    record(run, "a", sends=9)
+    record(run, "b", sends=5, ended=False)
+    place = sealing if broken == "_replace" else side_files
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(place, broken, killed)
+        with pytest.raises(KeyboardInterrupt):
+            seal(run)
+
+    assert 14 == seal(run).operations
+    assert [("b", "no-end", 1)] == found(run)
+
+
+def test_segments_left_behind_after_the_mark_are_removed(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between the mark and the last removal: the tables count, not what is left over."""
+    record(run, sends=9)
+    unlink = Path.unlink
+    left = 1
+
+    def some(path: Path, missing_ok: bool = False) -> None:
+        nonlocal left
+        if not left:
+            raise KeyboardInterrupt
+        left -= 1
+        unlink(path, missing_ok=missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", some)
+        with pytest.raises(KeyboardInterrupt):
+            seal(run)
+    assert 2 == len(list((run / "history").glob("*.seg")))
+
+    assert 9 == seal(run).operations
+    assert list(range(9)) == [row["id"] for row in operations(run)]
+    assert [] == list((run / "history").glob("*.seg"))
