@@ -48,7 +48,7 @@ from rich.table import Table
 
 from harness.checkout import ROOT
 from harness.cluster.backends import BACKENDS, absent
-from harness.cluster.capabilities import Owned
+from harness.cluster.capabilities import Foreign
 from harness.cluster.nodes import ClusterError
 from harness.model.run_folder import RunFolder, StoreError
 from harness.model.run_record import RunRecord
@@ -58,7 +58,7 @@ from harness.waiting import WaitTimeout, wait_until
 
 # A cluster that is there already has no start, and no nodes of ours.
 ANY = Scenario(title="any", workload=WorkloadPart(kind="stream"))
-STARTED_HERE = [name for name, each in BACKENDS.items() if Owned in each.capabilities(ANY)]
+STARTED_HERE = [name for name, each in BACKENDS.items() if Foreign not in each.capabilities(ANY)]
 SCENARIO = Path(__file__).with_suffix(".toml")
 NODES, REPLICAS = 6, 3
 START_LIMIT_S, RUN_LIMIT_S = 300.0, 600.0

@@ -4,7 +4,7 @@ For each verb a run, with a fault for each target that it can be done to, one af
 second one for the targets that must be brought about. What each fault proved goes to
 docs/data/faults.jsonl, a line a fault, and from there to the table in docs/faults.md. Pairs that
 were proved are not run again, so the command can be interrupted anywhere and goes on where it was.
-`--render` only writes the table.
+`--render` only writes the table, and the one of what each verb can do.
 
     {"verb": "kill", "target": "leader", "nodes": ["kafka1"], "bit": "process 47 of kafka1 is gone",
      "healed": "…", "error": null, "seed": 1, "kafka": "3.9.2", "utc": "…"}
@@ -31,11 +31,12 @@ from harness.cluster.backends import BACKENDS
 from harness.commands import campaign_file, run
 from harness.history.recorder import Lines
 from harness.history.side_files import faults, read
+from harness.model.effects import Effects
 from harness.model.exit_codes import INTERRUPTED, worst
 from harness.model.run_record import RunRecord
 from harness.model.scenario import FaultPart, Scenario, WorkloadPart
-from harness.nemesis.targets import TARGETS, role_of
-from harness.nemesis.verb import Options
+from harness.nemesis.faults.command import COMMAND
+from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file as scenario
 from harness.scenario.prepare import Request
@@ -45,18 +46,15 @@ Entry = Mapping[str, Any]  # a table of [[faults]]
 DATA, PAGE = DOCS / "data/faults.jsonl", DOCS / "faults.md"
 BEGIN, END = "<!-- the table: python -m bench.fault_table -->", "<!-- end of the table -->"
 
-# Verbs that ask for options get these.
-OPTIONS: dict[str, Options] = {
-    "lose": {"percent": 30},
-    "delay": {"ms": 50},
+# Options of verbs that are tried with others than their examples.
+OPTIONS: dict[str, dict[str, Any]] = {
     "throttle": {"kbit": 8},  # less than followers send while all of them are throttled
     "reorder": {"percent": 30, "ms": 20},
-    "duplicate": {"percent": 30},
     "corrupt": {"percent": 5},
     "skew-clock": {"offset_s": 3600},
-    "set-config": {"retention.ms": 86400000},
 }
-LITTLE: dict[str, Options] = {"throttle": {"kbit": 1}}  # where a ZooKeeper is hit: it says little
+# Where a ZooKeeper is hit: it says little.
+LITTLE: dict[str, dict[str, Any]] = {"throttle": {"kbit": 1}}
 # Verbs that do something at more targets where each broker leads a partition.
 PARTITIONS = {"elect": 3, "move-leader": 3}
 REPLICAS = {"elect": 2}  # elsewhere all three, unless an operator's command needs one to spare
@@ -77,6 +75,19 @@ BEFORE: dict[tuple[str, str], tuple[Entry, ...]] = {
 }
 PLACED = {"elect": "kafka2"}  # the leader, where those two are brought about; else the controller
 WHILE = {("elect", "last-isr")}  # what was done before must still be in force
+EFFECTS_BEGIN = "<!-- the effects: python -m bench.fault_table --render -->"
+EFFECTS_END = "<!-- end of the effects -->"
+LEADERSHIP = {
+    "stays": "",
+    "if-seen": "another broker may lead where that was seen",
+    "where-it-hits": "another broker may lead where it hits a leader, or half of the ensemble",
+    "anywhere": "another broker may lead, whoever is hit",
+}
+TAKES = {
+    "nothing": "",
+    "unsynced": "takes what was not synced",
+    "all": "takes all that was written",
+}
 BASE = """
 title = "{verb} at every target, one after the other"
 [cluster.zoo]
@@ -107,7 +118,7 @@ Line = Mapping[str, Any]
 # What the local backend can do; pods are deleted in tests/live/kubernetes, and what commands
 # of the user's do is theirs (tests/live/external/test_external.py).
 ABLE = BACKENDS["local"].capabilities(Scenario(title="any", workload=WorkloadPart(kind="stream")))
-LOCAL = [name for name, verb in VERBS.items() if name != "command" and set(verb.needs) <= ABLE]
+LOCAL = [name for name, verb in VERBS.items() if verb is not COMMAND and set(verb.needs) <= ABLE]
 
 
 def main() -> int:
@@ -127,7 +138,7 @@ def main() -> int:
                 if codes and codes[-1] in INTERRUPTED:
                     return codes[-1]
     page = PAGE.read_text()
-    PAGE.write_text(with_table(page, render(known())))
+    PAGE.write_text(with_effects(with_table(page, render(known()))))
     return worst(codes) if codes else 0
 
 
@@ -150,7 +161,7 @@ def chosen_for(verb: str) -> Scenario:
 
 def reason(verb: str, target: str, chosen: Scenario) -> str | None:
     """Why the pair cannot be; None when it can."""
-    fault = FaultPart(verb=verb, target=target, options=dict(_options(verb, target)))
+    fault = FaultPart(verb=verb, target=target, options=_options(verb, target))
     problems = target_problems(fault, chosen)
     return problems[0].split(": ", 1)[1].removeprefix(f"{verb}: ") if problems else None
 
@@ -226,9 +237,9 @@ def _value(value: Any) -> str:
     return "{ " + ", ".join(f'"{k}" = {json.dumps(v)}' for k, v in value.items()) + " }"
 
 
-def _options(verb: str, target: str) -> Options:
-    usual = OPTIONS.get(verb, {})
-    return LITTLE.get(verb, usual) if role_of(target) == "zookeeper" else usual
+def _options(verb: str, target: str) -> dict[str, Any]:
+    usual = OPTIONS.get(verb) or VERBS[verb].options.example()
+    return LITTLE.get(verb, usual) if TARGETS[target].kind == "zookeeper" else usual
 
 
 def _keep(folder: Path, record: RunRecord, verb: str) -> None:
@@ -285,6 +296,33 @@ def with_table(page: str, table: str) -> str:
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{table}\n{END}{after}"
+
+
+def with_effects(page: str) -> str:
+    """The page with the table of effects between its marks: by what they can do, the verbs."""
+    verbs: dict[str, list[str]] = {}
+    for name, verb in VERBS.items():
+        told = effects_words(verb.effects_at(TARGETS["leader"], verb.options.example()))
+        verbs.setdefault(told, []).append(f"`{name}`")
+    rows = ["| what it can do | verbs |", "|---|---|"]
+    rows += [f"| {told} | {', '.join(names)} |" for told, names in sorted(verbs.items())]
+    before, _, rest = page.partition(EFFECTS_BEGIN)
+    _, _, after = rest.partition(EFFECTS_END)
+    return "\n".join([before + EFFECTS_BEGIN, *rows, EFFECTS_END + after])
+
+
+def effects_words(effects: Effects | None) -> str:
+    """What a fault can do, in words."""
+    if effects is None:
+        return "not known"
+    parts = [
+        LEADERSHIP[effects.leadership],
+        TAKES[effects.takes],
+        "alters stored bytes" if effects.alters_stored_bytes else "",
+        "changes the topic's settings" if effects.topic_settings else "",
+        "ends processes" if effects.ends_processes else "",
+    ]
+    return "; ".join(filter(None, parts)) or "nothing of all this"
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class Cluster(Protocol):
 
 
 @runtime_checkable
-class Signals(Protocol):
+class Processes(Protocol):
     """A backend that can signal a node's process."""
 
     def signal(self, node: Node, number: signal.Signals) -> None:
@@ -62,15 +62,18 @@ class Signals(Protocol):
 
 
 @runtime_checkable
-class Processes(Signals, Protocol):
-    """A backend that can end a node's process and start it again."""
+class Restarts(Processes, Protocol):
+    """A backend where a node whose process has ended stays down until `start_node`.
+
+    Not where somebody else starts it again, as a kubelet does in pods that are not ours.
+    """
 
     def start_node(self, node: Node) -> None:
         """Start the process of a node that has none; returns at once."""
 
 
 @runtime_checkable
-class Clients(Processes, Protocol):
+class Clients(Restarts, Protocol):
     """The workers as nodes: their processes can be hit like those of the cluster's nodes.
 
     A worker that is started again is another one, with a name of its own, in the same place.
@@ -239,14 +242,11 @@ class Preparable(Protocol):
 
 
 @runtime_checkable
-class Owned(Protocol):
-    """A cluster that the harness made: settings, replicas and leaders are the harness's to change.
+class Ensemble(Protocol):
+    """A cluster whose ZooKeepers are the harness's to ask and to tell: by them an operator's
+    commands (elections, reassignments, settings) are carried out, or proved."""
 
-    Its ZooKeeper, which some of these changes go through, can be asked.
-    """
-
-    server: Mapping[str, str | int | float | bool]  # its brokers' settings, beyond the defaults
-    zoo: Mapping[str, str | int | float | bool]
+    zoo: Mapping[str, str | int | float | bool]  # their settings, beyond the defaults
 
 
 @runtime_checkable
@@ -278,8 +278,8 @@ def clients_of(cluster: Cluster) -> Node:
 
 # All that a cluster can be asked to be or to do; a worker's (`Clients`) are not a cluster's.
 CAPABILITIES: tuple[type, ...] = (
-    Signals,
     Processes,
+    Restarts,
     Links,
     Netem,
     Pods,
@@ -290,7 +290,7 @@ CAPABILITIES: tuple[type, ...] = (
     Syscalls,
     Clocks,
     Preparable,
-    Owned,
+    Ensemble,
     Secured,
     Foreign,
 )

@@ -6,16 +6,21 @@
 
 A pure function: same faults and seed, same plan, byte for byte. Steps of one fault entry form a
 *series* and follow one another; each waits until the one before is healed and the ISR is full.
-Different series may overlap.
+Different series may overlap. Each step has with it what its verb can do to its target, and in which
+words it is told, so that a stored run is judged by what was known when it was made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any, Protocol
 
+from harness.cluster.capabilities import Requirements
 from harness.model.plan import Step, Unit, Until, When
+from harness.nemesis.target import Setting
+from harness.nemesis.targets import target_of
+from harness.nemesis.verbs import VERBS
 
 
 class FaultEntry(Protocol):
@@ -57,7 +62,11 @@ class MixedEntry(Protocol):
 
 
 def make(
-    faults: Sequence[FaultEntry], seed: int, mixed: MixedEntry | None = None
+    faults: Sequence[FaultEntry],
+    seed: int,
+    mixed: MixedEntry | None = None,
+    *,
+    setting: Setting,
 ) -> tuple[Step, ...]:
     """The steps of a run, series by series; what is drawn at random comes last."""
     random = Random(seed)  # noqa: S311  reproducible on purpose, no secret
@@ -82,7 +91,30 @@ def make(
             )
     if mixed is not None:
         steps += _drawn(mixed, Random(f"mixed {seed}"), len(steps), len(faults))  # noqa: S311
-    return tuple(steps)
+    return tuple(_known(step, setting) for step in steps)
+
+
+def _known(step: Step, setting: Setting) -> Step:
+    """The step with what its verb and its target say of it. Raises KeyError for unknown ones."""
+    verb, target = VERBS[step.verb], target_of(step.target, setting)
+    if target is None:
+        raise KeyError(step.target)
+    known = {"effects": verb.effects_at(target, step.options), "telling": verb.telling(target)}
+    return step.model_copy(update=known)
+
+
+def requirements(steps: Iterable[Step], setting: Setting) -> Requirements:
+    """What a plan asks of a cluster: what is done to workers asks nothing of it."""
+    hit = [
+        (VERBS[step.verb], step)
+        for step in steps
+        if (target := target_of(step.target, setting)) and target.kind != "client"
+    ]
+    return Requirements(
+        capabilities=frozenset(need for verb, _ in hit for need in verb.needs),
+        ways=frozenset(verb.prepares for verb, _ in hit if verb.prepares),
+        ends=frozenset(end for verb, step in hit for end in verb.ends(step.options)),
+    )
 
 
 def lasts_s(steps: Sequence[Step], sends_per_s: float) -> float:

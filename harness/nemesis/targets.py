@@ -1,58 +1,18 @@
-"""Who is hit: target names, resolved at the moment of injection from ZooKeeper's view.
+"""Who is hit: target names, resolved at the moment of injection from the cluster's view.
 
 The plan names a target, the history the nodes that were hit. A node's own name is a target too, and
 so is a worker's: `producer-0` stands for whoever does that worker's part now, a successor included.
-
-A target that can never mean anybody in a scenario (a follower of one replica) is refused when the
-scenario is read (`impossible`). One that nobody plays at the moment is NoTarget: it may come.
+Adding a target is one entry in TARGETS: its name, its kind, its words, whom it means.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from random import Random
+from collections.abc import Callable
+from functools import partial
 
-from harness.cluster.nodes import Node, Role, brokers, zookeepers
-from harness.cluster.view.coordinators import Coordinated
-from harness.cluster.view.state import PartitionState, View
-
-
-class NoTarget(RuntimeError):
-    """Nobody plays that role now: there is no leader, no controller…"""
-
-
-def _nobody(_: Coordinated) -> str | None:
-    return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roles:
-    """What a target may look at: the nodes, the cluster's view of itself, and seeded randomness.
-
-    `clients` are the workers that live now; `coordinator` tells who coordinates the workload's
-    group or transactions. `able` are those to whom the verb would do something now, from whom lots
-    are drawn first; None: all.
-    """
-
-    nodes: tuple[Node, ...]
-    view: View
-    ensemble_leader: Callable[[], str | None]
-    random: Random
-    partition: int = 0
-    clients: tuple[Node, ...] = ()
-    coordinator: Callable[[Coordinated], str | None] = _nobody
-    able: frozenset[str] | None = None
-
-    @property
-    def state(self) -> PartitionState | None:
-        """The partition that targets mean; None when ZooKeeper never told of it."""
-        states = self.view.partitions
-        return states[self.partition] if self.partition < len(states) else None
-
-
-Chosen = Sequence[str | None]
+from harness.cluster.nodes import Node, brokers, zookeepers
+from harness.nemesis.target import Chosen, NoTarget, Roles, Setting, Target
 
 
 def _leader(roles: Roles) -> Chosen:
@@ -144,171 +104,230 @@ def majority(count: int) -> int:
     return count // 2 + 1
 
 
-TARGETS: dict[str, Callable[[Roles], Chosen]] = {
-    "leader": _leader,
-    "follower": _one(_followers),
-    "followers": _followers,
-    "last-isr": _last_isr,
-    "controller": _controller,
-    "leader-and-controller": _leader_and_controller,
-    "leader-not-controller": _leader_not_controller,
-    "preferred-leader": _preferred_leader,
-    "group-coordinator": lambda roles: [roles.coordinator("group")],
-    "transaction-coordinator": lambda roles: [roles.coordinator("transaction")],
-    "one": _one(_brokers),
-    "random": _one(_brokers),
-    "minority": _some(_brokers, minority),
-    "majority": _some(_brokers, majority),
-    "all": _brokers,
-    "zk-leader": _zk_leader,
-    "zk-follower": _one(_zk_followers),
-    "zk-followers": _zk_followers,
-    "zk-one": _one(_ensemble),
-    "zk-minority": _some(_ensemble, minority),
-    "zk-majority": _some(_ensemble, majority),
-    "zk-all": _ensemble,
-    "producer": _one(_workers("producer")),
-    "producers": _workers("producer"),
-    "consumer": _one(_workers("consumer")),
-    "consumers": _workers("consumer"),
-    "group-consumer": _one(_workers("group-consumer")),
-    "group-consumers": _workers("group-consumer"),
-}
-_WORKER = re.compile(r"(producer|consumer|group-consumer)-(0|[1-9]\d*)")
-
-# What the history says of who was hit: the role, and the target that names those who play it.
-_TOLD: dict[Role, dict[str, str]] = {
-    "broker": {
-        "leader": "leader",
-        "follower": "followers",
-        "last-isr": "last-isr",
-        "controller": "controller",
-        "preferred-leader": "preferred-leader",
-        "group-coordinator": "group-coordinator",
-        "transaction-coordinator": "transaction-coordinator",
-    },
-    "zookeeper": {"zk-leader": "zk-leader", "zk-follower": "zk-followers"},
-    "client": {},
-}
+# The targets
 
 
-def roles_of(name: str, roles: Roles) -> list[str]:
-    """Which roles a node plays now, as the history says it of who was hit."""
-    told = _TOLD[role_of(name)]
-    return [role for role, target in told.items() if name in TARGETS[target](roles)]
+def _unless(possible: Callable[[Setting], bool], otherwise: str) -> Callable[[Setting], str | None]:
+    return lambda setting: None if possible(setting) else otherwise
+
+
+def _named(stem: str) -> Callable[[Setting], frozenset[str]]:
+    return lambda setting: setting.named(stem)
+
+
+_FOLLOWED = _unless(
+    lambda s: s.replicas > 1,
+    "with one replica there is no follower: raise topic.replication_factor",
+)
+_TWO_BROKERS = _unless(
+    lambda s: s.brokers > 1, "one broker is leader and controller in one: raise cluster.brokers"
+)
+_BROKER_MINORITY = _unless(
+    lambda s: minority(s.brokers) > 0,
+    "fewer than three brokers have no minority: raise cluster.brokers",
+)
+_TRANSACTIONS = _unless(
+    lambda s: s.transactions,
+    "nobody uses transactions: set workload.producer.transactional.id",
+)
+_ZK_ENSEMBLE = _unless(
+    lambda s: s.zookeepers > 1,
+    "one ZooKeeper neither leads nor follows: raise cluster.zookeepers, or name zk1",
+)
+_ZK_MINORITY = _unless(
+    lambda s: minority(s.zookeepers) > 0,
+    "fewer than three ZooKeepers have no minority: raise cluster.zookeepers",
+)
+_NO_WORKER = 'only a workload of kind "stream" has such workers'
+_PRODUCERS = _unless(lambda s: s.producers > 0, _NO_WORKER)
+_CONSUMERS = _unless(
+    lambda s: s.consumers > 0, f"{_NO_WORKER}, and workload.consumers must be at least 1"
+)
+_MEMBERS = _unless(lambda s: s.members > 0, "set workload.group_consumers, or there is no group")
+
+_broker = partial(Target, kind="broker")
+_zookeeper = partial(Target, kind="zookeeper")
+_worker = partial(Target, kind="client")
+_ALL = (
+    _broker(name="leader", who="the leader", choose=_leader, plays="leader"),
+    _broker(name="follower", who="a follower", choose=_one(_followers), impossible=_FOLLOWED),
+    _broker(
+        name="followers",
+        who="all followers",
+        many=True,
+        choose=_followers,
+        plays="follower",
+        impossible=_FOLLOWED,
+    ),
+    _broker(name="last-isr", who="the last in-sync replica", choose=_last_isr, plays="last-isr"),
+    _broker(name="controller", who="the controller", choose=_controller, plays="controller"),
+    _broker(
+        name="leader-and-controller",
+        who="the leader, also the controller,",
+        choose=_leader_and_controller,
+    ),
+    _broker(
+        name="leader-not-controller",
+        who="the leader, not the controller,",
+        choose=_leader_not_controller,
+        impossible=_TWO_BROKERS,
+    ),
+    _broker(
+        name="preferred-leader",
+        who="the preferred leader",
+        choose=_preferred_leader,
+        plays="preferred-leader",
+    ),
+    _broker(
+        name="group-coordinator",
+        who="the group's coordinator",
+        choose=lambda roles: [roles.coordinator("group")],
+        plays="group-coordinator",
+    ),
+    _broker(
+        name="transaction-coordinator",
+        who="the transactions' coordinator",
+        choose=lambda roles: [roles.coordinator("transaction")],
+        plays="transaction-coordinator",
+        impossible=_TRANSACTIONS,
+    ),
+    _broker(name="one", who="a random broker", choose=_one(_brokers)),
+    _broker(name="random", who="a random broker", choose=_one(_brokers)),
+    _broker(
+        name="minority",
+        who="a minority of the brokers",
+        choose=_some(_brokers, minority),
+        impossible=_BROKER_MINORITY,
+    ),
+    _broker(name="majority", who="a majority of the brokers", choose=_some(_brokers, majority)),
+    _broker(name="all", who="every broker", choose=_brokers, certain=_named("kafka")),
+    _zookeeper(
+        name="zk-leader",
+        who="the ZooKeeper leader",
+        choose=_zk_leader,
+        plays="zk-leader",
+        impossible=_ZK_ENSEMBLE,
+    ),
+    _zookeeper(
+        name="zk-follower",
+        who="a ZooKeeper follower",
+        choose=_one(_zk_followers),
+        impossible=_ZK_ENSEMBLE,
+    ),
+    _zookeeper(
+        name="zk-followers",
+        who="the ZooKeeper followers",
+        many=True,
+        choose=_zk_followers,
+        plays="zk-follower",
+        impossible=_ZK_ENSEMBLE,
+    ),
+    _zookeeper(name="zk-one", who="a random ZooKeeper member", choose=_one(_ensemble)),
+    _zookeeper(
+        name="zk-minority",
+        who="a minority of the ZooKeepers",
+        choose=_some(_ensemble, minority),
+        impossible=_ZK_MINORITY,
+    ),
+    _zookeeper(
+        name="zk-majority", who="a majority of the ZooKeepers", choose=_some(_ensemble, majority)
+    ),
+    _zookeeper(name="zk-all", who="every ZooKeeper member", choose=_ensemble, certain=_named("zk")),
+    _worker(
+        name="producer", who="a producer", choose=_one(_workers("producer")), impossible=_PRODUCERS
+    ),
+    _worker(
+        name="producers",
+        who="all producers",
+        many=True,
+        choose=_workers("producer"),
+        impossible=_PRODUCERS,
+        certain=_named("producer-"),
+    ),
+    _worker(
+        name="consumer", who="a consumer", choose=_one(_workers("consumer")), impossible=_CONSUMERS
+    ),
+    _worker(
+        name="consumers",
+        who="all consumers",
+        many=True,
+        choose=_workers("consumer"),
+        impossible=_CONSUMERS,
+        certain=_named("consumer-"),
+    ),
+    _worker(
+        name="group-consumer",
+        who="a member of the consumer group",
+        choose=_one(_workers("group-consumer")),
+        impossible=_MEMBERS,
+    ),
+    _worker(
+        name="group-consumers",
+        who="all members of the consumer group",
+        many=True,
+        choose=_workers("group-consumer"),
+        impossible=_MEMBERS,
+        certain=_named("group-consumer-"),
+    ),
+)
+TARGETS: dict[str, Target] = {target.name: target for target in _ALL}
+
+
+def target_of(name: str, setting: Setting) -> Target | None:
+    """What a fault's target means: a role, or a node or worker by its own name; None: unknown."""
+    if name in TARGETS:
+        return TARGETS[name]
+    kind = setting.kind_of(name)
+    if kind is None:
+        return None
+    return Target(
+        name=name,
+        kind=kind,
+        who=name,
+        choose=lambda roles: _called(name, roles),
+        certain=lambda _: frozenset({name}),
+    )
+
+
+# Who it is now
 
 
 def resolve(target: str, roles: Roles) -> tuple[Node, ...]:
     """The nodes that `target` means now. Raises NoTarget when nobody plays the role."""
     by_name = {node.name: node for node in (*roles.nodes, *roles.clients)}
-    if target in TARGETS:
-        found = tuple(by_name[name] for name in TARGETS[target](roles) if name)
-    else:
-        found = tuple(n for name, n in by_name.items() if name == target or _heir(name, target))
+    chosen = TARGETS[target].choose(roles) if target in TARGETS else _called(target, roles)
+    found = tuple(by_name[name] for name in chosen if name)
     if not found:
         raise NoTarget(f"there is no {target} now")
     return found
 
 
-def _heir(name: str, target: str) -> bool:
-    """Whether `name` is the successor of the worker `target`: producer-0-2 of producer-0."""
-    return re.fullmatch(rf"{re.escape(target)}-\d+", name) is not None
+def _called(name: str, roles: Roles) -> Chosen:
+    """Who has that name, or has taken the worker's place: producer-0-2 that of producer-0."""
+    heir = re.compile(rf"{re.escape(name)}-\d+")
+    names = [node.name for node in (*roles.nodes, *roles.clients)]
+    return [each for each in names if each == name or heir.fullmatch(each)]
 
 
-def role_of(target: str) -> Role:
-    """What kind of node a target, or a node's name, means."""
-    if target.startswith("zk"):
-        return "zookeeper"
-    workers = ("producer", "consumer", "group-consumer", "client")
-    return "client" if target.startswith(workers) else "broker"
+def roles_of(name: str, roles: Roles) -> list[str]:
+    """Which roles a node plays now, as the history says it of who was hit."""
+    kinds = {node.role for node in roles.nodes if node.name == name}
+    return [
+        target.plays
+        for target in TARGETS.values()
+        if target.plays and target.kind in kinds and name in target.choose(roles)
+    ]
 
 
-# What can never be
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """What a scenario says about who there is."""
-
-    brokers: int
-    zookeepers: int
-    partitions: int
-    replicas: int
-    producers: int  # workers of a stream; none of another kind of workload can be hit alone
-    consumers: int
-    members: int  # of the consumer group
-    transactions: bool  # whether some worker has a transactional.id
-    any_broker: bool = False  # brokers are named by ids that are not known yet
-
-
-_NO_WORKER = 'only a workload of kind "stream" has such workers'
-_IMPOSSIBLE: dict[str, tuple[Callable[[Setting], bool], str]] = {
-    **dict.fromkeys(
-        ("follower", "followers"),
-        (
-            lambda s: s.replicas < 2,
-            "with one replica there is no follower: raise topic.replication_factor",
-        ),
-    ),
-    "leader-not-controller": (
-        lambda s: s.brokers < 2,
-        "one broker is leader and controller in one: raise cluster.brokers",
-    ),
-    "minority": (
-        lambda s: minority(s.brokers) < 1,
-        "fewer than three brokers have no minority: raise cluster.brokers",
-    ),
-    "zk-minority": (
-        lambda s: minority(s.zookeepers) < 1,
-        "fewer than three ZooKeepers have no minority: raise cluster.zookeepers",
-    ),
-    **dict.fromkeys(
-        ("zk-leader", "zk-follower", "zk-followers"),
-        (
-            lambda s: s.zookeepers < 2,
-            "one ZooKeeper neither leads nor follows: raise cluster.zookeepers, or name zk1",
-        ),
-    ),
-    "transaction-coordinator": (
-        lambda s: not s.transactions,
-        "nobody uses transactions: set workload.producer.transactional.id",
-    ),
-    **dict.fromkeys(("producer", "producers"), (lambda s: s.producers < 1, _NO_WORKER)),
-    **dict.fromkeys(
-        ("consumer", "consumers"),
-        (lambda s: s.consumers < 1, f"{_NO_WORKER}, and workload.consumers must be at least 1"),
-    ),
-    **dict.fromkeys(
-        ("group-consumer", "group-consumers"),
-        (lambda s: s.members < 1, "set workload.group_consumers, or there is no group"),
-    ),
-}
-
-
-def is_known(target: str, setting: Setting) -> bool:
-    """Whether it is the name of a target, of a node or of a worker that starts with the load."""
-    if worker := _WORKER.fullmatch(target):
-        counts = {
-            "producer": setting.producers,
-            "consumer": setting.consumers,
-            "group-consumer": setting.members,
-        }
-        return int(worker[2]) < counts[worker[1]]
-    if setting.any_broker and re.fullmatch(r"kafka\d+", target):
-        return True
-    return target in TARGETS or is_node_name(target, setting.brokers, setting.zookeepers)
-
-
-def impossible(target: str, setting: Setting) -> str | None:
-    """Why a known target can never mean anybody here, with the remedy; None when it can."""
-    never, why = _IMPOSSIBLE.get(target, (lambda _: False, ""))
-    return why if never(setting) else None
-
-
-def is_node_name(name: str, broker_count: int, zookeeper_count: int) -> bool:
-    """Whether `name` is kafka1..N or zk1..M."""
-    match = re.fullmatch(r"(kafka|zk)([1-9]\d*)", name)
-    if not match:
-        return False
-    count = broker_count if match[1] == "kafka" else zookeeper_count
-    return int(match[2]) <= count
+__all__ = [
+    "TARGETS",
+    "NoTarget",
+    "Roles",
+    "Setting",
+    "Target",
+    "majority",
+    "minority",
+    "resolve",
+    "roles_of",
+    "target_of",
+]

@@ -1,4 +1,4 @@
-"""What a verb is: four functions, the capabilities that it needs, whom it can hit."""
+"""What a verb is: four functions, its words and effects, what it needs, whom it can hit."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from harness.cluster.admin import Admin
 from harness.cluster.capabilities import Clients, Cluster, client_settings
 from harness.cluster.nodes import ClusterError, Node, Role
 from harness.cluster.view.state import ClusterView, Znodes
-from harness.nemesis.targets import Roles, Setting
-
-Options = Mapping[str, Any]  # a scenario's values: text, numbers, and lists for those of `lists`
+from harness.model.effects import Effects
+from harness.model.plan import Telling
+from harness.nemesis import options
+from harness.nemesis.options import Options
+from harness.nemesis.target import Roles, Setting, Target
 
 
 class DoesNothing(RuntimeError):
@@ -57,28 +59,14 @@ class Injection:
         return Admin(self.cluster.nodes, client_settings(self.cluster))
 
 
-def no_options(options: Options) -> list[str]:
-    """Problems of a verb that takes no options."""
-    return [f"{name!r} is unknown: this verb takes none" for name in options]
-
-
-def unknown(options: Options, *known: str) -> list[str]:
-    """Problems of a verb that takes these options only."""
-    return [
-        f"{name!r} is unknown: this verb takes {', '.join(known)}"
-        for name in options
-        if name not in known
-    ]
-
-
-def always_possible(_: Setting, __: Options, ___: str) -> str | None:
+def always_possible(_: Setting, __: Target) -> str | None:
     """Of a verb that asks nothing of the scenario."""
     return None
 
 
-def named_in_from(options: Options) -> frozenset[str]:
+def named_in_from(given: Mapping[str, Any]) -> frozenset[str]:
     """Whom the option `from` names as other ends of links: groups and nodes."""
-    words = str(options.get("from", "")).split(",")
+    words = str(given.get("from", "")).split(",")
     return frozenset(word.strip() for word in words) - {""}
 
 
@@ -91,6 +79,10 @@ PROCESSES: frozenset[Role] = NODES | {"client"}
 class Verb:
     """A fault's verb and its undo.
 
+    `done` is the past participle that reports tell of it by, after "the leader was"; empty for one
+    that breaks nothing. `effects` are what it can do to the cluster at a node, or a function of its
+    options and its target; None where that is not known. `options` is the model of its options.
+
     `holds` names what a fault has for itself at each node while it is in force: two faults that
     hold the same thing ("process", "disk", "clock") wait for each other. None: any number at once,
     such as rules in chains of their own. `hits` says what kinds of nodes it can be done to, and
@@ -101,12 +93,14 @@ class Verb:
 
     name: str
     undo: str
+    done: str
+    effects: Effects | Callable[[Options, Target], Effects | None]
     needs: tuple[type, ...]
     inject: Callable[[Injection], None]
     bit: Callable[[Injection], str | None]
     heal: Callable[[Injection], None]
     healed: Callable[[Injection], str | None]
-    problems: Callable[[Options], list[str]] = no_options
+    options: type[Options] = Options
     holds: str | None = None
     together: bool = False  # one injection for all nodes of the target, not one each
     prepares: str | None = (
@@ -115,9 +109,28 @@ class Verb:
     alone: bool = False  # one at a time in the cluster, of all verbs that say so: reassignments
     hits: frozenset[Role] = NODES
     targets: tuple[str, ...] = ()  # empty: any that means a kind of node in `hits`
-    impossible: Callable[[Setting, Options, str], str | None] = always_possible
+    impossible: Callable[[Setting, Target], str | None] = always_possible
     idle: Callable[[Roles, frozenset[str]], str | None] | None = None
     during: Callable[[Injection], object] | None = None
-    lists: tuple[str, ...] = ()  # the options whose values are lists
-    ends: Callable[[Options], frozenset[str]] = named_in_from  # other ends of links that it names
+    # Other ends of links that it names, by its options as the scenario has them.
+    ends: Callable[[Mapping[str, Any]], frozenset[str]] = named_in_from
     patience: float = 1.0  # how many times as long as usual it may take to bite and to heal
+
+    def problems(self, given: Mapping[str, Any]) -> list[str]:
+        """A sentence for each of a scenario's options that is wrong."""
+        return options.problems(self.options, given)
+
+    def telling(self, target: Target) -> Telling:
+        """How reports tell of it at that target."""
+        return Telling(done=self.done, who=target.who, many=target.many)
+
+    def effects_at(self, target: Target, given: Mapping[str, Any]) -> Effects | None:
+        """What a fault with these options can do; None: not known.
+
+        Effects that are no function are those at a node: at a worker only its process may end.
+        """
+        if callable(self.effects):
+            return self.effects(self.options.of(given), target)
+        if target.kind == "client":
+            return Effects(clients_only=True, ends_processes=self.effects.ends_processes)
+        return self.effects

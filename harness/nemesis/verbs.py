@@ -7,16 +7,11 @@ conducts the plan waits for them and writes them down.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from harness.cluster.capabilities import Requirements
-from harness.model.plan import Step
 from harness.nemesis.faults import clock, command, pods
 from harness.nemesis.faults.admin import decommission, dump_log, moves, settings
 from harness.nemesis.faults.disks import flip_bit, power, storage, writes
 from harness.nemesis.faults.network import cut_answers, links, netem, shaping
 from harness.nemesis.faults.processes import restarts, signals
-from harness.nemesis.targets import role_of
 from harness.nemesis.verb import Injection, Verb
 
 VERBS: dict[str, Verb] = {
@@ -56,14 +51,4 @@ VERBS: dict[str, Verb] = {
 }
 
 
-def requirements(steps: Iterable[Step]) -> Requirements:
-    """What a plan asks of a cluster: what is done to workers asks nothing of it."""
-    hit = [(VERBS[step.verb], step) for step in steps if role_of(step.target) != "client"]
-    return Requirements(
-        capabilities=frozenset(need for verb, _ in hit for need in verb.needs),
-        ways=frozenset(verb.prepares for verb, _ in hit if verb.prepares),
-        ends=frozenset(end for verb, step in hit for end in verb.ends(step.options)),
-    )
-
-
-__all__ = ["VERBS", "Injection", "Verb", "requirements"]
+__all__ = ["VERBS", "Injection", "Verb"]

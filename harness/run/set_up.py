@@ -16,9 +16,10 @@ from harness.cluster.nodes import brokers
 from harness.cluster.view.watcher import Watcher
 from harness.history.recorder import Lines
 from harness.model.run_record import NodeRecord, NodeSettings
-from harness.nemesis.verbs import requirements
+from harness.nemesis.plan import requirements
 from harness.run import topic, watermark_sampler
 from harness.run.running import Run, Running
+from harness.scenario.rules import setting_of
 
 VIEW_LIMIT_S = 30.0
 FULL_ISR_LIMIT_S = 60.0
@@ -47,7 +48,7 @@ def _start_cluster(run: Run, closing: ExitStack) -> Running:
     closing.callback(cluster.close)
     begin_s = time.monotonic()
     if isinstance(cluster, Preparable):
-        cluster.prepare(requirements(run.record.plan))
+        cluster.prepare(requirements(run.record.plan, setting_of(run.record.scenario)))
     cluster.start()
     _record_nodes(run, cluster)
     scenario = topic.own(run.record.scenario, cluster, run.folder)

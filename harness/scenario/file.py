@@ -31,9 +31,9 @@ from harness.model.scenario import (
     Scenario,
     ScenarioError,
 )
+from harness.model.spelling import did_you_mean
 from harness.scenario.overrides import lay_over
 from harness.scenario.rules import problems
-from harness.scenario.spelling import did_you_mean
 
 # Reading
 

@@ -14,11 +14,12 @@ count only. A role such as `leader` means somebody else while another fault hold
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 from harness.model.scenario import FaultPart
-from harness.nemesis.targets import Setting
+from harness.nemesis.target import Setting
+from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
 
 Span = tuple[str, float, float]  # unit, begin, the earliest end; both the same but for seconds
@@ -53,18 +54,8 @@ def _shared(first: FaultPart, second: FaultPart, setting: Setting) -> str | None
 
 def named(target: str, setting: Setting) -> set[str]:
     """Whom the target means for certain, whoever plays which role."""
-    groups = {
-        "all": _numbered("kafka", range(1, setting.brokers + 1)),
-        "zk-all": _numbered("zk", range(1, setting.zookeepers + 1)),
-        "producers": _numbered("producer-", range(setting.producers)),
-        "consumers": _numbered("consumer-", range(setting.consumers)),
-        "group-consumers": _numbered("group-consumer-", range(setting.members)),
-    }
-    return groups.get(target) or {target} & set().union(*groups.values())
-
-
-def _numbered(name: str, numbers: Iterable[int]) -> set[str]:
-    return {f"{name}{number}" for number in numbers}
+    meant = target_of(target, setting)
+    return set(meant.certain(setting)) if meant else set()
 
 
 # When they are in force

@@ -25,9 +25,10 @@ from harness.model.plan import Step
 from harness.model.run_record import DifferenceRecord, NodeSettings, RunRecord
 from harness.model.scenario import FaultPart, Scenario, ScenarioError
 from harness.nemesis import plan
-from harness.nemesis.targets import role_of
+from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file
+from harness.scenario.rules import setting_of
 from harness.scenario.server_properties import read_server_properties, server_keys
 
 SET_UP_S = 120.0
@@ -83,7 +84,8 @@ def prepare(request: Request) -> Prepared:
     _check_client("producer", producer)
     _check_client("consumer", consumer)
     resolved = file.with_clients(chosen, producer, consumer)
-    steps = plan.make(resolved.faults, request.seed, resolved.mixed)
+    setting = setting_of(resolved)
+    steps = plan.make(resolved.faults, request.seed, resolved.mixed, setting=setting)
     _check_capabilities(request, resolved)
     if why := BACKENDS[request.backend].refuses(resolved):
         raise ScenarioError(f"{request.scenario}: --backend {request.backend}: {why}")
@@ -177,12 +179,12 @@ def _check_capabilities(request: Request, chosen: Scenario) -> None:
 def _not_there(fault: FaultPart, chosen: Scenario, backend: Backend, where: str) -> str | None:
     """Why an entry cannot be carried out there, whether its verb needs more or its target is
     nobody's; what is done to workers asks nothing of the cluster."""
-    role, hits = role_of(fault.target), backend.hits(chosen)
-    if role not in hits:
+    target, hits = target_of(fault.target, setting_of(chosen)), backend.hits(chosen)
+    if target is None or target.kind not in hits:
         return f"{fault.target} cannot be hit on {where}, only a {' or a '.join(sorted(hits))}"
     able = backend.capabilities(chosen)
     missing = sorted(set(VERBS[fault.verb].needs) - able, key=lambda need: need.__name__)
-    if role == "client" or not missing:
+    if target.kind == "client" or not missing:
         return None
     others = [v.name for v in VERBS.values() if set(v.needs) <= able and v.hits & hits]
     return (

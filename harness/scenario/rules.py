@@ -12,10 +12,11 @@ from harness.model.scenario import (
     FaultPart,
     Scenario,
 )
-from harness.nemesis.targets import TARGETS, Setting, impossible, is_known, role_of
+from harness.model.spelling import did_you_mean
+from harness.nemesis.target import Setting
+from harness.nemesis.targets import TARGETS, target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario.overlaps import contradictions
-from harness.scenario.spelling import did_you_mean
 from harness.scenario.timing import timing_problems
 
 
@@ -50,9 +51,8 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
         for key in settings:
             if key in OWNED_BY_HARNESS[section] or key.startswith("server."):
                 problems.append(f"cluster.{section}.{key} is set by the harness: remove it")
-    if topic.leader not in ("any", "controller", "not-controller") and not (
-        topic.leader.startswith("kafka") and is_known(topic.leader, _setting(scenario))
-    ):
+    kind = setting_of(scenario).kind_of(topic.leader)
+    if topic.leader not in ("any", "controller", "not-controller") and kind != "broker":
         problems.append(
             f"topic.leader: {topic.leader!r} is none of any, controller, not-controller, kafkaN"
         )
@@ -146,38 +146,33 @@ def _fault_problems(scenario: Scenario) -> list[str]:
             )
             continue
         verb = VERBS[fault.verb]
-        problems += [
-            f"{where}.options: {key} takes one value, not a list"
-            for key, value in fault.options.items()
-            if isinstance(value, list) and key not in verb.lists
-        ]
-        if not problems:
-            problems += [f"{where}.options: {p}" for p in verb.problems(fault.options)]
+        problems += [f"{where}.options: {p}" for p in verb.problems(fault.options)]
         problems += [f"{where}.{p}" for p in target_problems(fault, scenario)]
         if where.startswith("faults"):
             problems += timing_problems(where, fault, scenario.workload)
     if not problems:
-        problems += contradictions(scenario.faults, _setting(scenario))
+        problems += contradictions(scenario.faults, setting_of(scenario))
     return [*problems, *_mixed_problems(scenario)]
 
 
 def target_problems(fault: FaultPart, scenario: Scenario) -> list[str]:
     """Why the verb cannot hit that target, here or anywhere: at most one reason."""
-    verb, target, setting = VERBS[fault.verb], fault.target, _setting(scenario)
-    if not is_known(target, setting):
-        return [f"target: {target!r} is unknown{did_you_mean(target, TARGETS)}"]
-    if why := impossible(target, setting):
-        return [f"target: {target}: {why}"]
-    if verb.targets and target not in verb.targets:
-        return [f"target: {verb.name} takes {', '.join(verb.targets)}, not {target}"]
-    if role_of(target) not in verb.hits:
+    verb, setting = VERBS[fault.verb], setting_of(scenario)
+    target = target_of(fault.target, setting)
+    if target is None:
+        return [f"target: {fault.target!r} is unknown{did_you_mean(fault.target, TARGETS)}"]
+    if why := target.impossible(setting):
+        return [f"target: {target.name}: {why}"]
+    if verb.targets and target.name not in verb.targets:
+        return [f"target: {verb.name} takes {', '.join(verb.targets)}, not {target.name}"]
+    if target.kind not in verb.hits:
         kinds = ", ".join(f"a {role}" for role in sorted(verb.hits))
-        return [f"target: {verb.name} cannot be done to {target}, only to {kinds}"]
-    why = verb.impossible(setting, fault.options, target)
+        return [f"target: {verb.name} cannot be done to {target.name}, only to {kinds}"]
+    why = verb.impossible(setting, target)
     return [f"verb: {verb.name}: {why}"] if why else []
 
 
-def _setting(scenario: Scenario) -> Setting:
+def setting_of(scenario: Scenario) -> Setting:
     """What targets and verbs ask of a scenario."""
     work, cluster, topic = scenario.workload, scenario.cluster, scenario.topic
     streams = work.kind == "stream"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.verdict.facts import Facts, facts_of
-from harness.nemesis.targets import TARGETS, Setting, impossible, role_of
+from harness.nemesis.targets import TARGETS, Setting
 from harness.nemesis.verbs import VERBS
 
 Row = dict[str, Any]
@@ -237,9 +237,9 @@ def targets_of(verb: str, configuration: Configuration) -> list[str]:
     return [
         target
         for target in TARGETS
-        if role_of(target) in kinds
+        if TARGETS[target].kind in kinds
         and (not named or target in named)
-        and impossible(target, setting) is None
+        and TARGETS[target].impossible(setting) is None
     ]
 
 

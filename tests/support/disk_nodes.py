@@ -13,6 +13,7 @@ from harness.cluster.capabilities import Cluster, NodeState
 from harness.cluster.local.backend import local_nodes
 from harness.cluster.nodes import Node
 from harness.cluster.view.state import ClusterView
+from harness.nemesis.options import Options
 from harness.nemesis.targets import Roles
 from harness.nemesis.verb import Injection
 
@@ -94,6 +95,6 @@ def at(nodes: Nodes, *hit: Node, **options: Any) -> Injection:
         roles=cast(Roles, None),  # these faults ask for none
         cluster=cast(Cluster, nodes),
         view=cast(ClusterView, nodes),
-        options=options,
+        options=cast(Options, options),  # a verb makes its own of them
         seed=1,
     )

@@ -15,6 +15,7 @@ from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.view.state import ClusterView, PartitionState, View
 from harness.nemesis.targets import Roles
 from harness.nemesis.verb import Injection
+from harness.nemesis.verbs import VERBS
 
 NODES = local_nodes(3, 3)
 BY_NAME = {node.name: node for node in NODES}
@@ -75,7 +76,9 @@ class Network:
         return 7
 
 
-def injection(network: Network, target: str = "kafka1", **options: Any) -> Injection:
+def injection(
+    network: Network, target: str = "kafka1", verb: str = "cut", **options: Any
+) -> Injection:
     state = PartitionState(leader="kafka1", isr=("kafka1", "kafka2", "kafka3"), leader_epoch=0)
     roles = Roles(
         nodes=NODES,
@@ -90,6 +93,6 @@ def injection(network: Network, target: str = "kafka1", **options: Any) -> Injec
         roles=roles,
         cluster=cast(Cluster, network),
         view=cast(ClusterView, None),  # these faults ask for none
-        options=options,
+        options=VERBS[verb].options.of(options),
         seed=3,
     )

@@ -46,7 +46,7 @@ DATA = {"broker": "/var/lib/kafka/data", "zookeeper": "/var/lib/zookeeper/data"}
 
 @dataclass(kw_only=True)
 class DockerCluster(Cluster):
-    """A compose project of one run: Processes, Links, Companions, Owned.
+    """A compose project of one run: Restarts, Links, Companions, Ensemble.
 
     `logs` is the run's folder of node logs; the nodes' data are kept as tar files in
     `keep_data_in`, where that is given, when the cluster closes.
@@ -113,7 +113,7 @@ class DockerCluster(Cluster):
         self.engine.remove()
         self._here.close()
 
-    # Processes
+    # Restarts
 
     def signal(self, node: Node, number: signal.Signals) -> None:
         """To the container's process; STOP and CONT by the holder, which must know what to resume

@@ -9,13 +9,13 @@ from __future__ import annotations
 from harness.cluster.backend import EVERY_NODE, Backend
 from harness.cluster.capabilities import (
     Cluster,
+    Ensemble,
     Links,
     Machines,
-    Owned,
     Pods,
     Preparable,
     Processes,
-    Signals,
+    Restarts,
 )
 from harness.cluster.external.cluster import brokers_of, settings_of
 from harness.cluster.kubernetes import access, manifests, minikube
@@ -102,7 +102,7 @@ def capabilities(scenario: Scenario) -> frozenset[type]:
     """What a sidecar in each pod can do; in pods that are not ours less."""
     if access.attaches(scenario):
         return rules.capabilities(scenario)
-    return frozenset({Signals, Processes, Links, Pods, Machines, Preparable, Owned})
+    return frozenset({Processes, Restarts, Links, Pods, Machines, Preparable, Ensemble})
 
 
 def hits(scenario: Scenario) -> frozenset[Role]:

@@ -11,12 +11,12 @@ from harness.cluster.capabilities import (
     Companions,
     Disks,
     Dumps,
+    Ensemble,
     Links,
     Netem,
-    Owned,
     Preparable,
     Processes,
-    Signals,
+    Restarts,
     Syscalls,
 )
 from harness.cluster.local.cluster import LocalCluster
@@ -67,7 +67,7 @@ def make(folder: RunFolder, record: RunRecord) -> Cluster:
 
 def capabilities(_: Scenario) -> frozenset[type]:
     """Everything but pods; what this host lacks is found when a run is prepared there."""
-    processes = {Signals, Processes, Syscalls, Clocks, Preparable, Owned}
+    processes = {Processes, Restarts, Syscalls, Clocks, Preparable, Ensemble}
     return frozenset({*processes, Links, Netem, Companions, Dumps, Disks})
 
 

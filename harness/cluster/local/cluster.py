@@ -107,7 +107,7 @@ class LocalCluster(Cluster):
         if self.keep_data_in is not None:
             self._files.keep(self.keep_data_in)
 
-    # Signals, Processes
+    # Processes, Restarts
 
     def signal(self, node: Node, number: signal.Signals) -> None:
         """Send a signal to the node's JVM."""

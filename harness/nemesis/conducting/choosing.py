@@ -13,7 +13,8 @@ from harness.cluster.view.coordinators import Coordinated
 from harness.cluster.view.state import ClusterView
 from harness.cluster.view.zookeeper import ensemble_leader
 from harness.model.plan import Step
-from harness.nemesis.targets import NoTarget, Roles, resolve
+from harness.nemesis.target import NoTarget, Roles
+from harness.nemesis.targets import resolve
 from harness.nemesis.verbs import VERBS
 
 

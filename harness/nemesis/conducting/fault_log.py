@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from harness.cluster.view.state import ClusterView, View
 from harness.model.plan import Step
-from harness.nemesis.targets import Roles, roles_of
+from harness.nemesis.target import Roles
+from harness.nemesis.targets import roles_of
 
 
 class FaultLog:

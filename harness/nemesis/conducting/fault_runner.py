@@ -19,7 +19,7 @@ from harness.nemesis.conducting.fault_log import FaultLog
 from harness.nemesis.conducting.moments import Moments
 from harness.nemesis.conducting.reservations import Reservations
 from harness.nemesis.conducting.waits import Interrupted, Limits
-from harness.nemesis.targets import NoTarget, Roles
+from harness.nemesis.target import NoTarget, Roles
 from harness.nemesis.undo_record import Undo
 from harness.nemesis.verb import DoesNothing
 from harness.nemesis.verbs import VERBS, Injection
@@ -74,7 +74,7 @@ class FaultRunner:
                 roles=roles,
                 cluster=self.chooser.cluster,
                 view=self.chooser.view,
-                options=step.options,
+                options=VERBS[step.verb].options.of(step.options),
                 seed=step.seed,
                 clients=self.chooser.clients,
             )

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 
 from harness.cluster.nodes import Node
-from harness.nemesis.targets import NoTarget
+from harness.nemesis.target import NoTarget
 from harness.nemesis.verb import Verb
 
 

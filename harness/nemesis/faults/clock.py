@@ -18,17 +18,42 @@ import signal
 import time
 from contextlib import suppress
 from datetime import datetime
-from typing import cast
+from typing import Annotated, cast
 
-from harness.cluster.capabilities import Clocks, Disks, Processes
+from pydantic import AfterValidator, Field
+
+from harness.cluster.capabilities import Clocks, Disks, Preparable, Processes
 from harness.cluster.nodes import ClusterError
+from harness.model.effects import Effects
 from harness.nemesis.faults.processes.revive import disks
 from harness.nemesis.faults.processes.signals import processes
-from harness.nemesis.verb import Injection, Options, Verb, unknown
+from harness.nemesis.options import Options
+from harness.nemesis.verb import Injection, Verb
 
 LEAST_S = 5
 ASK_EVERY_S = 1.0
 DUMP_HEAD = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$"
+
+
+def _far_enough(offset_s: float) -> float:
+    if abs(offset_s) < LEAST_S:
+        raise ValueError(
+            f"offset_s is {offset_s:g}, must be a number of at least {LEAST_S} either way"
+        )
+    return offset_s
+
+
+class SkewClockOptions(Options):
+    """How far the clock is off."""
+
+    offset_s: Annotated[
+        float,
+        AfterValidator(_far_enough),
+        Field(
+            description=f"the seconds that the clock jumps by, at least {LEAST_S} either way",
+            examples=[-60],
+        ),
+    ]
 
 
 def _skew(injection: Injection) -> None:
@@ -69,17 +94,7 @@ def _ahead_s(injection: Injection) -> float | None:
 
 
 def _offset_s(injection: Injection) -> float:
-    return float(injection.options["offset_s"])
-
-
-def _problems(options: Options) -> list[str]:
-    found = unknown(options, "offset_s")
-    offset = options.get("offset_s")
-    if offset is None:
-        found.append("offset_s is missing: say by how many seconds, as in offset_s = -60")
-    elif isinstance(offset, bool | str) or abs(offset) < LEAST_S:
-        found.append(f"offset_s is {offset!r}, must be a number of at least {LEAST_S} either way")
-    return found
+    return SkewClockOptions.of(injection.options).offset_s
 
 
 def _clocks(injection: Injection) -> Clocks:
@@ -89,10 +104,12 @@ def _clocks(injection: Injection) -> Clocks:
 SKEW_CLOCK = Verb(
     name="skew-clock",
     undo="set-clock",
-    needs=(Processes, Disks, Clocks),
+    done="hit by clock skew",
+    effects=Effects(leadership="where-it-hits"),
+    options=SkewClockOptions,
+    needs=(Processes, Disks, Clocks, Preparable),
     holds="clock",
     prepares="fake-time",
-    problems=_problems,
     inject=_skew,
     bit=_skewed,
     heal=_unskew,

@@ -11,6 +11,7 @@
     bit    = ["ssh", "{host}", "./is-stopped"]     # optional, asked until its exit code is 0
     healed = ["ssh", "{host}", "./is-running"]     # optional, the same
     limit_s = 60                                   # for each of them; the default
+    effects = ["moves-leadership"]                 # what it can do, which promises depend on
 
 Run once for each node that the target means, on the harness's host (on the local backend inside the
 run's namespaces), without a shell, in the environment of the harness and without input. {node},
@@ -30,17 +31,111 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from string import Formatter
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from harness.cluster.nodes import ClusterError, Node
 from harness.host import system_packages
-from harness.nemesis.verb import Injection, Options, Verb, unknown
+from harness.model.effects import Effects
+from harness.model.spelling import did_you_mean
+from harness.nemesis.options import Options
+from harness.nemesis.target import Target
+from harness.nemesis.verb import Injection, Verb
 
-COMMANDS = ("inject", "heal", "bit", "healed")
 PLACES = ("node", "id", "host", "port")
 LIMIT_S = 60.0
 ASK_EVERY_S = 0.5
 KEPT = 300  # characters of a last line
+
+
+# Options
+
+# What a command can be said to do; those of a word are fields of Effects.
+EFFECTS: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "moves-leadership": {"leadership": "anywhere"},
+    "moves-leadership-where-it-hits": {"leadership": "where-it-hits"},
+    "takes-unsynced": {"takes": "unsynced"},
+    "takes-all": {"takes": "all"},
+    "alters-stored-bytes": {"alters_stored_bytes": True},
+    "ends-processes": {"ends_processes": True},
+    "clients-only": {"clients_only": True},
+    "unknown": {},
+}
+BY_DEFAULT = "moves-leadership"
+ALONE = ("nothing", "unknown")
+OF_CLIENTS = {"clients-only", "ends-processes"}
+
+
+def _fillable(command: list[str], info: ValidationInfo) -> list[str]:
+    """Of its braces each names something of the node."""
+    try:
+        names = [name for word in command for _, name, _, _ in Formatter().parse(word)]
+    except ValueError as error:
+        raise ValueError(
+            f"{info.field_name}: {error}: double a brace that is to stay one"
+        ) from None
+    for name in names:
+        if name is not None and name not in PLACES:
+            raise ValueError(
+                f"{info.field_name}: {{{name}}} stands for nothing: there is {', '.join(PLACES)}"
+            )
+    return command
+
+
+def _effects_agree(words: list[str]) -> list[str]:
+    """Each is known, and none says the opposite of another."""
+    for word in words:
+        if word not in EFFECTS:
+            hint = did_you_mean(word, EFFECTS)
+            raise ValueError(f"effects: {word!r} is none of {', '.join(EFFECTS)}{hint}")
+    for word in ALONE:
+        if word in words and len(set(words)) > 1:
+            raise ValueError(f"effects: {word!r} stands alone: remove it, or all others")
+    if "clients-only" in words and (others := sorted(set(words) - OF_CLIENTS)):
+        raise ValueError(
+            f"effects: 'clients-only' says that no node is touched, {others[0]!r} that one is: "
+            "remove one of them"
+        )
+    for field in ("leadership", "takes"):
+        both = [word for word in EFFECTS if word in words and field in EFFECTS[word]]
+        if len(both) > 1:
+            raise ValueError(f"effects: {both[0]!r} and {both[1]!r}: remove one of them")
+    return words
+
+
+Command = Annotated[list[str], AfterValidator(_fillable), Field(min_length=1)]
+WORDS = Field(description="a list of words", examples=[["ssh", "{host}"]])
+
+
+class CommandOptions(Options):
+    """The commands, in which the node is filled in, and what they can do."""
+
+    inject: Annotated[Command, WORDS]
+    heal: Annotated[Command, WORDS]
+    bit: Annotated[Command | None, WORDS] = None
+    healed: Annotated[Command | None, WORDS] = None
+    limit_s: Annotated[
+        float, Field(gt=0, description="seconds that each of them may take, more than 0")
+    ] = LIMIT_S
+    effects: Annotated[list[str], AfterValidator(_effects_agree)] = Field(
+        [BY_DEFAULT],
+        min_length=1,
+        description=f"a list of some of {', '.join(EFFECTS)}",
+        examples=[[BY_DEFAULT]],
+    )
+
+
+def effects_of(options: Options, _: Target) -> Effects | None:
+    """What the user says that it can do."""
+    stated = CommandOptions.of(options).effects
+    if "unknown" in stated:
+        return None
+    return Effects(**{key: value for word in stated for key, value in EFFECTS[word].items()})
+
+
+# Commands
 
 
 def of_node(template: Sequence[str], node: Node) -> list[str]:
@@ -75,10 +170,10 @@ def carried_out(argv: Sequence[str], limit_s: float) -> tuple[int, str]:
     return process.returncode, lines[-1][:KEPT] if lines else ""
 
 
-def insist(which: str, options: Mapping[str, Any], node: Node) -> str:
+def insist(which: str, template: Sequence[str], node: Node, limit_s: float) -> str:
     """Carry out the command `which` for a node, and return its last line. Raises ClusterError."""
-    argv = of_node(options[which], node)
-    code, last = carried_out(argv, float(options.get("limit_s", LIMIT_S)))
+    argv = of_node(template, node)
+    code, last = carried_out(argv, limit_s)
     if code != 0:
         raise ClusterError(
             f"the {which} command for {node.name}, {argv[0]}, ended with exit code "
@@ -88,61 +183,42 @@ def insist(which: str, options: Mapping[str, Any], node: Node) -> str:
 
 
 def _inject(injection: Injection) -> None:
-    injection.memo["inject"] = insist("inject", injection.options, injection.node)
+    asked, node = CommandOptions.of(injection.options), injection.node
+    injection.memo["inject"] = insist("inject", asked.inject, node, asked.limit_s)
 
 
 def _heal(injection: Injection) -> None:
-    injection.memo["heal"] = insist("heal", injection.options, injection.node)
-
-
-def _probed(injection: Injection, probe: str, command: str) -> str | None:
-    """The evidence by the probe, asked now and then; else the command's word."""
-    node, options, memo = injection.node, injection.options, injection.memo
-    if probe not in options:
-        last = memo[command]
-        word = f"{command} for {node.name} ended with exit code 0, by its own word"
-        return f"{word}: {last}" if last else word
-    if time.monotonic() < memo.get("ask_s", 0.0):
-        return None
-    template = options[probe]
-    assert isinstance(template, list)
-    limit_s = float(str(options.get("limit_s", LIMIT_S)))
-    code, last = carried_out(of_node(template, node), limit_s)
-    memo["ask_s"] = time.monotonic() + ASK_EVERY_S
-    return (last or f"{probe} for {node.name} ended with exit code 0") if code == 0 else None
+    asked, node = CommandOptions.of(injection.options), injection.node
+    injection.memo["heal"] = insist("heal", asked.heal, node, asked.limit_s)
 
 
 def _bit(injection: Injection) -> str | None:
-    return _probed(injection, "bit", "inject")
+    asked = CommandOptions.of(injection.options)
+    return _probed(injection, "bit", asked.bit) if asked.bit else _own_word(injection, "inject")
 
 
 def _healed(injection: Injection) -> str | None:
-    return _probed(injection, "healed", "heal")
+    asked = CommandOptions.of(injection.options)
+    return (
+        _probed(injection, "healed", asked.healed) if asked.healed else _own_word(injection, "heal")
+    )
 
 
-def _problems(options: Options) -> list[str]:
-    found = unknown(options, *COMMANDS, "limit_s")
-    for which in COMMANDS:
-        command = options.get(which)
-        if command is None and which in ("inject", "heal"):
-            found.append(f'{which} is missing: give a command, as in {which} = ["ssh", "{{host}}"]')
-        elif command is not None:
-            found += [f"{which}: {why}" for why in _wrong(command)]
-    limit = options.get("limit_s", LIMIT_S)
-    if isinstance(limit, bool) or not isinstance(limit, int | float) or limit <= 0:
-        found.append(f"limit_s is {limit!r}, must be seconds, more than 0")
-    return found
+def _own_word(injection: Injection, command: str) -> str:
+    last = injection.memo[command]
+    word = f"{command} for {injection.node.name} ended with exit code 0, by its own word"
+    return f"{word}: {last}" if last else word
 
 
-def _wrong(command: object) -> list[str]:
-    if not isinstance(command, list) or not command:
-        return ['a list of words is needed, as in ["ssh", "{host}"]']
-    try:
-        names = [name for word in command for _, name, _, _ in Formatter().parse(word)]
-    except ValueError as error:
-        return [f"{error}: double a brace that is to stay one"]
-    strange = [name for name in names if name is not None and name not in PLACES]
-    return [f"{{{name}}} stands for nothing: there is {', '.join(PLACES)}" for name in strange[:1]]
+def _probed(injection: Injection, probe: str, template: Sequence[str]) -> str | None:
+    """The evidence by the probe, asked now and then."""
+    node, memo = injection.node, injection.memo
+    if time.monotonic() < memo.get("ask_s", 0.0):
+        return None
+    limit_s = CommandOptions.of(injection.options).limit_s
+    code, last = carried_out(of_node(template, node), limit_s)
+    memo["ask_s"] = time.monotonic() + ASK_EVERY_S
+    return (last or f"{probe} for {node.name} ended with exit code 0") if code == 0 else None
 
 
 # After a harness that was killed
@@ -151,13 +227,13 @@ def _wrong(command: object) -> list[str]:
 def heal_left(fault: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Carry out the heal commands of a fault of an undo record, at the run's `nodes`; what was
     done. Raises ClusterError."""
-    told = []
+    told, limit_s = [], float(fault["options"].get("limit_s", LIMIT_S))
     for name in fault["nodes"]:
         host, _, port = nodes[name]["address"].rpartition(":")
         node = Node(
             name=name, role=nodes[name]["role"], id=nodes[name]["id"], address=host, port=int(port)
         )
-        last = insist("heal", fault["options"], node)
+        last = insist("heal", fault["options"]["heal"], node, limit_s)
         told.append(f"{name}: its heal command ended with exit code 0" + (f": {last}" * bool(last)))
     return told
 
@@ -165,11 +241,12 @@ def heal_left(fault: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) 
 COMMAND = Verb(
     name="command",
     undo="heal",
+    done="hit by a custom command",
+    effects=effects_of,
+    options=CommandOptions,
     needs=(),
     inject=_inject,
     bit=_bit,
     heal=_heal,
     healed=_healed,
-    problems=_problems,
-    lists=COMMANDS,
 )

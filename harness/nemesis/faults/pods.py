@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from harness.cluster.capabilities import Machines, Pods
+from harness.cluster.capabilities import Machines, Pods, Preparable
 from harness.cluster.nodes import ClusterError
-from harness.nemesis.faults.processes.signals import remember, takes_part
+from harness.nemesis.faults.processes.signals import ENDED, remember, takes_part
 from harness.nemesis.verb import Injection, Verb
 from harness.waiting import wait_until
 
@@ -97,7 +97,9 @@ def _in_use_again(injection: Injection) -> str | None:
 DELETE_POD = Verb(
     name="delete-pod",
     undo="await",
-    needs=(Pods,),
+    done="shut down by pod deletion",
+    effects=ENDED,
+    needs=(Pods, Preparable),
     holds="process",
     prepares="lasting-data",
     inject=_delete,
@@ -108,7 +110,9 @@ DELETE_POD = Verb(
 DELETE_POD_NOW = Verb(
     name="delete-pod-now",
     undo="await",
-    needs=(Pods,),
+    done="shut down by forced pod deletion",
+    effects=ENDED,
+    needs=(Pods, Preparable),
     holds="process",
     prepares="lasting-data",
     inject=_delete_now,
@@ -119,7 +123,9 @@ DELETE_POD_NOW = Verb(
 DRAIN = Verb(
     name="drain",
     undo="uncordon",
-    needs=(Pods, Machines),
+    done="evicted by a machine drain",
+    effects=ENDED,
+    needs=(Pods, Machines, Preparable),
     holds="process",
     prepares="lasting-data",
     inject=_drain,

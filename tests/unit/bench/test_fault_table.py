@@ -7,6 +7,7 @@ import tomllib
 import pytest
 
 from bench import fault_table
+from harness.model.effects import Effects
 from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file
@@ -22,6 +23,31 @@ def test_the_table_in_the_repository_is_the_one_that_its_data_give() -> None:
     page = fault_table.PAGE.read_text()
 
     assert page == fault_table.with_table(page, fault_table.render(fault_table.known()))
+
+
+def test_the_effects_in_the_repository_are_those_that_the_verbs_state() -> None:
+    page = fault_table.PAGE.read_text()
+
+    assert fault_table.EFFECTS_BEGIN in page
+    assert page == fault_table.with_effects(page)
+    assert all(f"`{verb}`" in page for verb in VERBS)
+
+
+def test_every_effect_has_words() -> None:
+    fields = [
+        {"leadership": "if-seen"},
+        {"leadership": "where-it-hits"},
+        {"leadership": "anywhere"},
+        {"takes": "unsynced"},
+        {"takes": "all"},
+        {"alters_stored_bytes": True},
+        {"topic_settings": {"flush.ms": "1"}},
+        {"ends_processes": True},
+        {},
+    ]
+    words = [fault_table.effects_words(Effects.model_validate(each)) for each in fields]
+
+    assert len({*words, fault_table.effects_words(None)}) == len(fields) + 1
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "command"])

@@ -51,7 +51,7 @@ NAMING_CLIENTS = frozenset({"clients", "everyone"})  # words for other ends that
 
 @dataclass(kw_only=True)
 class AttachedCluster(Cluster):
-    """A cluster that is there: Secured, Foreign, Links, Pods, Preparable, and Signals for pauses.
+    """A cluster that is there: Secured, Foreign, Links, Pods, Preparable, and Processes for pauses.
 
     `nodes` are the brokers as they are dialled; a container of the run ends after `limit_s` in any
     case.
@@ -124,7 +124,7 @@ class AttachedCluster(Cluster):
             self._containers.end()
         self._pods.check()
 
-    # Signals
+    # Processes
 
     def signal(self, node: Node, number: signal.Signals) -> None:
         """STOP and CONT, from the container that shares the node's processes."""

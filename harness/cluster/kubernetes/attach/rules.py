@@ -16,8 +16,8 @@ from harness.cluster.capabilities import (
     Pods,
     Preparable,
     Processes,
+    Restarts,
     Secured,
-    Signals,
 )
 from harness.cluster.external.backend import there_already
 from harness.cluster.external.cluster import faults_of
@@ -68,16 +68,16 @@ def placed(nodes: Sequence[Node], pods: Collection[str]) -> dict[str, str]:
 
 def capabilities(scenario: Scenario) -> frozenset[type]:
     """What our containers in the pods can do, if there is an image to make them of."""
-    by_containers = {Links, Signals} if scenario.backend.kubernetes.attach.image else set()
+    by_containers = {Links, Processes} if scenario.backend.kubernetes.attach.image else set()
     return frozenset({Secured, Foreign, Pods, Preparable, *by_containers})
 
 
 def because(scenario: Scenario, capability: type) -> str:
     """Why such a cluster lacks a capability, where there is more to say."""
-    if capability in (Links, Signals) and not scenario.backend.kubernetes.attach.image:
+    if capability in (Links, Processes) and not scenario.backend.kubernetes.attach.image:
         return f" without {WHERE}.image, an image with sh, iptables, ip, ss, tc and python3"
     whose = " in pods that are not the harness's own"
-    if capability is Processes:
+    if capability is Restarts:
         return f"{whose}, whose kubelet begins an ended container again at once"
     return whose
 

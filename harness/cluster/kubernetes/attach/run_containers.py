@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.cluster.capabilities import Links, Requirements, Signals
+from harness.cluster.capabilities import Links, Processes, Requirements
 from harness.cluster.exec import sidecar
 from harness.cluster.kubernetes.attach import ephemeral_containers
 from harness.cluster.kubernetes.attach.ephemeral_containers import LINKS, PROCESS
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # needs the extra `kubernetes`
     from harness.cluster.kubernetes.api import Api
 
 # The kind of container by which such a cluster is capable of something.
-KINDS: Mapping[type, str] = {Links: LINKS, Signals: PROCESS}
+KINDS: Mapping[type, str] = {Links: LINKS, Processes: PROCESS}
 
 
 def kinds_for(requirements: Requirements) -> frozenset[str]:

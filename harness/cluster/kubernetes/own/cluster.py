@@ -51,7 +51,7 @@ LAST_LINES = 12
 
 @dataclass(kw_only=True)
 class KubernetesCluster(Cluster):
-    """Nodes in pods of one namespace: Processes, Links, Pods, Machines, Preparable, Owned."""
+    """Nodes in pods of one namespace: Restarts, Links, Pods, Machines, Preparable, Ensemble."""
 
     nodes: tuple[Node, ...]
     api: Api
@@ -126,7 +126,7 @@ class KubernetesCluster(Cluster):
         self._objects.remove()
         self._pods.check()
 
-    # Signals, Processes
+    # Processes, Restarts
 
     def signal(self, node: Node, number: signal.Signals) -> None:
         """From the sidecar; one that ends the JVM holds the node down until it is started."""

@@ -14,9 +14,10 @@ from __future__ import annotations
 import signal
 from typing import cast
 
-from harness.cluster.capabilities import Disks, Owned, Processes
+from harness.cluster.capabilities import Disks, Ensemble, Restarts
 from harness.cluster.nodes import brokers
 from harness.cluster.view.state import BLIND
+from harness.model.effects import Effects
 from harness.nemesis.faults.admin import reassignments
 from harness.nemesis.faults.admin.moves import needs_a_spare, told, towards
 from harness.nemesis.faults.processes.signals import back, begin, end, processes
@@ -75,7 +76,10 @@ def _has_all_back(injection: Injection) -> str | None:
 DECOMMISSION = Verb(
     name="decommission",
     undo="recommission",
-    needs=(Owned, Processes, Disks),
+    done="decommissioned and replaced",
+    # Its replicas are elsewhere before its disk is emptied: nothing is taken.
+    effects=Effects(leadership="anywhere", ends_processes=True),
+    needs=(Restarts, Disks, Ensemble),
     holds="process",
     together=True,
     alone=True,

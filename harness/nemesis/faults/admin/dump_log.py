@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from harness.cluster.capabilities import Dumps
 from harness.cluster.nodes import ClusterError, Node
+from harness.model.effects import Effects
 from harness.nemesis.verb import BROKERS, Injection, Verb
 
 _RECORD = re.compile(r"offset: (?P<offset>\d+) .*?payload: (?P<value>\d+)\s*$", re.MULTILINE)
@@ -78,6 +79,8 @@ def _over(_: Injection) -> str | None:
 DUMP_LOG = Verb(
     name="dump-log",
     undo="leave",
+    done="",
+    effects=Effects(),
     needs=(Dumps,),
     hits=BROKERS,
     together=True,

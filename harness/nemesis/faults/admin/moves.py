@@ -18,13 +18,14 @@ from __future__ import annotations
 import time
 from random import Random
 
-from harness.cluster.capabilities import Owned
+from harness.cluster.capabilities import Ensemble
 from harness.cluster.nodes import ClusterError, brokers
 from harness.cluster.view.state import BLIND
+from harness.model.effects import Effects
 from harness.nemesis.faults.admin import reassignments
 from harness.nemesis.faults.admin.reassignments import Assignment, Partition
-from harness.nemesis.targets import Roles, Setting
-from harness.nemesis.verb import BROKERS, Injection, Options, Verb
+from harness.nemesis.target import Roles, Setting, Target
+from harness.nemesis.verb import BROKERS, Injection, Verb
 
 ASK_EVERY_S = 2.0
 LEADING = {"leader", "leader-and-controller", "leader-not-controller", "last-isr"}
@@ -205,27 +206,31 @@ def _needs_followers(setting: Setting) -> str | None:
     return "with one replica nobody else can lead: raise topic.replication_factor"
 
 
-def _cannot_elect(setting: Setting, _: Options, target: str) -> str | None:
-    if setting.partitions == 1 and target in LEADING:
+def _cannot_elect(setting: Setting, target: Target) -> str | None:
+    if setting.partitions == 1 and target.name in LEADING:
         return (
-            f"{target}: who leads the only partition has none to win back: raise "
+            f"{target.name}: who leads the only partition has none to win back: raise "
             "topic.partitions, or use preferred-leader"
         )
     return _needs_followers(setting)
 
 
-def _cannot_move(setting: Setting, _: Options, target: str) -> str | None:
-    if setting.replicas > 1 and target in {"all", "last-isr"}:
-        return f"{target}: nobody is left who could lead: use leader"
-    if setting.replicas > 1 and setting.partitions == 1 and target in {"follower", "followers"}:
+def _cannot_move(setting: Setting, target: Target) -> str | None:
+    if setting.replicas > 1 and target.name in {"all", "last-isr"}:
+        return f"{target.name}: nobody is left who could lead: use leader"
+    if (
+        setting.replicas > 1
+        and setting.partitions == 1
+        and target.name in {"follower", "followers"}
+    ):
         return (
-            f"{target}: a follower of the only partition leads nothing: raise "
+            f"{target.name}: a follower of the only partition leads nothing: raise "
             "topic.partitions, or use leader"
         )
     return _needs_followers(setting)
 
 
-def needs_a_spare(setting: Setting, _: Options, __: str) -> str | None:
+def needs_a_spare(setting: Setting, _: Target) -> str | None:
     """Of verbs that put a replica where there was none."""
     if setting.brokers > setting.replicas:
         return None
@@ -235,10 +240,14 @@ def needs_a_spare(setting: Setting, _: Options, __: str) -> str | None:
     )
 
 
+# By order: whoever is hit, leadership may go elsewhere, or to the one that is hit.
+ANYWHERE = Effects(leadership="anywhere")
 ELECT = Verb(
     name="elect",
     undo="leave",
-    needs=(Owned,),
+    done="elected as preferred leader",
+    effects=ANYWHERE,
+    needs=(Ensemble,),
     together=True,
     hits=BROKERS,
     inject=_elect,
@@ -251,7 +260,9 @@ ELECT = Verb(
 MOVE_LEADER = Verb(
     name="move-leader",
     undo="move-back",
-    needs=(Owned,),
+    done="replaced as leader",
+    effects=ANYWHERE,
+    needs=(Ensemble,),
     together=True,
     alone=True,
     hits=BROKERS,
@@ -265,7 +276,9 @@ MOVE_LEADER = Verb(
 REASSIGN = Verb(
     name="reassign",
     undo="reassign-back",
-    needs=(Owned,),
+    done="affected by a partition reassignment",
+    effects=ANYWHERE,
+    needs=(Ensemble,),
     together=True,
     alone=True,
     hits=BROKERS,
@@ -278,7 +291,9 @@ REASSIGN = Verb(
 RAISE_REPLICATION = Verb(
     name="raise-replication",
     undo="lower-replication",
-    needs=(Owned,),
+    done="affected by a raised replication factor",
+    effects=Effects(),
+    needs=(Ensemble,),
     together=True,
     alone=True,
     hits=BROKERS,

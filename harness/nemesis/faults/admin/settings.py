@@ -13,13 +13,19 @@ Source: KIP-339 (incremental changes), KIP-226 (dynamic broker settings).
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
 
 from harness.cluster.admin import Resource
-from harness.cluster.capabilities import Owned
+from harness.cluster.capabilities import Ensemble
 from harness.cluster.nodes import ClusterError
 from harness.cluster.view.state import BLIND
-from harness.nemesis.verb import BROKERS, Injection, Options, Verb, unknown
+from harness.model.effects import Effects
+from harness.model.spelling import did_you_mean
+from harness.nemesis.options import Options
+from harness.nemesis.target import Target
+from harness.nemesis.verb import BROKERS, Injection, Verb
 
 # What can be changed at run time and leaves the checks their meaning: no compaction.
 DYNAMIC: dict[str, tuple[str, ...]] = {
@@ -56,23 +62,53 @@ DYNAMIC: dict[str, tuple[str, ...]] = {
 # set-config
 
 
-def changes(options: Options) -> dict[str, str]:
-    """The keys to set, with their values as Kafka spells them."""
-    return {
-        key: str(value).lower() if isinstance(value, bool) else str(value)
-        for key, value in options.items()
-        if key != "on"
-    }
+class SetConfigOptions(Options):
+    """Kafka's own keys with their new values, and where they are set."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, str | int | float | bool]
+
+    on: Literal["topic", "brokers"] = Field(
+        "topic", description="the topic, or each broker that is hit"
+    )
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """The keys to set, with their values as Kafka spells them."""
+        return {
+            key: str(value).lower() if isinstance(value, bool) else str(value)
+            for key, value in self.__pydantic_extra__.items()
+        }
+
+    @model_validator(mode="after")
+    def _can_be_changed(self) -> Self:
+        if not self.changes:
+            raise ValueError('name at least one key of Kafka\'s, as in "min.insync.replicas" = 2')
+        known = DYNAMIC[self.on]
+        wrong = next((key for key in self.changes if key not in known), None)
+        if wrong is not None:
+            hint = did_you_mean(wrong, known)
+            raise ValueError(f"{wrong!r} cannot be changed on {self.on} in a run{hint}")
+        return self
+
+    @classmethod
+    def example(cls) -> dict[str, Any]:
+        """Some key of Kafka's must be given."""
+        return {"retention.ms": 86_400_000}
+
+
+def _wanted(injection: Injection) -> dict[str, str]:
+    return SetConfigOptions.of(injection.options).changes
 
 
 def _resources(injection: Injection) -> list[Resource]:
-    if injection.options.get("on", "topic") == "topic":
+    if SetConfigOptions.of(injection.options).on == "topic":
         return [Resource(kind="topic", name=injection.view.topic)]
     return [Resource(kind="broker", name=str(node.id)) for node in injection.nodes]
 
 
 def _set(injection: Injection) -> None:
-    admin, wanted = injection.admin(), changes(injection.options)
+    admin, wanted = injection.admin(), _wanted(injection)
     injection.memo["before"] = before = {}
     for resource in _resources(injection):
         old = admin.settings(resource)
@@ -82,7 +118,7 @@ def _set(injection: Injection) -> None:
 
 
 def _is_set(injection: Injection) -> str | None:
-    wanted, was = changes(injection.options), injection.memo["was"]
+    wanted, was = _wanted(injection), injection.memo["was"]
     if any(
         _read(injection, each) | wanted != _read(injection, each)
         for each in injection.memo["before"]
@@ -118,26 +154,22 @@ def _restored(injection: Injection) -> str | None:
         now = injection.admin().settings(resource)
         if any(now[key].own != value for key, value in before.items()):
             return None
-    return ", ".join(changes(injection.options)) + " as before"
+    return ", ".join(_wanted(injection)) + " as before"
 
 
-def _set_problems(options: Options) -> list[str]:
-    on = options.get("on", "topic")
-    if on not in DYNAMIC:
-        return [f"on is {on!r}, must be one of {', '.join(DYNAMIC)}"]
-    keys = [key for key in options if key != "on"]
-    if not keys:
-        return ['name at least one key of Kafka\'s, as in "min.insync.replicas" = 2']
-    found = []
-    for key in keys:
-        if key not in DYNAMIC[str(on)]:
-            near = get_close_matches(key, DYNAMIC[str(on)], n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            found.append(f"{key!r} cannot be changed on {on} in a run{hint}")
-    return found
+def _effects(options: Options, _: Target) -> Effects:
+    return Effects(topic_settings=SetConfigOptions.of(options).changes)
 
 
 # add-partitions
+
+
+class AddPartitionsOptions(Options):
+    """How many partitions come."""
+
+    count: Annotated[
+        int, Field(ge=1, le=100, description="how many more partitions, a number from 1 to 100")
+    ] = 1
 
 
 def _add(injection: Injection) -> None:
@@ -146,7 +178,7 @@ def _add(injection: Injection) -> None:
         now = len(injection.view.assignment_of(topic))
     except BLIND as error:
         raise ClusterError(f"ZooKeeper does not tell how many partitions {topic} has") from error
-    injection.memo.update(was=now, total=now + int(injection.options.get("count", 1)))
+    injection.memo.update(was=now, total=now + AddPartitionsOptions.of(injection.options).count)
     injection.admin().topics.add_partitions(topic, injection.memo["total"])
 
 
@@ -172,35 +204,31 @@ def _kept(injection: Injection) -> str | None:
     return f"topic {injection.view.topic} keeps them: Kafka cannot remove a partition"
 
 
-def _add_problems(options: Options) -> list[str]:
-    found = unknown(options, "count")
-    count = options.get("count", 1)
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 100:
-        found.append(f"count is {count!r}, must be a number from 1 to 100")
-    return found
-
-
 SET_CONFIG = Verb(
     name="set-config",
     undo="restore-config",
-    needs=(Owned,),
+    done="reconfigured",
+    effects=_effects,
+    options=SetConfigOptions,
+    needs=(Ensemble,),
     together=True,
     hits=BROKERS,
     inject=_set,
     bit=_is_set,
     heal=_restore,
     healed=_restored,
-    problems=_set_problems,
 )
 ADD_PARTITIONS = Verb(
     name="add-partitions",
     undo="leave",
-    needs=(Owned,),
+    done="given more partitions",
+    effects=Effects(),
+    options=AddPartitionsOptions,
+    needs=(Ensemble,),
     together=True,
     hits=BROKERS,
     inject=_add,
     bit=_added,
     heal=_leave,
     healed=_kept,
-    problems=_add_problems,
 )

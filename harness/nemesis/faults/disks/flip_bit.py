@@ -18,6 +18,7 @@ from pathlib import Path
 from random import Random
 
 from harness.cluster.capabilities import Disks
+from harness.model.effects import Effects
 from harness.nemesis.faults.processes.revive import disks
 from harness.nemesis.verb import BROKERS, Injection, Verb
 
@@ -111,6 +112,8 @@ def _write(file: Path, position: int, byte: int) -> None:
 FLIP_BIT = Verb(
     name="flip-bit",
     undo="restore-bit",
+    done="hit by a flipped bit on disk",
+    effects=Effects(alters_stored_bytes=True),
     needs=(Disks,),
     holds="process",
     hits=BROKERS,

@@ -16,8 +16,9 @@ import os
 import signal
 from pathlib import Path
 
-from harness.cluster.capabilities import Disks, Processes
+from harness.cluster.capabilities import Disks, Preparable, Restarts
 from harness.cluster.nodes import ClusterError, Node
+from harness.model.effects import Effects
 from harness.nemesis.faults.disks import sync_trace
 from harness.nemesis.faults.processes.revive import disks, gone, note_pids, revive, revived
 from harness.nemesis.faults.processes.signals import processes
@@ -98,7 +99,9 @@ def _told(injection: Injection) -> str | None:
 LOSE_POWER = Verb(
     name="lose-power",
     undo="start",
-    needs=(Processes, Disks),
+    done="hit by a power loss",
+    effects=Effects(leadership="anywhere", takes="unsynced", ends_processes=True),
+    needs=(Restarts, Disks, Preparable),
     holds="process",
     hits=BROKERS,
     together=True,
@@ -111,7 +114,9 @@ LOSE_POWER = Verb(
 LOSE_DISK = Verb(
     name="lose-disk",
     undo="start",
-    needs=(Processes, Disks),
+    done="hit by disk loss",
+    effects=Effects(leadership="anywhere", takes="all", ends_processes=True),
+    needs=(Restarts, Disks),
     holds="process",
     hits=BROKERS,
     together=True,

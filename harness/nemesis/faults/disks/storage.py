@@ -20,10 +20,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.cluster.capabilities import Disks, Processes
+from harness.cluster.capabilities import Disks, Preparable, Restarts
 from harness.cluster.nodes import ClusterError, Node
 from harness.nemesis.faults.processes.revive import disks, gone, note_pids, revive, revived
-from harness.nemesis.faults.processes.signals import processes
+from harness.nemesis.faults.processes.signals import ENDED, processes
 from harness.nemesis.verb import BROKERS, Injection, Verb
 
 BALLAST = "kafka-harness.ballast"
@@ -104,7 +104,9 @@ def _heard(injection: Injection, node: Node, complaint: str) -> str | None:
 FREEZE_DISK = Verb(
     name="freeze-disk",
     undo="thaw-disk",
-    needs=(Processes, Disks),
+    done="hit by a read-only disk",
+    effects=ENDED,
+    needs=(Restarts, Disks),
     holds="process",
     hits=BROKERS,
     inject=_freeze,
@@ -115,7 +117,9 @@ FREEZE_DISK = Verb(
 FILL_DISK = Verb(
     name="fill-disk",
     undo="free-disk",
-    needs=(Processes, Disks),
+    done="hit by a full disk",
+    effects=ENDED,
+    needs=(Restarts, Disks, Preparable),
     holds="process",
     hits=BROKERS,
     prepares="own-disk",

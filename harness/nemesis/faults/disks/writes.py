@@ -18,28 +18,53 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import cast
+from typing import Annotated, Literal, cast
 
-from harness.cluster.capabilities import Disks, Processes, Syscalls
+from pydantic import Field
+
+from harness.cluster.capabilities import Disks, Preparable, Processes, Restarts, Syscalls
 from harness.cluster.nodes import ClusterError
+from harness.model.effects import Effects
 from harness.nemesis.faults.processes.revive import disks, gone, note_pids, revive, revived
-from harness.nemesis.faults.processes.signals import processes
-from harness.nemesis.verb import BROKERS, Injection, Options, Verb, unknown
+from harness.nemesis.faults.processes.signals import ENDED, processes
+from harness.nemesis.options import Options
+from harness.nemesis.verb import BROKERS, Injection, Verb
 
 CALLS = "write,pwrite64,fsync,fdatasync"
-ERRORS = ("EIO", "ENOSPC", "EROFS")
 LONGEST_MS = 60_000
 ALMOST = 0.9  # of the delay: strace begins to count a little later than to wait (49.93 of 50 ms)
 TOOK_S = re.compile(r"\(DELAYED\) <([\d.]+)>")  # strace -T: how long the call took, wait included
 
 
+class SlowDiskOptions(Options):
+    """How slow the disk is."""
+
+    delay_ms: Annotated[
+        float,
+        Field(
+            gt=0,
+            le=LONGEST_MS,
+            description="the milliseconds that each write or sync waits, "
+            f"a number from above 0 to {LONGEST_MS}",
+        ),
+    ] = 100.0
+
+
+class FailDiskOptions(Options):
+    """How writes fail."""
+
+    error: Literal["EIO", "ENOSPC", "EROFS"] = Field(
+        "EIO", description="the error that the broker gets"
+    )
+
+
 def _slow(injection: Injection) -> None:
-    delay_us = round(float(injection.options.get("delay_ms", 100)) * 1000)
+    delay_us = round(SlowDiskOptions.of(injection.options).delay_ms * 1000)
     _tamper(injection, f"delay_enter={delay_us}")
 
 
 def _fail(injection: Injection) -> None:
-    _tamper(injection, f"error={injection.options.get('error', ERRORS[0])}")
+    _tamper(injection, f"error={FailDiskOptions.of(injection.options).error}")
 
 
 def _tamper(injection: Injection, how: str) -> None:
@@ -77,12 +102,12 @@ def _seen(injection: Injection) -> str:
 
 def _slowed(injection: Injection) -> str | None:
     _follow(injection)
-    delay = injection.options.get("delay_ms", 100)
+    delay_ms = SlowDiskOptions.of(injection.options).delay_ms
     took_ms = [float(each) * 1000 for each in TOOK_S.findall(_seen(injection))]
-    if not took_ms or min(took_ms) < ALMOST * float(delay):
+    if not took_ms or min(took_ms) < ALMOST * delay_ms:
         return None
     return (
-        f"{len(took_ms)} writes of {injection.node.name} to its segments waited {delay} ms: "
+        f"{len(took_ms)} writes of {injection.node.name} to its segments waited {delay_ms:g} ms: "
         f"they took {min(took_ms):.0f} to {max(took_ms):.0f} ms each"
     )
 
@@ -93,7 +118,7 @@ def _failed(injection: Injection) -> str | None:
     ended = gone(injection, injection.node)
     if not count or ended is None:
         return None
-    error = injection.options.get("error", ERRORS[0])
+    error = FailDiskOptions.of(injection.options).error
     return f"{count} writes of {injection.node.name} to its segments failed with {error}; {ended}"
 
 
@@ -116,21 +141,6 @@ def _undisturbed(injection: Injection) -> str | None:
     )
 
 
-def _slow_problems(options: Options) -> list[str]:
-    found = unknown(options, "delay_ms")
-    delay = options.get("delay_ms", 100)
-    if isinstance(delay, bool | str) or not 0 < delay <= LONGEST_MS:
-        found.append(f"delay_ms is {delay!r}, must be a number from above 0 to {LONGEST_MS}")
-    return found
-
-
-def _fail_problems(options: Options) -> list[str]:
-    found = unknown(options, "error")
-    if options.get("error", ERRORS[0]) not in ERRORS:
-        found.append(f"error is {options['error']!r}, must be one of {', '.join(ERRORS)}")
-    return found
-
-
 def _syscalls(injection: Injection) -> Syscalls:
     return cast(Syscalls, injection.cluster)
 
@@ -138,11 +148,13 @@ def _syscalls(injection: Injection) -> Syscalls:
 SLOW_DISK = Verb(
     name="slow-disk",
     undo="speed-disk",
-    needs=(Processes, Disks, Syscalls),
+    done="slowed by slow disk writes",
+    effects=Effects(leadership="where-it-hits"),
+    options=SlowDiskOptions,
+    needs=(Processes, Disks, Syscalls, Preparable),
     holds="process",
     hits=BROKERS,
     prepares="tampering",
-    problems=_slow_problems,
     inject=_slow,
     bit=_slowed,
     during=_follow,
@@ -152,11 +164,13 @@ SLOW_DISK = Verb(
 FAIL_DISK = Verb(
     name="fail-disk",
     undo="mend-disk",
-    needs=(Processes, Disks, Syscalls),
+    done="hit by disk write errors",
+    effects=ENDED,
+    options=FailDiskOptions,
+    needs=(Restarts, Disks, Syscalls, Preparable),
     holds="process",
     hits=BROKERS,
     prepares="tampering",
-    problems=_fail_problems,
     inject=_fail,
     bit=_failed,
     heal=_mend,

@@ -14,12 +14,17 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Literal
+
+from pydantic import Field
 
 from harness.cluster.capabilities import Links, clients_of
+from harness.model.effects import Effects
 from harness.nemesis.faults.network import iptables
 from harness.nemesis.faults.network.iptables import Chain
 from harness.nemesis.faults.network.links import links_of, reach, stay
-from harness.nemesis.verb import Injection, Options, Verb, unknown
+from harness.nemesis.options import Options
+from harness.nemesis.verb import Injection, Verb
 
 HOW = {
     "drop": ["-j", "DROP"],
@@ -48,10 +53,19 @@ with socket.socket() as caller:
 """
 
 
+class CutAnswersOptions(Options):
+    """What becomes of the answers."""
+
+    how: Literal["drop", "reset"] = Field(
+        "drop", description="they vanish, or one of them becomes a connection reset"
+    )
+
+
 def _cut(injection: Injection) -> None:
     links, chain, node = links_of(injection), _chain(injection), injection.node
     answers = ["-p", "tcp", "--sport", str(node.port), "-d", injection.cluster.client_address]
-    iptables.fill(links, node, chain, [[*answers, *HOW[str(injection.options.get("how", "drop"))]]])
+    how = CutAnswersOptions.of(injection.options).how
+    iptables.fill(links, node, chain, [[*answers, *HOW[how]]])
     iptables.hang(links, node, chain)
 
 
@@ -85,13 +99,6 @@ def _mended(injection: Injection) -> str | None:
     return f"no rule left in {injection.node.name}"
 
 
-def _problems(options: Options) -> list[str]:
-    found = unknown(options, "how")
-    if options.get("how", "drop") not in HOW:
-        found.append(f"how is {options['how']!r}, must be one of {', '.join(HOW)}")
-    return found
-
-
 def _chain(injection: Injection) -> Chain:
     return Chain(fault=injection.fault, hook="OUTPUT")
 
@@ -99,12 +106,14 @@ def _chain(injection: Injection) -> Chain:
 CUT_ANSWERS = Verb(
     name="cut-answers",
     undo="mend",
+    done="kept from answering clients",
+    effects=Effects(),  # brokers and ensemble hear each other as ever
+    options=CutAnswersOptions,
     needs=(Links,),
     inject=_cut,
     bit=_bit,
     heal=_mend,
     healed=_mended,
-    problems=_problems,
     ends=lambda _: frozenset({"clients"}),
     during=stay,
 )

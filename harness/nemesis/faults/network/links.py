@@ -26,46 +26,28 @@ Source: iptables-extensions(8): REJECT, statistic.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
-from typing import TypeVar, cast
+from typing import Annotated, Literal, Self, TypeVar, cast
 
-from harness.cluster.capabilities import Links, clients_of
-from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
+from pydantic import Field, model_validator
+
+from harness.cluster.capabilities import Links
+from harness.cluster.nodes import ClusterError, Node
 from harness.nemesis.faults.network import grudges, iptables
-from harness.nemesis.faults.network.grudges import Direction, Grudge
+from harness.nemesis.faults.network.grudges import Grudge
 from harness.nemesis.faults.network.iptables import Chain, Rule
-from harness.nemesis.verb import Injection, Options, Verb, unknown
+from harness.nemesis.faults.network.peers import PeerOptions, effects_on_links, peers, places
+from harness.nemesis.verb import Injection, Verb
 
-
-def _followers(injection: Injection) -> list[Node]:
-    """The other replicas, in the ISR or not; if only the ISR is known, its other members."""
-    roles, state = injection.roles, injection.roles.state
-    known = roles.view.assignment[roles.partition : roles.partition + 1]
-    names = set(known[0] if known else state.isr if state else ())
-    leader = state.leader if state else None
-    return [n for n in injection.cluster.nodes if n.name in names and n.name != leader]
-
-
-PEERS: dict[str, Callable[[Injection], Sequence[Node]]] = {
-    "followers": _followers,
-    "brokers": lambda injection: brokers(injection.cluster.nodes),
-    "zookeepers": lambda injection: zookeepers(injection.cluster.nodes),
-    "clients": lambda injection: [clients_of(injection.cluster)],
-    "others": lambda injection: injection.cluster.nodes,
-    "everyone": lambda injection: [*injection.cluster.nodes, clients_of(injection.cluster)],
-}
 SHAPES: dict[str, Callable[[Sequence[str]], Grudge]] = {
     "scattered": grudges.scattered,
     "halves": grudges.halves,
     "bridge": grudges.bridge,
     "ring": grudges.ring,
 }
-DIRECTIONS = ("both", "in", "out")
-HOW = ("drop", "reject")
 QUIET = 9  # a port where nobody listens
 # What a sender runs who has nothing to say: one packet to each address, to where nobody listens.
 # Where the rule stands at the sender itself, the kernel tells it of the drop: EPERM.
@@ -87,39 +69,68 @@ for end in sys.argv[1:]:
 """
 
 
+# Options
+
+
+class LinkOptions(PeerOptions):
+    """Who no longer hears whom."""
+
+    direction: Literal["both", "in", "out"] = Field(
+        "both", description="both ways; the target does not hear them; nor they the target"
+    )
+    shape: Literal["scattered", "halves", "bridge", "ring"] | None = Field(
+        None, description="instead of `from`: among the target's nodes themselves"
+    )
+
+    @model_validator(mode="after")
+    def _one_way_of_saying_it(self) -> Self:
+        given = self.model_fields_set
+        if self.shape is not None and "peers" in given:
+            raise ValueError("give either shape or from")
+        if self.shape is not None and "direction" in given:
+            raise ValueError("direction has no meaning with shape: remove it")
+        return self
+
+
+class CutOptions(LinkOptions):
+    """How packets are kept away."""
+
+    how: Literal["drop", "reject"] = Field(
+        "drop", description="packets vanish, or each is answered by a TCP reset"
+    )
+
+
+class LoseOptions(LinkOptions):
+    """How many packets are lost."""
+
+    percent: Annotated[
+        float,
+        Field(
+            gt=0,
+            lt=100,
+            description="the share of packets to lose, in percent, between 0 and 100",
+            examples=[30],
+        ),
+    ]
+
+
 # Who drops whose packets
 
 
 def grudge_of(injection: Injection) -> Grudge:
     """The grudge that the options mean now, for the target's nodes."""
     names = [node.name for node in injection.nodes]
-    shape = injection.options.get("shape")
-    if shape is not None:
+    asked = LinkOptions.of(injection.options)
+    if asked.shape is not None:
         Random(injection.seed).shuffle(names)  # noqa: S311
-        grudge = SHAPES[str(shape)](names)
+        grudge = SHAPES[asked.shape](names)
     else:
-        direction = cast(Direction, injection.options.get("direction", "both"))
-        grudge = grudges.apart(names, peers(injection), direction)
+        grudge = grudges.apart(names, peers(injection, asked.peers), asked.direction)
     if not grudge:
         raise ClusterError(
-            f"nobody to cut {', '.join(names)} from: "
-            f"{dict(injection.options) or 'there is no other node'}"
+            f"nobody to cut {', '.join(names)} from: {asked.as_given() or 'there is no other node'}"
         )
     return grudge
-
-
-def peers(injection: Injection, default: str = "others") -> list[str]:
-    """Whom `from` names now."""
-    found: list[str] = []
-    for word in words(injection.options, default):
-        nodes = PEERS[word](injection) if word in PEERS else ()
-        found += [node.name for node in nodes] if word in PEERS else [word]
-    return found
-
-
-def words(options: Options, default: str = "others") -> list[str]:
-    """The words in `from`."""
-    return [word.strip() for word in str(options.get("from", default)).split(",")]
 
 
 # Rules
@@ -155,11 +166,11 @@ def rules(ends: Sequence[str], how: str, percent: float = 100.0, side: str = "-s
 
 
 def _cut(injection: Injection) -> None:
-    _set_up(injection, how=str(injection.options.get("how", "drop")), percent=100.0)
+    _set_up(injection, how=CutOptions.of(injection.options).how, percent=100.0)
 
 
 def _lose(injection: Injection) -> None:
-    _set_up(injection, how="drop", percent=float(injection.options["percent"]))
+    _set_up(injection, how="drop", percent=LoseOptions.of(injection.options).percent)
 
 
 def _set_up(injection: Injection, *, how: str, percent: float) -> None:
@@ -232,7 +243,8 @@ def _cut_bit(injection: Injection) -> str | None:
     if quiet := [pair for pair, packets in counted.items() if not packets]:
         _provoke(injection, quiet)
         return None
-    return _sentence(counted, "dropped" if injection.options.get("how") != "reject" else "rejected")
+    dropped = CutOptions.of(injection.options).how == "drop"
+    return _sentence(counted, "dropped" if dropped else "rejected")
 
 
 def _lose_bit(injection: Injection) -> str | None:
@@ -266,7 +278,8 @@ def _provoke(injection: Injection, pairs: Sequence[Pair]) -> None:
         receivers = [by_name[receiver] for receiver, to in pairs if to == name]
         sender = by_name[name]
         # Whoever lives in the host's network can only call a node, at the address to dial.
-        calls = injection.options.get("how") == "reject" or not links.has_rules(sender)
+        rejects = CutOptions.of(injection.options).how == "reject"
+        calls = rejects or not links.has_rules(sender)
         ends = [reach(links, sender, receiver, QUIET) for receiver in receivers]
         argv = [sys.executable, "-S", "-c", _CONNECTS if calls else _SENDS]
         links.in_network_of(sender, [*argv, *(f"{host}:{port}" for host, port in ends)])
@@ -301,81 +314,36 @@ def _mended(injection: Injection) -> str | None:
     return f"chain {Chain(fault=injection.fault).name} is gone from {gone}{again}"
 
 
-# Options
-
-
-def _place_problems(options: Options) -> list[str]:
-    found = []
-    if "shape" in options and "from" in options:
-        found.append("give either shape or from")
-    if "shape" in options and options["shape"] not in SHAPES:
-        found.append(f"shape is {options['shape']!r}, must be one of {', '.join(SHAPES)}")
-    if "shape" in options and "direction" in options:
-        found.append("direction has no meaning with shape: remove it")
-    found += from_problems(options)
-    if options.get("direction", "both") not in DIRECTIONS:
-        found.append(
-            f"direction is {options['direction']!r}, must be one of {', '.join(DIRECTIONS)}"
-        )
-    return found
-
-
-def from_problems(options: Options, default: str = "others") -> list[str]:
-    """Problems of the option `from`."""
-    return [
-        f"from names {word!r}, which is none of {', '.join(PEERS)}, nor a node such as kafka1"
-        for word in words(options, default)
-        if word not in PEERS and not re.fullmatch(r"(kafka|zk)\d+", word)
-    ]
-
-
-def _cut_problems(options: Options) -> list[str]:
-    found = unknown(options, "from", "direction", "shape", "how") + _place_problems(options)
-    if options.get("how", "drop") not in HOW:
-        found.append(f"how is {options['how']!r}, must be one of {', '.join(HOW)}")
-    return found
-
-
-def _lose_problems(options: Options) -> list[str]:
-    found = unknown(options, "from", "direction", "shape", "percent") + _place_problems(options)
-    percent = options.get("percent")
-    if not isinstance(percent, int | float) or not 0 < percent < 100:
-        found.append("give percent, the share of packets to lose, between 0 and 100")
-    return found
-
-
 def links_of(injection: Injection) -> Links:
     """The cluster, as what runs commands in the nodes' networks."""
     return cast(Links, injection.cluster)
 
 
-def places(injection: Injection) -> dict[str, Node]:
-    """Every place that has a network of its own, by name."""
-    places = (*injection.cluster.nodes, clients_of(injection.cluster))
-    return {node.name: node for node in places}
-
-
 CUT = Verb(
     name="cut",
     undo="mend",
+    done="cut off",
+    effects=effects_on_links,
+    options=CutOptions,
     needs=(Links,),
     together=True,
     inject=_cut,
     bit=_cut_bit,
     heal=_mend,
     healed=_mended,
-    problems=_cut_problems,
     during=_keep_up,
 )
 LOSE = Verb(
     name="lose",
     undo="mend",
+    done="hit by packet loss",
+    effects=effects_on_links,
+    options=LoseOptions,
     needs=(Links,),
     together=True,
     inject=_lose,
     bit=_lose_bit,
     heal=_mend,
     healed=_mended,
-    problems=_lose_problems,
     during=_keep_up,
 )

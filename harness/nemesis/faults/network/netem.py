@@ -14,21 +14,46 @@ Source: tc-netem(8).
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
-from harness.cluster.capabilities import Links, Netem
+from pydantic import Field
+
+from harness.cluster.capabilities import Links, Netem, Preparable
+from harness.model.effects import Effects
 from harness.nemesis.faults.network.links import links_of, stay
 from harness.nemesis.faults.network.shaping import handle_of, restore, restored
-from harness.nemesis.verb import Injection, Options, Verb, unknown
+from harness.nemesis.options import Options
+from harness.nemesis.verb import Injection, Verb
 
-DEFAULT_MS = 10
+
+class SomePackets(Options):
+    """Which share of the packets it hits."""
+
+    percent: Annotated[
+        float,
+        Field(
+            gt=0,
+            le=100,
+            description="the share of packets that it hits, in percent, above 0 and at most 100",
+            examples=[30],
+        ),
+    ]
+
+
+class ReorderOptions(SomePackets):
+    """How long the other packets wait."""
+
+    ms: Annotated[
+        float, Field(gt=0, description="the milliseconds that the other packets wait, more than 0")
+    ] = 10.0
 
 
 def setting(verb: str, options: Options) -> list[str]:
     """What netem is told."""
-    percent = f"{float(options['percent']):g}%"
     if verb == "reorder":
-        return ["delay", f"{float(options.get('ms', DEFAULT_MS)):g}ms", "reorder", percent]
-    return [verb, percent]
+        asked = ReorderOptions.of(options)
+        return ["delay", f"{asked.ms:g}ms", "reorder", f"{asked.percent:g}%"]
+    return [verb, f"{SomePackets.of(options).percent:g}%"]
 
 
 def _injects(verb: str, injection: Injection) -> None:
@@ -53,21 +78,14 @@ def sent(shown: str, handle: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _problems(verb: str, options: Options) -> list[str]:
-    found = unknown(options, *(("percent", "ms") if verb == "reorder" else ("percent",)))
-    percent, ms = options.get("percent"), options.get("ms", DEFAULT_MS)
-    if not isinstance(percent, int | float) or not 0 < percent <= 100:
-        found.append("give percent, the share of packets that it hits, between 0 and 100")
-    if not isinstance(ms, int | float) or ms <= 0:
-        found.append("ms, how much later the other packets go, must be more than 0")
-    return found
-
-
-def _verb(name: str) -> Verb:
+def _verb(name: str, done: str, options: type[Options] = SomePackets) -> Verb:
     return Verb(
         name=name,
         undo="restore",
-        needs=(Links, Netem),
+        done=done,
+        effects=Effects(leadership="anywhere"),
+        options=options,
+        needs=(Links, Netem, Preparable),
         holds="egress",
         prepares="netem",
         inject=lambda injection: _injects(name, injection),
@@ -75,8 +93,9 @@ def _verb(name: str) -> Verb:
         heal=restore,
         healed=restored,
         during=stay,
-        problems=lambda options: _problems(name, options),
     )
 
 
-REORDER, DUPLICATE, CORRUPT = _verb("reorder"), _verb("duplicate"), _verb("corrupt")
+REORDER = _verb("reorder", "hit by packet reordering", ReorderOptions)
+DUPLICATE = _verb("duplicate", "hit by packet duplication")
+CORRUPT = _verb("corrupt", "hit by packet corruption")

@@ -25,14 +25,25 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from typing import cast
+from typing import Annotated, cast
+
+from pydantic import Field
 
 from harness.cluster.capabilities import Companions, Links
 from harness.cluster.nodes import ClusterError, Node
+from harness.model.effects import Effects
 from harness.nemesis.faults.network import delay_queue, iptables
 from harness.nemesis.faults.network.iptables import Chain
-from harness.nemesis.faults.network.links import from_problems, links_of, peers, places, reach, stay
-from harness.nemesis.verb import DoesNothing, Injection, Options, Verb, unknown
+from harness.nemesis.faults.network.links import links_of, reach, stay
+from harness.nemesis.faults.network.peers import (
+    PeerOptions,
+    Peers,
+    effects_on_links,
+    peers,
+    places,
+)
+from harness.nemesis.options import Options
+from harness.nemesis.verb import DoesNothing, Injection, Verb
 
 JUDGED_AFTER_S = 10.0
 LEAST_BURST = 1600  # bytes: one packet must fit
@@ -56,10 +67,37 @@ print((time.monotonic() - begin) * 1000)
 # delay
 
 
+class DelayOptions(PeerOptions):
+    """Whose packets wait, and for how long."""
+
+    ms: Annotated[
+        float,
+        Field(
+            gt=0,
+            le=LONGEST_MS,
+            description=f"how long packets wait, in ms, above 0 and at most {LONGEST_MS:,}",
+            examples=[50],
+        ),
+    ]
+    jitter_ms: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=LONGEST_MS,
+            description=f"how much longer some of them wait, in ms, between 0 and {LONGEST_MS:,}",
+        ),
+    ] = 0.0
+    peers: Peers = "everyone"
+
+
+def _asked(injection: Injection) -> DelayOptions:
+    return DelayOptions.of(injection.options)
+
+
 def _delay(injection: Injection) -> None:
     links, chain, node = links_of(injection), _chain(injection), injection.node
     injection.memo["before_ms"] = _round_trip_ms(injection)
-    ms, jitter_ms = _asked(injection.options)
+    asked = _asked(injection)
     program = injection.memo["program"] = cast(Companions, injection.cluster).start_beside(
         node,
         [
@@ -68,8 +106,8 @@ def _delay(injection: Injection) -> None:
             "-c",
             inspect.getsource(delay_queue),
             str(injection.fault),
-            str(ms),
-            str(jitter_ms),
+            str(asked.ms),
+            str(asked.jitter_ms),
         ],
     )
     assert program.stdout is not None
@@ -83,7 +121,7 @@ def _delay(injection: Injection) -> None:
 
 def _delayed(injection: Injection) -> str | None:
     chain, node = _chain(injection), injection.node
-    took_ms, (asked_ms, _) = _round_trip_ms(injection), _asked(injection.options)
+    took_ms, asked_ms = _round_trip_ms(injection), _asked(injection).ms
     packets = iptables.packets(links_of(injection), node, chain).total()
     if not packets or took_ms is None or took_ms < asked_ms:
         return None
@@ -120,7 +158,7 @@ def _fast_again(injection: Injection) -> str | None:
     if iptables.stands(links_of(injection), node, chain):
         return None
     took_ms = _round_trip_ms(injection)
-    if took_ms is None or took_ms >= _asked(injection.options)[0]:
+    if took_ms is None or took_ms >= _asked(injection).ms:
         return None
     return f"chain {chain.name} is gone from {node.name}; a connection to it takes {took_ms:.1f} ms"
 
@@ -133,7 +171,8 @@ def _chain(injection: Injection) -> Chain:
 def _round_trip_ms(injection: Injection) -> float | None:
     """How long a connection to the node takes for the first of those whose packets wait; the next
     one is asked if it gets no answer, as behind a cut."""
-    links, patience_s = links_of(injection), sum(_asked(injection.options)) / 1000 + PATIENCE_S
+    links, asked = links_of(injection), _asked(injection)
+    patience_s = (asked.ms + asked.jitter_ms) / 1000 + PATIENCE_S
     for sender in _senders(injection):
         host, port = reach(links, sender, injection.node)
         argv = [sys.executable, "-S", "-c", CONNECT, host, str(port), str(patience_s)]
@@ -144,14 +183,11 @@ def _round_trip_ms(injection: Injection) -> float | None:
 
 def _senders(injection: Injection) -> list[Node]:
     by_name = places(injection)
-    names = [name for name in peers(injection, "everyone") if name != injection.node.name]
+    named = peers(injection, _asked(injection).peers)
+    names = [name for name in named if name != injection.node.name]
     if not names:
         raise ClusterError(f"nobody whose packets to {injection.node.name} could wait")
     return [by_name[name] for name in names]
-
-
-def _asked(options: Options) -> tuple[float, float]:
-    return float(options["ms"]), float(options.get("jitter_ms", 0))
 
 
 def _last(program: subprocess.Popen[str], said: str) -> str:
@@ -161,21 +197,20 @@ def _last(program: subprocess.Popen[str], said: str) -> str:
     return (program.stdout.read().strip().splitlines() or [said or "it said nothing"])[-1]
 
 
-def _delay_problems(options: Options) -> list[str]:
-    found = unknown(options, "ms", "jitter_ms", "from") + from_problems(options, "everyone")
-    ms, jitter = options.get("ms"), options.get("jitter_ms", 0)
-    if not _is_number(ms) or not 0 < float(ms or 0) <= LONGEST_MS:
-        found.append(f"give ms, how long packets wait, between 0 and {LONGEST_MS:,}")
-    if not _is_number(jitter) or not 0 <= float(jitter) <= LONGEST_MS:
-        found.append(f"jitter_ms must be between 0 and {LONGEST_MS:,}")
-    return found
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 # throttle
+
+
+class ThrottleOptions(Options):
+    """What the node may send."""
+
+    kbit: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="the most that the node may send in kilobits a second, 1 or more",
+            examples=[8],
+        ),
+    ]
 
 
 def _throttle(injection: Injection) -> None:
@@ -220,7 +255,7 @@ def _throttled(injection: Injection) -> str | None:
 
 
 def _kbit(injection: Injection) -> int:
-    return int(injection.options["kbit"])
+    return ThrottleOptions.of(injection.options).kbit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,34 +303,30 @@ def handle_of(injection: Injection) -> str:
     return f"{0x1000 + injection.fault:x}:"
 
 
-def _throttle_problems(options: Options) -> list[str]:
-    kbit = options.get("kbit")
-    found = unknown(options, "kbit")
-    if not isinstance(kbit, int) or isinstance(kbit, bool) or kbit < 1:
-        found.append("give kbit, the most that the node may send in kilobits a second, 1 or more")
-    return found
-
-
 DELAY = Verb(
     name="delay",
     undo="restore",
+    done="slowed by network delay",
+    effects=effects_on_links,
+    options=DelayOptions,
     needs=(Links, Companions),
     holds="ingress",
     inject=_delay,
     bit=_delayed,
     heal=_let_go,
     healed=_fast_again,
-    problems=_delay_problems,
 )
 THROTTLE = Verb(
     name="throttle",
     undo="restore",
+    done="limited in network bandwidth",
+    effects=Effects(leadership="anywhere"),
+    options=ThrottleOptions,
     needs=(Links,),
     holds="egress",
     inject=_throttle,
     bit=_throttled,
     heal=restore,
     healed=restored,
-    problems=_throttle_problems,
     during=stay,
 )

@@ -15,19 +15,35 @@ from __future__ import annotations
 
 import signal
 import time
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from harness.cluster.capabilities import Processes
+from pydantic import Field
+
+from harness.cluster.capabilities import Restarts
 from harness.cluster.nodes import Node
 from harness.cluster.view.state import BLIND
-from harness.nemesis.faults.processes.signals import back, begin, end, processes, start
-from harness.nemesis.verb import BROKERS, Injection, Options, Verb, unknown
+from harness.nemesis.faults.processes.signals import (
+    ENDED,
+    back,
+    begin,
+    end,
+    processes,
+    restarts,
+    start,
+)
+from harness.nemesis.options import Options
+from harness.nemesis.verb import BROKERS, Injection, Verb
 
 HOW = {"clean": signal.SIGTERM, "hard": signal.SIGKILL}
-EVERY_S = 2.0
 
 
 # roll
+
+
+class RollOptions(Options):
+    """How each broker is ended."""
+
+    how: Literal["clean", "hard"] = Field("clean", description="by SIGTERM, or by SIGKILL")
 
 
 def _begin_roll(injection: Injection) -> None:
@@ -54,7 +70,7 @@ def _rolled(injection: Injection) -> str | None:
 
 
 def _take_down(injection: Injection, node: Node) -> None:
-    number = HOW[str(injection.options.get("how", "clean"))]
+    number = HOW[RollOptions.of(injection.options).how]
     injection.memo.update(now=node, started=False)
     injection.memo["pids"][node.name] = end(injection, node, number)
 
@@ -85,14 +101,15 @@ def _all_back(injection: Injection) -> str | None:
     return None if None in said else "; ".join(str(each) for each in said)
 
 
-def _roll_problems(options: Options) -> list[str]:
-    found = unknown(options, "how")
-    if options.get("how", "clean") not in HOW:
-        found.append(f"how is {options['how']!r}, must be one of {', '.join(HOW)}")
-    return found
-
-
 # crash-loop
+
+
+class CrashLoopOptions(Options):
+    """How fast one crash follows another."""
+
+    every_s: Annotated[
+        float, Field(gt=0, description="seconds from a start to the next kill, more than 0")
+    ] = 2.0
 
 
 def _begin_loop(injection: Injection) -> None:
@@ -102,17 +119,17 @@ def _begin_loop(injection: Injection) -> None:
 
 def _crash(injection: Injection) -> None:
     """Start it if it is gone, kill it if it is due."""
-    hands, node, memo = processes(injection), injection.node, injection.memo
+    hands, node, memo = restarts(injection), injection.node, injection.memo
     pid = hands.state(node).pid
     if pid is None:
         _start_again(hands, node, memo)
-        memo["due_s"] = time.monotonic() + float(injection.options.get("every_s", EVERY_S))
+        memo["due_s"] = time.monotonic() + CrashLoopOptions.of(injection.options).every_s
     elif time.monotonic() >= memo["due_s"] and pid != memo["pids"].get(node.name):
         memo["pids"][node.name] = end(injection, node, signal.SIGKILL)
         memo["kills"] += 1
 
 
-def _start_again(hands: Processes, node: Node, memo: dict[str, Any]) -> None:
+def _start_again(hands: Restarts, node: Node, memo: dict[str, Any]) -> None:
     if memo["pids"].pop(node.name, None) is None:
         memo["exits"] += 1  # of its own accord: its old session still lives
     hands.start_node(node)
@@ -134,18 +151,13 @@ def _loop_over(injection: Injection) -> str | None:
     return f"{injection.node.name} was killed {memo['kills']} times in all{ended}; {said}"
 
 
-def _loop_problems(options: Options) -> list[str]:
-    found = unknown(options, "every_s")
-    every_s = options.get("every_s", EVERY_S)
-    if isinstance(every_s, bool | str) or every_s <= 0:
-        found.append(f"every_s is {every_s!r}, must be a number of seconds above 0")
-    return found
-
-
 ROLL = Verb(
     name="roll",
     undo="start",
-    needs=(Processes,),
+    done="restarted one by one",
+    effects=ENDED,
+    options=RollOptions,
+    needs=(Restarts,),
     holds="process",
     together=True,
     hits=BROKERS,
@@ -153,18 +165,19 @@ ROLL = Verb(
     bit=_rolled,
     heal=_start_what_is_down,
     healed=_all_back,
-    problems=_roll_problems,
     patience=10,
 )
 CRASH_LOOP = Verb(
     name="crash-loop",
     undo="start",
-    needs=(Processes,),
+    done="put into a crash loop",
+    effects=ENDED,
+    options=CrashLoopOptions,
+    needs=(Restarts,),
     holds="process",
     inject=_begin_loop,
     bit=_crashed_twice,
     during=_crash,
     heal=_start_what_is_down,
     healed=_loop_over,
-    problems=_loop_problems,
 )

@@ -19,10 +19,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast
 
-from harness.cluster.capabilities import Processes, Signals
+from harness.cluster.capabilities import Processes, Restarts
 from harness.cluster.nodes import PASSING, ClusterError, Node
 from harness.cluster.view.state import BLIND
 from harness.cluster.view.zookeeper import serves
+from harness.model.effects import Effects
 from harness.nemesis.verb import PROCESSES, Injection, Verb
 from harness.waiting import wait_until
 
@@ -39,7 +40,7 @@ def end(injection: Injection, node: Node, number: signal.Signals) -> int | None:
 def begin(injection: Injection, node: Node) -> None:
     """Start a node that has no process."""
     remember(injection, node)
-    processes(injection).start_node(node)
+    restarts(injection).start_node(node)
 
 
 def remember(injection: Injection, node: Node) -> None:
@@ -157,10 +158,21 @@ def processes(injection: Injection) -> Processes:
     return cast(Processes, injection.cluster)
 
 
+# Who leads is replaced; a follower that is gone leaves the leader where it is.
+ENDED = Effects(leadership="where-it-hits", ends_processes=True)
+
+
+def restarts(injection: Injection) -> Restarts:
+    """The same where the verb needs `Restarts`."""
+    return cast(Restarts, processes(injection))
+
+
 KILL = Verb(
     name="kill",
     undo="start",
-    needs=(Processes,),
+    done="killed",
+    effects=ENDED,
+    needs=(Restarts,),
     holds="process",
     hits=PROCESSES,
     inject=_kill,
@@ -171,7 +183,9 @@ KILL = Verb(
 STOP = Verb(
     name="stop",
     undo="start",
-    needs=(Processes,),
+    done="shut down",
+    effects=ENDED,
+    needs=(Restarts,),
     holds="process",
     hits=PROCESSES,
     inject=_stop,
@@ -182,7 +196,9 @@ STOP = Verb(
 PAUSE = Verb(
     name="pause",
     undo="resume",
-    needs=(Signals,),
+    done="paused",
+    effects=Effects(leadership="where-it-hits"),
+    needs=(Processes,),
     holds="process",
     hits=PROCESSES,
     inject=_pause,

@@ -10,7 +10,7 @@ import pytest
 
 from harness.cluster import backends, capabilities
 from harness.cluster.backends import BACKENDS
-from harness.cluster.capabilities import CAPABILITIES, Clients, Foreign, Secured, Signals
+from harness.cluster.capabilities import CAPABILITIES, Clients, Foreign, Processes, Secured
 from harness.cluster.docker import backend as docker
 from harness.cluster.kubernetes import api, manifests
 from harness.cluster.local import backend as local
@@ -25,7 +25,10 @@ from harness.scenario.prepare import Request, prepare
 KAFKAS = tuple(
     Node(name=f"kafka{i}", role="broker", id=i, address="a", port=9092) for i in (1, 2, 3)
 )
-THERE = {"cluster.server": {}, "cluster.zoo": {}}  # a cluster that is there is configured already
+THERE: dict[str, Any] = {
+    "cluster.server": {},
+    "cluster.zoo": {},
+}  # a cluster that is there is configured already
 ATTACH = {
     **THERE,
     "backend.kubernetes.attach.namespace": "kafka",
@@ -115,8 +118,8 @@ def test_without_an_image_of_ours_nothing_is_done_in_somebody_s_pods() -> None:
     able = BACKENDS["kubernetes"].capabilities
     without = load("baseline", {**ATTACH, "backend.kubernetes.attach.image": ""})
 
-    assert Signals in able(load("baseline", ATTACH))
-    assert Signals not in able(without)
+    assert Processes in able(load("baseline", ATTACH))
+    assert Processes not in able(without)
 
 
 # What is refused before anything starts
@@ -134,10 +137,10 @@ def refusal(backend: str, verb: str, target: str = "leader", **settings: Any) ->
     ("backend", "settings", "verb", "told"),
     [
         ("local", {}, "delete-pod", "delete-pod needs Pods, which the backend local does not"),
-        ("docker", {}, "slow-disk", "needs Disks, Syscalls, which the backend docker"),
-        ("external", EXTERNAL, "kill", "kill needs Processes, which the backend external does"),
+        ("docker", {}, "slow-disk", "needs Disks, Preparable, Syscalls, which the"),
+        ("external", EXTERNAL, "kill", "kill needs Restarts, which the backend external does"),
         ("external", EXTERNAL, "kill", "not the harness's own: choose another backend, or one of"),
-        ("external", EXTERNAL, "add-partitions", "add-partitions needs Owned"),
+        ("external", EXTERNAL, "add-partitions", "add-partitions needs Ensemble"),
     ],
 )
 def test_a_fault_that_needs_more_than_a_cluster_has_is_refused(

@@ -130,7 +130,9 @@ def test_the_example_in_the_readme_is_a_scenario_that_can_be_run_there(tmp_path,
 
     given = load("external.toml")
     assert refuses(given) is None
-    assert given.faults[0].options["inject"][:2] == ["ssh", "{host}"]
+    inject = given.faults[0].options["inject"]
+    assert isinstance(inject, list)
+    assert inject[:2] == ["ssh", "{host}"]
     assert "hidden" not in given.model_dump_json()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from harness.cluster.nodes import ClusterError
+from harness.model.effects import Effects
 from harness.nemesis.verb import Verb
 from harness.nemesis.verbs import VERBS
 from tests.support.conducted_plans import Told
@@ -31,6 +32,8 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Told:
     verb = Verb(
         name="fell",
         undo="raise",
+        done="felled",
+        effects=Effects(),
         needs=(),
         inject=inject,
         heal=heal,

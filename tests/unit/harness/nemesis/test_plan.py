@@ -8,11 +8,27 @@ from typing import Any
 from harness.model.plan import Step
 from harness.model.scenario import FaultPart, MixedPart
 from harness.nemesis import plan
+from harness.nemesis.target import Setting
 from harness.scenario import file
+
+SETTING = Setting(
+    brokers=3,
+    zookeepers=3,
+    partitions=1,
+    replicas=3,
+    producers=2,
+    consumers=2,
+    members=0,
+    transactions=False,
+)
 
 
 def steps(name: str, seed: int = 1) -> tuple[Step, ...]:
-    return plan.make(file.load(name).faults, seed)
+    return make(file.load(name).faults, seed)
+
+
+def make(*faults_and_seed: Any) -> tuple[Step, ...]:
+    return plan.make(*faults_and_seed, setting=SETTING)
 
 
 def test_the_same_scenario_and_seed_give_the_same_plan():
@@ -50,7 +66,7 @@ def mixed(seed: int, **changes: Any) -> tuple[Step, ...]:
     entries = tuple(FaultPart(verb=verb, target="leader") for verb in ("kill", "pause", "stop"))
     said: dict[str, Any] = {"faults": entries, "period_s": 10.0, "until_s": 400.0, **changes}
     part = MixedPart(**said)
-    return plan.make((), seed, part)
+    return make((), seed, part)
 
 
 def test_mixed_faults_follow_from_the_seed_alone():
@@ -83,22 +99,22 @@ def test_drawn_faults_leave_the_others_as_they_were():
     faults = file.load("study-1-sure").faults
     part = MixedPart(faults=(FaultPart(verb="kill", target="leader"),), until_s=90.0)
 
-    together = plan.make(faults, 1, part)
+    together = make(faults, 1, part)
 
-    assert together[:4] == plan.make(faults, 1)
+    assert together[:4] == make(faults, 1)
     assert [step.step for step in together] == list(range(len(together)))
 
 
 def test_a_step_that_waits_for_a_trigger_says_so():
     fault = FaultPart(verb="kill", target="leader", when="isr-alone", after_acks=500)
 
-    assert plan.make((fault,), 1)[0].describe() == (
+    assert make((fault,), 1)[0].describe() == (
         "kill leader after 500 acks from when the leader is alone in its ISR"
     )
 
 
 def lasts_s(*faults: FaultPart) -> float:
-    return plan.lasts_s(plan.make(faults, 1), 100.0)
+    return plan.lasts_s(make(faults, 1), 100.0)
 
 
 def fault(**changes: Any) -> FaultPart:

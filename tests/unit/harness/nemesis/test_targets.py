@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -16,12 +17,10 @@ from harness.nemesis.targets import (
     NoTarget,
     Roles,
     Setting,
-    impossible,
-    is_known,
-    is_node_name,
+    Target,
     resolve,
-    role_of,
     roles_of,
+    target_of,
 )
 
 NODES = local_nodes(3, 3)
@@ -196,11 +195,11 @@ def setting(**changes: Any) -> Setting:
     ],
 )
 def test_what_can_never_be_is_refused_with_its_remedy(target, changes, remedy):
-    assert remedy in str(impossible(target, setting(**changes)))
+    assert remedy in str(TARGETS[target].impossible(setting(**changes)))
 
 
 def test_everything_else_can_be():
-    assert [] == [t for t in TARGETS if impossible(t, setting(transactions=True))]
+    assert [] == [t for t in TARGETS if TARGETS[t].impossible(setting(transactions=True))]
 
 
 @pytest.mark.parametrize(
@@ -212,20 +211,15 @@ def test_everything_else_can_be():
         ("producer-2", False),
         ("consumer-0", True),
         ("consumer-1", False),
+        ("kafka3", True),
         ("kafka4", False),
+        ("zk1", True),
+        ("zk0", False),
         ("producer-01", False),
     ],
 )
 def test_known_names_end_with_the_cluster_and_the_workload(name, known):
-    assert known == is_known(name, setting())
-
-
-@pytest.mark.parametrize(
-    ("name", "known"),
-    [("kafka3", True), ("kafka4", False), ("zk1", True), ("zk0", False), ("leader", False)],
-)
-def test_node_names_end_with_the_cluster(name, known):
-    assert known == is_node_name(name, broker_count=3, zookeeper_count=3)
+    assert known == (target_of(name, setting()) is not None)
 
 
 def test_every_target_says_what_kind_of_node_it_means():
@@ -233,7 +227,78 @@ def test_every_target_says_what_kind_of_node_it_means():
         view: dict[str, Any] = {"controller": "kafka2"} if target == "leader-and-controller" else {}
         if target == "last-isr":
             view = {"isr": ("kafka2",)}
-        assert {node.role for node in resolve(target, roles(**view))} == {role_of(target)}
+        assert {node.role for node in resolve(target, roles(**view))} == {TARGETS[target].kind}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("kafka3", "broker"), ("zk1", "zookeeper"), ("group-consumer-0", "client")],
+)
+def test_a_node_and_a_worker_are_targets_by_their_own_names_and_kinds(name, kind):
+    target = target_of(name, setting())
+
+    assert target is not None
+    assert (target.kind, target.who, target.many) == (kind, name, False)
+    assert target.certain(setting()) == {name}
+    assert [node.name for node in target_nodes(target)] == [name]
+
+
+def target_nodes(target: Target) -> list[Node]:
+    now = roles()
+    return [node for node in (*now.nodes, *now.clients) if node.name in target.choose(now)]
+
+
+def test_a_broker_of_somebody_s_cluster_has_an_id_that_is_not_known_yet():
+    target = target_of("kafka1001", setting(any_broker=True))
+
+    assert target is not None
+    assert target.kind == "broker"
+    assert target_of("zk1001", setting(any_broker=True)) is None
+
+
+def test_one_and_random_are_the_same():
+    assert (
+        replace(TARGETS["one"], name="random", choose=TARGETS["random"].choose)
+        == (TARGETS["random"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "many"),
+    [
+        ("followers", True),
+        ("zk-followers", True),
+        ("producers", True),
+        ("consumers", True),
+        ("group-consumers", True),
+        ("all", False),  # "every broker was"
+        ("minority", False),
+        ("leader", False),
+    ],
+)
+def test_a_target_says_whether_it_is_many_in_a_sentence(name, many):
+    assert TARGETS[name].many == many
+
+
+def test_every_target_has_words_and_no_two_the_same_but_one_and_random():
+    words = [target.who for name, target in TARGETS.items() if name != "random"]
+
+    assert all(words)
+    assert len(words) == len(set(words))
+
+
+@pytest.mark.parametrize(
+    ("name", "certain"),
+    [
+        ("all", {"kafka1", "kafka2", "kafka3"}),
+        ("zk-all", {"zk1", "zk2", "zk3"}),
+        ("producers", {"producer-0", "producer-1"}),
+        ("leader", set()),
+        ("majority", set()),
+    ],
+)
+def test_a_target_says_whom_it_means_for_certain(name, certain):
+    assert certain == TARGETS[name].certain(setting())
 
 
 # --- coordinators

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from harness.model.plan import Step
+from harness.model.scenario import Scenario
 from harness.nemesis import plan
 from harness.scenario import file
+from harness.scenario.rules import setting_of
 from tests.support.scenario_differences import differences
 
 ACKS = "/workload/producer/acks"
@@ -30,13 +33,17 @@ TWINS = [
 ]
 
 
+def planned(scenario: Scenario) -> tuple[Step, ...]:
+    return plan.make(scenario.faults, 7, setting=setting_of(scenario))
+
+
 @pytest.mark.parametrize(("base", "twin", "key"), TWINS)
 def test_twins_differ_in_the_key_they_name_and_share_the_plan(base, twin, key):
     one, other = file.load(base), file.load(twin)
     found = differences(one.model_dump(), other.model_dump())
 
     assert {key} == {path for path in found if path.split("/")[1] not in TOLD}
-    assert plan.make(one.faults, 7) == plan.make(other.faults, 7)
+    assert planned(one) == planned(other)
 
 
 @pytest.mark.parametrize("history", ["loss", "divergence"])
@@ -49,7 +56,7 @@ def test_histories_with_and_without_leader_epochs_differ_in_the_protocol_alone(h
         "/cluster/server/inter.broker.protocol.version",
         "/cluster/server/log.message.format.version",
     }
-    assert plan.make(one.faults, 7) == plan.make(other.faults, 7)
+    assert planned(one) == planned(other)
 
 
 def test_partition_ap_exact_only_looks_closer():
@@ -60,7 +67,7 @@ def test_partition_ap_exact_only_looks_closer():
         "/check/watermarks",
         "/cluster/server/replica.high.watermark.checkpoint.interval.ms",
     }
-    assert plan.make(one.faults, 7) == plan.make(other.faults, 7)
+    assert planned(one) == planned(other)
 
 
 def test_graceful_and_hard_failovers_differ_in_the_fault_alone():

@@ -18,7 +18,7 @@ from harness.cluster.view.state import View
 from harness.commands import heal
 from harness.model.plan import Step
 from harness.model.run_folder import RunFolder
-from harness.nemesis.faults.command import COMMAND, carried_out, heal_left, of_node
+from harness.nemesis.faults.command import COMMAND, CommandOptions, carried_out, heal_left, of_node
 from harness.nemesis.targets import Roles
 from harness.nemesis.undo_record import Undo, outstanding
 from harness.nemesis.verb import Injection
@@ -44,7 +44,7 @@ def injection() -> Callable[..., Injection]:
             ensemble_leader=lambda: None,
             random=Random(1),
         )
-        given = {"inject": ["true"], "heal": ["true"], **options}
+        given = CommandOptions.of({"inject": ["true"], "heal": ["true"], **options})
         return Injection(
             fault=1, nodes=(KAFKA2,), roles=roles, cluster=view, view=view, options=given, seed=1
         )
@@ -128,8 +128,14 @@ def test_the_environment_is_the_harness_s_and_there_is_no_input(monkeypatch):
     ("options", "told"),
     [
         ({"inject": ["a"]}, "heal is missing"),
-        ({"inject": "a b", "heal": ["b"]}, "inject: a list of words"),
-        ({"inject": [], "heal": ["b"]}, "inject: a list of words"),
+        (
+            {"inject": "a b", "heal": ["b"]},
+            'must be a list of words, as in inject = ["ssh", "{host}"]',
+        ),
+        (
+            {"inject": [], "heal": ["b"]},
+            'must be a list of words, as in inject = ["ssh", "{host}"]',
+        ),
         ({"inject": ["{name}"], "heal": ["b"]}, "inject: {name} stands for nothing: there is node"),
         ({"inject": ["a{"], "heal": ["b"]}, "double a brace"),
         ({"inject": ["a"], "heal": ["b"], "limit_s": 0}, "limit_s is 0"),

@@ -11,9 +11,12 @@ from harness.cluster.kubernetes.attach.ephemeral_containers import LINKS, PROCES
 from harness.cluster.kubernetes.attach.run_containers import kinds_for
 from harness.model.plan import Step
 from harness.model.scenario import ScenarioError
-from harness.nemesis.verbs import requirements
+from harness.nemesis.plan import requirements
+from harness.scenario.file import load
 from harness.scenario.prepare import Request, prepare
+from harness.scenario.rules import setting_of
 
+SETTING = setting_of(load("baseline", {"workload.kind": "stream"}))
 ATTACH = {
     "backend.kubernetes.attach.namespace": "kafka",
     "backend.kubernetes.attach.bootstrap": ["10.0.0.1:31094"],
@@ -50,13 +53,13 @@ pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed"
 @pytest.mark.parametrize(
     ("said", "verb", "target", "changes"),
     [
-        ("kill needs Processes, which the backend kubernetes does not", "kill", "leader", {}),
+        ("kill needs Restarts, which the backend kubernetes does not", "kill", "leader", {}),
         ("whose kubelet begins an ended container again at once: choose", "kill", "leader", {}),
         ("or one of pause, cut, lose, throttle", "roll", "all", {}),
-        ("elect needs Owned", "elect", "preferred-leader", {}),
+        ("elect needs Ensemble", "elect", "preferred-leader", {}),
         ("zk1 cannot be hit on the backend kubernetes", "cut", "zk1", {}),
         (
-            "pause needs Signals, which the backend kubernetes does not have without",
+            "pause needs Processes, which the backend kubernetes does not have without",
             "pause",
             "leader",
             {"backend.kubernetes.attach.image": ""},
@@ -122,7 +125,7 @@ def test_workers_may_be_killed_and_brokers_be_named_by_any_id() -> None:
         )
     )
 
-    assert {LINKS} == kinds_for(requirements(prepared.steps))
+    assert {LINKS} == kinds_for(requirements(prepared.steps, setting_of(prepared.scenario)))
     assert access.attaches(prepared.scenario)
 
 
@@ -142,11 +145,14 @@ def step(verb: str, target: str = "leader", **options: str) -> Step:
 
 
 def test_only_what_faults_need_is_put_into_pods() -> None:
-    assert frozenset() == kinds_for(requirements([step("delete-pod"), step("pause", "producers")]))
-    assert {LINKS, PROCESS} == kinds_for(requirements([step("throttle"), step("pause")]))
+    without = requirements([step("delete-pod"), step("pause", "producers")], SETTING)
+    both = requirements([step("throttle"), step("pause")], SETTING)
+
+    assert frozenset() == kinds_for(without)
+    assert {LINKS, PROCESS} == kinds_for(both)
 
 
 def test_a_plan_says_by_which_words_its_faults_name_other_ends() -> None:
     plan = [step("cut-answers"), step("cut", **{"from": "followers, kafka7"}), step("pause")]
 
-    assert {"clients", "followers", "kafka7"} == requirements([*plan, step("cut")]).ends
+    assert {"clients", "followers", "kafka7"} == requirements([*plan, step("cut")], SETTING).ends

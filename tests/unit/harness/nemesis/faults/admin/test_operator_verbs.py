@@ -19,6 +19,7 @@ from harness.cluster.view.state import PartitionState, View
 from harness.cluster.view.zookeeper import ZooKeeperView
 from harness.nemesis.faults.admin import moves
 from harness.nemesis.faults.admin.reassignments import PATH
+from harness.nemesis.options import Options
 from harness.nemesis.targets import Roles
 from harness.nemesis.verb import Injection
 from harness.nemesis.verbs import VERBS
@@ -120,7 +121,7 @@ def injection(small: Small, *nodes: Node, **options: Any) -> Injection:
         roles=roles,
         cluster=cast(Cluster, small),
         view=cast(ZooKeeperView, small),
-        options=options,
+        options=cast(Options, options),  # a verb makes its own of them
         seed=1,
     )
 

@@ -106,7 +106,7 @@ def test_a_reset_is_let_through_before_anything_else_is_rejected():
 def test_losing_takes_packets_by_chance():
     network = Network()
     options: dict[str, Any] = {"from": "zk1", "direction": "in", "percent": 12.5}
-    made = injection(network, **options)
+    made = injection(network, verb="lose", **options)
     VERBS["lose"].inject(made)
 
     assert "--mode random --probability 0.125000 -j DROP" in network.rules["kafka1"][3]
@@ -210,7 +210,11 @@ def test_packets_are_counted_by_their_sender_and_those_let_through_are_not():
 @pytest.mark.parametrize(
     ("verb", "options", "told"),
     [
-        ("cut", {"form": "clients"}, "'form' is unknown: this verb takes from"),
+        (
+            "cut",
+            {"form": "clients"},
+            "'form' is unknown (did you mean 'from'?): this verb takes from, direction",
+        ),
         ("cut", {"from": "client"}, "from names 'client', which is none of followers"),
         ("cut", {"from": "clients,"}, "from names ''"),
         ("cut", {"direction": "up"}, "direction is 'up', must be one of both, in, out"),
@@ -218,8 +222,8 @@ def test_packets_are_counted_by_their_sender_and_those_let_through_are_not():
         ("cut", {"shape": "star"}, "shape is 'star', must be one of scattered"),
         ("cut", {"shape": "ring", "from": "brokers"}, "give either shape or from"),
         ("cut", {"shape": "ring", "direction": "in"}, "direction has no meaning with shape"),
-        ("lose", {}, "give percent"),
-        ("lose", {"percent": 100}, "give percent"),
+        ("lose", {}, "percent is missing: give the share of packets to lose, in percent"),
+        ("lose", {"percent": 100}, "percent is 100, must be the share of packets to lose"),
         ("lose", {"percent": 5, "how": "drop"}, "'how' is unknown"),
     ],
 )
@@ -266,7 +270,7 @@ def test_a_cut_is_put_up_anew_where_another_pod_came_in_a_node_s_place():
 
 def test_a_fault_that_cannot_follow_a_pod_ends_the_run():
     network = Network()
-    made = injection(network, kbit=100)
+    made = injection(network, verb="throttle", kbit=100)
     during = VERBS["throttle"].during
     assert during is not None
     during(made)

@@ -78,7 +78,7 @@ class SlowNetwork(Network):
 
 
 def begun(network: SlowNetwork, verb: str, **options: Any) -> Any:
-    made = injection(network, **options)
+    made = injection(network, verb=verb, **options)
     VERBS[verb].inject(made)
     return made
 
@@ -238,16 +238,16 @@ def test_a_kernel_without_netem_is_refused_before_a_node_starts(monkeypatch, tmp
 @pytest.mark.parametrize(
     ("verb", "options", "told"),
     [
-        ("delay", {}, "give ms"),
-        ("delay", {"ms": 0}, "give ms"),
-        ("delay", {"ms": "slow"}, "give ms"),
-        ("delay", {"ms": 5, "jitter_ms": -1}, "jitter_ms must be"),
+        ("delay", {}, "ms is missing: give how long packets wait, in ms"),
+        ("delay", {"ms": 0}, "ms is 0, must be how long packets wait, in ms, above 0"),
+        ("delay", {"ms": "slow"}, "ms is 'slow', must be how long"),
+        ("delay", {"ms": 5, "jitter_ms": -1}, "jitter_ms is -1, must be"),
         ("delay", {"ms": 5, "from": "nobody"}, "from names 'nobody'"),
         ("delay", {"ms": 5, "direction": "in"}, "'direction' is unknown"),
-        ("throttle", {"kbit": 0}, "give kbit"),
-        ("throttle", {"kbit": "1mbit"}, "give kbit"),
-        ("reorder", {"percent": 0}, "give percent"),
-        ("reorder", {"percent": 5, "ms": 0}, "ms, how much later"),
+        ("throttle", {"kbit": 0}, "kbit is 0, must be the most"),
+        ("throttle", {"kbit": "1mbit"}, "kilobits a second, 1 or more, as in kbit = 8"),
+        ("reorder", {"percent": 0}, "percent is 0, must be the share"),
+        ("reorder", {"percent": 5, "ms": 0}, "ms is 0, must be the milliseconds"),
         ("corrupt", {"percent": 5, "ms": 5}, "'ms' is unknown"),
     ],
 )

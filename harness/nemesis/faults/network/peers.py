@@ -1,0 +1,94 @@
+"""The other ends of bad links: whom the option `from` names, and what follows for leadership.
+
+    from = "followers"          the other replicas of the partition
+    from = "clients, kafka2"    several, with commas between them
+
+Where it names the clients alone, brokers and ensemble hear each other as ever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from harness.cluster.capabilities import clients_of
+from harness.cluster.nodes import Node, brokers, zookeepers
+from harness.model.effects import Effects
+from harness.nemesis.options import Options
+from harness.nemesis.target import Target
+from harness.nemesis.verb import Injection
+
+
+def _followers(injection: Injection) -> list[Node]:
+    """The other replicas, in the ISR or not; if only the ISR is known, its other members."""
+    roles, state = injection.roles, injection.roles.state
+    known = roles.view.assignment[roles.partition : roles.partition + 1]
+    names = set(known[0] if known else state.isr if state else ())
+    leader = state.leader if state else None
+    return [n for n in injection.cluster.nodes if n.name in names and n.name != leader]
+
+
+PEERS: dict[str, Callable[[Injection], Sequence[Node]]] = {
+    "followers": _followers,
+    "brokers": lambda injection: brokers(injection.cluster.nodes),
+    "zookeepers": lambda injection: zookeepers(injection.cluster.nodes),
+    "clients": lambda injection: [clients_of(injection.cluster)],
+    "others": lambda injection: injection.cluster.nodes,
+    "everyone": lambda injection: [*injection.cluster.nodes, clients_of(injection.cluster)],
+}
+
+
+def words(peers: str) -> list[str]:
+    """The words in `from`."""
+    return [word.strip() for word in peers.split(",")]
+
+
+def _known(peers: str) -> str:
+    for word in words(peers):
+        if word not in PEERS and not re.fullmatch(r"(kafka|zk)\d+", word):
+            raise ValueError(
+                f"from names {word!r}, which is none of {', '.join(PEERS)}, "
+                "nor a node such as kafka1"
+            )
+    return peers
+
+
+Peers = Annotated[
+    str,
+    AfterValidator(_known),
+    Field(
+        alias="from",
+        description=f"one or several, with commas between them, of {', '.join(PEERS)}, "
+        "or a node's name",
+    ),
+]
+
+
+class PeerOptions(Options):
+    """Between whom and the target's nodes links are bad."""
+
+    peers: Peers = "others"
+
+
+def effects_on_links(options: Options, _: Target) -> Effects:
+    """Where links to the clients alone are bad, brokers and ensemble hear each other as ever."""
+    clients_alone = set(words(PeerOptions.of(options).peers)) == {"clients"}
+    return Effects(leadership="if-seen" if clients_alone else "anywhere")
+
+
+def peers(injection: Injection, named: str) -> list[str]:
+    """Whom `from` names now."""
+    found: list[str] = []
+    for word in words(named):
+        nodes = PEERS[word](injection) if word in PEERS else ()
+        found += [node.name for node in nodes] if word in PEERS else [word]
+    return found
+
+
+def places(injection: Injection) -> dict[str, Node]:
+    """Every place that has a network of its own, by name."""
+    places = (*injection.cluster.nodes, clients_of(injection.cluster))
+    return {node.name: node for node in places}

@@ -1,0 +1,117 @@
+"""What a target is, and what it may look at: who plays which role now, and who there is at all.
+
+    Target(name="controller", kind="broker", who="the controller", choose=_controller)
+
+One that nobody plays at the moment is NoTarget: it may come. One that can never mean anybody in a
+scenario (a follower of one replica) says so by `impossible`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from harness.cluster.nodes import Node, Role
+from harness.cluster.view.coordinators import Coordinated
+from harness.cluster.view.state import PartitionState, View
+
+
+class NoTarget(RuntimeError):
+    """Nobody plays that role now: there is no leader, no controller…"""
+
+
+def _nobody(_: Coordinated) -> str | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """What a target may look at: the nodes, the cluster's view of itself, and seeded randomness.
+
+    `clients` are the workers that live now; `coordinator` tells who coordinates the workload's
+    group or transactions. `able` are those to whom the verb would do something now, from whom lots
+    are drawn first; None: all.
+    """
+
+    nodes: tuple[Node, ...]
+    view: View
+    ensemble_leader: Callable[[], str | None]
+    random: Random
+    partition: int = 0
+    clients: tuple[Node, ...] = ()
+    coordinator: Callable[[Coordinated], str | None] = _nobody
+    able: frozenset[str] | None = None
+
+    @property
+    def state(self) -> PartitionState | None:
+        """The partition that targets mean; None when ZooKeeper never told of it."""
+        states = self.view.partitions
+        return states[self.partition] if self.partition < len(states) else None
+
+
+Chosen = Sequence[str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a scenario says about who there is."""
+
+    brokers: int
+    zookeepers: int
+    partitions: int
+    replicas: int
+    producers: int  # workers of a stream; none of another kind of workload can be hit alone
+    consumers: int
+    members: int  # of the consumer group
+    transactions: bool  # whether some worker has a transactional.id
+    any_broker: bool = False  # brokers are named by ids that are not known yet
+
+    @property
+    def _kinds(self) -> dict[str, tuple[Role, range]]:
+        return {
+            "kafka": ("broker", range(1, self.brokers + 1)),
+            "zk": ("zookeeper", range(1, self.zookeepers + 1)),
+            "producer-": ("client", range(self.producers)),
+            "consumer-": ("client", range(self.consumers)),
+            "group-consumer-": ("client", range(self.members)),
+        }
+
+    def named(self, stem: str) -> frozenset[str]:
+        """All whose names are this stem and a number."""
+        return frozenset(f"{stem}{number}" for number in self._kinds[stem][1])
+
+    def kind_of(self, name: str) -> Role | None:
+        """The kind of the node, or of the worker that starts with the load, of that name."""
+        if self.any_broker and re.fullmatch(r"kafka\d+", name):
+            return "broker"
+        kinds = (kind for stem, (kind, _) in self._kinds.items() if name in self.named(stem))
+        return next(kinds, None)
+
+
+def _can_be(_: Setting) -> str | None:
+    return None
+
+
+def _nobody_for_certain(_: Setting) -> frozenset[str]:
+    return frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Whom a fault is meant for, by role, by kind or by name.
+
+    `who` is said in reports: "the leader" was killed; `many` of them were. `plays` is the role that
+    the history gives to those whom it means. `impossible` tells why it can never mean anybody in a
+    scenario, with the remedy; `certain`, whom it means for sure, whoever plays which role.
+    """
+
+    name: str
+    kind: Role
+    who: str
+    choose: Callable[[Roles], Chosen]
+    many: bool = False
+    plays: str | None = None
+    impossible: Callable[[Setting], str | None] = _can_be
+    certain: Callable[[Setting], frozenset[str]] = _nobody_for_certain

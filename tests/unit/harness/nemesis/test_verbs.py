@@ -1,0 +1,318 @@
+"""What every verb says of itself: words, effects, options, needs; and that the plan keeps it."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cluster.capabilities import Ensemble, Preparable, Processes, Restarts
+from harness.model.effects import Effects
+from harness.model.plan import Step, Telling
+from harness.nemesis import plan
+from harness.nemesis.options import Options
+from harness.nemesis.target import Setting, Target
+from harness.nemesis.targets import TARGETS, target_of
+from harness.nemesis.verb import Verb
+from harness.nemesis.verbs import VERBS
+from harness.scenario import file
+from harness.scenario.prepare import Request, prepare
+
+SETTING = Setting(
+    brokers=3,
+    zookeepers=3,
+    partitions=1,
+    replicas=3,
+    producers=1,
+    consumers=1,
+    members=1,
+    transactions=False,
+)
+every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=list(VERBS))
+
+NONE = Effects()
+ENDED = Effects(leadership="where-it-hits", ends_processes=True)
+SLOWED = Effects(leadership="where-it-hits")
+ANYWHERE = Effects(leadership="anywhere")
+# Those of the verbs that came with the house, by the options of their examples, at the leader.
+EFFECTS = {
+    "kill": ENDED,
+    "stop": ENDED,
+    "pause": SLOWED,
+    "cut": ANYWHERE,
+    "lose": ANYWHERE,
+    "delay": ANYWHERE,
+    "throttle": ANYWHERE,
+    "reorder": ANYWHERE,
+    "duplicate": ANYWHERE,
+    "corrupt": ANYWHERE,
+    "roll": ENDED,
+    "crash-loop": ENDED,
+    "elect": ANYWHERE,
+    "move-leader": ANYWHERE,
+    "reassign": ANYWHERE,
+    "raise-replication": NONE,
+    "decommission": Effects(leadership="anywhere", ends_processes=True),
+    "set-config": Effects(topic_settings={"retention.ms": "86400000"}),
+    "add-partitions": NONE,
+    "cut-answers": NONE,
+    "dump-log": NONE,
+    "freeze-disk": ENDED,
+    "fill-disk": ENDED,
+    "slow-disk": SLOWED,
+    "fail-disk": ENDED,
+    "lose-power": Effects(leadership="anywhere", takes="unsynced", ends_processes=True),
+    "lose-disk": Effects(leadership="anywhere", takes="all", ends_processes=True),
+    "flip-bit": Effects(alters_stored_bytes=True),
+    "skew-clock": SLOWED,
+    "command": ANYWHERE,
+    "delete-pod": ENDED,
+    "delete-pod-now": ENDED,
+    "drain": ENDED,
+}
+
+
+def target(name: str) -> Target:
+    found = target_of(name, SETTING)
+    assert found is not None
+    return found
+
+
+def effects(verb: str, at: str = "leader", **options: Any) -> Effects | None:
+    return VERBS[verb].effects_at(target(at), options)
+
+
+# --- words
+
+
+@every_verb
+def test_a_verb_has_words_for_reports_unless_it_breaks_nothing(verb: Verb) -> None:
+    assert bool(verb.done) == (verb.name != "dump-log")
+    assert verb.done == verb.done.strip().rstrip(".")
+
+
+@every_verb
+def test_the_words_fit_one_and_many(verb: Verb) -> None:
+    """All followers were …, the leader was …"""
+    assert {"its", "their", "it", "them", "is", "are"}.isdisjoint(verb.done.split())
+
+
+# --- effects
+
+
+def test_the_verbs_effects_are_those_written_down_here() -> None:
+    told = {name: effects(name, **VERBS[name].options.example()) for name in EFFECTS}
+
+    assert told == EFFECTS
+
+
+@pytest.mark.parametrize("verb", ["cut", "lose", "delay"])
+@pytest.mark.parametrize(
+    ("peers", "leadership"),
+    [
+        ("clients", "if-seen"),
+        ("clients, clients", "if-seen"),
+        ("clients, followers", "anywhere"),
+        ("zookeepers", "anywhere"),
+    ],
+)
+def test_links_to_the_clients_alone_leave_the_leader_where_it_is(
+    verb: str, peers: str, leadership: str
+) -> None:
+    told = effects(verb, **{**VERBS[verb].options.example(), "from": peers})
+
+    assert told == Effects.model_validate({"leadership": leadership})
+
+
+def test_a_cut_by_shape_is_among_nodes() -> None:
+    assert effects("cut", "all", shape="halves") == ANYWHERE
+
+
+@pytest.mark.parametrize("at", ["producers", "consumer", "group-consumer-0"])
+def test_what_hits_a_worker_touches_no_node(at: str) -> None:
+    assert effects("kill", at) == Effects(clients_only=True, ends_processes=True)
+    assert effects("pause", at) == Effects(clients_only=True)
+
+
+def test_changed_settings_are_kept_as_kafka_spells_them() -> None:
+    given: dict[str, Any] = {"on": "brokers", "unclean.leader.election.enable": True}
+    told = effects("set-config", **given)
+
+    assert told == Effects(topic_settings={"unclean.leader.election.enable": "true"})
+
+
+# --- options
+
+
+@every_verb
+def test_a_verb_s_options_are_a_model_with_a_description_of_each(verb: Verb) -> None:
+    config = verb.options.model_config
+
+    assert issubclass(verb.options, Options)
+    assert (config["frozen"], config["strict"]) == (True, True)
+    assert (config["extra"] == "forbid") == (verb.name != "set-config")  # which has Kafka's keys
+    assert all(field.description for field in verb.options.model_fields.values())
+
+
+@every_verb
+def test_a_verb_s_example_is_right(verb: Verb) -> None:
+    assert verb.problems(verb.options.example()) == []
+
+
+# --- what it needs
+
+
+@every_verb
+def test_who_wants_nodes_started_in_a_way_needs_a_cluster_that_does_so(verb: Verb) -> None:
+    assert verb.prepares is None or Preparable in verb.needs
+
+
+def test_who_ends_processes_needs_them_to_stay_down() -> None:
+    """But where Kubernetes is asked to make another one."""
+    by_itself = {"delete-pod", "delete-pod-now", "drain"}
+    ending = {name for name, told in EFFECTS.items() if told.ends_processes} - by_itself
+
+    assert ending == {name for name in EFFECTS if Restarts in VERBS[name].needs}
+    assert Processes in VERBS["pause"].needs
+
+
+def test_an_operator_s_commands_need_an_ensemble_that_is_the_harness_s_to_ask() -> None:
+    needing = {name for name in EFFECTS if Ensemble in VERBS[name].needs}
+
+    assert needing == {
+        "elect",
+        "move-leader",
+        "reassign",
+        "raise-replication",
+        "decommission",
+        "set-config",
+        "add-partitions",
+    }
+    assert VERBS["command"].needs == ()
+
+
+# --- in the plan
+
+SCENARIO = """
+title = "trial"
+[workload]
+kind = "stream"
+[[faults]]
+verb = "{verb}"
+target = "{target}"
+at_s = 1
+for_s = 1
+"""
+
+
+def planned(tmp_path: Path, verb: str, at: str = "leader", more: str = "") -> dict[str, Any]:
+    """The first step of run.json's plan."""
+    path = tmp_path / "trial.toml"
+    path.write_text(SCENARIO.format(verb=verb, target=at) + more)
+    return prepare(Request(scenario=str(path), seed=1)).steps[0].as_record()
+
+
+# A verb that does what pause does, by the recipe: one file, and one line in VERBS.
+DOZE = '''
+"""doze: a node's process sleeps for a while."""
+
+from harness.cluster.capabilities import Processes
+from harness.model.effects import Effects
+from harness.nemesis.faults.processes import signals
+from harness.nemesis.verb import PROCESSES, Verb
+
+DOZE = Verb(
+    name="doze",
+    undo="wake",
+    done="sent to sleep",
+    effects=Effects(leadership="where-it-hits"),
+    needs=(Processes,),
+    holds="process",
+    hits=PROCESSES,
+    inject=signals.PAUSE.inject,
+    bit=signals.PAUSE.bit,
+    heal=signals.PAUSE.heal,
+    healed=signals.PAUSE.healed,
+)
+'''
+
+
+@pytest.mark.parametrize("at", ["leader", "kafka2", "zk-one", "producers"])
+def test_a_verb_that_is_added_by_the_recipe_alone_counts_as_what_it_says(
+    at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "doze.py"
+    path.write_text(DOZE)
+    spec = importlib.util.spec_from_file_location("doze", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setitem(VERBS, "doze", module.DOZE)
+
+    doze, pause = planned(tmp_path, "doze", at), planned(tmp_path, "pause", at)
+
+    assert doze["effects"] == pause["effects"] is not None
+    assert doze["telling"] == {**pause["telling"], "done": "sent to sleep"}
+
+
+def test_the_plan_keeps_how_a_fault_is_told(tmp_path: Path) -> None:
+    assert planned(tmp_path, "stop", "followers")["telling"] == {
+        "done": "shut down",
+        "who": "all followers",
+        "many": True,
+    }
+    assert planned(tmp_path, "stop", "kafka2")["telling"]["who"] == "kafka2"
+
+
+def test_the_plan_keeps_the_options_as_they_were_given(tmp_path: Path) -> None:
+    given = 'options = { "min.insync.replicas" = 2 }\n'
+    step = planned(tmp_path, "set-config", more=given)
+
+    assert step["options"] == {"min.insync.replicas": 2}
+    assert step["effects"]["topic_settings"] == {"min.insync.replicas": "2"}
+
+
+def test_every_shipped_scenario_s_plan_tells_what_its_faults_can_do() -> None:
+    for name in file.shipped():
+        for step in prepare(Request(scenario=name, seed=1)).steps:
+            assert step.effects is not None, name
+            assert step.telling is not None, name
+            assert Step(**step.as_record()) == step
+
+
+def test_faults_drawn_at_random_have_it_too() -> None:
+    chosen = file.load("soak-mixed")
+    steps = plan.make(chosen.faults, 1, chosen.mixed, setting=SETTING)
+
+    assert steps
+    for step in steps:
+        verb, at = VERBS[step.verb], TARGETS[step.target]
+        assert step.telling == Telling(done=verb.done, who=at.who, many=at.many)
+        assert step.effects == verb.effects_at(at, step.options)
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        (None, ANYWHERE),
+        (["nothing"], NONE),
+        (["moves-leadership"], ANYWHERE),
+        (["moves-leadership-where-it-hits", "ends-processes"], ENDED),
+        (["moves-leadership", "takes-unsynced"], Effects(leadership="anywhere", takes="unsynced")),
+        (["takes-all"], Effects(takes="all")),
+        (["alters-stored-bytes"], Effects(alters_stored_bytes=True)),
+        (["clients-only", "ends-processes"], Effects(clients_only=True, ends_processes=True)),
+        (["unknown"], None),
+    ],
+)
+def test_a_command_does_what_its_user_says_and_by_default_moves_leadership(
+    stated: list[str] | None, expected: Effects | None, tmp_path: Path
+) -> None:
+    given = f"effects = {stated}\n".replace("'", '"') if stated else ""
+    commands = '[faults.options]\ninject = ["true"]\nheal = ["true"]\n'
+    step = planned(tmp_path, "command", more=commands + given)
+
+    assert step["effects"] == (expected.model_dump() if expected else None)
