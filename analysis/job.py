@@ -1,4 +1,4 @@
-"""The check, from run folders to reports: load, check, write.
+"""The check, from run folders to reports: open, check, write.
 
     reports = check([Path("results/study-1/20261121T021500Z-42")])
 
@@ -17,8 +17,10 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from analysis import queries as checks
-from analysis.frames.load import CheckError, Run, frames, open_run
+from analysis.frames.history import history_of
+from analysis.frames.reading import CheckError
+from analysis.frames.run import Run, open_run
+from analysis.queries import queries
 from analysis.report import write
 from analysis.report.build import report
 from analysis.spark.session import session
@@ -43,17 +45,17 @@ def check(run_dirs: Sequence[Path], master: str | None = None) -> list[dict[str,
 
 
 def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any]]:
-    place = runs[0].path / f".check-{write.unique()}"
-    queries = checks.queries(frames(spark, runs))
+    folder = runs[0].path / f".check-{write.unique()}"
+    asked = queries(history_of(spark, runs))
     try:
-        found = write.compute(queries, runs, place)
+        found = write.compute(asked, runs, folder)
         return {run.path: _publish(run, found[run.run_id]) for run in runs}
     except (PySparkException, Py4JError) as error:
         reason = str(error).split("\n", 1)[0]
         raise CheckError(f"{runs[0].path}: Spark could not read its history: {reason}") from error
     finally:
-        queries.fates.unpersist()
-        shutil.rmtree(place, ignore_errors=True)
+        asked.fates.unpersist()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _publish(run: Run, answers: write.Results) -> dict[str, Any]:

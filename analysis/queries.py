@@ -5,23 +5,20 @@ Pure DataFrame -> DataFrame; nothing is computed before `analysis.report.write` 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import DataFrame
 
+from analysis.anomalies import ANOMALIES
 from analysis.checks.availability import windows
-from analysis.checks.divergence import diverged, held
-from analysis.checks.duplicates import contested, duplicate, moved
-from analysis.checks.groups import handled, reprocessed, skipped
-from analysis.checks.loss import lost, unacknowledged_lost, unseen, vanished
-from analysis.checks.phantoms import phantom, unparsable
-from analysis.checks.staleness import stale_read
-from analysis.checks.watermarks import early_read, looks, read_before, watermark_ahead
-from analysis.frames.load import History
-from analysis.frames.operations import fates, places
-from analysis.measures.evidence import evidence, rows
+from analysis.frames.evidence import Rule, Table, Tables, evidence, rows
+from analysis.frames.history import History
+from analysis.frames.operations import fates
 from analysis.measures.leadership import acks_between_cuts
 from analysis.measures.tally import counts, landings
+from analysis.promises.anomaly import Anomaly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,30 +33,10 @@ class Queries:
     fates: DataFrame  # shared: worth keeping while the others are computed
 
 
-def queries(history: History) -> Queries:
+def queries(history: History, anomalies: Iterable[Anomaly] = ANOMALIES) -> Queries:
     """The five queries and what they share."""
     values = fates(history.operations, history.runs).persist()
-    of_values = [
-        lost(),
-        vanished(),
-        unseen(),
-        duplicate(),
-        moved(),
-        phantom(),
-        stale_read(),
-        unacknowledged_lost(),
-    ]
-    of_places = [contested(), unparsable()]
-    found = rows(values, of_values).unionByName(rows(places(history.operations), of_places))
-    if history.groups:
-        of_groups = handled(history.operations, values)
-        found = found.unionByName(rows(of_groups, [skipped(), reprocessed()]))
-    if history.replicas:
-        found = found.unionByName(rows(held(history.operations), [diverged()]))
-    if history.watermarks is not None:
-        looked = looks(history.watermarks)
-        early = rows(read_before(history.operations, looked), [early_read()])
-        found = found.unionByName(rows(looked, [watermark_ahead()])).unionByName(early)
+    found = _found(Tables(history=history, values=values), anomalies)
     return Queries(
         evidence=evidence(found, history),
         counts=counts(history),
@@ -68,3 +45,14 @@ def queries(history: History) -> Queries:
         windows=windows(history, values),
         fates=values,
     )
+
+
+def _found(tables: Tables, anomalies: Iterable[Anomaly]) -> DataFrame:
+    """One row an anomaly: each table is gone through once, for all rules that look at it."""
+    rules: dict[Table, dict[str, Rule]] = {}
+    for anomaly in anomalies:
+        for table, rule in anomaly.rules.items():
+            rules.setdefault(table, {})[anomaly.name] = rule()
+    made = ((table(tables), of_it) for table, of_it in rules.items())
+    parts = [rows(table, of_it) for table, of_it in made if table is not None]
+    return reduce(DataFrame.unionByName, parts)

@@ -204,8 +204,8 @@ def _run(verb: str, text: str, seed: int, results: Path) -> int:
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / f"every-{verb}.toml"
         file.write_text(text)
-        prepared = run.prepared(Request(scenario=str(file), seed=seed))
-        code, folder = run.run(prepared, results, check=False, console=Console())
+        prepared = run.prepare_run(Request(scenario=str(file), seed=seed))
+        code, folder = run.carry_out_run(prepared, results, check=False, console=Console())
     _keep(folder.path, folder.read(), verb)
     return code
 

@@ -24,22 +24,22 @@ from typer.exceptions import TyperException
 from harness.clients.properties import PropertiesError
 from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import Orphan
-from harness.commands import campaign as campaign_command
-from harness.commands import check as check_command
-from harness.commands import copy_to as copies
-from harness.commands import heal as heal_command
-from harness.commands import run as run_command
-from harness.commands import up as up_command
+from harness.commands.campaign import Sitting, make_runs
+from harness.commands.check import check_runs
 from harness.commands.closing_table import show_report
+from harness.commands.copy_to import copy_run, destination
+from harness.commands.heal import heal_cluster, heal_run
+from harness.commands.run import carry_out_run, prepare_run
+from harness.commands.up import hold_up
 from harness.history.sealing import HistoryError
 from harness.host.machine import HostError
 from harness.model import exit_codes
 from harness.model.run_folder import StoreError, find
 from harness.model.scenario import ScenarioError
 from harness.run.screen import Screen
-from harness.scenario import file as scenario
-from harness.scenario import prepare
+from harness.scenario.file import load, shipped
 from harness.scenario.overrides import parse_override
+from harness.scenario.prepare import Request, prepare
 
 RESULTS = Path("results")
 
@@ -120,7 +120,7 @@ def run(
     """
     first = secrets.randbelow(1_000_000) if seed is None else seed
     requests = [
-        prepare.Request(
+        Request(
             scenario=name,
             seed=first + number,
             backend=backend,
@@ -137,12 +137,12 @@ def run(
         for number in range(repeat)
     ]
     # Refuse all before any starts.
-    prepared = [run_command.prepared(request) for request in requests]
-    place = copies.place(copy_to) if copy_to else None
+    prepared = [prepare_run(request) for request in requests]
+    copies = destination(copy_to) if copy_to else None
     codes = []
     for each in prepared:
-        code, folder = run_command.run(each, results, check=not no_check, console=console)
-        codes += [code, copies.keep(folder, place, console)]
+        code, folder = carry_out_run(each, results, check=not no_check, console=console)
+        codes += [code, copy_run(folder, copies, console)]
         if code in exit_codes.INTERRUPTED:
             break
     raise typer.Exit(exit_codes.worst(codes))
@@ -152,7 +152,7 @@ def run(
 def check(runs: Runs, master: Master = None, results: Results = RESULTS) -> None:
     """Check stored runs again; needs no cluster, only their folders."""
     folders = [find(which, results) for which in runs]
-    raise typer.Exit(check_command.check_runs(folders, master=master, console=console))
+    raise typer.Exit(check_runs(folders, master=master, console=console))
 
 
 @app.command()
@@ -183,8 +183,8 @@ def scenarios() -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("scenario", style="bold", no_wrap=True)
     table.add_column("what it shows")
-    for name in scenario.shipped():
-        table.add_row(name, scenario.load(name).title)
+    for name in shipped():
+        table.add_row(name, load(name).title)
     console.print(table)
 
 
@@ -202,7 +202,7 @@ def show(
 
     What `run` would refuse on that backend is refused here too.
     """
-    request = prepare.Request(
+    request = Request(
         scenario=scenario_name,
         seed=seed or 0,
         backend=backend,
@@ -211,7 +211,7 @@ def show(
         consumer_config=consumer_config,
         server_properties=server_properties,
     )
-    prepared = run_command.prepared(request)
+    prepared = prepare_run(request)
     for note in prepared.notes:
         console.print(f"note: {note}", style="yellow")
     for step in prepared.steps:
@@ -228,7 +228,7 @@ def doctor() -> None:
 
     findings = examination.examine()
     console.print(render(findings))
-    raise typer.Exit(0 if can_run(findings) else exit_codes.FAILED)
+    raise typer.Exit(exit_codes.VALID if can_run(findings) else exit_codes.FAILED)
 
 
 @app.command()
@@ -252,9 +252,9 @@ def heal(
     if (run is None) == (cluster is None):
         raise ScenarioError("heal: give either a run or --cluster NAME")
     if run is not None:
-        raise typer.Exit(heal_command.heal(find(run, results), console, down=down))
+        raise typer.Exit(heal_run(find(run, results), console, down=down))
     orphan = Orphan(record=None, name=cluster, down=down)
-    raise typer.Exit(heal_command.heal_cluster(backend, orphan, console))
+    raise typer.Exit(heal_cluster(backend, orphan, console))
 
 
 @app.command()
@@ -272,14 +272,14 @@ def up(
 
     The shell's environment has the addresses in KAFKA and ZOOKEEPER.
     """
-    request = prepare.Request(
+    request = Request(
         scenario=scenario_name,
         seed=0,
         settings=_settings(sets),
         server_properties=server_properties,
         kafka_home=kafka_home,
     )
-    raise typer.Exit(up_command.up(prepare.prepare(request), command or []))
+    raise typer.Exit(hold_up(prepare(request), command or []))
 
 
 @app.command()
@@ -300,12 +300,12 @@ def campaign(
     results: Results = RESULTS,
 ) -> None:
     """Run scenarios x settings x backends x repeats; finished runs are never run again."""
-    sitting = campaign_command.Sitting(
+    sitting = Sitting(
         resume=resume,
         backends=tuple(name for name in backends.split(",") if name),
         settings=_settings(sets),
     )
-    raise typer.Exit(campaign_command.campaign(file, results, sitting, console=console))
+    raise typer.Exit(make_runs(file, results, sitting, console=console))
 
 
 def _settings(sets: list[str] | None) -> dict[str, Any]:

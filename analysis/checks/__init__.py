@@ -1,4 +1,4 @@
-"""The checkers: one family of anomalies a file, DataFrame -> DataFrame, a row an anomaly.
+"""The checkers: one family of anomalies a file, with its rules, its words and its promises.
 
-May import frames.
+May import promises and frames; `analysis.anomalies` lists them.
 """

@@ -28,7 +28,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.checks.loss import is_readable
-from analysis.frames.load import History
+from analysis.frames.history import History
 from analysis.frames.operations import ACKED, is_ack, is_delivery
 from harness.history.recorder import SEQUENCE_BITS
 
@@ -61,8 +61,8 @@ def windows(history: History, fates: DataFrame) -> DataFrame:
 
 def gaps(history: History) -> DataFrame:
     """Stretches of at least the threshold without success: from_ns, to_ns, next_success_ns."""
-    facts = ["run_id", "load_start_ns", "load_end_ns", "threshold_ns", "tailing"]
-    runs = F.broadcast(history.runs.select(*facts))
+    known = ["run_id", "load_start_ns", "load_end_ns", "threshold_ns", "tailing"]
+    runs = F.broadcast(history.runs.select(*known))
     kind = F.when(is_ack(), "produce").when(is_delivery(), "consume")
     since_ns = F.col("end_ns") - F.col("load_start_ns")
     keys = ["run_id", "kind", "partition", "threshold_ns", "tailing"]

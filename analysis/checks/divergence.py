@@ -14,8 +14,17 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import place_of
-from analysis.measures.evidence import Rule
+from analysis.promises.anomaly import Anomaly
+from analysis.promises.promise import (
+    NO_COPY,
+    NO_EPOCHS,
+    OTHERWISE,
+    forbidden,
+    permitted,
+    when,
+)
 
 
 def held(operations: DataFrame) -> DataFrame:
@@ -34,9 +43,40 @@ def held(operations: DataFrame) -> DataFrame:
 def diverged() -> Rule:
     """Places at which two replicas differ, one row a place."""
     return Rule(
-        anomaly="diverged",
         holds=F.col("value") != F.col("other_value"),
         place=F.col("place"),
         time_ns=F.col("dumped_ns"),
         other_value=F.col("other_value"),
     )
+
+
+def _by_replicated_place(tables: Tables) -> DataFrame | None:
+    return held(tables.history.operations) if tables.history.replicas else None
+
+
+DIVERGED = Anomaly(
+    name="diverged",
+    rules={_by_replicated_place: diverged},
+    meaning="two replicas hold different values at one offset",
+    noun="diverged offset",
+    headline="{n} {is} not the same on every replica",
+    judged=when("where `check.replicas` is set", lambda facts: facts.compared),
+    promises=(
+        permitted(
+            NO_EPOCHS,
+            "Without leader epochs a follower keeps what lies below its own high watermark, "
+            "whatever the leader has there.",
+            "KIP-101",
+        ),
+        permitted(
+            NO_COPY,
+            "A replica that lost what it had may be given other records at the same offsets.",
+            "KIP-966",
+        ),
+        forbidden(
+            OTHERWISE,
+            "A follower truncates to where it agrees with the leader and copies what follows.",
+            "KIP-101, KIP-279",
+        ),
+    ),
+)

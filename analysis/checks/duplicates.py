@@ -25,8 +25,19 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.frames.evidence import Rule, by_place, by_value
 from analysis.frames.operations import ACKED, offset_of
-from analysis.measures.evidence import Rule
+from analysis.promises.anomaly import Anomaly
+from analysis.promises.promise import (
+    ALTERED,
+    NO_COPY,
+    OTHERWISE,
+    SHRINKS,
+    forbidden,
+    permitted,
+    when,
+)
+from analysis.promises.sources import ACKS, CRCS, FLUSH, SEMANTICS, UNCLEAN
 
 
 def duplicate() -> Rule:
@@ -34,7 +45,6 @@ def duplicate() -> Rule:
     in_log = F.col("copies") > 1
     in_reads = ~F.col("complete") & (F.col("lowest_place") != F.col("highest_place"))
     return Rule(
-        anomaly="duplicate",
         holds=in_log | in_reads,
         place=F.when(in_log, F.col("first_place")).otherwise(F.col("lowest_place")),
         time_ns=F.coalesce("acked_ns", "sent_ns"),
@@ -48,7 +58,6 @@ def moved() -> Rule:
     elsewhere = F.col("acked_place").isNotNull() & F.col("stayed").isNull()
     kept = offset_of(F.col("acked_place")) >= F.col("log_start")
     return Rule(
-        anomaly="inconsistent-offset",
         holds=(F.col("sent") == ACKED) & found & elsewhere & kept,
         place=F.col("acked_place"),
         time_ns=F.col("acked_ns"),
@@ -62,10 +71,91 @@ def contested() -> Rule:
     values = F.col("value") != F.col("other_value")
     foreign = F.col("value").isNotNull() & (F.col("unparsable") > 0)
     return Rule(
-        anomaly="inconsistent-offset",
         holds=F.coalesce(values, F.lit(False)) | foreign,
         place=F.col("place"),
         time_ns=F.col("delivered_ns"),
         other_value=F.when(values, F.col("other_value")),
         outcome=F.lit("two_values"),
     )
+
+
+DUPLICATE = Anomaly(
+    name="duplicate",
+    rules={by_value: duplicate},
+    meaning="one value at two offsets",
+    noun="duplicate",
+    headline="{n} {is} in the log more than once",
+    promises=(
+        permitted(
+            when(
+                "retries, and no idempotent producer",
+                lambda facts: facts.retries > 0 and not facts.idempotent,
+            ),
+            "A send is repeated when its answer does not come, and without idempotence the broker "
+            "appends it again.",
+            f"{SEMANTICS}; KIP-98",
+        ),
+        forbidden(
+            when("an idempotent producer", lambda facts: facts.idempotent),
+            "With an idempotent producer the broker drops a repeated send.",
+            "KIP-98",
+        ),
+        permitted(
+            when(
+                "acks=all without retries, and a fault that can move leadership",
+                lambda facts: facts.acks == "all" and facts.deposed,
+            ),
+            "A leader that is deposed after it appended a record answers NOT_LEADER_OR_FOLLOWER, "
+            "and librdkafka then sends the record again whatever retries says.",
+            "KAFKA-13574; librdkafka issue 4953",
+        ),
+        forbidden(
+            OTHERWISE,
+            "Without retries every record is sent once.",
+            "Kafka documentation, Producer Configs: retries",
+        ),
+    ),
+)
+INCONSISTENT_OFFSET = Anomaly(
+    name="inconsistent-offset",
+    rules={by_value: moved, by_place: contested},
+    outcomes=("two_values", "acked_elsewhere"),
+    meaning="two values at one offset, or read at another offset than acknowledged",
+    noun="inconsistent offset",
+    headline="{n} {is} not at the offset that was reported",
+    promises=(
+        permitted(
+            SHRINKS,
+            "Offsets that a new leader lacks are given to other records.",
+            f"{UNCLEAN}; KIP-101",
+        ),
+        permitted(
+            NO_COPY,
+            "Offsets that were lost with the last copy are given to other records.",
+            FLUSH,
+        ),
+        permitted(
+            when(
+                "acks=1, retries without idempotence, and a fault that can move leadership",
+                lambda facts: (
+                    facts.acks == "1"
+                    and facts.deposed
+                    and facts.retries > 0
+                    and not facts.idempotent
+                ),
+            ),
+            "With acks=1 the acknowledged copy of a repeated send may be lost while another stays.",
+            ACKS,
+        ),
+        permitted(
+            ALTERED,
+            "One reader is given the changed record, another one the record as it was.",
+            CRCS,
+        ),
+        forbidden(
+            OTHERWISE,
+            "A record keeps its offset, and an offset its record.",
+            "Kafka documentation, Implementation: Log; KIP-101",
+        ),
+    ),
+)

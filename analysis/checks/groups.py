@@ -30,8 +30,18 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import offset_of, partition_of, place_of
-from analysis.measures.evidence import Rule
+from analysis.promises.anomaly import Anomaly
+from analysis.promises.promise import (
+    OTHERWISE,
+    SHRINKS,
+    TOOK_OFFSETS,
+    forbidden,
+    permitted,
+    when,
+)
+from analysis.promises.sources import AUTO_COMMIT, SEMANTICS, UNCLEAN
 
 
 def handled(operations: DataFrame, fates: DataFrame) -> DataFrame:
@@ -57,7 +67,6 @@ def skipped() -> Rule:
     untouched = (F.coalesce("processed", F.lit(0)) == 0) & (F.coalesce("begun", F.lit(0)) == 0)
     given = F.col("polled_ns").isNotNull()
     return Rule(
-        anomaly="skipped",
         holds=passed & untouched,
         place=F.col("first_place"),
         time_ns=F.coalesce("polled_ns", "committed_ns"),
@@ -68,7 +77,6 @@ def skipped() -> Rule:
 def reprocessed() -> Rule:
     """Values that were processed more than once at one place, one row a value."""
     return Rule(
-        anomaly="reprocessed",
         holds=F.col("processed") > 1,
         place=F.col("processed_place"),
         time_ns=F.col("processed_ns"),
@@ -133,3 +141,101 @@ def _by_partition(operations: DataFrame) -> DataFrame:
 
 def _is_processed() -> Column:
     return (F.col("f") == "process") & (F.col("type") == "ok")
+
+
+def _by_handled_value(tables: Tables) -> DataFrame | None:
+    history = tables.history
+    return handled(history.operations, tables.values) if history.groups else None
+
+
+_WITH_A_GROUP = when("where a consumer group is at work", lambda facts: facts.commit is not None)
+
+SKIPPED = Anomaly(
+    name="skipped",
+    rules={_by_handled_value: skipped},
+    outcomes=("polled", "never_polled"),
+    meaning="committed by the consumer group, and processed by nobody of it",
+    noun="skipped record",
+    headline="{n} {was} committed by the consumer group and never processed",
+    judged=_WITH_A_GROUP,
+    promises=(
+        permitted(
+            SHRINKS,
+            "A group goes on at what it committed; where the log was cut below that, the records "
+            "that come in place of the old ones are passed over.",
+            f"{UNCLEAN}; KIP-101",
+        ),
+        permitted(
+            TOOK_OFFSETS,
+            "The log, or the group's committed offsets, may be older than what the group did.",
+            "KIP-966",
+        ),
+        permitted(
+            when(
+                "offsets committed by the client itself, and a member that died or any fault",
+                lambda facts: facts.commit == "auto" and facts.cut_short,
+            ),
+            "The client commits what it has handed over, processed or not; a member that dies in "
+            "between has processed nothing of it, and nobody is given it again.",
+            AUTO_COMMIT,
+        ),
+        permitted(
+            when(
+                "offsets committed before processing, and a member that died or any fault",
+                lambda facts: facts.commit == "before" and facts.cut_short,
+            ),
+            "At most once: what was committed and not processed when the member stopped, or when "
+            "the commit's answer was lost, is given to nobody again.",
+            SEMANTICS,
+        ),
+        forbidden(
+            when("offsets committed after processing", lambda facts: facts.commit == "after"),
+            "At least once: only what was processed is committed.",
+            SEMANTICS,
+        ),
+        forbidden(
+            OTHERWISE,
+            "A member that goes on living processes all that it was given.",
+            SEMANTICS,
+        ),
+    ),
+)
+REPROCESSED = Anomaly(
+    name="reprocessed",
+    rules={_by_handled_value: reprocessed},
+    outcomes=("by_another", "by_the_same"),
+    meaning="processed more than once by the consumer group",
+    noun="reprocessed record",
+    headline="{n} {was} processed more than once by the consumer group",
+    judged=_WITH_A_GROUP,
+    promises=(
+        permitted(
+            SHRINKS,
+            "A group whose committed offset is no longer in the log begins again where "
+            "auto.offset.reset says.",
+            f"{UNCLEAN}; KIP-101",
+        ),
+        permitted(
+            TOOK_OFFSETS,
+            "The group's committed offsets may be older than what it did.",
+            "KIP-966",
+        ),
+        permitted(
+            when("offsets committed by the client itself", lambda facts: facts.commit == "auto"),
+            "What was processed since the last commit is given again to whoever takes over.",
+            AUTO_COMMIT,
+        ),
+        permitted(
+            when("offsets committed after processing", lambda facts: facts.commit == "after"),
+            "At least once: what was processed and not yet committed is given again to whoever "
+            "takes over.",
+            SEMANTICS,
+        ),
+        forbidden(
+            OTHERWISE,
+            "At most once: nothing is processed before it is committed, and what is committed is "
+            "given to nobody again.",
+            SEMANTICS,
+        ),
+    ),
+)

@@ -34,15 +34,27 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.frames.evidence import Rule, by_value
 from analysis.frames.operations import ACKED, UNASKED, offset_of
-from analysis.measures.evidence import Rule
+from analysis.promises.anomaly import Anomaly
+from analysis.promises.promise import (
+    ALTERED,
+    ALWAYS,
+    NO_COPY,
+    NO_EPOCHS,
+    OTHERWISE,
+    SHRINKS,
+    forbidden,
+    permitted,
+    when,
+)
+from analysis.promises.sources import ACKS, CRCS, FLUSH, REPLICATION, SEMANTICS, UNCLEAN
 
 
 def lost() -> Rule:
     """Acked records that are provably gone."""
     before = F.col("delivered_ns").isNotNull()
     return Rule(
-        anomaly="lost",
         holds=_acked_and_absent() & _provable(),
         place=F.col("acked_place"),
         time_ns=F.col("acked_ns"),
@@ -54,7 +66,6 @@ def unseen() -> Rule:
     """Acked records that were not found where not everything was read."""
     deleted = F.col("complete") & F.col("acked_place").isNotNull()
     return Rule(
-        anomaly="unseen",
         holds=_acked_and_absent() & ~_provable() & ~deleted,
         place=F.col("acked_place"),
         time_ns=F.col("acked_ns"),
@@ -66,7 +77,6 @@ def vanished() -> Rule:
     delivered = F.col("delivered_ns").isNotNull()
     kept = offset_of(F.col("delivered_place")) >= F.col("log_start")
     return Rule(
-        anomaly="vanished",
         holds=delivered & _is_absent() & F.col("complete") & kept,
         place=F.col("delivered_place"),
         time_ns=F.col("delivered_ns"),
@@ -81,7 +91,6 @@ def is_readable() -> Column:
 def unacknowledged_lost() -> Rule:
     """Records that were sent for no ack, and are provably nowhere."""
     return Rule(
-        anomaly="unacknowledged-lost",
         holds=is_unacknowledged_lost(),
         place=F.lit(None).cast("bigint"),
         time_ns=F.col("sent_ns"),
@@ -107,3 +116,120 @@ def _provable() -> Column:
     starts_at_zero = F.col("log_start") == 0
     kept = F.coalesce(offset_of(F.col("acked_place")) >= F.col("log_start"), starts_at_zero)
     return F.col("complete") & kept
+
+
+LOST = Anomaly(
+    name="lost",
+    rules={by_value: lost},
+    outcomes=("delivered_before", "never_delivered"),
+    meaning="acknowledged, and absent from the complete final read",
+    noun="lost record",
+    promises=(
+        permitted(
+            when(
+                "unclean election allowed, and a fault that can move leadership",
+                lambda facts: facts.deposed and facts.unclean,
+            ),
+            "With unclean leader election a replica that lacks records may lead; they are lost.",
+            UNCLEAN,
+        ),
+        permitted(
+            NO_EPOCHS,
+            "Without leader epochs a follower truncates to its high watermark, which may lie below "
+            "acknowledged records when it is elected next.",
+            "KIP-101",
+        ),
+        permitted(
+            when(
+                "acks=1, and a fault that can move leadership",
+                lambda facts: facts.acks == "1" and facts.deposed,
+            ),
+            "With acks=1 the leader alone has the record when it is acknowledged; if it goes "
+            "before the followers have copied it, the record is lost.",
+            ACKS,
+        ),
+        permitted(
+            NO_COPY,
+            "Records are acknowledged from memory, and no broker that had them all kept what it "
+            "had.",
+            FLUSH,
+        ),
+        forbidden(
+            when("acks=1 otherwise", lambda facts: facts.acks == "1"),
+            "With acks=1 nothing is lost as long as the leader stays.",
+            ACKS,
+        ),
+        forbidden(
+            when("acks=0: nothing is acknowledged", lambda facts: facts.acks == "0"),
+            "With acks=0 nothing is acknowledged, so nothing acknowledged can be lost.",
+            ACKS,
+        ),
+        forbidden(
+            OTHERWISE,
+            "With acks=all and clean elections every in-sync replica has an acknowledged record, "
+            "and only an in-sync replica may lead.",
+            f"{REPLICATION}; KIP-101, KIP-279",
+        ),
+    ),
+)
+VANISHED = Anomaly(
+    name="vanished",
+    rules={by_value: vanished},
+    meaning="seen by a read, and absent from the complete final read",
+    noun="vanished record",
+    headline="{n} that consumers had already been given {is} gone",
+    unless_seen="lost",
+    promises=(
+        permitted(
+            SHRINKS,
+            "A new leader that lacks records may make the others drop what consumers already had.",
+            f"{UNCLEAN}; KIP-101",
+        ),
+        permitted(
+            NO_COPY,
+            "Records are delivered from memory, and no broker that had them all kept what it had.",
+            FLUSH,
+        ),
+        permitted(
+            ALTERED,
+            "A broker hands out what is on its disk, and librdkafka looks at the CRC only when "
+            "told.",
+            CRCS,
+        ),
+        forbidden(
+            OTHERWISE,
+            "Consumers are given committed records only, and with clean elections these stay.",
+            f"{REPLICATION}; {SEMANTICS}",
+        ),
+    ),
+)
+UNSEEN = Anomaly(
+    name="unseen",
+    rules={by_value: unseen},
+    meaning="acknowledged and not found, but the final read was incomplete",
+    noun="unseen record",
+    promises=(
+        permitted(
+            ALWAYS,
+            "The final read did not reach the end of the log: whether these records are lost is "
+            "unknown, and so is the run.",
+            "kafka-harness, docs/anomalies.md",
+        ),
+    ),
+)
+UNACKNOWLEDGED_LOST = Anomaly(
+    name="unacknowledged-lost",
+    rules={by_value: unacknowledged_lost},
+    meaning="sent with acks=0, and absent from the complete final read",
+    noun="unacknowledged lost record",
+    headline="{n} that {was} sent without asking for an ack {is} gone",
+    judged=when("under acks=0", lambda facts: facts.acks == "0"),
+    promises=(
+        permitted(
+            ALWAYS,
+            "With acks=0 the client does not wait for any answer: what does not arrive is not sent "
+            "again, and nobody is told.",
+            ACKS,
+        ),
+    ),
+)

@@ -14,15 +14,17 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.frames.evidence import Rule, by_place, by_value
 from analysis.frames.operations import FAILED
-from analysis.measures.evidence import Rule
+from analysis.promises.anomaly import Anomaly
+from analysis.promises.promise import ALTERED, OTHERWISE, forbidden, permitted, when
+from analysis.promises.sources import CRCS, SEMANTICS
 
 
 def phantom() -> Rule:
     """Values that were read though their send failed or never was."""
     unsent = F.col("sent").isNull() | (F.col("sent") == FAILED)
     return Rule(
-        anomaly="phantom",
         holds=unsent & F.col("lowest_place").isNotNull(),
         place=F.col("lowest_place"),
         time_ns=F.coalesce("delivered_ns", "sent_ns"),
@@ -33,9 +35,46 @@ def phantom() -> Rule:
 def unparsable() -> Rule:
     """Payloads that are no values of ours, one row a place."""
     return Rule(
-        anomaly="phantom",
         holds=F.col("unparsable") > 0,
         place=F.col("place"),
         time_ns=F.col("delivered_ns"),
         outcome=F.lit("unparsable"),
     )
+
+
+PHANTOM = Anomaly(
+    name="phantom",
+    rules={by_value: phantom, by_place: unparsable},
+    outcomes=("never_sent", "send_failed", "unparsable"),
+    meaning="read, though its send failed or never was",
+    noun="phantom",
+    headline="{n} {was} read that {was} never {written}",
+    promises=(
+        permitted(
+            ALTERED,
+            "A broker hands out what is on its disk, and librdkafka looks at the CRC only when "
+            "told.",
+            CRCS,
+        ),
+        permitted(
+            when(
+                "transactions, and consumers with isolation.level=read_uncommitted",
+                lambda facts: facts.given_aborted,
+            ),
+            "The records of an aborted transaction stay in the log, and only who reads committed "
+            "records is spared them.",
+            "KIP-98",
+        ),
+        forbidden(
+            when("transactions otherwise", lambda facts: facts.transactional),
+            "Nothing is read that was not sent, nor what was written in a transaction that was "
+            "aborted.",
+            f"KIP-98; {SEMANTICS}",
+        ),
+        forbidden(
+            OTHERWISE,
+            "Nothing is read that was not sent, nor what certainly failed.",
+            SEMANTICS,
+        ),
+    ),
+)

@@ -16,17 +16,35 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.frames.evidence import Rule, by_value
 from analysis.frames.operations import ACKED
-from analysis.measures.evidence import Rule
+from analysis.promises.anomaly import Anomaly
+from analysis.promises.promise import ALWAYS, permitted
+from analysis.promises.sources import REPLICATION
 
 
 def stale_read() -> Rule:
     """Acked records that a look-up missed, one row a record."""
     appeared, late = F.col("delivered_ns").isNotNull(), F.col("first_place").isNotNull()
     return Rule(
-        anomaly="stale-read",
         holds=(F.col("sent") == ACKED) & F.col("gave_up_ns").isNotNull(),
         place=F.col("acked_place"),
         time_ns=F.col("gave_up_ns"),
         outcome=F.when(appeared, "appeared").when(late, "late").otherwise("never"),
     )
+
+
+STALE_READ = Anomaly(
+    name="stale-read",
+    rules={by_value: stale_read},
+    outcomes=("appeared", "late", "never"),
+    meaning="a read begun after an ack that did not find the record; a later one did",
+    noun="stale read",
+    promises=(
+        permitted(
+            ALWAYS,
+            "Kafka does not promise that a consumer sees a record within any time.",
+            REPLICATION,
+        ),
+    ),
+)

@@ -30,8 +30,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import offset_of, partition_of, place_of, places
-from analysis.measures.evidence import Rule
+from analysis.promises.anomaly import Anomaly
+from analysis.promises.promise import OTHERWISE, SHRINKS, TOOK, forbidden, permitted, when
+from analysis.promises.sources import REPLICATION, UNCLEAN
 
 _SECOND_NS = 10**9
 
@@ -77,7 +80,6 @@ def read_before(operations: DataFrame, looked: DataFrame) -> DataFrame:
 def watermark_ahead() -> Rule:
     """Looks at which a watermark was above a log end of the ISR."""
     return Rule(
-        anomaly="watermark-ahead",
         holds=F.col("watermark") > F.col("least_end"),
         place=place_of(F.col("partition"), F.col("watermark")),
         time_ns=F.col("time_ns"),
@@ -88,7 +90,6 @@ def watermark_ahead() -> Rule:
 def early_read() -> Rule:
     """Records that were read before every member of the ISR had them."""
     return Rule(
-        anomaly="early-read",
         holds=offset_of(F.col("place")) >= F.col("least_end"),
         place=F.col("place"),
         time_ns=F.col("delivered_ns"),
@@ -98,3 +99,67 @@ def early_read() -> Rule:
 
 def _second(name: str) -> Column:
     return F.floor(F.col(name) / _SECOND_NS)
+
+
+def _by_look(tables: Tables) -> DataFrame | None:
+    followed = tables.history.watermarks
+    return None if followed is None else looks(followed)
+
+
+def _by_place_read_before(tables: Tables) -> DataFrame | None:
+    looked = _by_look(tables)
+    return None if looked is None else read_before(tables.history.operations, looked)
+
+
+_WHERE_FOLLOWED = when("where `check.watermarks` is set", lambda facts: facts.watched)
+
+WATERMARK_AHEAD = Anomaly(
+    name="watermark-ahead",
+    rules={_by_look: watermark_ahead},
+    meaning="a high watermark above the log end of a member of the ISR",
+    noun="early watermark",
+    judged=_WHERE_FOLLOWED,
+    promises=(
+        permitted(
+            SHRINKS,
+            "A new leader that lacks records may make the others drop what lay below a watermark.",
+            f"{UNCLEAN}; KIP-101",
+        ),
+        permitted(
+            TOOK,
+            "A broker that lost what it had is a member of the ISR until that is noticed.",
+            "KIP-966",
+        ),
+        forbidden(
+            OTHERWISE,
+            "The leader's high watermark is the least log end of the ISR, and no follower's is "
+            "above the leader's.",
+            REPLICATION,
+        ),
+    ),
+)
+EARLY_READ = Anomaly(
+    name="early-read",
+    rules={_by_place_read_before: early_read},
+    meaning="given to a consumer before every member of the ISR had it",
+    noun="early read",
+    headline="{n} {was} read before every in-sync replica had it",
+    judged=_WHERE_FOLLOWED,
+    promises=(
+        permitted(
+            SHRINKS,
+            "What consumers were given may be dropped, and the ISR then lacks it.",
+            f"{UNCLEAN}; KIP-101",
+        ),
+        permitted(
+            TOOK,
+            "A broker that lost what it had is a member of the ISR until that is noticed.",
+            "KIP-966",
+        ),
+        forbidden(
+            OTHERWISE,
+            "Consumers are given committed records only: those that every in-sync replica has.",
+            REPLICATION,
+        ),
+    ),
+)

@@ -71,7 +71,7 @@ def _of(partition: int, looks: Sequence[Look]) -> Iterator[Election]:
             )
 
 
-def facts(found: Sequence[Election]) -> list[dict[str, Any]]:
+def election_rows(found: Sequence[Election]) -> list[dict[str, Any]]:
     """What Spark must know of them: rows of schema.ELECTION."""
     return [
         {"partition": e.partition, "log_end": e.log_end, "looked_ns": e.looked_ns} for e in found

@@ -1,4 +1,4 @@
-"""What a run did, not what went wrong: rates, latencies, leadership, replication, evidence.
+"""Numbers that are no anomalies: counts, latencies, leadership, replication.
 
-May import frames.
+May import checks and frames.
 """

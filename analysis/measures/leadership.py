@@ -35,8 +35,9 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.frames.load import History, Run, in_force, leaders_of
+from analysis.frames.history import History, in_force, leaders_of
 from analysis.frames.operations import is_ack
+from analysis.frames.run import Run
 
 Row = Mapping[str, Any]
 SHORT_NS = 200_000_000
@@ -167,8 +168,7 @@ def _and(short: Stretch, later: Stretch) -> Stretch:
 
 def _brokers(run: Run) -> list[str]:
     """The cluster's brokers; of a run that does not name them, all that were seen."""
-    nodes = run.record.get("nodes") or {}
-    named = {name for name, node in nodes.items() if node.get("role") == "broker"}
+    named = {name for name, node in run.nodes.items() if node.get("role") == "broker"}
     seen = {name for view in run.views for name in (view["leader"], *(view["isr"] or ())) if name}
     return sorted(named | seen, key=lambda name: (len(name), name))
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.checks.loss import is_unacknowledged_lost, lost
 from analysis.frames.elections import is_past
-from analysis.frames.load import History
+from analysis.frames.history import History
 from analysis.frames.operations import UNASKED, UNKNOWN, is_ack, is_delivery, is_final, is_send
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}

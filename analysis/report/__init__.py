@@ -1,4 +1,4 @@
 """report.json and everything made of it: headline, page, timeline, junit.
 
-May import verdict, measures and frames.
+May import verdict, queries, and all that these may import.
 """

@@ -9,26 +9,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.frames.load import CheckError, Run, final_ends
+from analysis.anomalies import BY_NAME, NAMES, promised
+from analysis.frames.reading import CheckError
+from analysis.frames.run import Run, final_ends
 from analysis.measures.leadership import leadership
 from analysis.measures.replication import replication
 from analysis.measures.tally import QUANTILES
+from analysis.promises.facts import Facts, facts_of
+from analysis.promises.happened import Happened
 from analysis.report import outages
-from analysis.report.headline import sentence
-from analysis.verdict.expectations import ANOMALIES, ExpectationError, parse
-from analysis.verdict.facts import Facts, facts_of
+from analysis.report.headline import Judged, sentence
+from analysis.verdict.doubts import doubts
+from analysis.verdict.expectations import Demand, ExpectationError, parse
 from analysis.verdict.judge import (
     Counted,
     Gap,
     Judgement,
+    Unsure,
     decide,
-    doubts,
     judge,
     judge_counts,
     judge_gaps,
     judge_isr_times,
 )
-from analysis.verdict.promises import promises
 
 SCHEMA = 1
 EXAMPLES = 10
@@ -51,14 +54,6 @@ COUNTED = (
 )
 # Of the records past the log end of an elected leader (analysis.frames.elections).
 PAST = ("lost_past_log_end", "kept_past_log_end")
-_HAS_SPLIT = {
-    "lost": ("delivered_before", "never_delivered"),
-    "phantom": ("never_sent", "send_failed", "unparsable"),
-    "inconsistent-offset": ("two_values", "acked_elsewhere"),
-    "stale-read": ("appeared", "late", "never"),
-    "skipped": ("polled", "never_polled"),
-    "reprocessed": ("by_another", "by_the_same"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,15 +79,52 @@ class Found:
 
 def report(run: Run, found: Found) -> dict[str, Any]:
     """The whole report.json of a run. Raises CheckError when the scenario demands nonsense."""
-    try:
-        demands = parse(run.scenario.get("expect") or {}, found.counts["acked"])
-    except ExpectationError as error:
-        raise CheckError(f"{run.path / 'run.json'}: scenario.{error}") from None
-    facts = _facts(run)
-    seen = {name: found.findings[name].count for name in ANOMALIES}
+    judged = _judged(run, found)
+    return {
+        "schema": SCHEMA,
+        "run_id": run.run_id,
+        "verdict": judged.verdict.name,
+        "exit_code": judged.verdict.exit_code,
+        "sentence": sentence(
+            judged,
+            acked=found.counts["acked"],
+            faults=run.faults,
+            plan=run.plan,
+            threshold_ms=run.threshold_ms,
+        ),
+        "reasons": list(judged.verdict.reasons),
+        "run": _run(run),
+        "counts": _counts(run, found),
+        "rates": _rates(run, found.counts),
+        "latency_ms": {"ack": _quantiles(found.ack_ms), "delivery": _quantiles(found.delivery_ms)},
+        "anomalies": {
+            name: _anomaly(judgement, found.findings[name])
+            for name, judgement in judged.judgements.items()
+        },
+        "windows": judged.windows,
+        "longest_window_s": outages.longest(judged.windows),
+        **_measured(judged.gaps, judged.numbers),
+        "replication": judged.replication,
+        "leadership": leadership(run, found.acks),
+        "faults": [outages.fault(row, run) for row in run.faults],
+        "planned_faults": len(run.plan),
+        "final_read": _final_read(run),
+        "configuration": _configuration(run),
+        "versions": run.record.get("versions") or {},
+        "host": run.record.get("host") or {},
+        "threshold_ms": run.threshold_ms,
+    }
+
+
+def _judged(run: Run, found: Found) -> Judged:
+    """Everything that was decided about a run. Raises CheckError as `report` does."""
+    demands = _demands(run, found)
+    happened = _happened(run)
+    facts = _facts(run, happened)
+    seen = {name: found.findings[name].count for name in NAMES}
     unsure = doubts(run, found.counts, seen["unseen"])
-    judgements = judge(seen, promises(facts), demands, unsure)
-    if unjudged := sorted((demands.keys() & set(ANOMALIES)) - judgements.keys()):
+    judgements = judge(seen, promised(facts), demands, unsure, _could_permit(run, happened))
+    if unjudged := sorted((demands.keys() & set(NAMES)) - judgements.keys()):
         raise CheckError(
             f"{run.path / 'run.json'}: scenario.expect.{unjudged[0]}: no such run can have it"
         )
@@ -100,50 +132,26 @@ def report(run: Run, found: Found) -> dict[str, Any]:
     told = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
     windows = [outages.window(row, run) for row in told]
     followed = replication(run, found.counts, seen["lost"])
-    absences = followed["isr"] if followed else []
     gaps = judge_gaps(outages.longest(windows), demands, unsure)
-    gaps |= judge_isr_times(absences, demands, unsure)
+    gaps |= judge_isr_times(followed["isr"] if followed else [], demands, unsure)
     numbers = judge_counts({**found.counts, **(followed or {})}, demands, unsure)
-    measured: dict[str, Gap | Counted] = {**gaps, **numbers}
-    verdict = decide(judgements, unsure, measured)
-    return {
-        "schema": SCHEMA,
-        "run_id": run.run_id,
-        "verdict": verdict.name,
-        "exit_code": verdict.exit_code,
-        "sentence": sentence(
-            verdict=verdict,
-            judgements=judgements,
-            doubts=unsure,
-            acked=found.counts["acked"],
-            facts=facts,
-            faults=run.faults,
-            windows=windows,
-            threshold_ms=run.threshold_ms,
-            gaps=measured,
-        ),
-        "reasons": list(verdict.reasons),
-        "run": _run(run),
-        "counts": _counts(run, found),
-        "rates": _rates(run, found.counts),
-        "latency_ms": {"ack": _quantiles(found.ack_ms), "delivery": _quantiles(found.delivery_ms)},
-        "anomalies": {
-            name: _anomaly(judgement, found.findings[name])
-            for name, judgement in judgements.items()
-        },
-        "windows": windows,
-        "longest_window_s": outages.longest(windows),
-        **_measured(gaps, numbers),
-        "replication": followed,
-        "leadership": leadership(run, found.acks),
-        "faults": [outages.fault(row, run) for row in run.faults],
-        "planned_faults": len(run.record.get("plan") or []),
-        "final_read": _final_read(run),
-        "configuration": _configuration(run),
-        "versions": run.record.get("versions") or {},
-        "host": run.record.get("host") or {},
-        "threshold_ms": run.threshold_ms,
-    }
+    return Judged(
+        facts=facts,
+        verdict=decide(judgements, unsure, {**gaps, **numbers}),
+        judgements=judgements,
+        doubts=unsure,
+        windows=windows,
+        gaps=gaps,
+        numbers=numbers,
+        replication=followed,
+    )
+
+
+def _demands(run: Run, found: Found) -> dict[str, Demand]:
+    try:
+        return parse(run.scenario.get("expect") or {}, found.counts["acked"])
+    except ExpectationError as error:
+        raise CheckError(f"{run.path / 'run.json'}: scenario.{error}") from None
 
 
 def _measured(gaps: Mapping[str, Gap], numbers: Mapping[str, Counted]) -> dict[str, Any]:
@@ -162,19 +170,31 @@ def _measured(gaps: Mapping[str, Gap], numbers: Mapping[str, Counted]) -> dict[s
 
 def no_finding(name: str) -> Finding:
     """Nothing found of an anomaly."""
-    return Finding(split=dict.fromkeys(_HAS_SPLIT.get(name, ()), 0))
+    return Finding(split=dict.fromkeys(BY_NAME[name].outcomes, 0))
 
 
-def _facts(run: Run) -> Facts:
-    options = {step["step"]: step.get("options") or {} for step in run.record.get("plan") or []}
-    return facts_of(
-        run.scenario,
-        run.node_settings["server"],
-        run.faults,
-        run.views,
-        options,
+def _happened(run: Run) -> Happened:
+    return Happened(
+        faults=run.faults,
+        views=run.views,
+        plan=run.plan,
+        nodes=run.nodes,
+        ensemble=int(run.scenario["cluster"].get("zookeepers", 3)),
         members_died=run.members_died,
     )
+
+
+def _facts(run: Run, happened: Happened, *, unknown_did_all: bool = False) -> Facts:
+    server = run.node_settings["server"]
+    return facts_of(run.scenario, server, happened, unknown_did_all=unknown_did_all)
+
+
+def _could_permit(run: Run, happened: Happened) -> Unsure | None:
+    """What faults could permit of which it is not known what they can do; None without any."""
+    unknown = happened.unknown()
+    if not unknown:
+        return None
+    return Unsure(faults=unknown, promised=promised(_facts(run, happened, unknown_did_all=True)))
 
 
 def _run(run: Run) -> dict[str, Any]:
@@ -220,7 +240,7 @@ def _anomaly(judgement: Judgement, finding: Finding) -> dict[str, Any]:
         "count": finding.count,
         "split": dict(finding.split),
         "forbidden": judgement.promise.forbidden,
-        "promise": judgement.promise.sentence,
+        "promise": judgement.promise.why,
         "source": judgement.promise.source,
         "demanded": judgement.demand.text if judgement.demand else None,
         "demand_met": judgement.demand_met,

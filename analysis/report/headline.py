@@ -10,129 +10,82 @@ how long nothing could be written or read. What is not known is said first, and 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.verdict.facts import Facts
+from analysis.anomalies import ANOMALIES
+from analysis.promises.facts import Facts
+from analysis.report.wording import count_of
 from analysis.verdict.judge import Counted, Gap, Judgement, Verdict
-
-_DONE = {
-    "kill": "killed",
-    "stop": "shut down",
-    "pause": "paused",
-    "cut-answers": "kept from answering its clients",
-    "cut": "cut off",
-    "lose": "connected by links that lose packets",
-    "delay": "moved to the end of a long line",
-    "throttle": "throttled",
-    "reorder": "sending packets out of order",
-    "duplicate": "sending packets twice",
-    "corrupt": "sending spoiled packets",
-    "slow": "slowed down",
-    "roll": "restarted one by one",
-    "crash-loop": "killed again and again",
-    "elect": "elected again",
-    "move-leader": "replaced by another",
-    "reassign": "given other replicas",
-    "raise-replication": "given one more replica",
-    "set-config": "set otherwise",
-    "add-partitions": "given more partitions",
-    "decommission": "taken out and replaced",
-    "delete-pod": "shut down with its pod",
-    "delete-pod-now": "taken away with its pod",
-    "drain": "drained from its machine",
-    "command": "struck by a command",
-}
-_HARMLESS = frozenset({"dump-log"})  # breaks nothing, so nothing happened "after" it
-_WHO = {
-    "leader": "the leader",
-    "follower": "a follower",
-    "controller": "the controller",
-    "leader-and-controller": "the leader, also the controller,",
-    "leader-not-controller": "the leader, not the controller,",
-    "preferred-leader": "the preferred leader",
-    "last-isr": "the last in-sync replica",
-    "group-coordinator": "the group's coordinator",
-    "transaction-coordinator": "the transactions' coordinator",
-    "one": "a random broker",
-    "random": "a random broker",
-    "zk-leader": "the ZooKeeper leader",
-    "zk-follower": "a ZooKeeper follower",
-    "zk-followers": "the ZooKeeper followers",
-    "zk-one": "a random ZooKeeper member",
-    "zk-minority": "a minority of the ZooKeepers",
-    "zk-majority": "a majority of the ZooKeepers",
-    "zk-all": "every ZooKeeper member",
-    "producer": "a producer",
-    "producers": "all producers",
-    "consumer": "a consumer",
-    "consumers": "all consumers",
-    "group-consumer": "a member of the consumer group",
-    "group-consumers": "all members of the consumer group",
-    "followers": "all followers",
-    "minority": "a minority of the brokers",
-    "majority": "a majority of the brokers",
-    "all": "every broker",
-}
-_MANY = frozenset({"followers", "zk-followers", "producers", "consumers", "group-consumers"})
+from harness.model.plan import Telling
 
 
-def sentence(  # noqa: PLR0913  everything that the verdict was made of
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Everything that was decided about a run."""
+
+    facts: Facts
+    verdict: Verdict
+    judgements: Mapping[str, Judgement]
+    doubts: Sequence[str]
+    windows: Sequence[Mapping[str, Any]] = ()
+    gaps: Mapping[str, Gap] = field(default_factory=dict)
+    numbers: Mapping[str, Counted] = field(default_factory=dict)
+    replication: Mapping[str, Any] | None = None
+
+
+def sentence(
+    judged: Judged,
     *,
-    verdict: Verdict,
-    judgements: Mapping[str, Judgement],
-    doubts: Sequence[str],
     acked: int,
-    facts: Facts,
     faults: Sequence[Mapping[str, Any]],
-    windows: Sequence[Mapping[str, Any]],
+    plan: Sequence[Mapping[str, Any]],
     threshold_ms: float,
-    gaps: Mapping[str, Gap | Counted] | None = None,
 ) -> str:
     """The whole text: two to five short sentences."""
-    after = faults_words(faults)
+    judgements, facts, reasons = judged.judgements, judged.facts, judged.verdict.reasons
+    lost = judgements["lost"]
     parts = [
-        _data(judgements["lost"], doubts, acked, after, facts),
+        _data(lost, judged.doubts, acked, faults_words(faults, plan), facts),
         *_others(judgements, facts),
         *_demands(judgements),
-        *_gap_demands(gaps or {}),
-        _stopped("produce", "Writes", windows, threshold_ms) if acked else "",
-        _stopped("consume", "Reads", windows, None),
+        *_gap_demands({**judged.gaps, **judged.numbers}),
+        _stopped("produce", "Writes", judged.windows, threshold_ms) if acked else "",
+        _stopped("consume", "Reads", judged.windows, None),
     ]
-    if verdict.name == "unknown" and judgements["lost"].count:
-        parts.append(f"Whether all promises were kept is unknown: {doubts[0]}.")
+    if judged.verdict.name == "unknown" and (lost.count or not judged.doubts):
+        parts.append(f"Whether all promises were kept is unknown: {reasons[0]}.")
     return " ".join(part for part in parts if part)
 
 
-def faults_words(faults: Sequence[Mapping[str, Any]]) -> str:
-    """`the leader was killed 10 times and a follower was paused`; empty without faults."""
+def faults_words(faults: Sequence[Mapping[str, Any]], plan: Sequence[Mapping[str, Any]]) -> str:
+    """`the leader was killed 10 times and a follower was paused`, in the words of the plan's
+    steps; empty without faults."""
+    tellings = {step["step"]: Telling(**step["telling"]) for step in plan if step.get("telling")}
     hit = Counter(
-        (fault["verb"], fault["target"])
-        for fault in faults
-        if fault["nodes"] and fault["verb"] not in _HARMLESS
+        tellings.get(fault["step"]) or _untold(fault) for fault in faults if fault["nodes"]
     )
-    words = [_fault(verb, target, times) for (verb, target), times in hit.items()]
-    return _and(words)
+    return _and([_fault(telling, times) for telling, times in hit.items() if telling.done])
 
 
-def _fault(verb: str, target: str, times: int) -> str:
-    done = _DONE.get(verb, f"hit by {verb}")
+def _untold(fault: Mapping[str, Any]) -> Telling:
+    """A fault for which the plan has no words."""
+    return Telling(done=f"hit by {fault['verb']}", who=str(fault["target"]))
+
+
+def _fault(telling: Telling, times: int) -> str:
     often = {1: "", 2: " twice"}.get(times, f" {times:,} times")
-    were = "were" if target in _MANY else "was"
-    return f"{_WHO.get(target, target)} {were} {done}{often}"
+    return f"{telling.who} {'were' if telling.many else 'was'} {telling.done}{often}"
 
 
 def _data(lost: Judgement, doubts: Sequence[str], acked: int, after: str, facts: Facts) -> str:
     happened = f" after {after}" if after else ""
     if lost.count:
         are = "is" if lost.count == 1 else "are"
-        promise = (
-            f"{_with(facts)} Kafka promises that none is"
-            if lost.promise.forbidden
-            else f"{_with(facts)} Kafka does not promise otherwise"
-        )
         return (
-            f"Data was lost: {lost.count:,} of {_records(acked)} {are} gone{happened}; {promise}."
+            f"Data was lost: {lost.count:,} of {_records(acked)} {are} gone{happened}; "
+            f"{_of_loss(lost, facts)}."
         )
     if doubts:
         return f"It is not known whether data was lost: {doubts[0]}."
@@ -142,38 +95,40 @@ def _data(lost: Judgement, doubts: Sequence[str], acked: int, after: str, facts:
     return f"No data was lost: {every} read back{happened or ', and no fault was injected'}."
 
 
-def _others(judgements: Mapping[str, Judgement], facts: Facts) -> list[str]:
-    lost = judgements["lost"].count
-    never = "committed" if facts.transactional else "written"
-    words = {
-        "vanished": ("{n} that consumers had already been given {is} gone", lost == 0),
-        "duplicate": ("{n} {is} in the log more than once", True),
-        "phantom": (f"{{n}} {{was}} read that {{was}} never {never}", True),
-        "inconsistent-offset": ("{n} {is} not at the offset that was reported", True),
-        "unacknowledged-lost": ("{n} that {was} sent without asking for an ack {is} gone", True),
-        "diverged": ("{n} {is} not the same on every replica", True),
-        "early-read": ("{n} {was} read before every in-sync replica had it", True),
-        "skipped": ("{n} {was} committed by the consumer group and never processed", True),
-        "reprocessed": ("{n} {was} processed more than once by the consumer group", True),
-    }
-    parts = []
-    for name, (text, of_interest) in words.items():
-        judgement = judgements.get(name)
-        if judgement is None or not judgement.count or not (of_interest or judgement.convicts):
+def _of_loss(lost: Judgement, facts: Facts) -> str:
+    """What the loss means here."""
+    if lost.undecided:
+        return f"whether that is permitted {_with(facts)} is unknown"
+    if lost.promise.forbidden:
+        return f"{_with(facts)} Kafka promises that none is"
+    return f"{_with(facts)} Kafka does not promise otherwise"
+
+
+def _others(judgements: Mapping[str, Judgement], facts: Facts) -> Iterator[str]:
+    """What else was seen, in the words of its checker."""
+    written = "committed" if facts.transactional else "written"
+    for anomaly in ANOMALIES:
+        judgement = judgements.get(anomaly.name)
+        if judgement is None or not judgement.count or anomaly.headline is None:
             continue
-        one = judgement.count == 1
-        said = text.format(n=_plural(judgement.count, "record"), **_verbs(one))
-        promise = (
-            "which Kafka promises cannot happen"
-            if judgement.convicts
-            else ("which this configuration allows")
+        told_already = anomaly.unless_seen is not None and judgements[anomaly.unless_seen].count
+        if told_already and not judgement.convicts:
+            continue
+        number = (
+            {"is": "is", "was": "was"} if judgement.count == 1 else {"is": "are", "was": "were"}
         )
-        parts.append(f"{said[0].upper()}{said[1:]}, {promise}.")
-    return parts
+        records = count_of(judgement.count, "record")
+        seen = anomaly.headline.format(n=records, written=written, **number)
+        yield f"{seen[0].upper()}{seen[1:]}, {_of_other(judgement)}."
 
 
-def _verbs(one: bool) -> dict[str, str]:
-    return {"is": "is", "was": "was"} if one else {"is": "are", "was": "were"}
+def _of_other(judgement: Judgement) -> str:
+    """What it means here."""
+    if judgement.undecided:
+        return "and whether this configuration allows that is unknown"
+    if judgement.convicts:
+        return "which Kafka promises cannot happen"
+    return "which this configuration allows"
 
 
 def _demands(judgements: Mapping[str, Judgement]) -> list[str]:
@@ -219,11 +174,7 @@ def _with(facts: Facts) -> str:
 
 
 def _records(acked: int) -> str:
-    return _plural(acked, "acknowledged record")
-
-
-def _plural(count: int, one: str) -> str:
-    return f"{count:,} {one}" if count == 1 else f"{count:,} {one}s"
+    return count_of(acked, "acknowledged record")
 
 
 def _seconds(length: float) -> str:

@@ -92,15 +92,22 @@ def _promises(report: Row) -> Iterator[Case]:
     """What this configuration forbids: broken, kept, or not put to the test."""
     for name, finding in report["anomalies"].items():
         if finding["forbidden"]:
-            broken = bool(finding["count"])
-            promise = f"Promised: {finding['promise']} ({finding['source']})"
-            words = f"{finding['count']:,} {name} seen. {promise}"
             yield Case(
                 name=f"promise: no {name}",
                 end=_promise_end(report, finding),
-                message=words if broken else _unproved(report),
+                message=_of_promise(report, name, finding),
                 text=_evidence(name, finding),
             )
+
+
+def _of_promise(report: Row, name: str, finding: Row) -> str:
+    """What was seen, and what was promised."""
+    if not finding["count"]:
+        return _unproved(report)
+    seen = f"{finding['count']:,} {name} seen"
+    promise = f"Promised: {finding['promise']} ({finding['source']})"
+    unless = "" if finding["convicts"] else "; whether a fault permits it is unknown"
+    return f"{seen}{unless}. {promise}"
 
 
 def _expectations(report: Row) -> Iterator[Case]:
@@ -152,18 +159,18 @@ def _evidence(name: str, finding: Row) -> str:
 def _properties(suite: ElementTree.Element, report: Row) -> None:
     """What a reader needs to find or repeat the run."""
     run = report["run"]
-    facts = {
+    told = {
         "run_id": report["run_id"],
         "seed": run["seed"],
         "backend": run["backend"],
         "configuration": wording.configuration_words(report["configuration"]),
-        "faults": wording.faults_words(report["faults"], report["planned_faults"]),
+        "faults": wording.fault_counts(report["faults"], report["planned_faults"]),
         "command": run["command"],
     }
     box = ElementTree.SubElement(suite, "properties")
-    for name, value in facts.items():
-        fact = {"name": name, "value": _clean(wording.plain(value))}
-        ElementTree.SubElement(box, "property", fact)
+    for name, value in told.items():
+        pair = {"name": name, "value": _clean(wording.plain(value))}
+        ElementTree.SubElement(box, "property", pair)
 
 
 def _append(suite: ElementTree.Element, case: Case, run: str, time_s: str) -> None:
@@ -171,10 +178,10 @@ def _append(suite: ElementTree.Element, case: Case, run: str, time_s: str) -> No
     element = ElementTree.SubElement(suite, "testcase", attributes)
     if case.end is not None:
         kinds = {FAILURE: "invalid", ERROR: "unknown"}
-        facts = {"message": _clean(case.message)}
-        facts |= {"type": kinds[case.end]} if case.end in kinds else {}
+        marked = {"message": _clean(case.message)}
+        marked |= {"type": kinds[case.end]} if case.end in kinds else {}
         # GitLab shows the text alone, Jenkins the message above it: so the text says both.
-        ElementTree.SubElement(element, case.end, facts).text = _clean(
+        ElementTree.SubElement(element, case.end, marked).text = _clean(
             f"{case.message}\n{case.text}"
         )
     elif case.text:

@@ -28,6 +28,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
+from analysis.anomalies import BY_NAME
 from analysis.report import wording
 from analysis.report.panels import PALETTE
 from analysis.report.timeline import figure
@@ -120,9 +121,9 @@ def _finding_tile(report: Row, anomaly: str, name: str, note: str) -> dict[str, 
     finding = report["anomalies"].get(anomaly)
     if finding is None:
         return {"name": name, "value": wording.MISSING, "note": "not checked", "tone": "doubt"}
-    judgement = wording.judged(finding, provable=wording.provable(report))
-    seen = f"{note}. {judgement.words}." if finding["count"] or judgement.tone == "doubt" else note
-    tone = "note" if finding["count"] and judgement.tone == "good" else judgement.tone
+    remark = wording.remark(finding, provable=wording.provable(report))
+    seen = f"{note}. {remark.words}." if finding["count"] or remark.tone == "doubt" else note
+    tone = "note" if finding["count"] and remark.tone == "good" else remark.tone
     return {
         "name": name,
         "value": wording.number(finding["count"]),
@@ -154,19 +155,19 @@ def _window_note(report: Row, window: Row) -> str:
 
 
 def _findings(report: Row) -> list[dict[str, Any]]:
-    """The anomalies with their judgement; those that convict first, then those seen."""
+    """The anomalies with a remark each; those that convict first, then those seen."""
     sure = wording.provable(report)
     rows = [
         {
             "name": name,
-            "meaning": wording.MEANINGS.get(name, ""),
-            "judgement": wording.judged(finding, provable=sure),
+            "meaning": BY_NAME[name].meaning if name in BY_NAME else "",
+            "remark": wording.remark(finding, provable=sure),
             "evidence": _evidence(finding["examples"], report["faults"]),
             **finding,
         }
         for name, finding in report["anomalies"].items()
     ]
-    return sorted(rows, key=lambda row: (row["judgement"].tone != "bad", not row["count"]))
+    return sorted(rows, key=lambda row: (row["remark"].tone != "bad", not row["count"]))
 
 
 def _evidence(examples: Sequence[Row], faults: Sequence[Row]) -> dict[str, Any]:
@@ -301,6 +302,6 @@ def _environment() -> Environment:
     }
     environment.globals |= {
         name: getattr(wording, name)
-        for name in ("configuration_words", "faults_words", "roles_words", "count_of")
+        for name in ("configuration_words", "fault_counts", "roles_words", "count_of")
     }
     return environment

@@ -1,7 +1,7 @@
 """The words of the report: numbers with units, a configuration in words, a finding judged.
 
 Pure functions from report.json (schema 1) to short texts, shared by the page and by JUnit.
-Nothing here decides: counts, promises and the verdict come from the checkers, and `judged` only
+Nothing here decides: counts, promises and the verdict come from the checkers, and `remark` only
 says in words what their fields mean together.
 
 A missing number is `–`, never 0.
@@ -13,25 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from harness.model.client_settings import acks_of, by_one_name
+
 Row = Mapping[str, Any]
 Tone = Literal["bad", "good", "doubt", "note", "quiet"]
 
 MISSING = "–"
-MEANINGS = {
-    "lost": "acknowledged, and absent from the complete final read",
-    "vanished": "seen by a read, and absent from the complete final read",
-    "unseen": "acknowledged and not found, but the final read was incomplete",
-    "duplicate": "one value at two offsets",
-    "phantom": "read, though its send failed or never was",
-    "inconsistent-offset": "two values at one offset, or read at another offset than acknowledged",
-    "stale-read": "a read begun after an ack that did not find the record; a later one did",
-    "unacknowledged-lost": "sent with acks=0, and absent from the complete final read",
-    "diverged": "two replicas hold different values at one offset",
-    "watermark-ahead": "a high watermark above the log end of a member of the ISR",
-    "early-read": "given to a consumer before every member of the ISR had it",
-    "skipped": "committed by the consumer group, and processed by nobody of it",
-    "reprocessed": "processed more than once by the consumer group",
-}
 ACKS = {
     "all": "acks=all (every in-sync replica has the record)",
     "1": "acks=1 (the leader alone has the record)",
@@ -40,7 +27,7 @@ ACKS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Remark:
     """What a finding means in this run: a tone (never shown alone) and a short sentence."""
 
     tone: Tone
@@ -120,10 +107,9 @@ def min_isr(configuration: Row) -> int | None:
 def configuration_words(configuration: Row) -> str:
     """What the clients asked for and the topic gave, in one line."""
     producer, topic = flat(configuration["producer"]), flat(configuration["topic"])
-    acks = plain(producer.get("acks", producer.get("request.required.acks"))).replace("-1", "all")
-    retries = producer.get("retries", producer.get("message.send.max.retries"))
+    retries = by_one_name(producer).get("retries")
     idempotent = plain(producer.get("enable.idempotence", False)) == "true"
-    words = [ACKS[acks]] if acks in ACKS else []
+    words = [ACKS[acks_of(producer)]] if producer else []
     if retries is not None:
         words.append(
             {"0": "no retries", "2147483647": "retries without limit"}.get(
@@ -138,7 +124,7 @@ def configuration_words(configuration: Row) -> str:
     return ", ".join(words)
 
 
-def faults_words(faults: Sequence[Row], planned: int) -> str:
+def fault_counts(faults: Sequence[Row], planned: int) -> str:
     """`10 faults: kill leader ×10`; says so when not every planned one happened."""
     kinds = Counter(f"{fault['verb']} {fault['target']}" for fault in faults)
     listed = ", ".join(f"{kind} ×{many}" if many > 1 else kind for kind, many in kinds.items())
@@ -148,36 +134,36 @@ def faults_words(faults: Sequence[Row], planned: int) -> str:
     return f"{count_of(len(faults), 'fault')}{missing}: {listed}"
 
 
-def judged(finding: Row, *, provable: bool) -> Judgement:
+def remark(finding: Row, *, provable: bool) -> Remark:
     """A finding in words. `provable` is false where "none found" would prove nothing."""
     count, demanded = finding["count"], finding["demanded"]
     if finding["forbidden"] and count:
         convicts = finding["convicts"]
-        return Judgement(
+        return Remark(
             tone="bad" if convicts else "doubt",
             words="Promise broken: forbidden, and seen"
             if convicts
-            else "Seen; convicts nobody here",
+            else "Seen; whether a fault permits it is unknown",
         )
     if demanded is not None and finding["demand_met"] is False:
-        return Judgement(tone="bad", words=f"The scenario demands {demanded}: not met")
+        return Remark(tone="bad", words=f"The scenario demands {demanded}: not met")
     if demanded is not None and finding["demand_met"] is None:
-        return Judgement(tone="doubt", words=f"The scenario demands {demanded}: cannot be told")
+        return Remark(tone="doubt", words=f"The scenario demands {demanded}: cannot be told")
     if not count and not provable:
-        return Judgement(tone="doubt", words="None found, which proves nothing in this run")
+        return Remark(tone="doubt", words="None found, which proves nothing in this run")
     return _content(count, demanded, forbidden=finding["forbidden"])
 
 
-def _content(count: int, demanded: str | None, *, forbidden: bool) -> Judgement:
+def _content(count: int, demanded: str | None, *, forbidden: bool) -> Remark:
     """A finding that nobody complains about."""
     if demanded is not None:
         allowed = "Allowed here, and as" if count and not forbidden else "As"
-        return Judgement(tone="good", words=f"{allowed} the scenario demands ({demanded})")
+        return Remark(tone="good", words=f"{allowed} the scenario demands ({demanded})")
     if count:
-        return Judgement(tone="note", words="Seen; this configuration allows it")
+        return Remark(tone="note", words="Seen; this configuration allows it")
     if forbidden:
-        return Judgement(tone="good", words="Promise kept")
-    return Judgement(tone="quiet", words="None seen; it would be allowed")
+        return Remark(tone="good", words="Promise kept")
+    return Remark(tone="quiet", words="None seen; it would be allowed")
 
 
 def provable(report: Row) -> bool:

@@ -25,13 +25,13 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.anomalies import NAMES
 from analysis.frames import schema
-from analysis.frames.load import Run
+from analysis.frames.run import Run
 from analysis.measures.replication import behind
 from analysis.measures.tally import QUANTILES
 from analysis.queries import Queries
 from analysis.report.build import COUNTED, EXAMPLES, PAST, Finding, Found, no_finding
-from analysis.verdict.expectations import ANOMALIES
 
 Row = dict[str, Any]
 _NO_EVIDENCE = schema.arrow(schema.EVIDENCE).empty_table()
@@ -89,7 +89,7 @@ def _results(  # noqa: PLR0913  each is the answer to one query
         counts={name: whole.get(name, 0) for name in (*COUNTED, *PAST)},
         ack_ms=whole.get("latency_ms"),
         delivery_ms=landings.get("latency_ms"),
-        findings={name: _finding(name, evidence.get(name)) for name in ANOMALIES},
+        findings={name: _finding(name, evidence.get(name)) for name in NAMES},
         acks=acks,
         windows=sorted(windows, key=lambda w: (w["start_ns"], w["partition"], w["kind"])),
     )
@@ -100,7 +100,7 @@ def publish_tables(run: Run, results: Results, report: Mapping[str, Any]) -> Non
     """Replace the run's `analysis` folder."""
     fresh = run.path / f".analysis-{unique()}"
     shutil.rmtree(fresh, ignore_errors=True)
-    for name in ANOMALIES:
+    for name in NAMES:
         folder = fresh / f"{name}.parquet"
         folder.mkdir(parents=True)
         parts = sorted(results.evidence[name].glob("*.parquet")) if name in results.evidence else []

@@ -1,4 +1,4 @@
 """Pages made of many runs: docs/study.md and docs/backends.md.
 
-May import report.wording.
+May import anomalies and report.
 """

@@ -20,19 +20,14 @@ from typing import Any
 
 import jinja2
 
+from analysis.anomalies import NAMES
+
 Line = Mapping[str, Any]
 Row = Mapping[str, Any]
-# Anomalies that have no column of their own.
-OTHERS = (
-    "vanished",
-    "inconsistent-offset",
-    "skipped",
-    "reprocessed",
-    "diverged",
-    "unacknowledged-lost",
-    "watermark-ahead",
-    "early-read",
-)
+# Anomalies that have a column of their own, and those of which the study claims nothing.
+COLUMNS = frozenset({"lost", "duplicate"})
+NOT_CLAIMED = frozenset({"unseen", "phantom", "stale-read"})
+OTHERS = tuple(name for name in NAMES if name not in COLUMNS | NOT_CLAIMED)
 # Of a run with a failure and an election after it.
 STAGES = ("before the failure", "after it", "after the election")
 Z_95 = 1.959964

@@ -1,4 +1,4 @@
-"""From anomalies to a verdict: what the configuration promises, what the scenario demands.
+"""From anomalies to a verdict: doubts, what is promised, what the scenario demands.
 
-May import frames and the checks' names.
+May import anomalies, measures, promises and frames.
 """

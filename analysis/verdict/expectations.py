@@ -20,23 +20,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-ANOMALIES = (
-    "lost",
-    "vanished",
-    "unseen",
-    "duplicate",
-    "phantom",
-    "inconsistent-offset",
-    "stale-read",
-    "skipped",
-    "reprocessed",
-    "unacknowledged-lost",
-    "diverged",
-    "watermark-ahead",
-    "early-read",
-)
-OF_GROUPS = frozenset({"skipped", "reprocessed"})  # judged only where a consumer group is at work
-OF_REPLICAS = frozenset({"watermark-ahead", "early-read"})  # only where they were followed
+from analysis.anomalies import NAMES
+
 GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume"}  # demand -> kind of window
 # demand -> the field of report.json's `replication.isr` that it is about
 ISR_TIMES = {"isr-leave-s": "leave_after_s", "isr-return-s": "return_after_s"}
@@ -46,7 +31,7 @@ COUNTS = {
     "kept-past-log-end": "kept_past_log_end",
     "lost-within-log-end": "lost_within_log_end",
 }
-DEMANDS = (*ANOMALIES, *GAPS, *ISR_TIMES, *COUNTS)
+DEMANDS = (*NAMES, *GAPS, *ISR_TIMES, *COUNTS)
 _FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
 _SECONDS = r"\d+(?:\.\d+)?"
 _LENGTH = re.compile(

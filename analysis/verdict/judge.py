@@ -5,22 +5,23 @@ broken for good. A proven loss stays proven, whatever else is not known, so inva
 
 **unknown**: something is missing without which "nothing found" proves nothing: no acks, a planned
 fault that is not proved to have been in force and healed, an incomplete final read, a worker that
-died or left no log, damage in the history, a run that did not end. A demand that is not met in such
-a run is unknown as well: it might have been met by what nobody saw.
+died or left no log, damage in the history, a run that did not end (analysis.verdict.doubts). A
+demand that is not met in such a run is unknown as well: it might have been met by what nobody saw.
+Unknown, too, is a run with an anomaly that is forbidden, unless a fault permits it of which it is
+not known what it can do.
 
-**valid**: neither. All functions are pure: facts of a run and counts in, words out.
+**valid**: neither. All functions are pure: what is known of a run and counts in, words out.
 """
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.frames.load import Run, final_ends
+from analysis.anomalies import BY_NAME
+from analysis.promises.promise import Promise
 from analysis.verdict.expectations import COUNTS, GAPS, ISR_TIMES, Demand
-from analysis.verdict.promises import Promise
 from harness.model.exit_codes import INVALID, UNKNOWN, VALID
 
 EXIT_CODES = {"valid": VALID, "invalid": INVALID, "unknown": UNKNOWN}
@@ -34,11 +35,32 @@ class Judgement:
     promise: Promise
     demand: Demand | None
     demand_met: bool | None  # None: no demand, or it cannot be told
+    undecided: str | None = None  # why it is not known whether it is permitted
 
     @property
     def convicts(self) -> bool:
         """Whether it breaks a promise."""
-        return self.promise.forbidden and self.count > 0
+        return self.promise.forbidden and self.count > 0 and self.undecided is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsure:
+    """Faults of which it is not known what they can do, and what they could permit."""
+
+    faults: Sequence[Mapping[str, Any]]
+    promised: Mapping[str, Promise]  # if they had done everything
+
+    def why(self, anomaly: str, count: int, promise: Promise) -> str | None:
+        """Why it is not known whether so many of an anomaly are permitted; None where it is."""
+        if not count or not promise.forbidden or self.promised[anomaly].forbidden:
+            return None
+        first, more = self.faults[0], len(self.faults) - 1
+        others = f", and {more} more {'fault' if more == 1 else 'faults'}" if more else ""
+        named = f"step {first['step']}, {first['verb']} {first['target']}{others}"
+        can = f"what {'they' if more else 'it'} can do is not known"
+        noun = BY_NAME[anomaly].noun
+        seen = f"the {noun} is" if count == 1 else f"the {count:,} {noun}s are"
+        return f"{named}: {can}, so whether {seen} permitted is unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +114,10 @@ def judge(
     promised: Mapping[str, Promise],
     demands: Mapping[str, Demand],
     doubts: tuple[str, ...],
+    unsure: Unsure | None = None,
 ) -> dict[str, Judgement]:
-    """Each anomaly's count against what was promised and demanded."""
+    """Each anomaly's count against what was promised and demanded. `unsure`: what would be promised
+    if faults of which it is not known what they can do had done everything."""
     judgements = {}
     for anomaly, promise in promised.items():
         count, demand = counts.get(anomaly, 0), demands.get(anomaly)
@@ -102,6 +126,7 @@ def judge(
             promise=promise,
             demand=demand,
             demand_met=demand.met(count, known=not doubts) if demand else None,
+            undecided=unsure.why(anomaly, count, promise) if unsure else None,
         )
     return judgements
 
@@ -185,99 +210,6 @@ def decide(
     ]
     if guilty or broken:
         return Verdict(name="invalid", reasons=(*guilty, *broken))
-    return Verdict(name="unknown" if doubts else "valid", reasons=doubts)
-
-
-def doubts(run: Run, counts: Mapping[str, int], unseen: int) -> tuple[str, ...]:
-    """Why "nothing found" would prove nothing in this run; empty if it would."""
-    return (
-        *_run_doubts(run.record),
-        *_load_doubts(run, counts),
-        *(_watch_doubts(run) if run.watched else ()),
-        *_fault_doubts(run),
-        *_worker_doubts(run),
-        *_final_read_doubts(run, unseen),
-    )
-
-
-def _run_doubts(record: Mapping[str, Any]) -> list[str]:
-    state = record.get("state")
-    if state == "complete":
-        return []
-    failure = record.get("failure") or {}
-    if failure:
-        return [f"the run failed in phase {failure['phase']}: {failure['error']}"]
-    return [f"the run did not end: its state is {state}"]
-
-
-def _load_doubts(run: Run, counts: Mapping[str, int]) -> list[str]:
-    if not counts["sends"]:
-        return ["nothing was sent"]
-    if str(run.scenario["workload"]["producer"].get("acks", "all")) == "0":
-        # No ack can come; what the final read found is the proof that sends arrived at all.
-        return [] if counts["indeterminate_landed"] else ["no send arrived"]
-    if not counts["acked"]:
-        return ["no send was acknowledged"]
-    if run.compared and "replicas-0" not in run.processes:
-        return ["the replicas' logs were not compared"]
-    if run.grouped and not counts["processed"]:
-        return ["the consumer group processed nothing"]
-    return []
-
-
-def _watch_doubts(run: Run) -> list[str]:
-    """Whether somebody looked at the replicas until the load ended, and saw watermarks."""
-    seen = [r["time_ns"] for r in run.watermarks if r["in_isr"] and r["high_watermark"] is not None]
-    if not seen:
-        return ["the replicas' watermarks were not followed"]
-    if (last_ns := max(seen)) < run.load_end_ns:
-        return [f"the replicas' watermarks were followed until {run.seconds(last_ns):.1f} s only"]
-    return []
-
-
-def _fault_doubts(run: Run) -> list[str]:
-    by_step = {fault["step"]: fault for fault in run.faults}
-    reasons = []
-    for step in run.record.get("plan") or []:
-        name = f"fault {step['step']} ({step['verb']} {step['target']})"
-        fault = by_step.get(step["step"])
-        why = f": {fault['error']}" if fault and fault["error"] else ""
-        if fault is None or not fault["nodes"]:
-            reasons.append(f"{name} was planned and did not happen{why}")
-        elif fault["ok_ns"] is None or not fault["evidence"]:
-            reasons.append(f"{name} is not proved to have been in force{why}")
-        elif fault["heal_ok_ns"] is None:
-            reasons.append(f"{name} is not proved to have been healed{why}")
-    return reasons
-
-
-def _worker_doubts(run: Run) -> list[str]:
-    meant = {name for fault in run.faults for name in fault["nodes"]}
-    meant |= {w["process"] for w in run.record.get("workers") or [] if w.get("dies")}
-    reasons = []
-    for worker in run.record.get("workers") or []:
-        name = worker["process"]
-        if name not in run.processes:
-            reasons.append(f"worker {name} left no history")
-        elif worker.get("dies"):
-            if worker.get("exit") != -signal.SIGKILL:
-                reasons.append(f"worker {name} was to die {worker['dies']} and did not")
-        elif worker.get("exit") and name not in meant:
-            reasons.append(f"worker {name} ended with exit code {worker['exit']}")
-    for finding in run.findings:
-        kind, process = finding["kind"], finding["process"]
-        if kind == "torn" or (kind == "no-end" and process in meant):
-            continue
-        reasons.append(f"history of {process}: {finding['text'] or kind}")
-    return reasons
-
-
-def _final_read_doubts(run: Run, unseen: int) -> list[str]:
-    partitions = [end["partition"] for end in final_ends(run) if not end["complete"]]
-    if partitions:
-        which = ", ".join(map(str, partitions[:5])) + (", …" if len(partitions) > 5 else "")
-        what = "partition" if len(partitions) == 1 else "partitions"
-        return [f"the final read of {what} {which} is not complete"]
-    if unseen:
-        return [f"{unseen:,} acknowledged records were not found and cannot be looked up by offset"]
-    return []
+    undecided = (each.undecided for each in judgements.values())
+    reasons = (*doubts, *(why for why in undecided if why is not None))
+    return Verdict(name="unknown" if reasons else "valid", reasons=reasons)

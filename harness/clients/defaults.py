@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from harness.model.client_settings import ACKS, RETRIES, acks_of, by_one_name
+
 Config = dict[str, Any]
 
 PRODUCER_DEFAULTS: Config = {
-    "acks": "all",
+    "acks": ACKS,
     "enable.idempotence": True,
-    "retries": 2147483647,
+    "retries": RETRIES,
     "retry.backoff.ms": 100,
     "retry.backoff.max.ms": 1000,
     "max.in.flight.requests.per.connection": 5,
@@ -42,15 +44,6 @@ CONSUMER_DEFAULTS: Config = {
 # With a transactional.id. What may not take longer than a transaction: librdkafka refuses that.
 WITHIN_A_TRANSACTION = ("message.timeout.ms", "socket.timeout.ms")
 TRANSACTION_TIMEOUT_MS = 60000
-# One name for each setting: librdkafka knows several by two.
-ALIASES = {
-    "request.required.acks": "acks",
-    "message.send.max.retries": "retries",
-    "delivery.timeout.ms": "message.timeout.ms",
-    "max.in.flight": "max.in.flight.requests.per.connection",
-    "queue.buffering.max.ms": "linger.ms",
-    "compression.codec": "compression.type",
-}
 # A restarted broker must be found again within the run, not within the default ten seconds.
 CONNECTION: Config = {
     "broker.address.family": "v4",
@@ -79,10 +72,10 @@ def transaction_problem(producer: Mapping[str, Any]) -> str | None:
     config = by_one_name(producer)
     if "transactional.id" not in config:
         return None
-    acks = str(config.get("acks", "all"))
+    acks = acks_of(config)
     if not str(config["transactional.id"]):
         return "transactional.id is empty: give it a name, or remove it"
-    if acks not in ("all", "-1"):
+    if acks != "all":
         return f"transactional.id needs acks=all, but acks is {acks}: change one of them"
     if int(config.get("retries", 1)) == 0:
         return "transactional.id needs retries > 0: raise retries, or remove the id"
@@ -112,14 +105,9 @@ def consumer_config(scenario: Mapping[str, Any], user: Mapping[str, Any]) -> Con
     return {**CONNECTION, **CONSUMER_DEFAULTS, **by_one_name(scenario), **by_one_name(user)}
 
 
-def by_one_name(config: Mapping[str, Any]) -> Config:
-    """The configuration with one name for each setting."""
-    return {ALIASES.get(key, key): value for key, value in config.items()}
-
-
 def _may_be_idempotent(config: Config) -> bool:
     return (
-        str(config["acks"]) in ("all", "-1")
+        acks_of(config) == "all"
         and int(config["retries"]) > 0
         and int(config["max.in.flight.requests.per.connection"]) <= 5
     )

@@ -25,7 +25,6 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, Producer
 
 from harness.clients import properties
-from harness.clients.defaults import ALIASES
 from harness.clients.java_keys import (
     COMPRESSION_LEVELS,
     IGNORED,
@@ -37,6 +36,7 @@ from harness.clients.java_keys import (
     Role,
 )
 from harness.clients.properties import PropertiesError, Setting
+from harness.model.client_settings import ALIASES
 
 
 class ClientConfigError(PropertiesError):

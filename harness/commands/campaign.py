@@ -11,9 +11,9 @@ from typing import Any
 from rich.console import Console
 
 from harness.cluster.backends import absent
-from harness.commands import campaign_file as campaigns
+from harness.commands import campaign_file
 from harness.commands.check import check_runs
-from harness.commands.run import prepared, run
+from harness.commands.run import carry_out_run, prepare_run
 from harness.model.exit_codes import INTERRUPTED, VALID, worst
 from harness.model.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
@@ -29,19 +29,21 @@ class Sitting:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def campaign(file: Path, results: Path, sitting: Sitting, *, console: Console) -> int:
+def make_runs(file: Path, results: Path, sitting: Sitting, *, console: Console) -> int:
     """Make a campaign's missing runs. Returns the worst exit code of those made now."""
-    plan = campaigns.load(file)
+    plan = campaign_file.load(file)
     data = file.parent / plan.data
-    done = campaigns.finished(data)
-    todo = campaigns.missing(plan, done, sitting.backends, campaigns.places(sitting.settings))
+    done = campaign_file.finished(data)
+    todo = campaign_file.missing(
+        plan, done, sitting.backends, campaign_file.places(sitting.settings)
+    )
     if done and not sitting.resume:
         raise ScenarioError(
             f"{data} has {len(done)} finished runs: go on with --resume, or move it away"
         )
     screen = Screen(console)
     screen.say(f"{plan.title}: {len(done)} runs finished, {len(todo)} to make")
-    runs = [prepared(request) for _, request in todo]  # refuse all before any starts
+    runs = [prepare_run(request) for _, request in todo]  # refuse all before any starts
     for name in dict.fromkeys(request.backend for _, request in todo):
         if why := absent(name, sitting.settings):
             raise ScenarioError(f"--backends: {name} is not to be had here: {why}")
@@ -54,15 +56,17 @@ def campaign(file: Path, results: Path, sitting: Sitting, *, console: Console) -
         for number, ((cell, request), each) in enumerate(zip(todo, runs, strict=True), 1):
             where = f"{cell.key}, {request.backend}"
             screen.say(f"run {number} of {len(todo)}: {where}", style="bold")
-            stored = campaigns.unchecked(each.record, results)
+            stored = campaign_file.unchecked(each.record, results)
             if stored is not None:
                 code, folder = check_runs([stored], master=None, console=console), stored
             else:
-                code, folder = run(each, results, check=True, console=console)
+                code, folder = carry_out_run(each, results, check=True, console=console)
             if code in INTERRUPTED:
                 return code
-            if campaigns.began(folder.read()):
-                campaigns.append(data, campaigns.summary(cell, code, _report(folder), request))
+            if campaign_file.began(folder.read()):
+                campaign_file.append(
+                    data, campaign_file.summary(cell, code, _report(folder), request)
+                )
             codes.append(code)
     return worst(codes)
 

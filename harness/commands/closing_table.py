@@ -24,7 +24,7 @@ def show_report(report: dict[str, Any], folder: RunFolder, console: Console) -> 
     console.print(_anomaly_table(report))
     if report["windows"]:
         console.print(_window_table(report))
-    console.print(f"report   {_shown(folder.path / 'report.html')}")
+    console.print(f"report   {shown(folder.path / 'report.html')}")
     console.print(f"again    {report['run']['command']}")
 
 
@@ -69,7 +69,8 @@ def _window_table(report: dict[str, Any], most: int = 12) -> Table:
     return table
 
 
-def _shown(path: Path) -> str:
+def shown(path: Path) -> str:
+    """A path as short as it can be from here."""
     with contextlib.suppress(ValueError):
         return str(path.relative_to(Path.cwd()))
     return str(path)

@@ -49,7 +49,7 @@ class Copies:
         return target
 
 
-def place(uri: str) -> Copies:
+def destination(uri: str) -> Copies:
     """The place behind a URI, tried before anything starts. Raises StoreError.
 
     What is in the URI is not repeated in the error: it may hold a password.
@@ -66,15 +66,15 @@ def place(uri: str) -> Copies:
     return Copies(files=files, path=path)
 
 
-def keep(run: RunFolder, place: Copies | None, console: Console) -> int:
-    """Copy a run that has ended, where there is a place for copies; the exit code for that.
+def copy_run(run: RunFolder, copies: Copies | None, console: Console) -> int:
+    """Copy a run that has ended, where there is a place for it; the exit code for that.
 
     A copy that fails stops no other run: the original is there.
     """
-    if place is None:
+    if copies is None:
         return KEPT
     try:
-        console.print(f"copied   {place.take(run)}", soft_wrap=True)
+        console.print(f"copied   {copies.take(run)}", soft_wrap=True)
     except StoreError as error:
         console.print(f"error: {error}", style="bold red", soft_wrap=True)
         return NOT_KEPT

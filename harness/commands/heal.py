@@ -6,7 +6,7 @@ from rich.console import Console
 
 from harness.cluster.backends import BACKENDS
 from harness.cluster.ownership import Orphan
-from harness.commands.closing_table import _shown
+from harness.commands.closing_table import shown
 from harness.host.namespaces import living
 from harness.model import run_folder
 from harness.model.exit_codes import VALID
@@ -16,13 +16,13 @@ from harness.nemesis import undo_record
 from harness.nemesis.faults.command import COMMAND, heal_left
 
 
-def heal(folder: RunFolder, console: Console, *, down: bool) -> int:
+def heal_run(folder: RunFolder, console: Console, *, down: bool) -> int:
     """Undo what a run left in force because its harness was killed. Raises StoreError, and
     ClusterError where its cluster cannot be reached."""
     record = folder.read()
     if pids := living(folder.path):
         raise run_folder.StoreError(
-            f"{_shown(folder.path)}: the run is still going on (process {pids[0]}); end it with "
+            f"{shown(folder.path)}: the run is still going on (process {pids[0]}); end it with "
             "Ctrl-C or TERM, and it heals its faults itself"
         )
     left = undo_record.outstanding(folder.path)

@@ -20,9 +20,8 @@ from rich.console import Console
 
 from harness.cluster.backends import BACKENDS
 from harness.commands.check import check_runs
-from harness.commands.closing_table import _shown
-from harness.distribution import class_archives
-from harness.distribution.kafka_home import find as find_home
+from harness.commands.closing_table import shown
+from harness.distribution import class_archives, kafka_home
 from harness.history import sealing
 from harness.host import machine
 from harness.host.java import find_java
@@ -36,7 +35,7 @@ from harness.run.screen import Screen
 from harness.scenario.prepare import Prepared, Request, prepare
 
 
-def prepared(request: Request) -> Prepared:
+def prepare_run(request: Request) -> Prepared:
     """A request resolved, its demands understood: they are the checker's words."""
     from analysis.verdict.expectations import ExpectationError, parse  # noqa: PLC0415
 
@@ -48,7 +47,7 @@ def prepared(request: Request) -> Prepared:
     return resolved
 
 
-def run(
+def carry_out_run(
     prepared: Prepared, results: Path, *, check: bool, console: Console
 ) -> tuple[int, RunFolder]:
     """Carry out one prepared run and, unless told otherwise, check it: exit code and folder."""
@@ -57,7 +56,7 @@ def run(
     screen.say(f"seed {record.seed}", style="bold")
     folder = run_folder.create(results, record.scenario.name, record.seed)
     folder.write(record.changed(**_at_start(folder)))
-    screen.say(f"{record.scenario.title}: {_shown(folder.path)}")
+    screen.say(f"{record.scenario.title}: {shown(folder.path)}")
     for note in prepared.notes:
         screen.say(f"note: {note}", style="yellow")
     for step in prepared.steps:
@@ -72,22 +71,16 @@ def run(
         with contextlib.suppress(sealing.HistoryError):
             sealing.seal(folder.path)
         screen.say(
-            f"kept in {_shown(folder.path)}; `kafka-harness check {_shown(folder.path)}` checks it"
+            f"kept in {shown(folder.path)}; `kafka-harness check {shown(folder.path)}` checks it"
         )
         return code, folder
     return worst([code, check_runs([folder], master=None, console=console)]), folder
 
 
-# What the user reads at the end
-
-
-# Parts
-
-
-def _make_archives(kafka_home: str | None, screen: Screen) -> None:
+def _make_archives(own_kafka: str | None, screen: Screen) -> None:
     """Class archives for a Kafka that has none yet; without them nodes only start slower."""
     try:
-        home = find_home(Path(kafka_home) if kafka_home else None)
+        home = kafka_home.find(Path(own_kafka) if own_kafka else None)
         class_archives.ensure(home, find_java(), screen.say)
     except HostError as error:
         screen.say(str(error), style="yellow")

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from types import FrameType
 
 from harness.cluster.backends import build
 from harness.cluster.capabilities import Cluster
@@ -15,18 +14,15 @@ from harness.cluster.local.node_files import private_tmpfs
 from harness.cluster.nodes import ClusterError, brokers, zookeepers
 from harness.host.machine import HostError
 from harness.host.namespaces import run_enclosed
-from harness.model.exit_codes import FAILED, interrupted
+from harness.model.exit_codes import FAILED, VALID, interrupted
 from harness.model.run_folder import RunFolder
 from harness.model.run_record import parse
 from harness.run.screen import Screen
+from harness.run.stopping import Stopped, stop_on_signals
 from harness.scenario.prepare import Prepared
 
 
-class Ended(BaseException):
-    """TERM or INT came."""
-
-
-def up(prepared: Prepared, command: Sequence[str]) -> int:
+def hold_up(prepared: Prepared, command: Sequence[str]) -> int:
     """The scenario's cluster in the foreground until its shell or command, TERM or INT ends it."""
     argv = [sys.executable, "-m", "harness.commands.up", prepared.record.as_json(), *command]
     return run_enclosed(argv, own_session=False)
@@ -35,15 +31,8 @@ def up(prepared: Prepared, command: Sequence[str]) -> int:
 def main() -> None:
     """`python -m harness.commands.up RECORD [COMMAND…]`: start, print addresses, give a shell,
     close."""
-
-    def end(number: int, _: FrameType | None) -> None:
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_IGN)  # once is enough: now we clean up
-        raise Ended(number)
-
     screen = Screen()
-    signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGINT, end)
+    stop_on_signals()
     folder = RunFolder(path=private_tmpfs() / "up")
     folder.logs.mkdir(parents=True)
     try:
@@ -54,8 +43,8 @@ def main() -> None:
             code = _shell(cluster, sys.argv[2:])
         finally:
             cluster.close()
-    except Ended as ended:
-        sys.exit(interrupted(ended.args[0]))
+    except Stopped as stopped:
+        sys.exit(interrupted(stopped.number))
     except (ClusterError, HostError) as error:
         screen.error(str(error))
         sys.exit(FAILED)
@@ -74,7 +63,7 @@ def _shell(cluster: Cluster, command: Sequence[str]) -> int:
     """The command's exit code; a shell's is no news. Without a terminal there is no shell."""
     if not command and not sys.stdin.isatty():
         signal.pause()
-        return 0
+        return VALID
     if not command:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the shell
     environment = {
@@ -86,10 +75,10 @@ def _shell(cluster: Cluster, command: Sequence[str]) -> int:
     with subprocess.Popen(argv, env=environment) as process:
         try:
             code = process.wait()
-        except Ended:
+        except Stopped:
             process.terminate()
             raise
-    return code if command else 0
+    return code if command else VALID
 
 
 if __name__ == "__main__":

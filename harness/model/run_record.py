@@ -19,6 +19,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
+from harness.model.old_runs import completed
 from harness.model.plan import Step
 from harness.model.scenario import Scenario
 
@@ -183,8 +184,8 @@ def upgraded(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _from_1(record: dict[str, Any]) -> dict[str, Any]:
-    """Schema 1 had no effects and no telling in its plan's steps: they are not known."""
-    return {**record, "schema": 2}
+    """Schema 1 had no effects and no telling in its plan's steps."""
+    return {**record, "schema": 2, "plan": completed(record.get("plan") or [])}
 
 
 UPGRADES: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {1: _from_1}

@@ -90,9 +90,10 @@ _ALL = (
         lacking="set workload.group_consumers, or there is no group",
         called=("a member of the consumer group", "all members of the consumer group"),
     ),
-    # A new kind goes here, last: those that send are numbered in this order.
 )
+# Those that send are numbered in this order: a new kind comes last.
 KINDS: dict[str, WorkerKind] = {kind.name: kind for kind in _ALL}
+# A new kind goes here.
 
 # Not of the load: it reads everything once after it.
 FINAL_READ = WorkerKind(name="final-read", count=lambda _: 1, hit_alone=False)

@@ -180,13 +180,13 @@ _ALL = (
     ),
     _broker(
         name="group-coordinator",
-        who="the group's coordinator",
+        who="the group coordinator",
         choose=lambda roles: [roles.coordinator("group")],
         plays="group-coordinator",
     ),
     _broker(
         name="transaction-coordinator",
-        who="the transactions' coordinator",
+        who="the transaction coordinator",
         choose=lambda roles: [roles.coordinator("transaction")],
         plays="transaction-coordinator",
         impossible=_TRANSACTIONS,
@@ -225,12 +225,14 @@ _ALL = (
     _zookeeper(name="zk-one", who="a random ZooKeeper member", choose=_one(_ensemble)),
     _zookeeper(
         name="zk-minority",
-        who="a minority of the ZooKeepers",
+        who="a minority of the ZooKeeper members",
         choose=_some(_ensemble, minority),
         impossible=_ZK_MINORITY,
     ),
     _zookeeper(
-        name="zk-majority", who="a majority of the ZooKeepers", choose=_some(_ensemble, majority)
+        name="zk-majority",
+        who="a majority of the ZooKeeper members",
+        choose=_some(_ensemble, majority),
     ),
     _zookeeper(name="zk-all", who="every ZooKeeper member", choose=_ensemble, certain=_named("zk")),
     _worker(

@@ -50,5 +50,4 @@ VERBS: dict[str, Verb] = {
     "drain": pods.DRAIN,
 }
 
-
 __all__ = ["VERBS", "Injection", "Verb"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from harness.clients import defaults
 from harness.cluster.client_security import is_secret
 from harness.cluster.node_settings import OWNED_BY_HARNESS
+from harness.model.client_settings import acks_of
 from harness.model.scenario import (
     FaultPart,
     Scenario,
@@ -80,14 +81,14 @@ def _client_problems(scenario: Scenario) -> list[str]:
             "workload.transaction_abort_every: set workload.producer.transactional.id, or "
             "there is no transaction to abort"
         ]
-    acks = str(producer.get("acks", producer.get("request.required.acks", "all")))
+    acks = acks_of(producer)
     if "unacknowledged-lost" in scenario.expect and acks != "0":
         return [
             f"expect.unacknowledged-lost: set workload.producer.acks=0; with acks={acks} what "
             "is gone is lost, or was never acknowledged"
         ]
     idempotent = producer.get("enable.idempotence") is True
-    if idempotent and acks not in ("all", "-1"):
+    if idempotent and acks != "all":
         return [
             f"workload.producer: enable.idempotence=true needs acks=all, but acks is {acks}: "
             "change one of them"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from analysis.verdict.facts import Facts, facts_of
-from harness.nemesis.targets import TARGETS, Setting
+from analysis.promises.facts import Facts, facts_of
+from analysis.promises.happened import Happened
+from harness.model.plan import Step
+from harness.nemesis.targets import TARGETS, Setting, target_of
 from harness.nemesis.verbs import VERBS
 
 Row = dict[str, Any]
@@ -168,9 +170,11 @@ LINKS = (
     ("zookeepers", "controller", ""),
 )
 SETTINGS = (
-    ("unclean.leader.election.enable", True), ("unclean.leader.election.enable", False),
-    ("flush.messages", 1), ("flush.messages", 500),
-)  # fmt: skip
+    ("unclean.leader.election.enable", True),
+    ("unclean.leader.election.enable", False),
+    ("flush.messages", 1),
+    ("flush.messages", 500),
+)
 
 
 def cases(configuration: Configuration) -> Iterator[Case]:
@@ -208,31 +212,52 @@ def _by_several(verb: str, configuration: Configuration) -> Iterator[Case]:
         # That power is lost decides by itself, so it stands beside its like only.
         if then[1] and (then[0] == "kill" or verb == "lose-disk"):
             yield Case(
-                verb=verb, target=target, nodes=nodes, then=then,
+                verb=verb,
+                target=target,
+                nodes=nodes,
+                then=then,
                 situation=f"{then[0]} {' '.join(then[1])} meanwhile",
-            )  # fmt: skip
+            )
 
 
 def _with_options(verb: str) -> Iterator[Case]:
     for peers, target, situation in LINKS if verb in {"cut", "lose", "delay"} else ():
         yield Case(
-            verb=verb, target=target, nodes=nodes_of(target), options={"from": peers},
+            verb=verb,
+            target=target,
+            nodes=nodes_of(target),
+            options={"from": peers},
             situation="; ".join([f"from={peers}", *([situation] if situation else [])]),
-        )  # fmt: skip
+        )
     for key, value in SETTINGS if verb == "set-config" else ():
         for then in (("kill", (LEADER,)), ("lose-power", BROKERS)):
             yield Case(
-                verb=verb, target="all", nodes=BROKERS, options={key: value}, then=then,
+                verb=verb,
+                target="all",
+                nodes=BROKERS,
+                options={key: value},
+                then=then,
                 situation=f"{key}={str(value).lower()}; then {then[0]} {' '.join(then[1])}",
-            )  # fmt: skip
+            )
+
+
+EVERYBODY = Setting(
+    brokers=3,
+    zookeepers=3,
+    partitions=1,
+    replicas=3,
+    producers=2,
+    consumers=2,
+    members=2,
+    transactions=True,
+)
 
 
 def targets_of(verb: str, configuration: Configuration) -> list[str]:
     """The targets that a verb can hit there."""
-    setting = Setting(
-        brokers=3, zookeepers=configuration.zookeepers, partitions=1,
-        replicas=configuration.replicas, producers=2, consumers=2, members=2, transactions=True,
-    )  # fmt: skip
+    setting = replace(
+        EVERYBODY, zookeepers=configuration.zookeepers, replicas=configuration.replicas
+    )
     kinds, named = VERBS[verb].hits, VERBS[verb].targets
     return [
         target
@@ -246,7 +271,8 @@ def targets_of(verb: str, configuration: Configuration) -> list[str]:
 def run_of(configuration: Configuration, case: Case) -> Row:
     """A run as run.json and the history's tables keep it: every input of the facts, in one place.
 
-    `scenario`, `server` and `plan` are run.json's, `faults` and `views` rows of their tables.
+    `scenario`, `server`, `nodes` and `plan` are run.json's, `faults` and `views` rows of their
+    tables.
     """
     situation = case.situation.split("; ")
     leader = None if LEADERLESS in situation else LEADER
@@ -276,33 +302,77 @@ def run_of(configuration: Configuration, case: Case) -> Row:
             "check": {"replicas": True, "watermarks": True},
         },
         "server": configuration.server,
+        "nodes": {name: {"role": "broker"} for name in BROKERS}
+        | {name: {"role": "zookeeper"} for name in nodes_of("zk-all", configuration.zookeepers)},
         "plan": [
-            {"step": step, "series": 0, "verb": verb, "target": case.target, "unit": "s",
-             "at": 1.0 + step, "for_s": 1.0, "until": None, "options": dict(options), "seed": 1}
+            planned(step, verb, case.target, options)
             for step, (verb, _, options) in enumerate(hits)
         ],
         "faults": [
-            {"fault": step, "step": step, "verb": verb, "target": case.target,
-             "nodes": list(nodes), "invoke_ns": 10 + 90 * step, "ok_ns": 11 + 90 * step,
-             "heal_invoke_ns": healed_ns + 90 * step - 1, "heal_ok_ns": healed_ns + 90 * step,
-             "evidence": "seen", "heal_evidence": "gone", "error": None,
-             "before": None if UNRECORDED in situation else json.dumps(before), "after": None}
+            {
+                "fault": step,
+                "step": step,
+                "verb": verb,
+                "target": case.target,
+                "nodes": list(nodes),
+                "invoke_ns": 10 + 90 * step,
+                "ok_ns": 11 + 90 * step,
+                "heal_invoke_ns": healed_ns + 90 * step - 1,
+                "heal_ok_ns": healed_ns + 90 * step,
+                "evidence": "seen",
+                "heal_evidence": "gone",
+                "error": None,
+                "before": None if UNRECORDED in situation else json.dumps(before),
+                "after": None,
+            }
             for step, (verb, nodes, _) in enumerate(hits)
         ],
         "views": [
-            {"time_ns": 10 * number, "partition": int(partition), "leader": name,
-             "isr": list(BROKERS), "leader_epoch": number, "controller": CONTROLLER}
+            {
+                "time_ns": 10 * number,
+                "partition": int(partition),
+                "leader": name,
+                "isr": list(BROKERS),
+                "leader_epoch": number,
+                "controller": CONTROLLER,
+            }
             for partition, names in {"0": leaders, **{k: (v,) for k, v in others.items()}}.items()
             for number, name in enumerate(names)
         ],
-    }  # fmt: skip
+    }
+
+
+def planned(step: int, verb: str, target: str, options: Row) -> dict[str, Any]:
+    """A step of the plan, with what the verb and the target say of themselves today."""
+    hit = target_of(target, EVERYBODY)
+    assert hit is not None, target
+    effects = VERBS[verb].effects_at(hit, VERBS[verb].options.example() | options)
+    made = Step(
+        step=step,
+        series=0,
+        verb=verb,
+        target=target,
+        unit="seconds",
+        at=1.0 + step,
+        for_s=1.0,
+        until=None,
+        options=dict(options),
+        seed=1,
+        effects=effects,
+        telling=VERBS[verb].telling(hit),
+    )
+    return made.as_record()
 
 
 def facts(configuration: Configuration, case: Case) -> Facts:
     """The facts in such a run."""
     run = run_of(configuration, case)
-    options = {step["step"]: step["options"] for step in run["plan"]}
-    return facts_of(
-        run["scenario"], run["server"], run["faults"], run["views"], options,
+    happened = Happened(
+        faults=run["faults"],
+        views=run["views"],
+        plan=run["plan"],
+        nodes=run["nodes"],
+        ensemble=configuration.zookeepers,
         members_died=configuration.members_died,
-    )  # fmt: skip
+    )
+    return facts_of(run["scenario"], run["server"], happened)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from analysis.verdict.promises import promises
+from analysis.anomalies import promised
 from tests.baseline.cells import CONFIGURATIONS, Case, Configuration, cases, facts
 
 
@@ -18,7 +18,7 @@ def promises_text() -> str:
 
 def _of_configuration(configuration: Configuration) -> list[str]:
     every = list(cases(configuration))
-    decided = [promises(facts(configuration, case)) for case in every]
+    decided = [promised(facts(configuration, case)) for case in every]
     lines = []
     for anomaly in sorted({anomaly for each in decided for anomaly in each}):
         rows: dict[tuple[bool, str], list[Case]] = {}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from analysis.report.headline import faults_words, sentence
-from analysis.verdict.expectations import ANOMALIES
+from analysis.anomalies import NAMES as ANOMALIES
+from analysis.anomalies import promised
+from analysis.report.headline import Judged, faults_words, sentence
 from analysis.verdict.judge import decide, judge
-from analysis.verdict.promises import promises
 from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS
 from tests.baseline.cells import (
@@ -52,15 +52,25 @@ def sentences_text() -> str:
     )
 
 
-def _hit(verb: str, target: str, times: int = 1) -> list[Row]:
-    nodes = nodes_of(target) if target in TARGETS else (target,)
-    faults: list[Row] = run_of(ACKS_1, Case(verb=verb, target=target, nodes=nodes))["faults"]
-    return faults * times
+Hit = tuple[str, str, int]  # a verb, its target, and how often
+
+
+def _words(*hits: Hit, nobody: Hit | None = None) -> str:
+    """What happened in words; `nobody`: a fault that hit nobody."""
+    faults: list[Row] = []
+    plan: list[Row] = []
+    for step, (verb, target, times) in enumerate([*hits, *([nobody] if nobody else [])]):
+        nodes = nodes_of(target) if target in TARGETS else (target,)
+        case = Case(verb=verb, target=target, nodes=() if step == len(hits) else nodes)
+        run = run_of(ACKS_1, case)
+        faults += [{**fault, "step": step} for fault in run["faults"]] * times
+        plan += [{**planned, "step": step} for planned in run["plan"]]
+    return faults_words(faults, plan)
 
 
 def _every_fault() -> list[str]:
     return [
-        f"{verb} {target}: {faults_words(_hit(verb, target))}"
+        f"{verb} {target}: {_words((verb, target, 1))}"
         for verb in sorted(VERBS)
         for target in sorted([*targets_of(verb, ACKS_1), *NAMES])
         if (TARGETS[target].kind if target in TARGETS else NAMES[target]) in VERBS[verb].hits
@@ -71,22 +81,21 @@ def _how_often() -> list[str]:
     pairs = [(verb, "all") for verb in sorted(VERBS)]
     pairs += [("kill", target) for target in sorted(targets_of("kill", ACKS_1))]
     return [
-        f"{verb} {target} ×{times}: {faults_words(_hit(verb, target, times))}"
+        f"{verb} {target} ×{times}: {_words((verb, target, times))}"
         for verb, target in pairs
         for times in OFTEN
     ]
 
 
 def _several() -> list[str]:
-    two = [*_hit("pause", "followers"), *_hit("kill", "leader", 3)]
-    nobody = run_of(ACKS_1, Case(verb="kill", target="last-isr"))["faults"]
+    two = (("pause", "followers", 1), ("kill", "leader", 3))
     return [
-        f"two: {faults_words(two)}",
-        f"three: {faults_words([*two, *_hit('cut', 'zk-minority')])}",
-        f"the same again: {faults_words([*two, *_hit('pause', 'followers')])}",
-        f"with one that hit nobody: {faults_words([*two, *nobody])}",
-        f"with one that breaks nothing: {faults_words([*_hit('dump-log', 'all'), *two])}",
-        f"none: {faults_words([])}",
+        f"two: {_words(*two)}",
+        f"three: {_words(*two, ('cut', 'zk-minority', 1))}",
+        f"the same again: {_words(*two, ('pause', 'followers', 1))}",
+        f"with one that hit nobody: {_words(*two, nobody=('kill', 'last-isr', 1))}",
+        f"with one that breaks nothing: {_words(('dump-log', 'all', 1), *two)}",
+        f"none: {_words()}",
     ]
 
 
@@ -111,13 +120,15 @@ def _anomalies() -> list[str]:
         f"{name}, {anomaly} {count}, lost {lost}: "
         + headline(CONFIGURATIONS[name], "kill", "leader", {"lost": lost, anomaly: count})
         for name in (
-            "acks=0", "group, committed before processing, unclean elections",
-            "group, committed after processing, no leader epochs", "transactions",
+            "acks=0",
+            "group, committed before processing, unclean elections",
+            "group, committed after processing, no leader epochs",
+            "transactions",
         )
         for anomaly in ANOMALIES
         if anomaly != "lost"
         for count, lost in ((1, 0), (5, 0), (5, 3))
-    ]  # fmt: skip
+    ]
 
 
 def _rest_of_headlines() -> list[str]:
@@ -125,9 +136,11 @@ def _rest_of_headlines() -> list[str]:
     short, long, open_ = (
         {"kind": kind, "length_s": length_s, "end_s": end_s}
         for kind, length_s, end_s in (
-            ("produce", 0.84, 2.0), ("produce", 123.4, 200.0), ("consume", 12.5, None),
+            ("produce", 0.84, 2.0),
+            ("produce", 123.4, 200.0),
+            ("consume", 12.5, None),
         )
-    )  # fmt: skip
+    )
     told: dict[str, Row] = {
         "a doubt": {"doubts": doubts},
         "a doubt, lost 3": {"doubts": doubts, "counts": {"lost": 3}},
@@ -156,9 +169,14 @@ def headline(  # noqa: PLR0917  the run first, then what was found in it
     """The whole sentence of a run in which the verb hit the target ten times."""
     case = Case(verb=verb, target=target, nodes=nodes_of(target) if verb else ())
     known = facts(configuration, case)
-    judgements = judge(counts, promises(known), {}, doubts)
-    return sentence(
-        verdict=decide(judgements, doubts), judgements=judgements, doubts=doubts, acked=acked,
-        facts=known, faults=run_of(configuration, case)["faults"] * 10, windows=windows,
-        threshold_ms=500.0,
-    )  # fmt: skip
+    judgements = judge(counts, promised(known), {}, doubts)
+    judged = Judged(
+        facts=known,
+        verdict=decide(judgements, doubts),
+        judgements=judgements,
+        doubts=doubts,
+        windows=windows,
+    )
+    run = run_of(configuration, case)
+    faults = run["faults"] * 10
+    return sentence(judged, acked=acked, faults=faults, plan=run["plan"], threshold_ms=500.0)

@@ -23,9 +23,10 @@ import pytest
 from harness.checkout import ROOT
 
 PAGE = ROOT / "CONTRIBUTING.md"
-SECTION = re.compile(r"^## (Add a .*?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+SECTION = re.compile(r"^## (Add a .*?)\n(.*?)(?=^## [A-Z]|\Z)", re.MULTILINE | re.DOTALL)
 STEP = re.compile(
-    r"`(?P<path>[\w./-]+)`(?:, below `(?P<anchor>[^`]+)`)?:\n+```(?:python|toml)\n(?P<text>.*?)```"
+    r"`(?P<path>[\w./-]+)`(?:, below `(?P<anchor>[^`]+)`)?:\n+"
+    r"```(?:python|toml|markdown)\n(?P<text>.*?)```"
     r"|```console\n(?P<commands>.*?)```",
     re.DOTALL,
 )

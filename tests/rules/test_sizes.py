@@ -19,10 +19,8 @@ FILES_IN_A_FOLDER = 13
 TEST_FILES_IN_A_FOLDER = 25
 WITHOUT_INIT = ("tests/unit", "tests/live", "tests/rules", "tests/baseline")
 
-LONG_FILES = {
-    "analysis/verdict/promises.py": 525,
-}
-LONG_FUNCTIONS = {"analysis/report/build.py: report": 62}
+LONG_FILES: dict[str, int] = {}
+LONG_FUNCTIONS: dict[str, int] = {}
 LARGE_CLASSES: dict[str, int] = {}
 
 

@@ -95,6 +95,6 @@ def at(nodes: Nodes, *hit: Node, **options: Any) -> Injection:
         roles=cast(Roles, None),  # these faults ask for none
         cluster=cast(Cluster, nodes),
         view=cast(ClusterView, nodes),
-        options=cast(Options, options),  # a verb makes its own of them
+        options=cast(Options, options),  # each verb makes its own of them
         seed=1,
     )

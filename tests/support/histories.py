@@ -19,17 +19,6 @@ from typing import Any
 LOAD_START_NS = 1_000_000_000_000
 LOAD_MS = 10_000
 STEP_MS = 10.0
-# What a story does not say of its plan's steps and its workers.
-STEP = {
-    "series": 0,
-    "unit": "seconds",
-    "at": 1.0,
-    "for_s": 1.0,
-    "until": None,
-    "options": {},
-    "seed": 1,
-}
-WORKER = {"role": "producer", "exit": 0, "config": {}}
 
 
 def ns_of(ms: float) -> int:
@@ -299,8 +288,8 @@ def client_error(name: str = "_ALL_BROKERS_DOWN") -> Part:
 def story(*parts: Part, **record: Any) -> Story:
     """A run of these parts. Keywords set the producer's acks, retries, idempotent, and: partitions,
     replicas, topic (config), server (config), kind, consumers, commit (of a group), expect,
-    plan, workers, state, failure, threshold_ms, compared, watched, phases, isolation (of the
-    readers of transactions)."""
+    plan (the faults that happened), workers, nodes, state, failure, threshold_ms, compared,
+    watched, phases, isolation (of the readers of transactions)."""
     return Story(parts=parts, record=record)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.verdict import promises
-from analysis.verdict.facts import Facts
+from analysis.anomalies import promised
+from analysis.promises.facts import Facts
 
 # acks=all with an idempotent producer, clean elections, and a leader that was killed.
 SAFE = Facts(
@@ -14,11 +14,10 @@ SAFE = Facts(
     unclean=False,
     epochs=True,
     flushed=False,
-    whole_isr=False,
     checks_crcs=False,
-    verbs=frozenset({"kill"}),
+    leader_may_move=True,
 )
 
 
 def forbidden(facts: Facts) -> set[str]:
-    return {name for name, promise in promises.promises(facts).items() if promise.forbidden}
+    return {name for name, promise in promised(facts).items() if promise.forbidden}

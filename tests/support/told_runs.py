@@ -11,7 +11,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.history import tables
-from tests.support.histories import LOAD_MS, STEP, STEP_MS, WORKER, Part, Story, ns_of
+from tests.support.histories import LOAD_MS, STEP_MS, Part, Story, ns_of
+
+# What a story does not say of its plan's steps and its workers.
+STEP = {
+    "series": 0,
+    "unit": "seconds",
+    "at": 1.0,
+    "for_s": 1.0,
+    "until": None,
+    "options": {},
+    "seed": 1,
+}
+WORKER = {"role": "producer", "exit": 0, "config": {}}
+NODES = {
+    f"{name}{number}": {"role": role, "id": number, "address": f"{name}{number}:1"}
+    for name, role in (("zk", "zookeeper"), ("kafka", "broker"))
+    for number in (1, 2, 3)
+}
 
 
 def write(told_story: Story, folder: Path, run_id: str) -> Path:
@@ -25,7 +42,7 @@ def write(told_story: Story, folder: Path, run_id: str) -> Path:
         _write(operations / f"{process}.parquet", tables.OPERATION_COLUMNS, numbered)
     for name, columns in tables.SMALL_TABLES.items():
         _write(folder / "history" / f"{name}.parquet", columns, told[name])
-    record = run_record(run_id, told_story.record)
+    record = run_record(run_id, {"plan": _plan(told["faults"]), **told_story.record})
     (folder / "run.json").write_text(json.dumps(record))
     return folder
 
@@ -45,7 +62,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
         "plan": [{**STEP, **step} for step in said.get("plan", [])],
         "workers": [{**WORKER, **worker} for worker in said.get("workers", [])],
         "differences": [],
-        "nodes": {},
+        "nodes": said.get("nodes", NODES),
         "versions": {},
         "host": None,
         "phases": said.get("phases", [load]),
@@ -97,6 +114,11 @@ def rows_of(told_story: Story, run_id: str) -> list[dict[str, Any]]:
 def write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Operations of any runs as one Parquet file."""
     _write(file, tables.OPERATION_COLUMNS, rows)
+
+
+def _plan(faults: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The steps of the faults that happened."""
+    return [{name: fault[name] for name in ("step", "verb", "target")} for fault in faults]
 
 
 # Rows

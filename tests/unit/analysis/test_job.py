@@ -17,12 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis import job
+from analysis.anomalies import NAMES
 from analysis.frames import schema
-from analysis.frames.load import CheckError, open_run
+from analysis.frames.reading import CheckError
+from analysis.frames.run import open_run
 from analysis.job import check
 from analysis.report import page
 from analysis.spark.session import _start
-from analysis.verdict.expectations import ANOMALIES
 from harness.checkout import ROOT
 from harness.history import tables
 from tests.support.histories import fault, final_read, found, read, sent, story, told
@@ -43,12 +44,12 @@ def test_every_table_is_there_empty_or_not(run_folder: Path) -> None:
     """One anomaly was found; the others have a table as well, with the same columns."""
     tables = {path.name: pq.read_table(path) for path in (run_folder / "analysis").iterdir()}
 
-    assert set(tables) == {f"{name}.parquet" for name in (*ANOMALIES, "windows", "timeline")}
-    assert {name: tables[f"{name}.parquet"].num_rows for name in ANOMALIES} == {
-        **dict.fromkeys(ANOMALIES, 0),
+    assert set(tables) == {f"{name}.parquet" for name in (*NAMES, "windows", "timeline")}
+    assert {name: tables[f"{name}.parquet"].num_rows for name in NAMES} == {
+        **dict.fromkeys(NAMES, 0),
         "lost": 1,
     }
-    for name in ANOMALIES:
+    for name in NAMES:
         assert tables[f"{name}.parquet"].schema.names == schema.EVIDENCE.names
 
 
@@ -316,7 +317,7 @@ def _keys(value: object) -> set[str]:
         return set().union(*map(_keys, value)) if value else set()
     if not isinstance(value, dict):
         return set()
-    own = {key: v for key, v in value.items() if key not in ANOMALIES}
+    own = {key: v for key, v in value.items() if key not in NAMES}
     open_tables = {"configuration", "versions", "host", "before", "after"}
     inner = [_keys(v) for key, v in value.items() if key not in open_tables]
     return set(own).union(*inner)

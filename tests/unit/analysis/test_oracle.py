@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from analysis import queries as checks
-from analysis.frames.load import History, facts_frame
+from analysis.frames.history import History, runs_frame
 from analysis.frames.schema import OPERATIONS
 from tests.support import told_runs
 from tests.support.histories import LOAD_START_NS
@@ -31,9 +31,9 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
     """What the checks find in each case, from one Spark job, in the oracle's words."""
     file = folder / "operations.parquet"
     told_runs.write_rows(file, [_sealed(r, n) for n, case in enumerate(cases) for r in case.rows])
-    facts = facts_frame(spark, [_facts(case, n) for n, case in enumerate(cases)])
+    runs = runs_frame(spark, [_run_row(case, n) for n, case in enumerate(cases)])
     operations = spark.read.schema(OPERATIONS).parquet(str(file))
-    queries = checks.queries(History(operations=operations, runs=facts, groups=True))
+    queries = checks.queries(History(operations=operations, runs=runs, groups=True))
     found: list[Found] = [defaultdict(Counter) for _ in cases]
     for row in queries.evidence.collect():
         found[int(row["run_id"])][_name(row)][_key(row)] += 1
@@ -74,7 +74,7 @@ def _sealed(row: Row, number: int) -> Row:
     }
 
 
-def _facts(case: Case, number: int) -> Row:
+def _run_row(case: Case, number: int) -> Row:
     return {
         "run_id": str(number),
         "load_start_ns": LOAD_START_NS,

@@ -8,6 +8,7 @@ from typing import Any
 
 from analysis.measures.leadership import SHORT_NS, Stretch, between_cuts, merged
 from tests.support.histories import LOAD_MS, LOAD_START_NS, fault, final_read, sent, told, view
+from tests.support.told_runs import NODES
 
 Report = dict[str, Any]
 S = 10**9
@@ -166,6 +167,7 @@ FAILOVER = (
     final_read(1, 2, 3),
     final_read(11, 12, partition=1),
 )
+TWO = {name: NODES[name] for name in ("kafka1", "kafka2")}
 SENT = (
     sent(1, at=0, ms=100),
     sent(2, at=1, ms=3000),
@@ -186,7 +188,7 @@ def rows_of(report: Report) -> list[tuple[float, float, dict[str, tuple[int, int
     ]
 
 
-@told(*SENT, sent(3, at=2, ms=3990, took=9), *FAILOVER, partitions=2)
+@told(*SENT, sent(3, at=2, ms=3990, took=9), *FAILOVER, partitions=2, nodes=TWO)
 def test_an_ack_just_before_the_change_counts_for_the_old_leader(report: Report) -> None:
     assert rows_of(report) == [
         (0.0, 4.0, {"kafka1": (1, 3), "kafka2": (1, 1)}),
@@ -195,7 +197,7 @@ def test_an_ack_just_before_the_change_counts_for_the_old_leader(report: Report)
     assert report["leadership"][0]["brokers"][0]["acks_per_s"] == 0.8
 
 
-@told(*SENT, sent(3, at=2, ms=3990, took=11), *FAILOVER, partitions=2)
+@told(*SENT, sent(3, at=2, ms=3990, took=11), *FAILOVER, partitions=2, nodes=TWO)
 def test_its_twin_acked_just_after_the_change_counts_for_the_new_one(report: Report) -> None:
     """Sent before the change, too: it is the ack that counts."""
     assert rows_of(report) == [
@@ -204,7 +206,7 @@ def test_its_twin_acked_just_after_the_change_counts_for_the_new_one(report: Rep
     ]
 
 
-@told(*SENT, sent(3, at=2, ms=4000, took=0), *FAILOVER, partitions=2)
+@told(*SENT, sent(3, at=2, ms=4000, took=0), *FAILOVER, partitions=2, nodes=TWO)
 def test_an_ack_at_the_very_change_counts_once_for_the_new_leader(report: Report) -> None:
     assert [row[2] for row in rows_of(report)] == [
         {"kafka1": (1, 2), "kafka2": (1, 1)},
@@ -223,6 +225,7 @@ def test_an_ack_that_came_seconds_after_its_send_counts_where_it_came(report: Re
     *FAILOVER,
     fault("kill", ms=3200),
     partitions=2,
+    nodes=TWO,
 )
 def test_a_dead_leader_leads_until_another_does_and_the_kill_parts_its_load(report: Report) -> None:
     assert rows_of(report) == [
@@ -250,7 +253,11 @@ def test_acks_that_nobody_led_are_told_apart(report: Report) -> None:
 
 
 @told(
-    sent(1, at=0, ms=100), sent(2, at=1, ms=LOAD_MS + 50), view("kafka1", ms=-100), final_read(1, 2)
+    sent(1, at=0, ms=100),
+    sent(2, at=1, ms=LOAD_MS + 50),
+    view("kafka1", ms=-100),
+    final_read(1, 2),
+    nodes=TWO,
 )
 def test_acks_after_the_load_do_not_count(report: Report) -> None:
     assert report["counts"]["acked"] == 2

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from analysis.report.headline import faults_words
+from harness.model.old_runs import completed
 from tests.support.histories import (
     doubtful,
     fault,
@@ -104,6 +105,19 @@ def test_acks_0_has_nothing_to_lose(report: Report) -> None:
     ],
 )
 def test_faults_in_words(faults: list[tuple[str, str]], words: str) -> None:
-    rows = [{"verb": verb, "target": target, "nodes": ["kafka1"]} for verb, target in faults]
+    rows = [
+        {"step": step, "verb": verb, "target": target, "nodes": ["kafka1"]}
+        for step, (verb, target) in enumerate(faults)
+    ]
 
-    assert faults_words(rows) == words
+    assert faults_words(rows, completed(rows)) == words
+
+
+def test_a_fault_is_told_in_the_words_of_its_step_and_not_by_its_verb() -> None:
+    hit = {"step": 0, "verb": "kill", "target": "leader", "nodes": ["kafka1"]}
+    telling = {"done": "unplugged", "who": "the left rack", "many": False}
+    silent = {**telling, "done": ""}
+
+    assert faults_words([hit], [{**hit, "telling": telling}]) == "the left rack was unplugged"
+    assert not faults_words([hit], [{**hit, "telling": silent}])  # it breaks nothing
+    assert faults_words([hit], []) == "leader was hit by kill"

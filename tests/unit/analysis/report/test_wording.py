@@ -90,28 +90,28 @@ def test_a_time_of_day_is_told_to_the_second_in_utc():
 def test_faults_are_counted_by_verb_and_target_and_missing_ones_are_named():
     faults = reports.kills(times=2).report["faults"]
 
-    assert "2 faults: kill leader ×2" == wording.faults_words(faults, 2)
-    assert "2 faults (3 planned): kill leader ×2" == wording.faults_words(faults, 3)
-    assert "no fault" == wording.faults_words([], 0)
+    assert "2 faults: kill leader ×2" == wording.fault_counts(faults, 2)
+    assert "2 faults (3 planned): kill leader ×2" == wording.fault_counts(faults, 3)
+    assert "no fault" == wording.fault_counts([], 0)
 
 
 def test_a_forbidden_anomaly_that_convicts_is_a_broken_promise():
-    judgement = wording.judged(finding(count=3, forbidden=True, convicts=True), provable=True)
+    remark = wording.remark(finding(count=3, forbidden=True, convicts=True), provable=True)
 
-    assert ("bad", "Promise broken: forbidden, and seen") == (judgement.tone, judgement.words)
+    assert ("bad", "Promise broken: forbidden, and seen") == (remark.tone, remark.words)
 
 
 def test_an_allowed_anomaly_is_told_without_alarm():
-    judgement = wording.judged(finding(count=3), provable=True)
+    remark = wording.remark(finding(count=3), provable=True)
 
-    assert ("note", "Seen; this configuration allows it") == (judgement.tone, judgement.words)
+    assert ("note", "Seen; this configuration allows it") == (remark.tone, remark.words)
 
 
 def test_a_kept_promise_is_good_only_where_it_could_have_been_broken():
     kept = finding(forbidden=True)
 
-    assert "good" == wording.judged(kept, provable=True).tone
-    assert "doubt" == wording.judged(kept, provable=False).tone
+    assert "good" == wording.remark(kept, provable=True).tone
+    assert "doubt" == wording.remark(kept, provable=False).tone
 
 
 def test_a_demand_met_is_good_one_unmet_is_bad_and_one_untold_is_doubt():
@@ -119,15 +119,15 @@ def test_a_demand_met_is_good_one_unmet_is_bad_and_one_untold_is_doubt():
     unmet = finding(demanded=">= 1", demand_met=False)
     unjudged = finding(demanded=">= 1", demand_met=None)
 
-    assert "good" == wording.judged(met, provable=True).tone
-    assert "bad" == wording.judged(unmet, provable=True).tone
-    assert "doubt" == wording.judged(unjudged, provable=False).tone
+    assert "good" == wording.remark(met, provable=True).tone
+    assert "bad" == wording.remark(unmet, provable=True).tone
+    assert "doubt" == wording.remark(unjudged, provable=False).tone
 
 
 def test_a_demand_cannot_make_a_broken_promise_look_good():
     both = finding(count=3, forbidden=True, demanded=">= 1", demand_met=True, convicts=True)
 
-    assert "bad" == wording.judged(both, provable=True).tone
+    assert "bad" == wording.remark(both, provable=True).tone
 
 
 def test_roles_before_and_after_a_fault():

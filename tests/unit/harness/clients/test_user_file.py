@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.clients.defaults import ALIASES, consumer_config, producer_config
+from harness.clients.defaults import consumer_config, producer_config
 from harness.clients.java_keys import (
     COMPRESSION_LEVELS,
     IGNORED,
@@ -25,6 +25,7 @@ from harness.clients.properties import PropertiesError
 from harness.clients.user_file import ClientConfigError, complaint_of_librdkafka, differences, read
 from harness.distribution import kafka_home
 from harness.host.java import find_java
+from harness.model.client_settings import ALIASES
 from harness.scenario.server_properties import read_server_properties, server_keys
 
 Write = Callable[[str], Path]

@@ -175,6 +175,6 @@ def test_a_backend_that_is_not_to_be_had_stops_a_campaign_before_its_first_run(
     sitting = campaign.Sitting(resume=False, backends=("docker",))
 
     with pytest.raises(ScenarioError, match=r"--backends: docker .* no Docker engine answers"):
-        campaign.campaign(written(tmp_path, ON_TWO), tmp_path, sitting, console=Console())
+        campaign.make_runs(written(tmp_path, ON_TWO), tmp_path, sitting, console=Console())
     assert absent("local", {}) is None
     assert absent("moon", {}) == "there is no such backend"

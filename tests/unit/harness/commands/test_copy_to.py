@@ -22,9 +22,9 @@ def run(tmp_path: Path) -> RunFolder:
 
 
 def test_a_run_s_folder_is_copied_whole_below_its_scenario(run: RunFolder, tmp_path: Path) -> None:
-    place = copy_to.place(f"file://{tmp_path}/share")
+    place = copy_to.destination(f"file://{tmp_path}/share")
 
-    code = copy_to.keep(run, place, Console(quiet=True))
+    code = copy_to.copy_run(run, place, Console(quiet=True))
 
     there = tmp_path / "share" / "study-1" / run.path.name
     assert 0 == code
@@ -33,15 +33,15 @@ def test_a_run_s_folder_is_copied_whole_below_its_scenario(run: RunFolder, tmp_p
 
 
 def test_without_a_place_nothing_is_copied(run: RunFolder) -> None:
-    assert 0 == copy_to.keep(run, None, Console(quiet=True))
+    assert 0 == copy_to.copy_run(run, None, Console(quiet=True))
 
 
 def test_a_copy_that_fails_is_an_error_and_the_run_stays(run: RunFolder, tmp_path: Path) -> None:
-    place = copy_to.place(f"file://{tmp_path}/share")
+    place = copy_to.destination(f"file://{tmp_path}/share")
     (tmp_path / "share" / "study-1").write_text("in the way")
 
     with Console(record=True, width=500) as console:
-        code = copy_to.keep(run, place, console)
+        code = copy_to.copy_run(run, place, console)
 
     assert 255 == code
     assert f"error: --copy-to: {run.path} could not be copied" in console.export_text()
@@ -59,7 +59,7 @@ def test_a_copy_that_fails_is_an_error_and_the_run_stays(run: RunFolder, tmp_pat
 )
 def test_a_place_that_cannot_be_used_is_refused_without_repeating_it(uri: str, reason: str) -> None:
     with pytest.raises(StoreError, match="--copy-to: the place cannot be used") as caught:
-        copy_to.place(uri)
+        copy_to.destination(uri)
 
     assert reason in str(caught.value)
     assert "secret" not in str(caught.value)

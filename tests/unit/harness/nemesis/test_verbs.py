@@ -137,8 +137,8 @@ def test_what_hits_a_worker_touches_no_node(at: str) -> None:
 
 
 def test_changed_settings_are_kept_as_kafka_spells_them() -> None:
-    given: dict[str, Any] = {"on": "brokers", "unclean.leader.election.enable": True}
-    told = effects("set-config", **given)
+    unclean: dict[str, Any] = {"unclean.leader.election.enable": True}
+    told = effects("set-config", on="brokers", **unclean)
 
     assert told == Effects(topic_settings={"unclean.leader.election.enable": "true"})
 
@@ -211,7 +211,7 @@ def planned(tmp_path: Path, verb: str, at: str = "leader", more: str = "") -> di
     """The first step of run.json's plan."""
     path = tmp_path / "trial.toml"
     path.write_text(SCENARIO.format(verb=verb, target=at) + more)
-    return prepare(Request(scenario=str(path), seed=1)).steps[0].as_record()
+    return prepare(Request(scenario=str(path), seed=1)).record.plan[0].as_record()
 
 
 # A verb that does what pause does, by the recipe: one file, and one line in VERBS.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.checkout import ROOT
 from harness.setup import install
 
 
@@ -45,7 +46,7 @@ def test_what_builds_comes_before_what_is_built(commands: list[list[str]]) -> No
     install._install_python_packages()
 
     last = [Path(command[-1]).name for command in commands if "install" in command]
-    assert last == ["build.txt", "packages.txt", install.ROOT.name]
+    assert last == ["build.txt", "packages.txt", ROOT.name]
 
 
 def test_pip_is_asked_again_when_a_pin_changes(commands: list[list[str]], tmp_path: Path) -> None:

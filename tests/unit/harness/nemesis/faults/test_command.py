@@ -18,7 +18,7 @@ from harness.cluster.view.state import View
 from harness.commands import heal
 from harness.model.plan import Step
 from harness.model.run_folder import RunFolder
-from harness.nemesis.faults.command import COMMAND, CommandOptions, carried_out, heal_left, of_node
+from harness.nemesis.faults.command import COMMAND, carried_out, heal_left, of_node
 from harness.nemesis.targets import Roles
 from harness.nemesis.undo_record import Undo, outstanding
 from harness.nemesis.verb import Injection
@@ -44,9 +44,15 @@ def injection() -> Callable[..., Injection]:
             ensemble_leader=lambda: None,
             random=Random(1),
         )
-        given = CommandOptions.of({"inject": ["true"], "heal": ["true"], **options})
+        given = {"inject": ["true"], "heal": ["true"], **options}
         return Injection(
-            fault=1, nodes=(KAFKA2,), roles=roles, cluster=view, view=view, options=given, seed=1
+            fault=1,
+            nodes=(KAFKA2,),
+            roles=roles,
+            cluster=view,
+            view=view,
+            options=COMMAND.options.of(given),
+            seed=1,
         )
 
     return made
@@ -192,7 +198,7 @@ def left_over(tmp_path: Path, backend: str) -> RunFolder:
 def test_heal_carries_out_what_is_left_and_only_that(tmp_path):
     folder = left_over(tmp_path, "external")
 
-    assert heal.heal(folder, Console(file=sys.stderr), down=False) == 0
+    assert heal.heal_run(folder, Console(file=sys.stderr), down=False) == 0
     assert (tmp_path / "healed").read_text() == "2 2 h2\n"
     assert outstanding(tmp_path) == []
 
@@ -201,7 +207,7 @@ def test_what_was_done_inside_namespaces_that_are_gone_is_left_alone(tmp_path):
     """A pid of then is somebody else's now."""
     folder = left_over(tmp_path, "local")
 
-    heal.heal(folder, Console(file=sys.stderr), down=False)
+    heal.heal_run(folder, Console(file=sys.stderr), down=False)
 
     assert not (tmp_path / "healed").exists()
 

@@ -121,7 +121,7 @@ def injection(small: Small, *nodes: Node, **options: Any) -> Injection:
         roles=roles,
         cluster=cast(Cluster, small),
         view=cast(ZooKeeperView, small),
-        options=cast(Options, options),  # a verb makes its own of them
+        options=cast(Options, options),
         seed=1,
     )
 

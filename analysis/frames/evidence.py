@@ -1,15 +1,15 @@
 """Evidence: what is known around each anomaly, so that a person can judge it without the history.
 
-A check names when an anomaly `holds` for a row of `ops.fates` or `ops.places`, its places and the
-moment that counts (`Rule`). `rows` makes one row an anomaly, `evidence` adds the leader at that
-moment as far as ZooKeeper told, the faults in force between the send and that moment, and the first
-fault injected after it: a record that was acked a millisecond before its leader was killed is lost
-by the *next* fault.
+A check names when an anomaly `holds` for a row of a table (`by_value`, `by_place`, or one of its
+own), its places and the moment that counts (`Rule`). `rows` makes one row an anomaly, `evidence`
+adds the leader at that moment as far as ZooKeeper told, the faults in force between the send and
+that moment, and the first fault injected after it: a record that was acked a millisecond before its
+leader was killed is lost by the *next* fault.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -18,8 +18,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.frames import schema
-from analysis.frames.load import History
-from analysis.frames.operations import SENT_NAMES, offset_of, partition_of
+from analysis.frames.history import History
+from analysis.frames.operations import SENT_NAMES, offset_of, partition_of, places
 from harness.history.recorder import SEQUENCE_BITS
 
 # What evidence takes over from the table that a rule looked at; null where it has no such column.
@@ -35,10 +35,31 @@ _TAKEN = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """What the tables that rules look at are made from."""
+
+    history: History
+    values: DataFrame  # analysis.frames.operations.fates, kept for all
+
+
+# One table that rules look at; None where none of the runs has what it is made from.
+Table = Callable[[Tables], DataFrame | None]
+
+
+def by_value(tables: Tables) -> DataFrame:
+    """A row for each value: analysis.frames.operations.fates."""
+    return tables.values
+
+
+def by_place(tables: Tables) -> DataFrame:
+    """A row for each place that was read: analysis.frames.operations.places."""
+    return places(tables.history.operations)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """When a row is an anomaly, and what of it is evidence."""
 
-    anomaly: str
     holds: Column
     place: Column
     time_ns: Column
@@ -46,10 +67,10 @@ class Rule:
     other_place: Column | None = None
     other_value: Column | None = None
 
-    def finding(self) -> Column:
+    def finding(self, anomaly: str) -> Column:
         """The evidence as one struct, null where the rule does not hold."""
         fields = {
-            "anomaly": F.lit(self.anomaly),
+            "anomaly": F.lit(anomaly),
             "place": self.place,
             "time_ns": self.time_ns,
             "outcome": _or_null(self.outcome, "string"),
@@ -59,16 +80,16 @@ class Rule:
         return F.when(self.holds, F.struct(*[c.alias(name) for name, c in fields.items()]))
 
 
-def rows(table: DataFrame, rules: Sequence[Rule]) -> DataFrame:
-    """One row for each row of `table` and rule that holds for it."""
+def rows(table: DataFrame, rules: Mapping[str, Rule]) -> DataFrame:
+    """One row for each row of `table` and anomaly whose rule holds for it."""
     known = set(table.columns)
     taken = [
         (F.col(name) if name in known else F.lit(None)).cast(kind).alias(name)
         for name, kind in _TAKEN.items()
     ]
-    findings = F.array_compact(F.array(*[rule.finding() for rule in rules]))
+    findings = F.array_compact(F.array(*[rule.finding(name) for name, rule in rules.items()]))
     return (
-        table.where(reduce(or_, [F.coalesce(rule.holds, F.lit(False)) for rule in rules]))
+        table.where(reduce(or_, [F.coalesce(rule.holds, F.lit(False)) for rule in rules.values()]))
         .select("run_id", *taken, F.explode(findings).alias("finding"))
         .select("run_id", *_TAKEN, "finding.*")
     )

@@ -1,0 +1,35 @@
+"""The anomalies, one line each: what is listed here is counted, judged and told.
+
+A checker is one file of analysis/checks: its rules, its words and its promises are in the record
+that stands here. The order is that of reports.
+"""
+
+from __future__ import annotations
+
+from analysis.checks import divergence, duplicates, groups, loss, phantoms, staleness, watermarks
+from analysis.promises.anomaly import Anomaly
+from analysis.promises.facts import Facts
+from analysis.promises.promise import Promise
+
+ANOMALIES: tuple[Anomaly, ...] = (
+    loss.LOST,
+    loss.VANISHED,
+    loss.UNSEEN,
+    duplicates.DUPLICATE,
+    phantoms.PHANTOM,
+    duplicates.INCONSISTENT_OFFSET,
+    staleness.STALE_READ,
+    groups.SKIPPED,
+    groups.REPROCESSED,
+    loss.UNACKNOWLEDGED_LOST,
+    divergence.DIVERGED,
+    watermarks.WATERMARK_AHEAD,
+    watermarks.EARLY_READ,
+)
+BY_NAME = {anomaly.name: anomaly for anomaly in ANOMALIES}
+NAMES = tuple(BY_NAME)
+
+
+def promised(facts: Facts) -> dict[str, Promise]:
+    """What such a run promises of each anomaly that it can have."""
+    return {each.name: each.promise(facts) for each in ANOMALIES if each.judged.holds(facts)}

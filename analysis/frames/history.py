@@ -1,0 +1,118 @@
+"""All runs of one check, as Spark has them: operations, watermarks, and a row for each run.
+
+Operations are only ever read by Spark. What the driver knows of a run (who led, which faults were
+in force, what the final read reached) goes to Spark as one row of schema.RUNS.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import ArrayType
+
+from analysis.frames import schema
+from analysis.frames.elections import election_rows, elections
+from analysis.frames.replica_samples import looks_of
+from analysis.frames.run import WATERMARKS, Run, final_ends
+
+SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """All runs of one check, for Spark."""
+
+    operations: DataFrame  # schema.OPERATIONS
+    runs: DataFrame  # schema.RUNS
+    groups: bool = False  # whether any of them has a consumer group
+    replicas: bool = False  # whether the replicas of any were compared
+    watermarks: DataFrame | None = None  # schema.WATERMARKS; None: nobody followed them
+
+
+def history_of(spark: SparkSession, runs: Sequence[Run]) -> History:
+    """Everything the checks need of these runs."""
+    folders = [str(run.path / "history/operations") for run in runs]
+    watched = [str(run.path / WATERMARKS) for run in runs if run.watched]
+    return History(
+        operations=spark.read.schema(schema.OPERATIONS).parquet(*folders),
+        runs=runs_frame(spark, [run_row(run) for run in runs]),
+        groups=any(run.grouped for run in runs),
+        replicas=any(run.compared for run in runs),
+        watermarks=spark.read.schema(schema.WATERMARKS).parquet(*watched) if watched else None,
+    )
+
+
+def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
+    """Rows of schema.RUNS as a table, through one JSON text: so no Python worker has to start."""
+    parsed = F.from_json(F.lit(json.dumps(rows)), ArrayType(schema.RUNS))
+    return spark.range(1).select(F.inline(parsed))
+
+
+def run_row(run: Run) -> dict[str, Any]:
+    """What the checks must know of a run: a row of schema.RUNS."""
+    work = run.scenario["workload"]
+    return {
+        "run_id": run.run_id,
+        "load_start_ns": run.load_start_ns,
+        "load_end_ns": run.load_end_ns,
+        "threshold_ns": int(run.threshold_ms * 1e6),
+        "bucket_ns": run.bucket_ms * 10**6,
+        "tailing": work["kind"] == "write-read" or int(work.get("consumers", 0)) > 0,
+        "ends": [
+            {"complete": end["complete"], "log_start": end["log_start"]} for end in final_ends(run)
+        ],
+        "deaths": list(run.deaths),
+        "faults": in_force(run),
+        "leaders": leaders_of(run),
+        "alone": _alone(run),
+        "elections": election_rows(elections(looks_of(run.watermarks))),
+    }
+
+
+def in_force(run: Run) -> list[dict[str, Any]]:
+    """From injection until healed; a fault that found no target never was in force."""
+    hit = [fault for fault in run.faults if fault["nodes"]]
+    return [
+        {"fault": f["fault"], "invoke_ns": f["invoke_ns"], "end_ns": f["heal_ok_ns"]}
+        for f in sorted(hit, key=lambda fault: int(fault["invoke_ns"]))
+    ]
+
+
+def leaders_of(run: Run) -> list[dict[str, Any]]:
+    """Who led from when to when, as far as ZooKeeper told."""
+    rows: list[dict[str, Any]] = []
+    last: dict[int, dict[str, Any]] = {}
+    for view in sorted(run.views, key=lambda view: view["time_ns"]):
+        before = last.get(view["partition"])
+        if before is not None and before["leader"] == view["leader"]:
+            continue
+        row = {
+            "partition": view["partition"],
+            "leader": view["leader"],
+            "from_ns": view["time_ns"],
+            "to_ns": None,
+        }
+        if before is not None:
+            before["to_ns"] = view["time_ns"]
+        last[view["partition"]] = row
+        rows.append(row)
+    return rows
+
+
+def _alone(run: Run) -> list[dict[str, Any]]:
+    """When a leader was alone in its ISR, but for the margins in which that may be seen late."""
+    found = []
+    for partition in {view["partition"] for view in run.views}:
+        mine = [view for view in run.views if view["partition"] == partition]
+        mine.sort(key=lambda view: int(view["time_ns"]))
+        ends_ns = [view["time_ns"] for view in mine[1:]] + [run.load_end_ns]
+        for view, end_ns in zip(mine, ends_ns, strict=True):
+            from_ns, to_ns = view["time_ns"] + SEEN_LATE_NS, end_ns - SEEN_LATE_NS
+            if view["leader"] and view["isr"] == [view["leader"]] and from_ns < to_ns:
+                found.append({"partition": partition, "from_ns": from_ns, "to_ns": to_ns})
+    return found

@@ -1,0 +1,195 @@
+"""One stored run, as far as the driver holds it.
+
+`open_run` reads what is small: run.json and the tables beside the operations. It looks at every
+operations file's footer too, so that a damaged or foreign file is named in one sentence before
+Spark starts; operations are only ever read by Spark (analysis.frames.history). A run's folder must
+be readable by the driver and, with a cluster, under the same path by its executors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from analysis.frames.reading import footer_of, read_record, small_table, statistics
+from harness.history import tables
+from harness.history.recorder import SEQUENCE_BITS
+
+WATERMARKS = "history/watermarks.parquet"
+SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One stored run, as far as the driver holds it."""
+
+    path: Path
+    record: dict[str, Any]  # run.json
+    faults: tuple[dict[str, Any], ...]
+    ends: tuple[dict[str, Any], ...]  # what the final read reached, one row a partition and pass
+    findings: tuple[dict[str, Any], ...]
+    views: tuple[dict[str, Any], ...]
+    blind: tuple[dict[str, Any], ...]
+    watermarks: tuple[dict[str, Any], ...]  # of runs whose replicas were followed
+    worker_errors: int
+    processes: frozenset[str]  # those that left operations
+    deaths: tuple[dict[str, int], ...]  # of producers without an end: producer (its index), died_ns
+    operations: int
+    load_start_ns: int
+    load_end_ns: int
+
+    @property
+    def run_id(self) -> str:
+        """<scenario>/<UTC time>-<seed>."""
+        return str(self.record["run_id"])
+
+    @property
+    def plan(self) -> list[dict[str, Any]]:
+        """Its planned steps, each with its effects and words."""
+        plan: list[dict[str, Any]] = self.record["plan"]
+        return plan
+
+    @property
+    def nodes(self) -> dict[str, dict[str, Any]]:
+        """The cluster's nodes by name, with their roles."""
+        nodes: dict[str, dict[str, Any]] = self.record.get("nodes") or {}
+        return nodes
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The resolved scenario."""
+        scenario: dict[str, Any] = self.record["scenario"]
+        return scenario
+
+    @property
+    def node_settings(self) -> dict[str, Any]:
+        """`server` and `zoo` as they were in force; of an old run, as the scenario set them."""
+        settings: dict[str, Any] = self.record.get("node_settings") or self.scenario["cluster"]
+        return settings
+
+    @property
+    def grouped(self) -> bool:
+        """Whether a consumer group was at work beside the consumers that follow the log."""
+        return int(self.scenario["workload"].get("group_consumers", 0)) > 0
+
+    @property
+    def compared(self) -> bool:
+        """Whether the replicas' logs were compared at the end."""
+        return bool(self.scenario["check"].get("replicas", False))
+
+    @property
+    def watched(self) -> bool:
+        """Whether the replicas' watermarks and log ends were followed."""
+        return bool(self.scenario["check"].get("watermarks", False))
+
+    @property
+    def members_died(self) -> bool:
+        """Whether a member of the group ended otherwise than in order, planned or not."""
+        workers = self.record.get("workers") or []
+        return any(w.get("role") == "group-consumer" and w.get("exit") != 0 for w in workers)
+
+    @property
+    def threshold_ms(self) -> float:
+        """From which length on a stretch without success is a window."""
+        return float(self.scenario["check"]["unavailability_threshold_ms"])
+
+    @property
+    def bucket_ms(self) -> int:
+        """The timeline's resolution."""
+        return 100 if self.load_end_ns - self.load_start_ns < SHORT_RUN_NS else 500
+
+    def seconds(self, time_ns: int | None) -> float | None:
+        """A time relative to the start of the load."""
+        return None if time_ns is None else (time_ns - self.load_start_ns) / 1e9
+
+
+def open_run(path: Path) -> Run:
+    """A sealed run. Raises CheckError."""
+    record = read_record(path)
+    events = small_table(path / "history/events.parquet", tables.EVENT_COLUMNS)
+    files = sorted((path / "history/operations").glob("*.parquet"))
+    footers = [footer_of(file, str(record["run_id"])) for file in files]
+    start_ns, end_ns = _load_bounds(record, footers)
+    findings = small_table(path / "history/findings.parquet", tables.FINDING_COLUMNS)
+    by_process = {file.stem: footer for file, footer in zip(files, footers, strict=True)}
+    watched = record["scenario"]["check"].get("watermarks", False)
+    return Run(
+        path=path,
+        record=record,
+        faults=small_table(path / "history/faults.parquet", tables.FAULT_COLUMNS),
+        ends=tuple(row for row in events if row["event"] == "ends"),
+        findings=findings,
+        views=small_table(path / "history/views.parquet", tables.VIEW_COLUMNS),
+        blind=small_table(path / "history/blind.parquet", tables.BLIND_COLUMNS),
+        watermarks=small_table(path / WATERMARKS, tables.WATERMARK_COLUMNS) if watched else (),
+        worker_errors=sum(row["event"] == "client-error" for row in events),
+        processes=frozenset(by_process),
+        deaths=tuple(_deaths(findings, by_process)),
+        operations=sum(footer.num_rows for footer in footers),
+        load_start_ns=start_ns,
+        load_end_ns=end_ns,
+    )
+
+
+def final_ends(run: Run) -> list[dict[str, Any]]:
+    """What the final read reached, one row a partition of the topic; incomplete where it is silent.
+
+    With several passes a partition is complete if one of them was; the highest log start counts,
+    so that nothing is called lost that might have been deleted.
+    """
+    rows = []
+    for partition in range(int(run.scenario["topic"]["partitions"])):
+        passes = [end for end in run.ends if end["partition"] == partition]
+        complete = [end for end in passes if end["complete"]]
+        best = max(complete or passes, key=lambda end: end["log_start"] or 0, default={})
+        rows.append(
+            {
+                "run_id": run.run_id,
+                "partition": partition,
+                **{
+                    key: best.get(key)
+                    for key in ("log_start", "committed_end", "uncommitted_end", "position")
+                },
+                "complete": bool(complete),
+            }
+        )
+    return rows
+
+
+def _deaths(
+    findings: Sequence[Mapping[str, Any]], footers: Mapping[str, pq.FileMetaData]
+) -> Iterator[dict[str, int]]:
+    """When each producer that left no end did something last: from then on it tried nothing."""
+    ended_badly = {finding["process"] for finding in findings if finding["kind"] == "no-end"}
+    for footer in (footer for name, footer in footers.items() if name in ended_badly):
+        if set(statistics(footer, "f")) != {("send", "send")}:
+            continue
+        times = [
+            high for column in ("start_ns", "end_ns") for _, high in statistics(footer, column)
+        ]
+        for first, _ in statistics(footer, "value")[:1]:
+            yield {"producer": int(first) >> SEQUENCE_BITS, "died_ns": int(max(times))}
+
+
+def _load_bounds(record: dict[str, Any], footers: Sequence[pq.FileMetaData]) -> tuple[int, int]:
+    """When the load began and ended: its phase or, of a run that was killed, its operations."""
+    for phase in record.get("phases") or []:
+        if phase["name"] == "load":
+            return int(phase["start_ns"]), int(phase["end_ns"])
+    load = [
+        footer
+        for footer in footers
+        if any(low != "final-read" for low, _ in statistics(footer, "f"))
+    ]
+    starts = [low for footer in load for low, _ in statistics(footer, "start_ns")]
+    ends = [
+        high
+        for footer in load
+        for column in ("start_ns", "end_ns")
+        for _, high in statistics(footer, column)
+    ]
+    return min(starts, default=0), max(ends, default=0)

@@ -1,0 +1,59 @@
+"""An anomaly as its checker states it: its rules, its words and its promises, in one record.
+
+    LATE_ACK = Anomaly(name="late-ack", rules={by_value: late_ack}, …, promises=(…,))
+
+Everything that speaks of anomalies (counts, verdict, page, headline, docs/promises.md) takes it
+from here; `analysis.anomalies` lists the records.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analysis.frames.evidence import Rule, Table
+from analysis.promises.facts import Facts
+from analysis.promises.promise import Condition, Promise
+from harness.checkout import ROOT
+
+
+class PromiseError(Exception):
+    """A checker's promises are not complete: one sentence with anomaly, file and remedy."""
+
+
+IN_EVERY_RUN = Condition(words="in every run")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anomaly:
+    """One anomaly. `headline` is a sentence of {n} records, with {is} and {was} in their number
+    and {written} as producers write ("committed" by transactions); None: it is not told there."""
+
+    name: str
+    rules: Mapping[Table, Callable[[], Rule]]  # by the table whose rows it looks at
+    meaning: str  # on the page
+    noun: str  # one of it: "lost record"
+    headline: str | None = None
+    unless_seen: str | None = None  # the headline tells it only where that one was not seen
+    outcomes: tuple[str, ...] = ()  # how its count splits
+    judged: Condition = IN_EVERY_RUN  # which runs can have it at all
+    promises: tuple[Promise, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        conditions = [promise.condition for promise in self.promises]
+        if not conditions or conditions[-1].holds_for is not None:
+            raise PromiseError(
+                f"{self._file()}: {self.name} has no promise that always holds: end its promises "
+                "with forbidden(OTHERWISE, …) or permitted(ALWAYS, …)"
+            )
+
+    def _file(self) -> Path:
+        """Where its checker is, from the root of the checkout."""
+        file = Path(inspect.getfile(next(iter(self.rules.values()))))
+        return file.relative_to(ROOT) if file.is_relative_to(ROOT) else file
+
+    def promise(self, facts: Facts) -> Promise:
+        """What is promised in such a run."""
+        return next(promise for promise in self.promises if promise.condition.holds(facts))

@@ -1,0 +1,37 @@
+"""Settings of Kafka's clients that decide what is promised: one name for each, and their defaults.
+
+{"request.required.acks": -1}    =>  acks "all"
+{}                               =>  acks "all", retries 2147483647: as the Java client has it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+ACKS, RETRIES = "all", 2147483647  # where nobody says otherwise
+# One name for each setting: librdkafka knows several by two.
+ALIASES = {
+    "request.required.acks": "acks",
+    "message.send.max.retries": "retries",
+    "delivery.timeout.ms": "message.timeout.ms",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+    "queue.buffering.max.ms": "linger.ms",
+    "compression.codec": "compression.type",
+}
+
+
+def by_one_name(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration with one name for each setting."""
+    return {ALIASES.get(key, key): value for key, value in config.items()}
+
+
+def acks_of(producer: Mapping[str, Any]) -> str:
+    """A producer's acks: "0", "1" or "all"."""
+    acks = str(by_one_name(producer).get("acks", ACKS))
+    return "all" if acks == "-1" else acks
+
+
+def retries_of(producer: Mapping[str, Any]) -> int:
+    """How often a producer sends again what was not answered."""
+    return int(by_one_name(producer).get("retries", RETRIES))

@@ -1,0 +1,147 @@
+"""What steps of old plans could do and how they are told: run.json from before steps said so.
+
+    {"verb": "kill", "target": "leader", "options": {}}
+    =>  + "effects": {"leadership": "where-it-hits", "ends_processes": true, …}
+        + "telling": {"done": "killed", "who": "the leader", "many": false}
+
+A step that has the key `effects` is left as it is, also where they are null: not known. The tables
+are frozen: verbs and targets of today say all this themselves, and new ones are not added here. Of
+a verb that is not in the table the effects are not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from harness.model.effects import Effects
+from harness.model.plan import Telling
+
+_HITS = Effects(leadership="where-it-hits")
+_HALTS = Effects(leadership="where-it-hits", ends_processes=True)
+_LINKS = Effects(leadership="anywhere")
+_MOVES = Effects(leadership="anywhere")
+_NOTHING = Effects()
+
+# Verb -> what it can do, whatever its options and target are, and its past participle.
+_VERBS: dict[str, tuple[Effects, str]] = {
+    "kill": (_HALTS, "killed"),
+    "stop": (_HALTS, "shut down"),
+    "pause": (_HITS, "paused"),
+    "cut": (_LINKS, "cut off"),
+    "lose": (_LINKS, "hit by packet loss"),
+    "delay": (_LINKS, "slowed by network delay"),
+    "throttle": (_LINKS, "limited in network bandwidth"),
+    "reorder": (_LINKS, "hit by packet reordering"),
+    "duplicate": (_LINKS, "hit by packet duplication"),
+    "corrupt": (_LINKS, "hit by packet corruption"),
+    "cut-answers": (_NOTHING, "kept from answering clients"),
+    "roll": (_HALTS, "restarted one by one"),
+    "crash-loop": (_HALTS, "put into a crash loop"),
+    "elect": (_MOVES, "elected as preferred leader"),
+    "move-leader": (_MOVES, "replaced as leader"),
+    "reassign": (_MOVES, "affected by a partition reassignment"),
+    "raise-replication": (_NOTHING, "affected by a raised replication factor"),
+    "decommission": (
+        Effects(leadership="anywhere", ends_processes=True),
+        "decommissioned and replaced",
+    ),
+    "set-config": (_NOTHING, "reconfigured"),
+    "add-partitions": (_NOTHING, "given more partitions"),
+    "dump-log": (_NOTHING, ""),
+    "freeze-disk": (_HALTS, "hit by a read-only disk"),
+    "fill-disk": (_HALTS, "hit by a full disk"),
+    "slow-disk": (_HITS, "slowed by slow disk writes"),
+    "fail-disk": (_HALTS, "hit by disk write errors"),
+    "lose-power": (
+        Effects(leadership="anywhere", takes="unsynced", ends_processes=True),
+        "hit by a power loss",
+    ),
+    "lose-disk": (
+        Effects(leadership="anywhere", takes="all", ends_processes=True),
+        "hit by disk loss",
+    ),
+    "flip-bit": (Effects(alters_stored_bytes=True), "hit by a flipped bit on disk"),
+    "skew-clock": (_HITS, "hit by clock skew"),
+    "delete-pod": (_HALTS, "shut down by pod deletion"),
+    "delete-pod-now": (_HALTS, "shut down by forced pod deletion"),
+    "drain": (_HALTS, "evicted by a machine drain"),
+    "command": (Effects(leadership="anywhere"), "hit by a custom command"),
+}
+# Links may be bad between the target and `from` alone.
+_FROM = frozenset({"cut", "lose", "delay"})
+
+# Target -> whom it means. What is not here is a node's or a worker's own name.
+_TARGETS: dict[str, str] = {
+    "leader": "the leader",
+    "follower": "a follower",
+    "controller": "the controller",
+    "leader-and-controller": "the leader, also the controller,",
+    "leader-not-controller": "the leader, not the controller,",
+    "preferred-leader": "the preferred leader",
+    "last-isr": "the last in-sync replica",
+    "group-coordinator": "the group coordinator",
+    "transaction-coordinator": "the transaction coordinator",
+    "one": "a random broker",
+    "random": "a random broker",
+    "zk-leader": "the ZooKeeper leader",
+    "zk-follower": "a ZooKeeper follower",
+    "zk-followers": "the ZooKeeper followers",
+    "zk-one": "a random ZooKeeper member",
+    "zk-minority": "a minority of the ZooKeeper members",
+    "zk-majority": "a majority of the ZooKeeper members",
+    "zk-all": "every ZooKeeper member",
+    "producer": "a producer",
+    "producers": "all producers",
+    "consumer": "a consumer",
+    "consumers": "all consumers",
+    "group-consumer": "a member of the consumer group",
+    "group-consumers": "all members of the consumer group",
+    "followers": "all followers",
+    "minority": "a minority of the brokers",
+    "majority": "a majority of the brokers",
+    "all": "every broker",
+}
+_MANY = frozenset({"followers", "zk-followers", "producers", "consumers", "group-consumers"})
+_WORKERS = ("producer", "consumer", "group-consumer", "client")
+
+
+def completed(plan: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The steps of a plan as run.json holds it, each with `effects` and `telling`."""
+    return [dict(step) if "effects" in step else _completed(step) for step in plan]
+
+
+def _completed(step: Mapping[str, Any]) -> dict[str, Any]:
+    verb, target = str(step["verb"]), str(step["target"])
+    effects = effects_of(verb, target, step.get("options") or {})
+    return {
+        **step,
+        "effects": None if effects is None else effects.model_dump(mode="json"),
+        "telling": telling_of(verb, target).model_dump(mode="json"),
+    }
+
+
+def effects_of(verb: str, target: str, options: Mapping[str, Any]) -> Effects | None:
+    """What such a step could do; None: not known."""
+    if verb not in _VERBS:
+        return None
+    effects, _ = _VERBS[verb]
+    if target.startswith(_WORKERS):
+        return Effects(clients_only=True, ends_processes=effects.ends_processes)
+    changes: dict[str, Any] = {}
+    if verb in _FROM and _from_clients_alone(options):
+        changes["leadership"] = "if-seen"
+    if verb == "set-config":
+        # Brokers' settings count as the topic's where they have its names.
+        changes["topic_settings"] = {key: str(v) for key, v in options.items() if key != "on"}
+    return effects.model_copy(update=changes)
+
+
+def telling_of(verb: str, target: str) -> Telling:
+    """How such a step is told."""
+    done = _VERBS[verb][1] if verb in _VERBS else f"hit by {verb}"
+    return Telling(done=done, who=_TARGETS.get(target, target), many=target in _MANY)
+
+
+def _from_clients_alone(options: Mapping[str, Any]) -> bool:
+    return {word.strip() for word in str(options.get("from", "")).split(",")} == {"clients"}

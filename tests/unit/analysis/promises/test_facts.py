@@ -1,0 +1,87 @@
+"""What of a run's configuration decides its promises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.promises.facts import facts_of
+
+
+@pytest.mark.parametrize(
+    ("producer", "expected"),
+    [
+        ({"acks": "1", "retries": 5}, ("1", 5, False)),
+        ({"acks": 1, "retries": "5"}, ("1", 5, False)),
+        ({"acks": -1, "enable.idempotence": True}, ("all", 2147483647, True)),
+        ({"request.required.acks": "all", "message.send.max.retries": 0}, ("all", 0, False)),
+        ({"acks": "0", "enable.idempotence": "false"}, ("0", 2147483647, False)),
+    ],
+)
+def test_facts_of_the_producer(producer: dict[str, Any], expected: tuple[str, int, bool]) -> None:
+    facts = facts_of(_scenario(producer=producer), {})
+
+    assert (facts.acks, facts.retries, facts.idempotent) == expected
+
+
+@pytest.mark.parametrize(
+    ("topic", "server", "expected"),
+    [
+        ({}, {}, (False, False)),
+        (
+            {},
+            {"log.flush.interval.messages": 1, "unclean.leader.election.enable": True},
+            (True, True),
+        ),
+        (
+            {"flush.messages": "1", "unclean.leader.election.enable": "false"},
+            {"log.flush.interval.messages": 9, "unclean.leader.election.enable": "true"},
+            (True, False),
+        ),
+        ({"flush.messages": 2}, {"log.flush.interval.messages": 1}, (False, False)),
+    ],
+)
+def test_the_topics_setting_goes_before_the_brokers(
+    topic: dict[str, Any], server: dict[str, Any], expected: tuple[bool, bool]
+) -> None:
+    facts = facts_of(_scenario(topic=topic), server)
+
+    assert (facts.flushed, facts.unclean) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "epochs"),
+    [
+        ("0.10.2", False),
+        ("0.10.2-IV0", False),
+        ("0.11.0", True),
+        ("0.11", True),
+        ("1.0", True),
+        ("3.9-IV0", True),
+    ],
+)
+def test_leader_epochs_came_with_0_11(version: str, epochs: bool) -> None:
+    server = {"inter.broker.protocol.version": version}
+
+    assert facts_of(_scenario(), server).epochs is epochs
+
+
+@pytest.mark.parametrize(
+    ("level", "given"), [("read_uncommitted", True), ("read_committed", False), (None, False)]
+)
+def test_who_reads_uncommitted_is_given_what_was_aborted(level: str | None, given: bool) -> None:
+    scenario = _scenario(producer={"transactional.id": "t"})
+    plain = _scenario()
+    for each in (scenario, plain):
+        each["workload"]["consumer"] = {"isolation.level": level} if level else {}
+
+    assert facts_of(scenario, {}).given_aborted is given
+    assert facts_of(plain, {}).given_aborted is False
+
+
+def _scenario(**parts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "topic": {"replication_factor": 3, "config": parts.get("topic", {})},
+        "workload": {"producer": parts.get("producer", {})},
+    }

@@ -1,0 +1,120 @@
+"""However a run ends, all is closed in one order, and run.json says how far it got and why."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from harness.cluster.nodes import ClusterError
+from harness.host.machine import HostError
+from harness.model.run_folder import RunFolder
+from harness.run import phases
+from harness.run.running import Run
+from harness.run.screen import Screen
+from harness.run.stopping import STOPPING, Stopped, stop_on_signals
+from harness.waiting import WaitTimeout
+from tests.support.run_records import run_record
+
+Story = Callable[[Run, Any, ExitStack], None]
+
+
+@pytest.fixture
+def carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Story], int]:
+    """Carries out a run whose story is the test's; run.json is in `tmp_path`."""
+    RunFolder(path=tmp_path).write(run_record(time_limit_s=60))
+
+    def carry_out(story: Story) -> int:
+        monkeypatch.setattr(phases, "story", story)
+        return phases.carry_out(RunFolder(path=tmp_path), Screen(Console(quiet=True)))
+
+    return carry_out
+
+
+def test_a_run_that_gets_to_its_end_is_complete(
+    carried_out: Callable[[Story], int], tmp_path: Path
+) -> None:
+    def story(_: Run, phase: Any, closing: ExitStack) -> None:
+        with phase("set-up", ""):
+            pass
+        with phase("load", ""):
+            closing.close()
+
+    assert 0 == carried_out(story)
+    record = RunFolder(path=tmp_path).read()
+    assert ("complete", None) == (record.state, record.failure)
+    assert ["set-up", "load"] == [phase.name for phase in record.phases]
+    assert record.ended_utc
+    assert record.host
+    assert record.host.cpu_starvation
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "why"),
+    [
+        (ClusterError("kafka1 did not start"), 255, "kafka1 did not start"),
+        (HostError("no java"), 255, "no java"),
+        (WaitTimeout("waited 5 s for an ISR"), 255, "waited 5 s for an ISR"),
+        (Stopped(signal.SIGTERM), 143, "interrupted by SIGTERM"),
+        (Stopped(signal.SIGINT), 130, "interrupted by SIGINT"),
+    ],
+)
+def test_a_run_that_does_not_says_in_which_phase_and_why(
+    carried_out: Callable[[Story], int],
+    tmp_path: Path,
+    error: BaseException,
+    code: int,
+    why: str,
+) -> None:
+    closed: list[str] = []
+
+    def story(_: Run, phase: Any, closing: ExitStack) -> None:
+        for part in ("nodes", "workers", "faults"):
+            closing.callback(closed.append, part)
+        with phase("load", ""):
+            raise error
+
+    assert code == carried_out(story)
+    record = RunFolder(path=tmp_path).read()
+    assert record.failure
+    assert ("incomplete", "load", why) == (record.state, record.failure.phase, record.failure.error)
+    assert ["load"] == [phase.name for phase in record.phases]
+    assert ["faults", "workers", "nodes"] == closed
+
+
+def test_what_cannot_be_closed_is_a_failure_of_the_run(
+    carried_out: Callable[[Story], int], tmp_path: Path
+) -> None:
+    def story(_: Run, phase: Any, closing: ExitStack) -> None:
+        def fail() -> None:
+            raise ClusterError("the topic could not be removed")
+
+        closing.callback(fail)
+        with phase("collect", ""):
+            closing.close()
+
+    assert 255 == carried_out(story)
+    failure = RunFolder(path=tmp_path).read().failure
+    assert failure
+    assert ("collect", "the topic could not be removed") == (failure.phase, failure.error)
+
+
+@pytest.mark.parametrize("number", STOPPING)
+def test_the_first_signal_stops_and_the_next_is_passed_over(number: signal.Signals) -> None:
+    before = {each: signal.getsignal(each) for each in STOPPING}
+    try:
+        stop_on_signals()
+        with pytest.raises(Stopped) as stopped:
+            os.kill(os.getpid(), number)
+        assert number == stopped.value.number
+        for each in STOPPING:
+            os.kill(os.getpid(), each)
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
