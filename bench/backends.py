@@ -48,14 +48,17 @@ from rich.table import Table
 
 from harness.checkout import ROOT
 from harness.cluster.backends import BACKENDS, absent
+from harness.cluster.capabilities import Foreign
 from harness.cluster.nodes import ClusterError
 from harness.model.run_folder import RunFolder, StoreError
-from harness.model.run_record import ClusterRecord, RunRecord
+from harness.model.run_record import RunRecord
+from harness.model.scenario import Scenario, WorkloadPart
 from harness.scenario.overrides import parse_override
 from harness.waiting import WaitTimeout, wait_until
 
 # A cluster that is there already has no start, and no nodes of ours.
-STARTED_HERE = [name for name in BACKENDS if name != "external"]
+ANY = Scenario(title="any", workload=WorkloadPart(kind="stream"))
+STARTED_HERE = [name for name, each in BACKENDS.items() if Foreign not in each.capabilities(ANY)]
 SCENARIO = Path(__file__).with_suffix(".toml")
 NODES, REPLICAS = 6, 3
 START_LIMIT_S, RUN_LIMIT_S = 300.0, 600.0
@@ -217,24 +220,10 @@ def _from(step: dict[str, int], event: str, until_ns: int | None) -> float | Non
 
 def node_processes(place: Place, run: int, record: RunRecord) -> list[psutil.Process]:
     """The nodes' processes on this machine; fewer than six where they are not all here."""
-    if place.name == "local":
+    if BACKENDS[place.name].enclosed:
         return [p for p in psutil.Process(run).children(recursive=True) if _is_java(p)]
-    marks = _containers(place.name, record)
+    marks = BACKENDS[place.name].containers(record)
     return [p for p in psutil.process_iter() if _is_java(p) and _bears(p, marks)]
-
-
-def _containers(backend: str, record: RunRecord) -> list[str]:
-    """What the control groups of the run's containers have in their names."""
-    cluster = record.cluster or ClusterRecord()
-    if backend == "docker":
-        from harness.cluster.docker.engine import Engine, connect  # noqa: PLC0415
-
-        return [each.id for each in Engine(connect(), cluster.project or "").services().values()]
-    from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
-    from harness.cluster.ownership import LABEL  # noqa: PLC0415
-
-    pods = Api(configuration(cluster.context or ""), cluster.namespace or "").pods(LABEL).values()
-    return [uid for pod in pods for uid in (pod.uid, pod.uid.replace("-", "_"))]
 
 
 def _is_java(process: psutil.Process) -> bool:

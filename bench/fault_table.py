@@ -34,7 +34,7 @@ from harness.history.side_files import faults, read
 from harness.model.effects import Effects
 from harness.model.exit_codes import INTERRUPTED, worst
 from harness.model.run_record import RunRecord
-from harness.model.scenario import FaultPart, Scenario
+from harness.model.scenario import FaultPart, Scenario, WorkloadPart
 from harness.nemesis.faults.command import COMMAND
 from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS
@@ -117,11 +117,8 @@ BROUGHT_ABOUT = ("leader-and-controller", "last-isr")
 Line = Mapping[str, Any]
 # What the local backend can do; pods are deleted in tests/live/kubernetes, and what commands
 # of the user's do is theirs (tests/live/external/test_external.py).
-LOCAL = [
-    name
-    for name, verb in VERBS.items()
-    if verb is not COMMAND and not BACKENDS["local"].lacks(verb.needs)
-]
+ABLE = BACKENDS["local"].capabilities(Scenario(title="any", workload=WorkloadPart(kind="stream")))
+LOCAL = [name for name, verb in VERBS.items() if verb is not COMMAND and set(verb.needs) <= ABLE]
 
 
 def main() -> int:

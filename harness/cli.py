@@ -192,15 +192,20 @@ def scenarios() -> None:
 def show(
     scenario_name: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name or a file.")],
     seed: Seed = 0,
+    backend: Backend = "local",
     sets: Sets = None,
     producer_config: ProducerConfig = None,
     consumer_config: ConsumerConfig = None,
     server_properties: ServerProperties = None,
 ) -> None:
-    """Print the plan and the complete configuration of a run; nothing is started."""
+    """Print the plan and the complete configuration of a run; nothing is started.
+
+    What `run` would refuse on that backend is refused here too.
+    """
     request = Request(
         scenario=scenario_name,
         seed=seed or 0,
+        backend=backend,
         settings=_settings(sets),
         producer_config=producer_config,
         consumer_config=consumer_config,
@@ -219,10 +224,11 @@ def show(
 def doctor() -> None:
     """Say what this host can and cannot do, and the remedy for each."""
     from harness.setup import doctor as examination  # noqa: PLC0415  it starts namespaces and probes
+    from harness.setup.findings import can_run, render  # noqa: PLC0415
 
     findings = examination.examine()
-    console.print(examination.render(findings))
-    raise typer.Exit(exit_codes.VALID if examination.can_run(findings) else exit_codes.FAILED)
+    console.print(render(findings))
+    raise typer.Exit(exit_codes.VALID if can_run(findings) else exit_codes.FAILED)
 
 
 @app.command()
@@ -247,7 +253,7 @@ def heal(
         raise ScenarioError("heal: give either a run or --cluster NAME")
     if run is not None:
         raise typer.Exit(heal_run(find(run, results), console, down=down))
-    orphan = Orphan(record={}, name=cluster, down=down)
+    orphan = Orphan(record=None, name=cluster, down=down)
     raise typer.Exit(heal_cluster(backend, orphan, console))
 
 

@@ -180,7 +180,7 @@ class Member:
 
         An error is doubt: an attempt before the last may have arrived.
         """
-        ends, now = self._ends(batch), time.monotonic_ns()
+        ends, now = _ends(self._spec.topic, batch), time.monotonic_ns()
         begun = {
             end.partition: self._recorder.invoke(COMMIT, end.partition, NOTHING, now, now)
             for end in ends
@@ -211,11 +211,6 @@ class Member:
         type_ = OK if error is None else INFO
         at = max(end.offset, NOTHING)
         self._recorder.complete(operation, type_, at, time.monotonic_ns(), NOTHING, code)
-
-    def _ends(self, batch: Sequence[Taken]) -> list[TopicPartition]:
-        """Where the group goes on after a batch."""
-        ends = {record.partition: record.offset + 1 for record in batch}
-        return [TopicPartition(self._spec.topic, p, offset) for p, offset in ends.items()]
 
     def _was_committed(
         self, error: KafkaError | None, partitions: Sequence[TopicPartition]
@@ -262,13 +257,13 @@ class Member:
             return
         if self._auto and not self._stands(point, batch):
             return
-        ends = ", ".join(f"{end.partition}@{end.offset}" for end in self._ends(batch))
+        ends = ", ".join(f"{end.partition}@{end.offset}" for end in _ends(self._spec.topic, batch))
         self._recorder.event("dies", name=point, text=f"{len(batch)} in hand, up to {ends}")
         os.kill(os.getpid(), signal.SIGKILL)
 
     def _stands(self, point: str, batch: Sequence[Taken]) -> bool:
         """Whether the client has committed the batch, waited for, or certainly has not yet."""
-        ends = self._ends(batch)
+        ends = _ends(self._spec.topic, batch)
         while not self._session.over():
             known = {end.partition: end.offset for end in self._committed(ends)}
             covered = [known.get(end.partition, 0) >= end.offset for end in ends]
@@ -277,6 +272,12 @@ class Member:
             if all(covered):
                 return True
         return False
+
+
+def _ends(topic: str, batch: Sequence[Taken]) -> list[TopicPartition]:
+    """Where the group goes on after a batch."""
+    ends = {record.partition: record.offset + 1 for record in batch}
+    return [TopicPartition(topic, p, offset) for p, offset in ends.items()]
 
 
 def _numbers(partitions: Sequence[TopicPartition]) -> str:

@@ -1,8 +1,8 @@
 """What a cluster is to the rest of the harness: nodes with addresses, and a few small capabilities.
 
 A backend (`harness.cluster.backends`) offers `Cluster` and as many of the capabilities below as it
-can. A fault names the capabilities that it needs, so that a scenario which asks for what a backend
-lacks is refused before a node starts.
+can, and says before anything starts which its cluster will have. A fault names those that it needs,
+so that a scenario which asks for what a backend lacks is refused before a node starts.
 
 A node has an address among its peers, which rules on links name, and an endpoint that is dialled
 from where the workers and the harness are. They are the same where these live in the nodes' network
@@ -48,19 +48,17 @@ class Cluster(Protocol):
 
 @runtime_checkable
 class Processes(Protocol):
-    """A backend that can signal a node's process and start it again."""
+    """A backend that can signal a node's process."""
 
     def signal(self, node: Node, number: signal.Signals) -> None:
         """Send a signal to the node's process; ClusterError when there is none."""
-
-    def start_node(self, node: Node) -> None:
-        """Start the process of a node that has none; returns at once."""
 
     def state(self, node: Node) -> NodeState:
         """The node's process now."""
 
     def exited_early(self, node: Node) -> str | None:
-        """Why a node that was started is gone again: its last log lines; None while it runs."""
+        """Why a node that was started is gone again: its last log lines; None while it runs, or
+        where somebody else starts it again."""
 
 
 @runtime_checkable
@@ -70,15 +68,12 @@ class Restarts(Processes, Protocol):
     Not where somebody else starts it again, as a kubelet does in pods that are not ours.
     """
 
-
-@runtime_checkable
-class Ensemble(Protocol):
-    """A cluster whose ZooKeepers are the harness's to ask and to tell: by them an operator's
-    commands (elections, reassignments, settings) are carried out, or proved."""
+    def start_node(self, node: Node) -> None:
+        """Start the process of a node that has none; returns at once."""
 
 
 @runtime_checkable
-class Clients(Processes, Protocol):
+class Clients(Restarts, Protocol):
     """The workers as nodes: their processes can be hit like those of the cluster's nodes.
 
     A worker that is started again is another one, with a name of its own, in the same place.
@@ -108,6 +103,14 @@ class Links(Protocol):
     def has_rules(self, node: Node) -> bool:
         """Whether rules can stand there. Not where clients live in the network of the host: what
         they are not to hear is dropped where it leaves the node."""
+
+
+@runtime_checkable
+class Netem(Protocol):
+    """A backend that may have netem on what its nodes send (way "netem")."""
+
+    def check_netem(self) -> None:
+        """Raises ClusterError, with the remedy, where the kernel has none."""
 
 
 @runtime_checkable
@@ -221,12 +224,29 @@ class Clocks(Protocol):
         """How far the node's wall clock is ahead of the host's from now on; it sees it in 1 s."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirements:
+    """What a plan's faults ask of a cluster, known before it starts."""
+
+    capabilities: frozenset[type] = frozenset()
+    ways: frozenset[str] = frozenset()  # in which nodes must be started (`Verb.prepares`)
+    ends: frozenset[str] = frozenset()  # whom they name as other ends of links: clients, kafka2, …
+
+
 @runtime_checkable
 class Preparable(Protocol):
-    """A backend whose nodes can be started in a way that some faults need (`Verb.prepares`)."""
+    """A backend that must know before it starts what the faults of the plan will ask of it."""
 
-    def prepare(self, ways: frozenset[str]) -> None:
-        """Called once, before `start`. Raises ClusterError when the host cannot do one of them."""
+    def prepare(self, requirements: Requirements) -> None:
+        """Called once, before `start`. Raises ClusterError when one of them cannot be met."""
+
+
+@runtime_checkable
+class Ensemble(Protocol):
+    """A cluster whose ZooKeepers are the harness's to ask and to tell: by them an operator's
+    commands (elections, reassignments, settings) are carried out, or proved."""
+
+    zoo: Mapping[str, str | int | float | bool]  # their settings, beyond the defaults
 
 
 @runtime_checkable
@@ -254,3 +274,23 @@ def client_settings(cluster: Cluster) -> Mapping[str, str]:
 def clients_of(cluster: Cluster) -> Node:
     """The place of all workers as a node: faults on links name it."""
     return Node(name="clients", role="client", id=0, address=cluster.client_address, port=0)
+
+
+# All that a cluster can be asked to be or to do; a worker's (`Clients`) are not a cluster's.
+CAPABILITIES: tuple[type, ...] = (
+    Processes,
+    Restarts,
+    Links,
+    Netem,
+    Pods,
+    Machines,
+    Companions,
+    Dumps,
+    Disks,
+    Syscalls,
+    Clocks,
+    Preparable,
+    Ensemble,
+    Secured,
+    Foreign,
+)

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from harness.cluster.nodes import Node, brokers, zookeepers
+from harness.model.scenario import Scenario
 
 STARTED = "] started (kafka.server.KafkaServer)"  # a broker's word, once it is registered
+
+RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 Settings = Mapping[str, str | int | float | bool]
 
@@ -82,6 +85,17 @@ def effective(server: Settings, zoo: Settings) -> dict[str, dict[str, str]]:
         "server": _text({**SERVER_DEFAULTS, **server}),
         "zoo": _text({**ZOO_DEFAULTS, **zoo}),
     }
+
+
+def server_settings(scenario: Scenario) -> dict[str, str | int | float | bool]:
+    """The brokers' settings: the scenario's, and what lets a follower serve reads (KIP-392) where
+    the workload asks for it.
+
+    With the default fetch wait a follower learns of a new watermark up to half a second late.
+    """
+    own: Settings = {"replica.selector.class": RACK_AWARE, "replica.fetch.wait.max.ms": 10}
+    wanted = scenario.workload.read_via == "follower"
+    return {**(own if wanted else {}), **scenario.cluster.server}
 
 
 def render(properties: Mapping[str, str]) -> str:

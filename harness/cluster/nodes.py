@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -53,3 +54,12 @@ def brokers(nodes: Sequence[Node]) -> tuple[Node, ...]:
 def zookeepers(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """The ensemble's members among `nodes`, in order."""
     return tuple(node for node in nodes if node.role == "zookeeper")
+
+
+def role_by_name(word: str) -> Role | None:
+    """The role of a node of that name (kafka7, zk1), whether there is one or not; None for any
+    other word."""
+    match = re.fullmatch(r"(kafka|zk)\d+", word)
+    if match is None:
+        return None
+    return "broker" if match[1] == "kafka" else "zookeeper"

@@ -7,11 +7,11 @@ names it *and* the command line allows that very name (`--allow NAME`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from harness.cluster.nodes import ClusterError
+from harness.model.run_record import ClusterRecord, RunRecord
 
 LABEL = "kafka-harness"  # its value is the node's name, or "holder" or "client"; see each backend
 
@@ -20,19 +20,18 @@ LABEL = "kafka-harness"  # its value is the node's name, or "holder" or "client"
 class Orphan:
     """What `kafka-harness heal` was asked to look after.
 
-    `record` is the run's run.json, empty where only `name` is known; what a backend has put there
+    `record` is the run's run.json, None where only `name` is known; what a backend has put there
     under "cluster" tells where to look. With `down` the cluster is removed afterwards.
     """
 
-    record: Mapping[str, Any]
+    record: RunRecord | None
     name: str | None  # a compose project, a namespace
     down: bool
 
     @property
-    def cluster(self) -> Mapping[str, Any]:
+    def cluster(self) -> ClusterRecord:
         """What the backend wrote down before it started anything; empty if it did not get there."""
-        found: Mapping[str, Any] = self.record.get("cluster") or {}
-        return found
+        return (self.record and self.record.cluster) or ClusterRecord()
 
 
 def guard(name: str, *, ours: bool, named: str | None, allowed: Collection[str]) -> None:

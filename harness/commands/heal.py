@@ -31,12 +31,12 @@ def heal_run(folder: RunFolder, console: Console, *, down: bool) -> int:
             f"fault {fault['fault']}: {fault['verb']} {', '.join(fault['nodes'])}, not "
             f"known to be undone ({fault['undo']})"
         )
-    stored = record.model_dump(mode="json")
+    nodes = record.model_dump(mode="json", include={"nodes"})["nodes"]
     if not BACKENDS[record.backend].enclosed:
         for fault in filter(lambda fault: fault["verb"] == COMMAND.name, left):
-            for line in heal_left(fault, stored["nodes"]):
+            for line in heal_left(fault, nodes):
                 console.print(line)
-    orphan = Orphan(record=stored, name=None, down=down)
+    orphan = Orphan(record=record, name=None, down=down)
     code = heal_cluster(record.backend, orphan, console)
     written = undo_record.Undo(folder.path)
     for fault in left:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from harness.cluster.backends import build
 from harness.cluster.capabilities import Cluster
-from harness.cluster.local.backend import private_tmpfs
+from harness.cluster.local.node_files import private_tmpfs
 from harness.cluster.nodes import ClusterError, brokers, zookeepers
 from harness.host.machine import HostError
 from harness.host.namespaces import run_enclosed
@@ -36,7 +36,7 @@ def main() -> None:
     folder = RunFolder(path=private_tmpfs() / "up")
     folder.logs.mkdir(parents=True)
     try:
-        cluster = build(folder, parse(sys.argv[1]).model_dump(mode="json"))
+        cluster = build(folder, parse(sys.argv[1]))
         try:
             cluster.start()
             _print_addresses(cluster, folder, screen)

@@ -12,10 +12,11 @@ words it is told, so that a stored run is judged by what was known when it was m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any, Protocol
 
+from harness.cluster.capabilities import Requirements
 from harness.model.plan import Step, Unit, Until, When
 from harness.nemesis.target import Setting
 from harness.nemesis.targets import target_of
@@ -100,6 +101,20 @@ def _known(step: Step, setting: Setting) -> Step:
         raise KeyError(step.target)
     known = {"effects": verb.effects_at(target, step.options), "telling": verb.telling(target)}
     return step.model_copy(update=known)
+
+
+def requirements(steps: Iterable[Step], setting: Setting) -> Requirements:
+    """What a plan asks of a cluster: what is done to workers asks nothing of it."""
+    hit = [
+        (VERBS[step.verb], step)
+        for step in steps
+        if (target := target_of(step.target, setting)) and target.kind != "client"
+    ]
+    return Requirements(
+        capabilities=frozenset(need for verb, _ in hit for need in verb.needs),
+        ways=frozenset(verb.prepares for verb, _ in hit if verb.prepares),
+        ends=frozenset(end for verb, step in hit for end in verb.ends(step.options)),
+    )
 
 
 def lasts_s(steps: Sequence[Step], sends_per_s: float) -> float:

@@ -64,6 +64,12 @@ def always_possible(_: Setting, __: Target) -> str | None:
     return None
 
 
+def named_in_from(given: Mapping[str, Any]) -> frozenset[str]:
+    """Whom the option `from` names as other ends of links: groups and nodes."""
+    words = str(given.get("from", "")).split(",")
+    return frozenset(word.strip() for word in words) - {""}
+
+
 NODES: frozenset[Role] = frozenset({"broker", "zookeeper"})
 BROKERS: frozenset[Role] = frozenset({"broker"})
 PROCESSES: frozenset[Role] = NODES | {"client"}
@@ -106,6 +112,8 @@ class Verb:
     impossible: Callable[[Setting, Target], str | None] = always_possible
     idle: Callable[[Roles, frozenset[str]], str | None] | None = None
     during: Callable[[Injection], object] | None = None
+    # Other ends of links that it names, by its options as the scenario has them.
+    ends: Callable[[Mapping[str, Any]], frozenset[str]] = named_in_from
     patience: float = 1.0  # how many times as long as usual it may take to bite and to heal
 
     def problems(self, given: Mapping[str, Any]) -> list[str]:

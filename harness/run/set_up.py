@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from typing import cast
 
 from harness.cluster.admin import Admin
 from harness.cluster.backends import build, view_of
@@ -17,9 +16,10 @@ from harness.cluster.nodes import brokers
 from harness.cluster.view.watcher import Watcher
 from harness.history.recorder import Lines
 from harness.model.run_record import NodeRecord, NodeSettings
-from harness.nemesis.verbs import VERBS
+from harness.nemesis.plan import requirements
 from harness.run import topic, watermark_sampler
 from harness.run.running import Run, Running
+from harness.scenario.rules import setting_of
 
 VIEW_LIMIT_S = 30.0
 FULL_ISR_LIMIT_S = 60.0
@@ -44,11 +44,11 @@ def set_up(run: Run, closing: ExitStack) -> Running:
 
 def _start_cluster(run: Run, closing: ExitStack) -> Running:
     """Every node up and registered, and somebody can be asked about the cluster."""
-    cluster = build(run.folder, run.record.model_dump(mode="json"))
+    cluster = build(run.folder, run.record)
     closing.callback(cluster.close)
     begin_s = time.monotonic()
-    if ways := frozenset(way for s in run.record.plan if (way := VERBS[s.verb].prepares)):
-        cast(Preparable, cluster).prepare(ways)
+    if isinstance(cluster, Preparable):
+        cluster.prepare(requirements(run.record.plan, setting_of(run.record.scenario)))
     cluster.start()
     _record_nodes(run, cluster)
     scenario = topic.own(run.record.scenario, cluster, run.folder)

@@ -12,7 +12,8 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from harness.cluster.admin import Admin, Resource, others_from, replica_assignment
+from harness.cluster.admin import Admin, Resource
+from harness.cluster.admin_topics import others_from, replica_assignment
 from harness.cluster.capabilities import Cluster, Foreign
 from harness.cluster.nodes import ClusterError, Node, brokers
 from harness.cluster.view.state import BLIND, ClusterView
@@ -58,7 +59,7 @@ def on_loan(
     """What the run makes inside the block in a cluster that goes on is removed after it, unless the
     run is to keep it. Raises ClusterError when somebody has such a topic already."""
     topic = scenario.topic.name
-    if admin.has_topic(topic):
+    if admin.topics.exists(topic):
         raise ClusterError(
             f"topic {topic} is there already, and may be somebody's: give topic.name another value"
         )
@@ -79,7 +80,7 @@ def _remove(
         say(f"topic {topic} is kept, as --keep says")
         return
     try:
-        for line in admin.remove(topic, _group(scenario, folder)):
+        for line in admin.topics.remove(topic, _group(scenario, folder)):
             say(line)
     except ClusterError as error:
         later = f"{error}; `kafka-harness heal {folder.path} --down` removes it later"
@@ -90,7 +91,7 @@ def _remove(
 def create(admin: Admin, topic: TopicPart, cluster: Cluster, view: ClusterView) -> None:
     """Make the topic, its first leader where the scenario wants it. Raises ClusterError."""
     kafkas = brokers(cluster.nodes)
-    admin.create_topic(
+    admin.topics.create(
         topic.name,
         replica_assignment(
             [node.id for node in kafkas],

@@ -63,8 +63,15 @@ class Sampler:
             for name, folder in self._folders.items()
             for number in range(partitions)
         }
-        looking = Every(EVERY_S, self.look, name="sampler")
-        self.start, self.close = looking.start, looking.close
+        self._looks = Every(EVERY_S, self.look, name="sampler")
+
+    def start(self) -> None:
+        """Begin to look; returns at once."""
+        self._looks.start()
+
+    def close(self) -> None:
+        """Look no more; safe to call twice."""
+        self._looks.close()
 
     def look(self) -> None:
         """Look once."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.clients import defaults, user_file
 from harness.clients.java_keys import Role
+from harness.cluster.backend import Backend
 from harness.cluster.backends import BACKENDS
 from harness.cluster.capabilities import Disks, Dumps
 from harness.cluster.node_settings import effective
@@ -22,8 +23,9 @@ from harness.distribution import kafka_home
 from harness.host.java import find_java
 from harness.model.plan import Step
 from harness.model.run_record import DifferenceRecord, NodeSettings, RunRecord
-from harness.model.scenario import Scenario, ScenarioError
+from harness.model.scenario import FaultPart, Scenario, ScenarioError
 from harness.nemesis import plan
+from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file
 from harness.scenario.rules import setting_of
@@ -84,8 +86,8 @@ def prepare(request: Request) -> Prepared:
     resolved = file.with_clients(chosen, producer, consumer)
     setting = setting_of(resolved)
     steps = plan.make(resolved.faults, request.seed, resolved.mixed, setting=setting)
-    _check_capabilities(request, resolved, steps)
-    if why := BACKENDS[request.backend].refuses(resolved.model_dump(mode="json")):
+    _check_capabilities(request, resolved)
+    if why := BACKENDS[request.backend].refuses(resolved):
         raise ScenarioError(f"{request.scenario}: --backend {request.backend}: {why}")
     record = RunRecord(
         scenario=resolved,
@@ -158,20 +160,38 @@ def time_limit_s(chosen: Scenario, steps: Sequence[Step]) -> float:
 _CHECK_NEEDS = {"replicas": Dumps, "watermarks": Disks}
 
 
-def _check_capabilities(request: Request, chosen: Scenario, steps: Sequence[Step]) -> None:
-    """Refuse, before a node starts, a verb or a check that the backend cannot do."""
+def _check_capabilities(request: Request, chosen: Scenario) -> None:
+    """Refuse, before a node starts, what the backend's cluster will not be able to do."""
+    backend, where = BACKENDS[request.backend], f"the backend {request.backend}"
+    able = backend.capabilities(chosen)
     for key, need in _CHECK_NEEDS.items():
-        if getattr(chosen.check, key) and (lacks := BACKENDS[request.backend].lacks((need,))):
+        if getattr(chosen.check, key) and need not in able:
             raise ScenarioError(
-                f"{request.scenario}: check.{key} needs {lacks[0]}, which the backend "
-                f"{request.backend} does not have: set it to false or choose another backend"
+                f"{request.scenario}: check.{key} needs {need.__name__}, which {where} does not "
+                "have: set it to false or choose another backend"
             )
-    for step in steps:
-        if lacks := BACKENDS[request.backend].lacks(VERBS[step.verb].needs):
-            raise ScenarioError(
-                f"{request.scenario}: {step.verb} needs {', '.join(lacks)}, which the backend "
-                f"{request.backend} does not have: choose another backend or fault"
-            )
+    drawn = chosen.mixed.faults if chosen.mixed else ()
+    for fault in (*chosen.faults, *drawn):
+        if why := _not_there(fault, chosen, backend, where):
+            raise ScenarioError(f"{request.scenario}: {why}")
+
+
+def _not_there(fault: FaultPart, chosen: Scenario, backend: Backend, where: str) -> str | None:
+    """Why an entry cannot be carried out there, whether its verb needs more or its target is
+    nobody's; what is done to workers asks nothing of the cluster."""
+    target, hits = target_of(fault.target, setting_of(chosen)), backend.hits(chosen)
+    if target is None or target.kind not in hits:
+        return f"{fault.target} cannot be hit on {where}, only a {' or a '.join(sorted(hits))}"
+    able = backend.capabilities(chosen)
+    missing = sorted(set(VERBS[fault.verb].needs) - able, key=lambda need: need.__name__)
+    if target.kind == "client" or not missing:
+        return None
+    others = [v.name for v in VERBS.values() if set(v.needs) <= able and v.hits & hits]
+    return (
+        f"{fault.verb} needs {', '.join(need.__name__ for need in missing)}, which {where} does "
+        f"not have{backend.because(chosen, missing[0])}: choose another backend, or one of "
+        f"{', '.join(others)}"
+    )
 
 
 def command_line(request: Request) -> str:

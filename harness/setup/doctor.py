@@ -3,25 +3,18 @@
 Whatever a run would do to the kernel is done once here, in private namespaces of its own that
 vanish with the probe: nothing is concluded from version numbers, and nothing is left behind.
 
-    ok            can be done
-    missing       cannot be done, and what `needed_for` names will not work until it can
-    unavailable   cannot be done here; only a fault or backend that asks for it is refused
-    warning       works, but runs may be slow or may stop half-way
+    findings.py     what each thing found is, and how it is shown
+    resources.py    cores, memory and disk
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-
-from rich.table import Table
-from rich.text import Text
 
 from harness.cluster.docker import backend as docker
 from harness.cluster.docker import compose, engine
@@ -32,31 +25,10 @@ from harness.host import system_packages
 from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
+from harness.setup.findings import FASTER, LOCAL, TESTS, Finding, Status
+from harness.setup.resources import resources
 
-Status = Literal["ok", "missing", "unavailable", "warning"]
-
-LOCAL = "the local backend"
-TESTS = "the tests"
-FASTER = "faster starts"
 PROBE_TIMEOUT_S = 20
-GIB = 1024**3
-_STYLE: dict[Status, str] = {
-    "ok": "green",
-    "missing": "bold red",
-    "unavailable": "dim",
-    "warning": "yellow",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that a run may need."""
-
-    name: str
-    status: Status
-    detail: str  # what was found
-    remedy: str = ""  # what to do about it, a command where there is one
-    needed_for: str = LOCAL
 
 
 def examine(user_home: Path | None = None) -> list[Finding]:
@@ -67,30 +39,11 @@ def examine(user_home: Path | None = None) -> list[Finding]:
         namespaces(),
         *kernel(),
         *kafka(user_home),
-        *room(),
+        *resources(),
         browser(),
         docker_backend(),
         kubernetes_backend(),
     ]
-
-
-def can_run(findings: Sequence[Finding]) -> bool:
-    """Whether the local backend can run here."""
-    return not any(f.status == "missing" and f.needed_for == LOCAL for f in findings)
-
-
-def render(findings: Sequence[Finding]) -> Table:
-    """The findings as a table; purpose and remedy only where there is something to mend."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for keep in (True, True, False):
-        table.add_column(overflow="fold", no_wrap=keep)
-    for finding in findings:
-        found = Text(finding.detail)
-        if finding.status != "ok":
-            found.append(f"\nneeded for {finding.needed_for}", style="dim")
-            found.append(f"\n{finding.remedy}" if finding.remedy else "", style="bold")
-        table.add_row(finding.name, Text(finding.status, style=_STYLE[finding.status]), found)
-    return table
 
 
 # --- programs
@@ -389,44 +342,6 @@ def _archives(home: kafka_home.KafkaHome) -> list[Finding]:
             detail="none that fits: nodes start slower",
         )
     ]
-
-
-# --- room
-
-
-def room() -> list[Finding]:
-    """Cores, memory and disk: too little of one makes runs slow, or ends them."""
-    cores = len(os.sched_getaffinity(0))
-    memory = _memory_available()
-    disk = shutil.disk_usage(Path.cwd()).free
-    return [
-        _enough("cores", cores, 2, "", "a starved host shows gaps that are not Kafka's"),
-        _enough("free memory", memory / GIB, 2, " GiB", "six nodes take 1 GiB, the check another"),
-        _enough("free disk", disk / GIB, 2, " GiB", "histories and logs are kept with each run"),
-    ]
-
-
-def _enough(name: str, have: float, want: float, unit: str, why: str) -> Finding:
-    if have >= want:
-        return Finding(name=name, status="ok", detail=f"{have:.3g}{unit}")
-    return Finding(
-        name=name,
-        status="warning",
-        detail=f"{have:.3g}{unit}, and {why}",
-        remedy=f"have at least {want:g}{unit}",
-    )
-
-
-def _memory_available() -> int:
-    """Bytes that can still be had, by the kernel and by this process's cgroup."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    available = next(int(line.split()[1]) * 1024 for line in lines if "MemAvailable" in line)
-    try:
-        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
-        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
-    except (OSError, ValueError):  # no limit, or another kind of cgroup
-        return available
-    return min(available, limit - used)
 
 
 ASPECTS: dict[str, Callable[[], Finding]] = {"namespaces": namespaces, "java": java}

@@ -283,6 +283,13 @@ def scenario_of(configuration: Configuration) -> Row:
     }
 
 
+def roles_of(configuration: Configuration) -> Row:
+    """The nodes of such a run."""
+    ensemble = nodes_of("zk-all", configuration.zookeepers)
+    brokers = {name: {"role": "broker"} for name in BROKERS}
+    return brokers | {name: {"role": "zookeeper"} for name in ensemble}
+
+
 def run_of(configuration: Configuration, case: Case) -> Row:
     """A run as run.json and the history's tables keep it: every input of the facts, in one place.
 
@@ -304,11 +311,11 @@ def run_of(configuration: Configuration, case: Case) -> Row:
     hits += [(*case.then, case.options if case.then[0] == case.verb else {})] if case.then else []
     healed_ns = 20 if APART in situation else 200
     leaders = (LEADER, None, "kafka2" if MOVED in situation else LEADER)
+    rows = {"0": leaders, **{partition: (name,) for partition, name in others.items()}}
     return {
         "scenario": scenario_of(configuration),
         "server": configuration.server,
-        "nodes": {name: {"role": "broker"} for name in BROKERS}
-        | {name: {"role": "zookeeper"} for name in nodes_of("zk-all", configuration.zookeepers)},
+        "nodes": roles_of(configuration),
         "plan": [
             planned(step, verb, case.target, options)
             for step, (verb, _, options) in enumerate(hits)
@@ -341,7 +348,7 @@ def run_of(configuration: Configuration, case: Case) -> Row:
                 "leader_epoch": number,
                 "controller": CONTROLLER,
             }
-            for partition, names in {"0": leaders, **{k: (v,) for k, v in others.items()}}.items()
+            for partition, names in rows.items()
             for number, name in enumerate(names)
         ],
     }

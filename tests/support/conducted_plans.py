@@ -10,11 +10,13 @@ from harness.cluster.local.backend import local_nodes
 from harness.cluster.nodes import Node
 from harness.cluster.view.state import ClusterView, PartitionState, View
 from harness.model.plan import Step
+from harness.nemesis.conducting.waits import Limits
 from harness.nemesis.conductor import Conductor
 from harness.nemesis.undo_record import Undo
 from harness.waiting import wait_until
 
 NODES = local_nodes(3, 3)
+SHORT = Limits(bite_s=0.05, heal_s=0.05, target_s=0.05, trigger_s=0.3)
 
 
 @dataclass
@@ -32,6 +34,7 @@ class Told:
     breaks: bool = False
     returns: bool = True
     lines: list[dict[str, Any]] = field(default_factory=list)
+    limits: Limits = SHORT
 
     def look(self) -> View:
         state = PartitionState(leader=self.leader, isr=self.isr, leader_epoch=0)
@@ -86,6 +89,7 @@ def conductor(world: Told, *steps: Step, undo: Undo | None = None) -> Conductor:
         write=world.write,
         tell=lambda line: None,
         undo=undo,
+        limits=world.limits,
     )
     made.start(0)
     return made

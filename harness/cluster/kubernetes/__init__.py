@@ -6,7 +6,7 @@
         Services zk-1.., kafka-1..       a node port each: workers on this host dial every broker
         ConfigMap settings               what each node reads
 
-Or a Kafka in pods that somebody else made (attached.py), which is left as it was.
+That is own/. Or a Kafka in pods that somebody else made (attach/), which is left as it was.
 
 Workers run here, beside the harness: on one host, by node ports, or with it inside the cluster, by
 pod names. Sends, reads and faults have one clock either way.

@@ -27,7 +27,6 @@ EXEC_LIMIT_S = 20.0
 ASK_LIMIT_S = 10.0
 SHORT = 120
 FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS = 403, 404, 429
-CORDONED = "kafka-harness/cordoned"  # an annotation: by the run in which namespace
 
 
 def configuration(context: str) -> client.Configuration:
@@ -177,45 +176,25 @@ class Api:
 
     # Machines, which Kubernetes calls nodes
 
-    def cordoned(self, machine: str) -> bool:
-        """Whether it takes no pods."""
-        with told(f"machine {machine}"):
-            found = self._core.read_node(machine, _request_timeout=ASK_LIMIT_S)
-            return bool(found.spec.unschedulable)
+    def machine(self, name: str) -> Any:
+        """One of them, as the client has it."""
+        with told(f"machine {name}"):
+            return self._core.read_node(name, _request_timeout=ASK_LIMIT_S)
 
-    def cordon(self, machine: str) -> None:
-        """Let it take no pods, in this namespace's name."""
-        if self.cordoned(machine):
-            raise ClusterError(f"machine {machine} is cordoned already, and not by this run")
-        self._set_cordon(machine, by=self.namespace)
-
-    def uncordon(self, machine: str) -> None:
-        """Let it take pods again, if this namespace's run has cordoned it."""
-        if machine in self.cordoned_by_us():
-            self._set_cordon(machine, by=None)
-
-    def cordoned_by_us(self) -> list[str]:
-        """The machines that were cordoned in this namespace's name; none where we may not look."""
+    def machines(self) -> list[Any]:
+        """All of them, as the client has them; none where we may not look."""
         with told("the machines"):
             try:
-                found = self._core.list_node(_request_timeout=ASK_LIMIT_S).items
+                return list(self._core.list_node(_request_timeout=ASK_LIMIT_S).items)
             except ApiException as error:
                 if error.status == FORBIDDEN:
                     return []
                 raise
-        return [
-            each.metadata.name
-            for each in found
-            if (each.metadata.annotations or {}).get(CORDONED) == self.namespace
-        ]
 
-    def _set_cordon(self, machine: str, *, by: str | None) -> None:
-        patch = {
-            "spec": {"unschedulable": by is not None or None},
-            "metadata": {"annotations": {CORDONED: by}},
-        }
-        with told(f"machine {machine}"):
-            self._core.patch_node(machine, patch, _request_timeout=ASK_LIMIT_S)
+    def change_machine(self, name: str, patch: Mapping[str, Any]) -> None:
+        """Change some of what is said of one."""
+        with told(f"machine {name}"):
+            self._core.patch_node(name, patch, _request_timeout=ASK_LIMIT_S)
 
     # What is in pods
 

@@ -18,15 +18,7 @@ from harness.cluster.nodes import ClusterError
 from harness.waiting import Every
 
 LOOK_EVERY_S = 0.5
-LASTING_DATA = "lasting-data"
-
-
-def must_last(ways: frozenset[str]) -> bool:
-    """Whether faults want the nodes' data to outlive their pods. Raises ClusterError for any other
-    way of starting nodes (harness.cluster.capabilities.Preparable)."""
-    if others := ways - {LASTING_DATA}:
-        raise ClusterError(f"nodes in pods cannot be started for {', '.join(sorted(others))}")
-    return LASTING_DATA in ways
+LASTING_DATA = "lasting-data"  # a way: the nodes' data outlive their pods
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +82,17 @@ class PodWatch:
         now = self._look().get(node)
         return now.uid if now and now.uid == self._known[node].uid else None
 
-    def expect(self, node: str, *, ordered: bool = True) -> None:
-        """The node's pod is about to be deleted, by our order; or it is not, after all."""
+    def expect(self, node: str) -> None:
+        """The node's pod is about to be deleted, by our order."""
         with self._lock:
             self._coming.discard(node)
-            (self._ordered.add if ordered else self._ordered.discard)(node)
+            self._ordered.add(node)
+
+    def expect_no_more(self, node: str) -> None:
+        """The node's pod is not deleted, after all."""
+        with self._lock:
+            self._coming.discard(node)
+            self._ordered.discard(node)
 
     def check(self) -> None:
         """Raise ClusterError when something was not ordered."""
@@ -116,7 +114,7 @@ class PodWatch:
         ordered = node in self._ordered
         if new is None or new.uid != old.uid:
             if not ordered:
-                self._fail(f"the pod of {node} was replaced, which nobody here ordered")
+                self._fail(f"the pod of {node} was replaced, and not by this run")
             elif new is not None and new.ip and new.host_ip and self._adopt(node, new):
                 self._known[node] = new
                 self._coming.add(node)
@@ -127,7 +125,7 @@ class PodWatch:
         elif new.restarts != old.restarts and not ordered:
             self._fail(
                 f"a container of {node} was restarted ({old.restarts} -> {new.restarts} "
-                "times), which nobody here ordered"
+                "times), and not by this run"
             )
 
     def _fail(self, what: str) -> None:

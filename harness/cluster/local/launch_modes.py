@@ -5,6 +5,7 @@
     own-disk    its data on a tmpfs of its own with a limit, so that it alone can be full
     fake-time   libfaketime preloaded, its offset read from a file; wall clock only
     tampering   as always; but strace will be attached to it while it runs
+    netem       as always; but the kernel must have it
 
 One process has one tracer at most, so sync-trace and tampering exclude each other.
 
@@ -17,10 +18,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from harness.cluster.local.network import run
 from harness.cluster.nodes import ClusterError
 from harness.host import system_packages
 
 SYNC_TRACE, OWN_DISK, FAKE_TIME, TAMPERING = "sync-trace", "own-disk", "fake-time", "tampering"
+NETEM = "netem"
 DISK_BYTES = 256 * 1024 * 1024
 # Whatever changes a file's length, its name, or what of it is on disk. Index files are written
 # through memory maps, which no system call shows; power loss drops them.
@@ -38,6 +41,12 @@ def check(ways: frozenset[str]) -> None:
         _try_strace()
     if FAKE_TIME in ways:
         _library()
+
+
+def mount_shared_memory() -> None:
+    """Hide /dev/shm: libfaketime keeps a semaphore and a page there for each process, killed ones
+    too."""
+    run(["mount", "-t", "tmpfs", "tmpfs", "/dev/shm"])  # noqa: S108
 
 
 def traced(trace: Path) -> tuple[str, ...]:

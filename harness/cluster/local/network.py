@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 from harness.cluster.nodes import ClusterError, Node
 
@@ -56,3 +57,28 @@ def run(argv: Sequence[str], text: str | None = None) -> str:
     if done.returncode != 0:
         raise ClusterError(f"{' '.join(argv)} failed: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout
+
+
+def start_in(namespace: str, argv: Sequence[str], log: Path) -> subprocess.Popen[str]:
+    """Start a program there: its stdin and stdout are pipes, its stderr goes to `log`."""
+    with log.open("a") as stderr:
+        return subprocess.Popen(
+            ["ip", "netns", "exec", namespace, *argv],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            start_new_session=True,
+        )
+
+
+def start_beside(node: Node, argv: Sequence[str]) -> subprocess.Popen[str]:
+    """Start a program in the node's network namespace: its input is empty, its stdout, errors
+    included, a pipe. It ends with the run's pid namespace."""
+    return subprocess.Popen(
+        ["ip", "netns", "exec", node.name, *argv],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )

@@ -21,8 +21,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from kafka.protocol.metadata import MetadataRequest
@@ -30,6 +30,7 @@ from kafka.protocol.metadata import MetadataRequest
 from harness.cluster.nodes import ClusterError, Node, brokers
 from harness.cluster.view.connection import Link, Unanswered
 from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
+from harness.cluster.view.memory import Memory, recovered
 from harness.cluster.view.quorum import Quorum
 from harness.cluster.view.state import Blind, PartitionState, View
 from harness.waiting import WaitTimeout, wait_until
@@ -199,9 +200,8 @@ class AskedView:
             for node in self._nodes.values()
         ]
         self._quorum = Quorum([Link(*node.dial, settings) for node in self._nodes.values()])
-        self._last: View | None = None
+        self._memory = Memory()
         self._last_controller: int | None = None
-        self._coordinators: dict[tuple[Coordinated, str], str | None] = {}
 
     def connect(self, timeout_s: float) -> None:
         """Begin to ask. Raises ClusterError when no broker answers."""
@@ -241,12 +241,14 @@ class AskedView:
     def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
         """The coordinator of a group.id or transactional.id; the last known one while blind, or
         when nobody is to be asked."""
-        if ask:
-            with suppress(Blind):
-                told = self._partitions(TOPICS[kind])
-                leader = told[partition_of(name, len(told))].leader if told else None
-                self._coordinators[kind, name] = self._named(leader)
-        return self._coordinators.get((kind, name))
+        asked = partial(self._coordinator, TOPICS[kind], name) if ask else None
+        return self._memory.coordinator(kind, name, asked)
+
+    def _coordinator(self, topic: str, name: str) -> str | None:
+        partitions = self._partitions(topic)
+        if not partitions:
+            return None
+        return self._named(partitions[partition_of(name, len(partitions))].leader)
 
     def assignment_of(self, topic: str) -> tuple[tuple[str, ...], ...]:
         """Each partition's assigned replicas, preferred leader first; empty without such a topic.
@@ -264,12 +266,15 @@ class AskedView:
         told = [
             newest(answers, self.topic, number, controller) for number in range(self.partitions)
         ]
-        self._last = View(
-            partitions=tuple(self._state(each) for each in told),
-            controller=self._named(controller),
-            assignment=tuple(tuple(self._name(i) for i in each.replicas) for each in told if each),
+        return self._memory.keep(
+            View(
+                partitions=tuple(self._state(each) for each in told),
+                controller=self._named(controller),
+                assignment=tuple(
+                    tuple(self._name(i) for i in each.replicas) for each in told if each
+                ),
+            )
         )
-        return self._last
 
     def agreed(self) -> tuple[PartitionState, ...]:
         """Every partition's state as it is now or later: who answers is asked after the call."""
@@ -277,22 +282,12 @@ class AskedView:
 
     def look_or_last(self) -> View:
         """The view now, or the last one marked as not known."""
-        try:
-            return self.look()
-        except Blind:
-            last = self._last or View(partitions=(), controller=None)
-            return replace(last, known=False)
+        return self._memory.look_or_last(self.look)
 
     def recovered(self, replicas: int) -> str | None:
         """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
-        try:
-            view, live = self.look(), self.live_brokers()
-        except Blind:
-            return None
-        whole = all(p.leader and len(p.isr) == replicas for p in view.partitions)
-        if not whole or not {node.name for node in self._nodes.values()} <= set(live):
-            return None
-        return f"every broker is a member, every ISR has {replicas} members"
+        names = [node.name for node in self._nodes.values()]
+        return recovered(self, names, replicas, "a member")
 
     # Parts
 

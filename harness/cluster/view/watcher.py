@@ -7,6 +7,8 @@ from collections.abc import Callable
 from harness.cluster.view.state import BLIND, ClusterView, View
 from harness.waiting import Every
 
+LOOK_EVERY_S = 0.05
+
 
 class Watcher:
     """A thread that looks every 50 ms and writes each change, and each blind stretch, down."""
@@ -16,8 +18,15 @@ class Watcher:
         self._write = write
         self._last: View | None = None
         self._blind = False
-        looking = Every(0.05, self._look, name="watcher")
-        self.start, self.close = looking.start, looking.close
+        self._looks = Every(LOOK_EVERY_S, self._look, name="watcher")
+
+    def start(self) -> None:
+        """Begin to look; returns at once."""
+        self._looks.start()
+
+    def close(self) -> None:
+        """Look no more; safe to call twice."""
+        self._looks.close()
 
     def _look(self) -> None:
         try:

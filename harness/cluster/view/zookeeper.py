@@ -15,8 +15,7 @@ import json
 import logging
 import socket
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from kazoo.client import KazooClient
@@ -25,7 +24,8 @@ from kazoo.retry import KazooRetry
 
 from harness.cluster.nodes import Node, brokers, zookeepers
 from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
-from harness.cluster.view.state import BLIND, PartitionState, View
+from harness.cluster.view.memory import Memory, recovered
+from harness.cluster.view.state import PartitionState, View
 
 logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # its connection losses are our data
 
@@ -43,8 +43,7 @@ class ZooKeeperView:
             connection_retry=KazooRetry(max_tries=-1, delay=0.05, max_delay=0.2),
             command_retry=KazooRetry(max_tries=0),
         )
-        self._last: View | None = None
-        self._coordinators: dict[tuple[Coordinated, str], str | None] = {}
+        self._memory = Memory()
 
     def connect(self, timeout_s: float) -> None:
         """Begin the session; raises KazooTimeoutError when no member answers."""
@@ -82,10 +81,8 @@ class ZooKeeperView:
     def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
         """The coordinator of a group.id or transactional.id; the last known one while blind, or
         when nobody is to be asked."""
-        if ask:
-            with suppress(*BLIND):
-                self._coordinators[kind, name] = self._coordinator(TOPICS[kind], name)
-        return self._coordinators.get((kind, name))
+        asked = partial(self._coordinator, TOPICS[kind], name) if ask else None
+        return self._memory.coordinator(kind, name, asked)
 
     def _coordinator(self, topic: str, name: str) -> str | None:
         assignment = self.assignment_of(topic)
@@ -114,8 +111,9 @@ class ZooKeeperView:
         count = self.partitions
         states = tuple(self._partition(self.topic, number) for number in range(count))
         assignment = self.assignment_of(self.topic)[:count]
-        self._last = View(partitions=states, controller=self.controller(), assignment=assignment)
-        return self._last
+        return self._memory.keep(
+            View(partitions=states, controller=self.controller(), assignment=assignment)
+        )
 
     def agreed(self) -> tuple[PartitionState, ...]:
         """Every partition's state as it is now or later, never older: whichever member is asked
@@ -125,22 +123,11 @@ class ZooKeeperView:
 
     def look_or_last(self) -> View:
         """The view now, or the last one marked as not known."""
-        try:
-            return self.look()
-        except BLIND:
-            last = self._last or View(partitions=(), controller=None)
-            return replace(last, known=False)
+        return self._memory.look_or_last(self.look)
 
     def recovered(self, replicas: int) -> str | None:
         """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
-        try:
-            view, live = self.look(), self.live_brokers()
-        except BLIND:
-            return None
-        whole = all(p.leader and len(p.isr) == replicas for p in view.partitions)
-        if not whole or len(live) < len(self._names):
-            return None
-        return f"every broker is registered, every ISR has {replicas} members"
+        return recovered(self, self._names.values(), replicas, "registered")
 
     def _partition(self, topic: str, number: int) -> PartitionState:
         found = self.znode(f"/brokers/topics/{topic}/partitions/{number}/state")

@@ -71,7 +71,7 @@ def meant(view: ZooKeeperView) -> dict[str, object]:
 
 
 def main() -> None:
-    Admin(NODES).create_topic("t", [[2, 3, 1]], {})
+    Admin(NODES).topics.create("t", [[2, 3, 1]], {})
     view = ZooKeeperView(NODES, "t", 1)
     view.connect(30)
     wait_until(lambda: view.recovered(3), timeout_s=60, what="the ISR", ignoring=BLIND)

@@ -65,6 +65,13 @@ def test_show_prints_plan_and_configuration_and_starts_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_show_refuses_what_run_would_refuse_on_that_backend(tmp_path):
+    done = call("show", "study-1", "--backend", "external", cwd=tmp_path)
+
+    assert done.returncode == 254
+    assert "kill needs Restarts, which the backend external does not have" in done.stderr
+
+
 def test_the_same_seed_shows_the_same_plan_and_configuration():
     assert call("show", "study-1-sure", "--seed", "5").stdout == (
         call("show", "study-1-sure", "--seed", "5").stdout

@@ -1,35 +1,30 @@
 """What a run in somebody's pods may be asked for, and whose pod is whose; pure.
 
 The number at the end of a pod's name is its broker's id, as in StatefulSets and Strimzi's node
-pools. See harness.cluster.kubernetes.attach.backend for the rest.
+pools. See harness.cluster.kubernetes.attach.cluster for the rest.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
-from typing import Any
 
-from harness.cluster.external import backend as external
-from harness.cluster.external.backend import faults_of
-from harness.cluster.kubernetes.attach.ephemeral_containers import LINKS, PROCESS
+from harness.cluster.capabilities import (
+    Foreign,
+    Links,
+    Pods,
+    Preparable,
+    Processes,
+    Restarts,
+    Secured,
+)
+from harness.cluster.external.backend import there_already
+from harness.cluster.external.cluster import faults_of
 from harness.cluster.nodes import ClusterError, Node
+from harness.model.scenario import FaultPart, Scenario
 
 WHERE = "backend.kubernetes.attach"
-# The verbs that can be done there, with the kind of container that each needs in every pod.
-HANDS: Mapping[str, str | None] = {
-    "cut": LINKS,
-    "lose": LINKS,
-    "cut-answers": LINKS,
-    "throttle": LINKS,
-    "pause": PROCESS,
-    "delete-pod": None,
-    "delete-pod-now": None,
-    "command": None,
-}
-_WORKERS = ("producer", "consumer", "group-consumer")
 
 
 # Who is who
@@ -68,68 +63,43 @@ def placed(nodes: Sequence[Node], pods: Collection[str]) -> dict[str, str]:
     return {node.name: by_id[node.id][0] for node in nodes}
 
 
-def is_node(word: str) -> bool:
-    """Whether a fault's option names a node by it, not a group of them."""
-    return re.fullmatch(r"(kafka|zk)\d+", word) is not None
-
-
-def ends_of(listing: str) -> Counter[tuple[str, int]]:
-    """How many connections there are by the other end's address and the own port (ss -tnH)."""
-    own, other = r"\S*[\d.a-f]\]?:(\d+)", r"\[?(?:::ffff:)?([\d.]+|[\da-f:]+)\]?:\d+"
-    found = re.findall(rf"{own}\s+{other}\s*$", listing, re.MULTILINE)
-    return Counter((address, int(port)) for port, address in found)
-
-
 # What can be asked for
 
 
-def refuses(scenario: Mapping[str, Any]) -> str | None:
+def capabilities(scenario: Scenario) -> frozenset[type]:
+    """What our containers in the pods can do, if there is an image to make them of."""
+    by_containers = {Links, Processes} if scenario.backend.kubernetes.attach.image else set()
+    return frozenset({Secured, Foreign, Pods, Preparable, *by_containers})
+
+
+def because(scenario: Scenario, capability: type) -> str:
+    """Why such a cluster lacks a capability, where there is more to say."""
+    if capability in (Links, Processes) and not scenario.backend.kubernetes.attach.image:
+        return f" without {WHERE}.image, an image with sh, iptables, ip, ss, tc and python3"
+    whose = " in pods that are not the harness's own"
+    if capability is Restarts:
+        return f"{whose}, whose kubelet begins an ended container again at once"
+    return whose
+
+
+def refuses(scenario: Scenario) -> str | None:
     """Why a scenario cannot be run there, before anything starts."""
-    part = scenario["backend"]["kubernetes"]["attach"]
-    already = external.there_already(scenario, part, WHERE)
-    return next(chain(_problems(scenario, part), already), None)
+    part = scenario.backend.kubernetes.attach
+    return next(chain(_problems(scenario), there_already(scenario, part, WHERE)), None)
 
 
-def _problems(scenario: Mapping[str, Any], part: Mapping[str, Any]) -> Iterator[str]:
-    if not part["namespace"]:
+def _problems(scenario: Scenario) -> Iterator[str]:
+    wanted = scenario.backend.kubernetes
+    if not wanted.attach.namespace:
         yield f"{WHERE}.namespace: say where it is"
-    if scenario["backend"]["kubernetes"]["namespace"]:
+    if wanted.namespace:
         yield f"backend.kubernetes.namespace is for a cluster of the harness's own: {WHERE} has one"
-    if not part["selectors"]["brokers"]:
+    if not wanted.attach.selectors.brokers:
         yield f"{WHERE}.selectors.brokers: say by which labels the brokers' pods are known"
-    for fault in faults_of(scenario):
-        verb, target = fault["verb"], fault["target"]
-        if target.startswith(_WORKERS):
-            continue
-        if verb in ("kill", "stop", "roll", "crash-loop"):
-            yield (
-                f"{verb} cannot be done to pods that are not the harness's own, whose kubelet "
-                "begins an ended container again at once: take delete-pod-now"
-            )
-        if verb not in HANDS:
-            yield (
-                f"{verb} cannot be done to pods that are not the harness's own: only "
-                f"{', '.join(HANDS)} can"
-            )
-        elif HANDS[verb] and not part["image"]:
-            yield f"{WHERE}.image: {verb} needs one, with sh, iptables, ip, ss, tc and python3"
-        if target.startswith("zk"):
-            yield f"{target}: ZooKeepers are known there as other ends of cuts only"
-        if not part["selectors"]["zookeepers"] and {"zookeepers"} & set(_from(fault)):
-            yield f'from = "zookeepers": say which they are by {WHERE}.selectors.zookeepers'
+    if not wanted.attach.selectors.zookeepers and any(map(_from_zookeepers, faults_of(scenario))):
+        yield f'from = "zookeepers": say which they are by {WHERE}.selectors.zookeepers'
 
 
-def _from(fault: Mapping[str, Any]) -> list[str]:
-    return [word.strip() for word in str(fault["options"].get("from", "")).split(",")]
-
-
-def hands_for(plan: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-    """The kinds of containers that a plan's faults need in the pods."""
-    hit = (step for step in plan if not step["target"].startswith(_WORKERS))
-    return frozenset(hand for step in hit if (hand := HANDS.get(step["verb"])))
-
-
-def named(plan: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-    """The words by which a plan's faults name other ends: groups (`clients`, …) and nodes."""
-    answers = {"clients"} if any(step["verb"] == "cut-answers" for step in plan) else set()
-    return frozenset(answers.union(*map(_from, plan)) - {""})
+def _from_zookeepers(fault: FaultPart) -> bool:
+    named = str(fault.options.get("from", "")).split(",")
+    return "zookeepers" in {word.strip() for word in named}

@@ -179,7 +179,7 @@ def _add(injection: Injection) -> None:
     except BLIND as error:
         raise ClusterError(f"ZooKeeper does not tell how many partitions {topic} has") from error
     injection.memo.update(was=now, total=now + AddPartitionsOptions.of(injection.options).count)
-    injection.admin().add_partitions(topic, injection.memo["total"])
+    injection.admin().topics.add_partitions(topic, injection.memo["total"])
 
 
 def _added(injection: Injection) -> str | None:

@@ -114,5 +114,6 @@ CUT_ANSWERS = Verb(
     bit=_bit,
     heal=_mend,
     healed=_mended,
+    ends=lambda _: frozenset({"clients"}),
     during=stay,
 )

@@ -18,7 +18,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from harness.cluster.capabilities import Links, Preparable
+from harness.cluster.capabilities import Links, Netem, Preparable
 from harness.model.effects import Effects
 from harness.nemesis.faults.network.links import links_of, stay
 from harness.nemesis.faults.network.shaping import handle_of, restore, restored
@@ -85,7 +85,7 @@ def _verb(name: str, done: str, options: type[Options] = SomePackets) -> Verb:
         done=done,
         effects=Effects(leadership="anywhere"),
         options=options,
-        needs=(Links, Preparable),
+        needs=(Links, Netem, Preparable),
         holds="egress",
         prepares="netem",
         inject=lambda injection: _injects(name, injection),

@@ -19,10 +19,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from harness.cluster.capabilities import Processes, Restarts
+from harness.cluster.capabilities import Restarts
 from harness.cluster.nodes import Node
 from harness.cluster.view.state import BLIND
-from harness.nemesis.faults.processes.signals import ENDED, back, begin, end, processes, start
+from harness.nemesis.faults.processes.signals import (
+    ENDED,
+    back,
+    begin,
+    end,
+    processes,
+    restarts,
+    start,
+)
 from harness.nemesis.options import Options
 from harness.nemesis.verb import BROKERS, Injection, Verb
 
@@ -111,7 +119,7 @@ def _begin_loop(injection: Injection) -> None:
 
 def _crash(injection: Injection) -> None:
     """Start it if it is gone, kill it if it is due."""
-    hands, node, memo = processes(injection), injection.node, injection.memo
+    hands, node, memo = restarts(injection), injection.node, injection.memo
     pid = hands.state(node).pid
     if pid is None:
         _start_again(hands, node, memo)
@@ -121,7 +129,7 @@ def _crash(injection: Injection) -> None:
         memo["kills"] += 1
 
 
-def _start_again(hands: Processes, node: Node, memo: dict[str, Any]) -> None:
+def _start_again(hands: Restarts, node: Node, memo: dict[str, Any]) -> None:
     if memo["pids"].pop(node.name, None) is None:
         memo["exits"] += 1  # of its own accord: its old session still lives
     hands.start_node(node)

@@ -40,7 +40,7 @@ def end(injection: Injection, node: Node, number: signal.Signals) -> int | None:
 def begin(injection: Injection, node: Node) -> None:
     """Start a node that has no process."""
     remember(injection, node)
-    processes(injection).start_node(node)
+    restarts(injection).start_node(node)
 
 
 def remember(injection: Injection, node: Node) -> None:
@@ -160,6 +160,13 @@ def processes(injection: Injection) -> Processes:
 
 # Who leads is replaced; a follower that is gone leaves the leader where it is.
 ENDED = Effects(leadership="where-it-hits", ends_processes=True)
+
+
+def restarts(injection: Injection) -> Restarts:
+    """The same where the verb needs `Restarts`."""
+    return cast(Restarts, processes(injection))
+
+
 KILL = Verb(
     name="kill",
     undo="start",

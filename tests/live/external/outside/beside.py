@@ -111,7 +111,7 @@ def with_secrets(folder: Path) -> list[str]:
 def both_views() -> dict[str, Any]:
     """What ZooKeeper says of a topic, and what the brokers do, at rest."""
     admin = Admin(brokers(local_nodes(3, 3)), SETTINGS)
-    admin.create_topic("theirs", [[2, 3, 1], [3, 1, 2]], {})
+    admin.topics.create("theirs", [[2, 3, 1], [3, 1, 2]], {})
     nodes = discovered([FIRST], SETTINGS)
     with closing(ZooKeeperView(local_nodes(3, 3), "theirs", 2)) as told:
         told.connect(30)

@@ -6,6 +6,7 @@ import pytest
 
 from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import Orphan, guard
+from harness.model.run_record import ClusterRecord
 
 
 def test_what_bears_our_label_may_be_hit():
@@ -32,4 +33,4 @@ def test_naming_alone_and_allowing_alone_are_not_enough(named, allowed, remedy):
 
 
 def test_a_run_that_never_started_a_cluster_tells_of_none():
-    assert {} == Orphan(record={"cluster": None}, name=None, down=False).cluster
+    assert Orphan(record=None, name="x", down=False).cluster == ClusterRecord()

@@ -9,7 +9,6 @@ import pytest
 
 from harness.cluster.nodes import ClusterError
 from harness.model.effects import Effects
-from harness.nemesis import conductor as module
 from harness.nemesis.verb import Verb
 from harness.nemesis.verbs import VERBS
 from tests.support.conducted_plans import Told
@@ -44,8 +43,4 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Told:
     monkeypatch.setitem(VERBS, "fell", verb)
     monkeypatch.setitem(VERBS, "fell-alone", replace(verb, holds="process"))
     monkeypatch.setitem(VERBS, "fell-together", replace(verb, together=True))
-    monkeypatch.setattr(module, "BITE_LIMIT_S", 0.05)
-    monkeypatch.setattr(module, "HEAL_LIMIT_S", 0.05)
-    monkeypatch.setattr(module, "TARGET_LIMIT_S", 0.05)
-    monkeypatch.setattr(module, "TRIGGER_LIMIT_S", 0.3)
     return told

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from harness.nemesis import conductor as module
 from harness.nemesis.verbs import VERBS
 from harness.waiting import WaitTimeout, wait_until
 from tests.support.conducted_plans import conductor, finish, step
@@ -77,9 +76,9 @@ def test_reassignments_wait_for_each_other(world, monkeypatch):
     assert "holds the assignment" in world.told("inject", "info")[0]["error"]
 
 
-def test_a_chain_of_faults_may_take_longer_than_a_trigger_may(world, monkeypatch):
+def test_a_chain_of_faults_may_take_longer_than_a_trigger_may(world):
     """What waits for "healed" counts its patience from when those before are over."""
-    monkeypatch.setattr(module, "TRIGGER_LIMIT_S", 0.2)
+    world.limits = replace(world.limits, trigger_s=0.2)
     world.sent = 11
     finish(
         conductor(
@@ -90,9 +89,9 @@ def test_a_chain_of_faults_may_take_longer_than_a_trigger_may(world, monkeypatch
     assert len(world.told("inject", "ok")) == 2
 
 
-def test_a_fault_may_wait_until_the_one_before_is_in_force(world, monkeypatch):
+def test_a_fault_may_wait_until_the_one_before_is_in_force(world):
     """Not until it is healed: the two overlap."""
-    monkeypatch.setattr(module, "HEAL_LIMIT_S", 5.0)
+    world.limits = replace(world.limits, heal_s=5.0)
     world.sent = 11
     second = step(1, series=1, when="in-force", unit="seconds", at=0.0, target="kafka3")
     made = conductor(world, step(for_s=0.5), second)

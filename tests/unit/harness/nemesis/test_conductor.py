@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from harness.nemesis import conductor as module
 from harness.nemesis.undo_record import Undo, outstanding
 from harness.nemesis.verb import DoesNothing
 from harness.nemesis.verbs import VERBS
@@ -88,7 +87,7 @@ def test_a_fault_that_is_seen_to_do_nothing_is_not_waited_for(world, monkeypatch
         raise DoesNothing("2000 kbit/s limits nothing")
 
     monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], bit=bit))
-    monkeypatch.setattr(module, "BITE_LIMIT_S", 60.0)
+    world.limits = replace(world.limits, bite_s=60.0)
     world.sent = 11
     made = conductor(world, step())
     finish(made)

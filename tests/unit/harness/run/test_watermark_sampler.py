@@ -125,7 +125,8 @@ def test_a_line_that_is_no_look_is_a_finding(tmp_path):
 
 
 def test_a_backend_that_cannot_reach_the_disks_refuses_to_follow_the_replicas(monkeypatch):
-    monkeypatch.setitem(BACKENDS, "local", replace(BACKENDS["local"], kind=object))
+    blind = replace(BACKENDS["local"], capabilities=lambda _: frozenset())
+    monkeypatch.setitem(BACKENDS, "local", blind)
 
     with pytest.raises(ScenarioError, match=r"check\.watermarks needs Disks, which the backend"):
         prepare.prepare(prepare.Request(scenario="high-watermark", seed=1))

@@ -15,12 +15,13 @@ from harness.cluster.docker import backend as docker
 from harness.distribution import kafka_home
 from harness.host import java, system_packages
 from harness.host.namespaces import UNSHARE
-from harness.setup import doctor, install
-from harness.setup.doctor import Finding, can_run, render, why_no_namespaces
+from harness.setup import doctor, findings, install, resources
+from harness.setup.doctor import why_no_namespaces
+from harness.setup.findings import Finding, can_run, render
 
 
 def finding(
-    name: str = "x", status: doctor.Status = "ok", needed_for: str = doctor.LOCAL
+    name: str = "x", status: findings.Status = "ok", needed_for: str = findings.LOCAL
 ) -> Finding:
     return Finding(
         name=name, status=status, detail="found", remedy="mend it", needed_for=needed_for
@@ -41,7 +42,7 @@ def test_only_what_the_local_backend_misses_stops_it() -> None:
     harmless = [
         finding(status="unavailable"),
         finding(status="warning"),
-        finding(status="missing", needed_for=doctor.TESTS),
+        finding(status="missing", needed_for=findings.TESTS),
     ]
 
     assert can_run([finding(), *harmless])
@@ -205,7 +206,7 @@ def test_a_changed_jar_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_too_little_room_is_a_warning() -> None:
-    found = doctor._enough("cores", 1, 2, "", "reasons")
+    found = resources._enough("cores", 1, 2, "", "reasons")
 
     assert ("warning", "have at least 2") == (found.status, found.remedy)
 

@@ -13,6 +13,7 @@ from harness.cluster.docker import backend as docker
 from harness.cluster.docker import compose
 from harness.cluster.nodes import ClusterError, Node
 from harness.host import system_packages
+from harness.model.scenario import ClusterPart, Scenario
 
 ZK = Node(name="zk1", role="zookeeper", id=1, address="", port=2181, dialled=("127.0.0.1", 40001))
 KAFKA = Node(name="kafka1", role="broker", id=1, address="", port=9, dialled=("127.0.0.1", 40002))
@@ -92,11 +93,11 @@ def test_images_are_pinned_unless_chosen(monkeypatch):
     assert "mine:1" == compose.images("mine:1")["zookeeper"]
 
 
-SCENARIO = {"cluster": {"zookeepers": 3, "brokers": 3}}
+SCENARIO = Scenario(title="t", workload={"kind": "stream"})  # type: ignore[arg-type]
 
 
 def test_other_numbers_of_nodes_are_refused_before_anything_starts():
-    scenario = {"cluster": {"zookeepers": 1, "brokers": 3}}
+    scenario = SCENARIO.model_copy(update={"cluster": ClusterPart(zookeepers=1)})
 
     assert "3 ZooKeepers and 3 brokers" in (docker.refuses(scenario) or "")
 

@@ -16,7 +16,8 @@ import pytest
 
 from harness.checkout import MANIFESTS
 from harness.cluster.kubernetes import access, manifests
-from harness.cluster.kubernetes.api import CORDONED, Api
+from harness.cluster.kubernetes.api import Api
+from harness.cluster.kubernetes.own.machines import CORDONED, CordonedMachines
 from harness.cluster.kubernetes.pods import Pod, PodWatch
 from harness.cluster.nodes import ClusterError, Node
 
@@ -47,20 +48,20 @@ class Core:
         self.patches.append((name, patch))
 
 
-def api_of(core: Core, monkeypatch: pytest.MonkeyPatch) -> Api:
+def machines_of(core: Core, monkeypatch: pytest.MonkeyPatch) -> CordonedMachines:
     monkeypatch.setattr(Api, "_core", core)
-    return Api(None, "mine")
+    return CordonedMachines(Api(None, "mine"))
 
 
 def test_a_machine_that_somebody_has_cordoned_is_left_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     core = Core(unschedulable=True)
-    api = api_of(core, monkeypatch)
+    machines = machines_of(core, monkeypatch)
 
     with pytest.raises(ClusterError, match="m1 is cordoned already"):
-        api.cordon("m1")
-    api.uncordon("m1")
+        machines.cordon("m1")
+    machines.uncordon("m1")
 
     assert [] == core.patches
 
@@ -68,8 +69,8 @@ def test_a_machine_that_somebody_has_cordoned_is_left_alone(
 def test_a_cordon_bears_the_run_s_name_and_goes_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     fresh, ours = Core(), Core(unschedulable=True, by="mine")
 
-    api_of(fresh, monkeypatch).cordon("m1")
-    api_of(ours, monkeypatch).uncordon("m1")
+    machines_of(fresh, monkeypatch).cordon("m1")
+    machines_of(ours, monkeypatch).uncordon("m1")
 
     (_, put), (_, taken) = *fresh.patches, *ours.patches
     assert (True, "mine") == (
@@ -233,9 +234,9 @@ def test_a_pod_that_was_ordered_away_is_followed_by_another() -> None:
 def test_what_nobody_ordered_is_told_for_ever(seen: Pod | None) -> None:
     watched = Watched()
 
-    with pytest.raises(ClusterError, match="nobody here ordered"):
+    with pytest.raises(ClusterError, match="not by this run"):
         watched.sees(seen)
-    with pytest.raises(ClusterError, match="nobody here ordered"):
+    with pytest.raises(ClusterError, match="not by this run"):
         watched.sees(FIRST)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.cluster.kubernetes.attach import rules
+from harness.cluster.kubernetes.attach import client_address, rules
 from harness.cluster.nodes import ClusterError, Node
 
 KAFKAS = tuple(
@@ -50,5 +50,5 @@ def test_connections_are_counted_by_who_calls_and_the_port_that_is_called() -> N
 """
 
     assert {("10.128.1.1", 9094): 2, ("10.65.0.8", 9091): 1, ("fd00::1", 9094): 1} == (
-        rules.ends_of(listing)
+        client_address.ends_of(listing)
     )

@@ -7,11 +7,16 @@ from typing import Any
 import pytest
 
 from harness.cluster.kubernetes import access
-from harness.cluster.kubernetes.attach import rules
 from harness.cluster.kubernetes.attach.ephemeral_containers import LINKS, PROCESS
+from harness.cluster.kubernetes.attach.run_containers import kinds_for
+from harness.model.plan import Step
 from harness.model.scenario import ScenarioError
+from harness.nemesis.plan import requirements
+from harness.scenario.file import load
 from harness.scenario.prepare import Request, prepare
+from harness.scenario.rules import setting_of
 
+SETTING = setting_of(load("baseline", {"workload.kind": "stream"}))
 ATTACH = {
     "backend.kubernetes.attach.namespace": "kafka",
     "backend.kubernetes.attach.bootstrap": ["10.0.0.1:31094"],
@@ -48,12 +53,13 @@ pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed"
 @pytest.mark.parametrize(
     ("said", "verb", "target", "changes"),
     [
-        ("begins an ended container again at once: take delete-pod-now", "kill", "leader", {}),
-        ("take delete-pod-now", "roll", "all", {}),
-        ("elect cannot be done to pods that are not", "elect", "preferred-leader", {}),
-        ("ZooKeepers are known there as other ends of cuts only", "cut", "zk1", {}),
+        ("kill needs Restarts, which the backend kubernetes does not", "kill", "leader", {}),
+        ("whose kubelet begins an ended container again at once: choose", "kill", "leader", {}),
+        ("or one of pause, cut, lose, throttle", "roll", "all", {}),
+        ("elect needs Ensemble", "elect", "preferred-leader", {}),
+        ("zk1 cannot be hit on the backend kubernetes", "cut", "zk1", {}),
         (
-            "attach.image: pause needs one",
+            "pause needs Processes, which the backend kubernetes does not have without",
             "pause",
             "leader",
             {"backend.kubernetes.attach.image": ""},
@@ -119,20 +125,34 @@ def test_workers_may_be_killed_and_brokers_be_named_by_any_id() -> None:
         )
     )
 
-    assert {LINKS} == rules.hands_for(prepared.record.model_dump(mode="json")["plan"])
-    assert access.attaches(prepared.record.model_dump(mode="json")["scenario"])
+    assert {LINKS} == kinds_for(requirements(prepared.steps, setting_of(prepared.scenario)))
+    assert access.attaches(prepared.scenario)
 
 
-def step(verb: str, target: str = "leader", **options: str) -> dict[str, Any]:
-    return {"verb": verb, "target": target, "options": options}
+def step(verb: str, target: str = "leader", **options: str) -> Step:
+    return Step(
+        step=0,
+        series=0,
+        verb=verb,
+        target=target,
+        unit="seconds",
+        at=1.0,
+        for_s=1.0,
+        until=None,
+        options=options,
+        seed=1,
+    )
 
 
 def test_only_what_faults_need_is_put_into_pods() -> None:
-    assert frozenset() == rules.hands_for([step("delete-pod"), step("pause", "producers")])
-    assert {LINKS, PROCESS} == rules.hands_for([step("throttle"), step("pause")])
+    without = requirements([step("delete-pod"), step("pause", "producers")], SETTING)
+    both = requirements([step("throttle"), step("pause")], SETTING)
+
+    assert frozenset() == kinds_for(without)
+    assert {LINKS, PROCESS} == kinds_for(both)
 
 
 def test_a_plan_says_by_which_words_its_faults_name_other_ends() -> None:
     plan = [step("cut-answers"), step("cut", **{"from": "followers, kafka7"}), step("pause")]
 
-    assert {"clients", "followers", "kafka7"} == rules.named([*plan, step("cut")])
+    assert {"clients", "followers", "kafka7"} == requirements([*plan, step("cut")], SETTING).ends

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from harness.cluster.capabilities import Requirements
 from harness.cluster.local import network
-from harness.cluster.local.backend import LocalCluster
+from harness.cluster.local.cluster import LocalCluster
 from harness.cluster.nodes import ClusterError, Node
 from harness.nemesis.faults.network import shaping
 from harness.nemesis.faults.network.netem import sent, setting
@@ -229,9 +230,9 @@ def test_a_kernel_without_netem_is_refused_before_a_node_starts(monkeypatch, tmp
     nothing: Any = SimpleNamespace()
     cluster = LocalCluster(nodes=NODES, home=nothing, java=nothing, scratch=tmp_path, logs=tmp_path)
 
-    cluster.prepare(frozenset({"another-way"}))
+    cluster.prepare(Requirements(ways=frozenset({"another-way"})))
     with pytest.raises(ClusterError, match="kernel has no netem"):
-        cluster.prepare(frozenset({"netem"}))
+        cluster.prepare(Requirements(ways=frozenset({"netem"})))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,58 @@
+"""What a backend is: how its cluster is made, and what is known of it before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.cluster.capabilities import Cluster
+from harness.cluster.nodes import Role
+from harness.cluster.ownership import Orphan
+from harness.model.run_folder import RunFolder
+from harness.model.run_record import RunRecord
+from harness.model.scenario import Scenario
+
+EVERY_NODE: frozenset[Role] = frozenset({"broker", "zookeeper", "client"})
+
+
+def never(_: object) -> str | None:
+    """Of a backend that refuses nothing, or that can always be had."""
+    return None
+
+
+def every_node(_: Scenario) -> frozenset[Role]:
+    """Of a backend whose every node, and every worker, can be hit."""
+    return EVERY_NODE
+
+
+def no_containers(_: RunRecord) -> list[str]:
+    """Of a backend whose nodes are in none that it knows of."""
+    return []
+
+
+def nothing_to_add(_: Scenario, __: type) -> str:
+    """Of a backend whose cluster lacks a capability whatever the scenario says."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """How to make a cluster there, and what that cluster will be able to do.
+
+    An `enclosed` one lives in the private namespaces of its run and ends with them. One that is not
+    may outlive its harness: `heal` then undoes what is left in force, by names and labels, and says
+    what it did.
+    """
+
+    make: Callable[[RunFolder, RunRecord], Cluster]
+    capabilities: Callable[[Scenario], frozenset[type]]  # of harness.cluster.capabilities
+    enclosed: bool
+    heal: Callable[[Orphan], list[str]]
+    hits: Callable[[Scenario], frozenset[Role]] = every_node  # whom faults may hit there
+    because: Callable[[Scenario, type], str] = nothing_to_add  # after "which X does not have"
+    refuses: Callable[[Scenario], str | None] = never  # why a scenario cannot be run there at all
+    # Why there is no such backend here, from settings alone (`backend.X.KEY`).
+    absent: Callable[[Mapping[str, Any]], str | None] = never
+    # What the control groups of a run's containers have in their names, on the nodes' machines.
+    containers: Callable[[RunRecord], list[str]] = no_containers

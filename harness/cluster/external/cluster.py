@@ -1,0 +1,102 @@
+"""A Kafka that is somebody's: reached by its bootstrap servers, never started and never ended.
+
+The brokers are those that its metadata names, kafka<broker.id>; the workers live on the harness's
+host and address each. Two things are made there and removed at the end: the run's topic, under a
+name that nobody has, and its consumer group if it has one. Nothing else is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.clients.properties import PropertiesError
+from harness.cluster import client_security
+from harness.cluster.admin import Admin
+from harness.cluster.capabilities import Cluster
+from harness.cluster.exec.host_processes import Here
+from harness.cluster.nodes import ClusterError, Node, role_by_name
+from harness.cluster.ownership import Orphan
+from harness.model.scenario import AttachPart, ExternalPart, FaultPart, Scenario
+
+# What the harness's own brokers are configured with, and a topic among others must be by itself.
+KEEPS_ALL = {"cleanup.policy": "delete", "retention.ms": -1, "retention.bytes": -1}
+
+
+@dataclass(kw_only=True)
+class ExternalCluster(Cluster):
+    """A cluster that is there: Secured and Foreign, and nothing can be done to its nodes."""
+
+    nodes: tuple[Node, ...]
+    client_settings: Mapping[str, str] = field(repr=False)
+    client_address: str = ""
+    topic_config: Mapping[str, Any] = field(default_factory=lambda: dict(KEEPS_ALL))
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._here = Here()
+
+    def start(self) -> None:
+        """It runs."""
+
+    def spawn(self, argv: Sequence[str], *, log: Path) -> subprocess.Popen[str]:
+        """Start a worker on this host."""
+        return self._here.spawn(argv, log=log)
+
+    def close(self) -> None:
+        """Let it be."""
+        self._here.close()
+
+
+def settings_of(file: str) -> dict[str, str]:
+    """The client settings in that file, read anew each time; none without one. Raises
+    ClusterError."""
+    if not file:
+        return {}
+    try:
+        return client_security.read(Path(file).expanduser(), os.environ)
+    except PropertiesError as error:
+        raise ClusterError(str(error)) from None
+
+
+def brokers_of(
+    scenario: Scenario, bootstrap: Sequence[str], settings: Mapping[str, str]
+) -> tuple[Node, ...]:
+    """The cluster's brokers. Raises ClusterError when they cannot be told, or are too few."""
+    # Imported late: harness.cluster.view.connection says why.
+    from harness.cluster.view.discovery import discovered  # noqa: PLC0415
+
+    nodes, wanted = discovered(bootstrap, settings), scenario.cluster.brokers
+    if len(nodes) < wanted:
+        raise ClusterError(
+            f"the cluster has {len(nodes)} brokers ({', '.join(node.name for node in nodes)}), and "
+            f"the scenario's cluster.brokers is {wanted}: set it to what is there"
+        )
+    known = {node.name for node in nodes}
+    for fault in faults_of(scenario):
+        if role_by_name(fault.target) == "broker" and fault.target not in known:
+            raise ClusterError(f"there is no {fault.target}, only {', '.join(sorted(known))}")
+    return nodes
+
+
+def faults_of(scenario: Scenario) -> tuple[FaultPart, ...]:
+    """Every entry that may become a fault."""
+    return (*scenario.faults, *(scenario.mixed.faults if scenario.mixed else ()))
+
+
+def heal_topic(orphan: Orphan, part: ExternalPart | AttachPart) -> list[str]:
+    """What heal does about the run's topic and group in the cluster that `part` tells of."""
+    topic = orphan.cluster.topic
+    if topic is None:
+        return ["nothing to heal: the run had made nothing"]
+    if not orphan.down:
+        return [f"topic {topic} stays if the run could not remove it: heal with --down does"]
+    from harness.cluster.view.discovery import discovered  # noqa: PLC0415
+
+    settings = settings_of(part.client)
+    admin = Admin(discovered(part.bootstrap, settings), settings)
+    return admin.topics.remove(topic, orphan.cluster.group)

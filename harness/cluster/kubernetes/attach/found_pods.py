@@ -1,0 +1,82 @@
+"""The pods of a cluster that is there: which is whose, and where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from harness.cluster.kubernetes.attach.rules import numbered, placed
+from harness.cluster.kubernetes.pods import Pod
+from harness.cluster.nodes import ClusterError, Node, brokers, role_by_name
+from harness.waiting import wait_until
+
+if TYPE_CHECKING:  # needs the extra `kubernetes`
+    from harness.cluster.kubernetes.api import Api
+
+ZOOKEEPER_PORT = 2181
+READY_LIMIT_S = 60.0
+
+
+class FoundPods:
+    """The pods of nodes, found by `selectors` ("brokers", "zookeepers"); `names` has the name of
+    each node's pod once they are found."""
+
+    def __init__(self, api: Api, selectors: Mapping[str, str]) -> None:
+        self._api, self._selectors = api, selectors
+        self.names: dict[str, str] = {}
+
+    def find(self, kafkas: Sequence[Node], ends: Collection[str]) -> tuple[Node, ...]:
+        """The nodes, ZooKeepers first, at their pods' addresses; all of them are ready.
+
+        `ends` are the words by which faults name other ends of links. Raises ClusterError.
+        """
+        self.names = placed(brokers(kafkas), self._api.pods(self._selectors["brokers"]))
+        members: tuple[Node, ...] = ()
+        if selector := self._selectors["zookeepers"]:
+            zoo = {f"zk{numbered(pod)}": pod for pod in sorted(self._api.pods(selector))}
+            members = tuple(_zookeeper(name, pod) for name, pod in zoo.items())
+            self.names |= zoo
+        if unknown := sorted(end for end in ends if role_by_name(end) and end not in self.names):
+            raise ClusterError(f"there is no {unknown[0]}, only {', '.join(self.names)}")
+        ready = self._all_ready
+        wait_until(ready, timeout_s=READY_LIMIT_S, what="every pod to be ready", every_s=0.5)
+        pods = self.look()
+        return tuple(_located(node, pods[node.name]) for node in (*members, *kafkas))
+
+    def look(self) -> dict[str, Pod]:
+        """Every node's pod now, those left out that are about to go."""
+        found = dict[str, Pod]()
+        for selector in filter(None, self._selectors.values()):
+            found |= self._api.pods(selector)
+        return {
+            node: found[pod]
+            for node, pod in self.names.items()
+            if pod in found and not found[pod].leaving
+        }
+
+    def check_data_outlive_pods(self) -> None:
+        """Raise ClusterError where a broker's data would go with its pod."""
+        for pod in self._api.pods(self._selectors["brokers"]).values():
+            if lost := [volume for volume in pod.volatile if volume.startswith("data")]:
+                raise ClusterError(
+                    f"deleting pod {pod.name} would take its broker's data along: "
+                    f"its volume {lost[0]} is an emptyDir"
+                )
+
+    def _all_ready(self) -> bool:
+        pods = self.look()
+        return pods.keys() == self.names.keys() and all(
+            pod.ready and pod.ip and pod.host_ip for pod in pods.values()
+        )
+
+
+def _zookeeper(name: str, pod: str) -> Node:
+    return Node(name=name, role="zookeeper", id=numbered(pod), address="", port=ZOOKEEPER_PORT)
+
+
+def _located(node: Node, pod: Pod) -> Node:
+    assert pod.ip
+    if node.role == "broker":
+        return replace(node, address=pod.ip, dialled=node.dial)
+    return replace(node, address=pod.ip, dialled=(pod.ip, node.port))

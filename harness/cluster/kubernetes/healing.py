@@ -1,0 +1,78 @@
+"""What a killed harness has left in Kubernetes: undone by the sidecars, machines given back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.cluster.exec import sidecar
+from harness.cluster.external.cluster import heal_topic
+from harness.cluster.kubernetes.access import attaches
+from harness.cluster.kubernetes.attach import ephemeral_containers
+from harness.cluster.kubernetes.own.machines import CordonedMachines
+from harness.cluster.kubernetes.own.objects import remove_namespace
+from harness.cluster.nodes import ClusterError
+from harness.cluster.ownership import LABEL, Orphan, guard
+
+if TYPE_CHECKING:  # needs the extra `kubernetes`
+    from harness.cluster.kubernetes.api import Api
+
+
+def heal(orphan: Orphan) -> list[str]:
+    """Undo in every pod what was left in force, and start what was held down."""
+    from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
+
+    name = orphan.name or orphan.cluster.namespace
+    if not name:
+        return ["nothing to heal: the run had not come to its namespace"]
+    api = Api(configuration(orphan.cluster.context or ""), name)
+    labels = api.namespace_labels()
+    if labels is None:
+        return [f"nothing to heal: there is no namespace {name}"]
+    if orphan.record and attaches(orphan.record.scenario):
+        return _heal_attached(orphan, api)
+    if LABEL not in labels and any(ephemeral_containers.ours(api.pods(""))):
+        return _heal_ephemeral(api)
+    guard(name, ours=LABEL in labels, named=None, allowed=())
+    done = [line for pod in sorted(api.pods(LABEL)) for line in heal_pod(api, pod)]
+    machines = CordonedMachines(api)
+    for machine in machines.ours():
+        machines.uncordon(machine)
+        done.append(f"machine {machine}: was cordoned: takes pods again")
+    if orphan.down and labels[LABEL] != name:
+        raise ClusterError(
+            f"namespace {name} was not made by a run, so it stays: remove by hand "
+            "what you no longer want in it"
+        )
+    if orphan.down:
+        remove_namespace(api)
+        return [*done, f"namespace {name} is removed"]
+    return [
+        *done,
+        f"namespace {name} stays: `kafka-harness heal --backend kubernetes --cluster "
+        f"{name} --down` removes it",
+    ]
+
+
+def _heal_attached(orphan: Orphan, api: Api) -> list[str]:
+    """What a run has left in a cluster that it did not make; with `down` its topic goes too."""
+    assert orphan.record is not None
+    done = _heal_ephemeral(api, ephemeral_containers.of_run(orphan.record.run_id))
+    return [*done, *heal_topic(orphan, orphan.record.scenario.backend.kubernetes.attach)]
+
+
+def _heal_ephemeral(api: Api, prefix: str = ephemeral_containers.PREFIX) -> list[str]:
+    """Heal what is left in somebody's pods. The namespace stays in any case."""
+    return ephemeral_containers.heal(api, prefix) or [
+        f"nothing is left in force in the pods of {api.namespace}"
+    ]
+
+
+def heal_pod(api: Api, pod: str) -> list[str]:
+    """What was done in one pod. Raises ClusterError while a harness is at work there."""
+    try:
+        done = api.run_in(pod, "holder", sidecar.command("undo")).splitlines()
+        start = "cd /run/kafka-harness && [ -e held ] && rm held && echo was held down: started"
+        done += api.run_in(pod, "holder", ["sh", "-c", f"{start} || :"]).splitlines()
+    except ClusterError as error:
+        raise ClusterError(f"{pod} could not be healed: {error}") from None
+    return [f"{pod}: {line}" for line in done]

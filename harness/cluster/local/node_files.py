@@ -1,0 +1,110 @@
+"""What a local node has on disk: files on a tmpfs of the run's, so that nothing outlives it.
+
+    kafka1/              its data; on a tmpfs of its own where faults need that (way "own-disk")
+    kafka1.properties    its server.properties or zoo.cfg
+    kafka1.clock         how far its wall clock is ahead (way "fake-time")
+    kafka1.trace         its file calls (way "sync-trace")
+    kafka1.tampered      what strace prints that faults have attached
+
+The data can be copied to a folder that stays.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from harness.cluster import node_settings
+from harness.cluster.local import launch_modes
+from harness.cluster.local.network import run
+from harness.cluster.nodes import Node
+
+FOLDER = Path("/run/kafka-harness")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeFiles:
+    """The files of every node, below `scratch`, a folder on a filesystem of the run's own."""
+
+    scratch: Path
+    nodes: Sequence[Node]
+    server: node_settings.Settings
+    zoo: node_settings.Settings
+
+    def make(self, node: Node, ways: frozenset[str]) -> None:
+        """What a node needs before it is started first."""
+        data = self.data(node)
+        data.mkdir()
+        if launch_modes.OWN_DISK in ways and node.role == "broker":
+            size = f"size={launch_modes.DISK_BYTES}"
+            run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(data)])
+        self._write_config(node)
+        self.set_clock(node, 0)
+
+    def wipe(self, node: Node) -> None:
+        """Back to what the node had when it was started first; a disk of its own stays mounted."""
+        for entry in self.data(node).iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+        self.trace(node).unlink(missing_ok=True)  # nothing of what it tells is there any more
+        self._write_config(node)
+
+    def keep(self, folder: Path) -> None:
+        """Copy all of it to a folder that outlives the run, once."""
+        if not folder.exists():
+            shutil.copytree(self.scratch, folder)
+
+    def set_clock(self, node: Node, offset_s: float) -> None:
+        """Written aside and moved into place: a node never reads half a number."""
+        clock = self.clock(node)
+        new = clock.with_suffix(".new")
+        new.write_text(f"{offset_s:+g}\n")
+        new.replace(clock)
+
+    def data(self, node: Node) -> Path:
+        """The node's data folder."""
+        return self.scratch / node.name
+
+    def config(self, node: Node) -> Path:
+        """The node's server.properties or zoo.cfg."""
+        return self.scratch / f"{node.name}.properties"
+
+    def log4j(self) -> Path:
+        """The settings of every node's log."""
+        return self.scratch / "log4j.properties"
+
+    def clock(self, node: Node) -> Path:
+        """The file that libfaketime reads the node's offset from."""
+        return self.scratch / f"{node.name}.clock"
+
+    def trace(self, node: Node) -> Path:
+        """One file for the whole run, beside the node's data."""
+        return self.scratch / f"{node.name}.trace"
+
+    def tampered(self, node: Node) -> Path:
+        """The output of the strace that faults have attached last."""
+        return self.scratch / f"{node.name}.tampered"
+
+    def _write_config(self, node: Node) -> None:
+        data = self.data(node)
+        if node.role == "zookeeper":
+            (data / "myid").write_text(f"{node.id}\n")
+            properties = node_settings.zoo_cfg(node, self.nodes, str(data), self.zoo)
+        else:
+            properties = node_settings.server_properties(node, self.nodes, str(data), self.server)
+        self.config(node).write_text(node_settings.render(properties))
+        self.log4j().write_text(node_settings.LOG4J)
+
+
+@cache
+def private_tmpfs() -> Path:
+    """Hide /run behind a tmpfs of our own and return a folder on it, with room for netns names."""
+    run(["mount", "-t", "tmpfs", "-o", "mode=0755,size=50%", "tmpfs", "/run"])
+    Path("/run/netns").mkdir()
+    FOLDER.mkdir()
+    return FOLDER

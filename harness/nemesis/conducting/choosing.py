@@ -1,0 +1,67 @@
+"""From a step's target to nodes: who is who now, and whether the verb can do anything to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from random import Random
+
+from harness.cluster.capabilities import Clients, Cluster
+from harness.cluster.nodes import Node
+from harness.cluster.view.coordinators import Coordinated
+from harness.cluster.view.state import ClusterView
+from harness.cluster.view.zookeeper import ensemble_leader
+from harness.model.plan import Step
+from harness.nemesis.target import NoTarget, Roles
+from harness.nemesis.targets import resolve
+from harness.nemesis.verbs import VERBS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chooser:
+    """Chooses the nodes that a step hits. `clients` are the workers, where faults may hit them;
+    `coordinated` has the group.id and the like by which coordinators are found."""
+
+    cluster: Cluster
+    view: ClusterView
+    clients: Clients | None
+    coordinated: Mapping[Coordinated, str]
+
+    def choose(self, step: Step) -> tuple[tuple[Node, ...], Roles]:
+        """The nodes that the target means now, and who was who. Raises NoTarget while nobody plays
+        the role, or the verb would do nothing to who does."""
+        roles = self._roles(step)
+        nodes = resolve(step.target, roles)
+        _refuse_idle(step, nodes, roles)
+        return nodes, roles
+
+    def _roles(self, step: Step) -> Roles:
+        view = self.view.look_or_last()
+
+        @cache
+        def coordinator(kind: Coordinated) -> str | None:
+            name = self.coordinated.get(kind)
+            # A blind ZooKeeper has just been waited for: not again.
+            return self.view.coordinator(kind, name, ask=view.known) if name else None
+
+        roles = Roles(
+            nodes=self.cluster.nodes,
+            view=view,
+            ensemble_leader=cache(lambda: ensemble_leader(self.cluster.nodes)),
+            random=Random(step.seed),  # noqa: S311
+            clients=self.clients.living() if self.clients else (),
+            coordinator=coordinator,
+        )
+        idle = VERBS[step.verb].idle
+        if idle is None:
+            return roles
+        names = [node.name for node in self.cluster.nodes]
+        return replace(roles, able=frozenset(n for n in names if not idle(roles, frozenset({n}))))
+
+
+def _refuse_idle(step: Step, nodes: Sequence[Node], roles: Roles) -> None:
+    """Raises NoTarget where the verb would do nothing to these nodes now."""
+    idle = VERBS[step.verb].idle
+    if idle and (why := idle(roles, frozenset(node.name for node in nodes))):
+        raise NoTarget(why)

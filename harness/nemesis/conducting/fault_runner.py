@@ -1,0 +1,151 @@
+"""One fault, from the choice of its nodes to the proof that it is healed.
+
+A fault that leaves no trace is recorded as unproved and healed; it is never called ok. Whatever
+happens between injection and healing, it is healed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+from harness.cluster.nodes import ClusterError, Node
+from harness.model.plan import Step
+from harness.nemesis.conducting.choosing import Chooser
+from harness.nemesis.conducting.fault_log import FaultLog
+from harness.nemesis.conducting.moments import Moments
+from harness.nemesis.conducting.reservations import Reservations
+from harness.nemesis.conducting.waits import Interrupted, Limits
+from harness.nemesis.target import NoTarget, Roles
+from harness.nemesis.undo_record import Undo
+from harness.nemesis.verb import DoesNothing
+from harness.nemesis.verbs import VERBS, Injection
+from harness.waiting import WaitTimeout, wait_until
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaultRunner:
+    """Carries out steps whose moment has come; `in_force` has what is in force now, by step."""
+
+    chooser: Chooser
+    moments: Moments
+    log: FaultLog
+    limits: Limits
+    undo: Undo | None
+    in_force: dict[int, str]
+    reservations: Reservations = field(default_factory=Reservations)
+
+    def run(self, step: Step) -> None:
+        """Choose, inject, prove, hold, heal and prove again."""
+        try:
+            nodes, roles = self._choose(step)
+        except WaitTimeout as error:
+            self.log.did_not_happen(step, error)
+            return
+        injections = self._injections(step, nodes, roles)
+        with self._healing(step, injections):
+            self._inject(step, injections)
+            self._hold_in_force(step, injections)
+            self.moments.await_until(step, nodes)
+
+    def _choose(self, step: Step) -> tuple[tuple[Node, ...], Roles]:
+        """The nodes that the target means now, and who was who; waits while nobody plays the role
+        or another fault holds one of them."""
+
+        def chosen() -> tuple[tuple[Node, ...], Roles]:
+            self.moments.waits.check(f"a {step.target}")
+            nodes, roles = self.chooser.choose(step)
+            self.reservations.take(step.step, VERBS[step.verb], nodes)
+            return nodes, roles
+
+        limit_s = self.limits.target_s
+        return wait_until(chosen, timeout_s=limit_s, what=f"a {step.target}", ignoring=(NoTarget,))
+
+    def _injections(self, step: Step, nodes: tuple[Node, ...], roles: Roles) -> list[Injection]:
+        """One for all nodes where the verb takes them together, else one each."""
+        groups = [nodes] if VERBS[step.verb].together else [(node,) for node in nodes]
+        return [
+            Injection(
+                fault=step.step,
+                nodes=group,
+                roles=roles,
+                cluster=self.chooser.cluster,
+                view=self.chooser.view,
+                options=VERBS[step.verb].options.of(step.options),
+                seed=step.seed,
+                clients=self.chooser.clients,
+            )
+            for group in groups
+        ]
+
+    def _inject(self, step: Step, injections: list[Injection]) -> None:
+        verb = VERBS[step.verb]
+        names, roles = _names(injections), injections[0].roles
+        self.log.write("inject", "invoke", step, nodes=names, view=roles.view, roles=roles)
+        if self.undo is not None:
+            self.undo.begun(step.step, verb.name, verb.undo, names, dict(step.options))
+        self.log.tell(f"{verb.name} {step.target} -> {', '.join(names)}")
+        self.in_force[step.step] = f"{verb.name} {', '.join(names)}"
+        for injection in injections:
+            verb.inject(injection)
+        done_ns, limit_s = time.monotonic_ns(), self.limits.bite_s * verb.patience
+        wait, what = self.moments.waits.wait, f"{verb.name} to bite"
+        try:
+            evidence = [wait(partial(verb.bit, each), limit_s, what) for each in injections]
+        except (WaitTimeout, DoesNothing) as error:
+            # The fault is in place but left no trace: recorded as unproved, healed, never green.
+            self.log.write("inject", "info", step, nodes=names, error=str(error))
+            return
+        self.log.write("inject", "ok", step, nodes=names, evidence=evidence, done_ns=done_ns)
+        self.moments.progress.in_force(step)
+
+    def _hold_in_force(self, step: Step, injections: Sequence[Injection]) -> None:
+        end_ns = time.monotonic_ns() + int(step.for_s * 1e9)
+        during = VERBS[step.verb].during
+
+        def over() -> bool:
+            if during is not None:
+                for injection in injections:
+                    during(injection)
+            return time.monotonic_ns() >= end_ns
+
+        self.moments.waits.wait(over, None, "the fault's time")
+
+    @contextmanager
+    def _healing(self, step: Step, injections: list[Injection]) -> Iterator[None]:
+        """Heals on every way out of the block; waits for recovery unless the run is ending."""
+        try:
+            yield
+        finally:
+            self._heal(step, injections)
+            self.reservations.give_back(step.step)
+
+    def _heal(self, step: Step, injections: list[Injection]) -> None:
+        verb, names, wait = VERBS[step.verb], _names(injections), self.moments.waits.wait
+        self.log.write("heal", "invoke", step, nodes=names)
+        self.log.tell(f"{verb.undo} {', '.join(names)}")
+        try:
+            for injection in injections:
+                verb.heal(injection)
+            done_ns, limit_s = time.monotonic_ns(), self.limits.heal_s * verb.patience
+            self.in_force.pop(step.step, None)
+            evidence = [
+                wait(partial(verb.healed, each), limit_s, f"{each.node.name} to be back")
+                for each in injections
+            ]
+            if self.undo is not None:
+                self.undo.undone(step.step)
+            recovered = self.moments.recovered
+            evidence.append(wait(recovered, self.limits.heal_s, "every ISR to be full"))
+        except (ClusterError, WaitTimeout, Interrupted) as error:
+            self.log.write("heal", "info", step, nodes=names, error=str(error))
+            raise
+        self.log.write("heal", "ok", step, nodes=names, evidence=evidence, done_ns=done_ns)
+        self.log.tell(f"healed: {evidence[-1]}")
+
+
+def _names(injections: Sequence[Injection]) -> list[str]:
+    return [node.name for injection in injections for node in injection.nodes]

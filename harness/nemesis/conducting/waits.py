@@ -1,0 +1,56 @@
+"""Waiting while a plan is conducted: how long for what, and how a run that is told to end cuts it
+short."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.waiting import wait_until
+
+FOR_EVER_S = 1e9
+ASK_EVERY_S = 0.01
+
+
+class Interrupted(RuntimeError):
+    """The run was told to end; faults in force are healed, no new one begins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The longest waits; a verb's patience multiplies those for its proofs."""
+
+    bite_s: float = 60.0  # until the fault is proved to be in force
+    heal_s: float = 120.0  # until it is proved to be healed, and then until every ISR is full
+    target_s: float = 60.0  # until somebody plays the target's role and is free
+    until_s: float = 120.0  # until what the step awaits before it is healed
+    trigger_s: float = 120.0  # until what the step awaits before its time begins to count
+
+
+class Waits:
+    """Waits that end with Interrupted when the run is told to end."""
+
+    def __init__(self) -> None:
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """Let every wait end now, and every later one at once."""
+        self._stopped.set()
+
+    def check(self, what: str) -> None:
+        """Raise Interrupted when the run was told to end."""
+        if self._stopped.is_set():
+            raise Interrupted(f"stopped while waiting for {what}")
+
+    def wait(
+        self, condition: Callable[[], str | bool | None], limit_s: float | None, what: str
+    ) -> str:
+        """The condition's answer, once it has one. Raises WaitTimeout, Interrupted."""
+
+        def asked() -> str | bool | None:
+            self.check(what)
+            return condition()
+
+        limit = FOR_EVER_S if limit_s is None else limit_s
+        return str(wait_until(asked, timeout_s=limit, what=what, every_s=ASK_EVERY_S))
