@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -290,6 +290,22 @@ def roles_of(configuration: Configuration) -> Row:
     return brokers | {name: {"role": "zookeeper"} for name in ensemble}
 
 
+def views(leaders: Mapping[str, Sequence[str | None]]) -> list[Row]:
+    """A row for each leader that a partition had in its time."""
+    return [
+        {
+            "time_ns": 10 * number,
+            "partition": int(partition),
+            "leader": name,
+            "isr": list(BROKERS),
+            "leader_epoch": number,
+            "controller": CONTROLLER,
+        }
+        for partition, names in leaders.items()
+        for number, name in enumerate(names)
+    ]
+
+
 def run_of(configuration: Configuration, case: Case) -> Row:
     """A run as run.json and the history's tables keep it: every input of the facts, in one place.
 
@@ -339,18 +355,7 @@ def run_of(configuration: Configuration, case: Case) -> Row:
             }
             for step, (verb, nodes, _) in enumerate(hits)
         ],
-        "views": [
-            {
-                "time_ns": 10 * number,
-                "partition": int(partition),
-                "leader": name,
-                "isr": list(BROKERS),
-                "leader_epoch": number,
-                "controller": CONTROLLER,
-            }
-            for partition, names in rows.items()
-            for number, name in enumerate(names)
-        ],
+        "views": views(rows),
     }
 
 
