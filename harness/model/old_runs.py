@@ -146,7 +146,11 @@ def effects_of(verb: str, target: str, options: Mapping[str, Any]) -> Effects | 
         changes["leadership"] = "if-seen"
     if verb == "set-config":
         # Brokers' settings count as the topic's where they have its names.
-        changes["topic_settings"] = {key: str(v) for key, v in options.items() if key != "on"}
+        changes["topic_settings"] = {
+            key: str(value).lower() if isinstance(value, bool) else str(value)
+            for key, value in options.items()
+            if key != "on"
+        }
     return effects.model_copy(update=changes)
 
 

@@ -51,8 +51,10 @@ def test_of_a_verb_that_nobody_knew_the_effects_are_not_known() -> None:
         ("cut-answers", {}, Effects()),
         (
             "set-config",
-            {"flush.messages": 1, "on": "topic"},
-            Effects(topic_settings={"flush.messages": "1"}),
+            {"flush.messages": 1, "unclean.leader.election.enable": True, "on": "topic"},
+            Effects(
+                topic_settings={"flush.messages": "1", "unclean.leader.election.enable": "true"}
+            ),
         ),
         ("command", {"inject": ["true"]}, Effects(leadership="anywhere")),
     ],
