@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -333,18 +333,24 @@ def run_of(configuration: Configuration, case: Case) -> Row:
             for step, (verb, nodes, _) in enumerate(hits)
         ],
         "views": [
-            {
-                "time_ns": 10 * number,
-                "partition": int(partition),
-                "leader": name,
-                "isr": list(BROKERS),
-                "leader_epoch": number,
-                "controller": CONTROLLER,
-            }
+            view
             for partition, names in {"0": leaders, **{k: (v,) for k, v in others.items()}}.items()
-            for number, name in enumerate(names)
+            for view in views_of(int(partition), names)
         ],
     }
+
+
+def views_of(partition: int, leaders: Iterable[str | None]) -> Iterator[dict[str, Any]]:
+    """Who led a partition, one after the other."""
+    for number, name in enumerate(leaders):
+        yield {
+            "time_ns": 10 * number,
+            "partition": partition,
+            "leader": name,
+            "isr": list(BROKERS),
+            "leader_epoch": number,
+            "controller": CONTROLLER,
+        }
 
 
 def planned(step: int, verb: str, target: str, options: Mapping[str, Any]) -> dict[str, Any]:
