@@ -21,7 +21,7 @@ Which anomalies a configuration forbids, given the faults that were injected.
 For each anomaly the first row whose condition holds decides; \
 what is not listed as permitted is forbidden.
 Each verb says what its fault can do, by option and target; \
-a run keeps these effects in the plan of its `run.json`:
+a run keeps these effects in the plan of its `run.json`, docs/faults.md lists them:
 
 - `leadership`: a fault that can move leadership counts with more than one replica.
   With `anywhere` it counts whoever was hit.
