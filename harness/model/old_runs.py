@@ -106,14 +106,27 @@ _MANY = frozenset({"followers", "zk-followers", "producers", "consumers", "group
 _WORKERS = ("producer", "consumer", "group-consumer", "client")
 
 
-def completed(plan: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The steps of a plan as run.json holds it, each with `effects` and `telling`."""
-    return [dict(step) if "effects" in step else _completed(step) for step in plan]
+def completed(plan: Iterable[Any]) -> list[Any]:
+    """The steps of a plan as run.json holds it, each with `effects` and `telling`.
+
+    What is no step is left as it is: who validates the record says what is wrong with it.
+    """
+    return [_completed(step) if _is_old(step) else step for step in plan]
+
+
+def _is_old(step: Any) -> bool:
+    """Whether it is a step that does not say what it can do."""
+    known = isinstance(step, Mapping) and "effects" not in step
+    return known and {"verb", "target"} <= step.keys() and isinstance(_options(step), Mapping)
+
+
+def _options(step: Mapping[str, Any]) -> Any:
+    return step.get("options") or {}
 
 
 def _completed(step: Mapping[str, Any]) -> dict[str, Any]:
     verb, target = str(step["verb"]), str(step["target"])
-    effects = effects_of(verb, target, step.get("options") or {})
+    effects = effects_of(verb, target, _options(step))
     return {
         **step,
         "effects": None if effects is None else effects.model_dump(mode="json"),
@@ -133,7 +146,11 @@ def effects_of(verb: str, target: str, options: Mapping[str, Any]) -> Effects | 
         changes["leadership"] = "if-seen"
     if verb == "set-config":
         # Brokers' settings count as the topic's where they have its names.
-        changes["topic_settings"] = {key: str(v) for key, v in options.items() if key != "on"}
+        changes["topic_settings"] = {
+            key: str(value).lower() if isinstance(value, bool) else str(value)
+            for key, value in options.items()
+            if key != "on"
+        }
     return effects.model_copy(update=changes)
 
 

@@ -185,7 +185,8 @@ def upgraded(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def _from_1(record: dict[str, Any]) -> dict[str, Any]:
     """Schema 1 had no effects and no telling in its plan's steps."""
-    return {**record, "schema": 2, "plan": completed(record.get("plan") or [])}
+    plan = record.get("plan", [])
+    return {**record, "schema": 2, "plan": completed(plan) if isinstance(plan, list) else plan}
 
 
 UPGRADES: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {1: _from_1}

@@ -52,11 +52,6 @@ class WorkerKind:
         """All of them, as a sentence has it."""
         return self.called[1] if self.called else f"all {self.name}s"
 
-    @property
-    def reads(self) -> bool:
-        """Whether it is given records."""
-        return self.follows or self.member
-
 
 def _in_stream(count: Count) -> Count:
     """So many in a workload of kind "stream", none in another."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -268,6 +268,44 @@ def targets_of(verb: str, configuration: Configuration) -> list[str]:
     ]
 
 
+def scenario_of(configuration: Configuration) -> Row:
+    """The parts of the scenario that decide."""
+    return {
+        "cluster": {"brokers": 3, "zookeepers": configuration.zookeepers},
+        "topic": {"replication_factor": configuration.replicas, "config": configuration.topic},
+        "workload": {
+            "producer": configuration.producer,
+            "consumer": configuration.consumer,
+            "group_consumers": 2 if configuration.commit else 0,
+            "commit": configuration.commit or "after",
+        },
+        "check": {"replicas": True, "watermarks": True},
+    }
+
+
+def roles_of(configuration: Configuration) -> Row:
+    """The nodes of such a run."""
+    ensemble = nodes_of("zk-all", configuration.zookeepers)
+    brokers = {name: {"role": "broker"} for name in BROKERS}
+    return brokers | {name: {"role": "zookeeper"} for name in ensemble}
+
+
+def views(leaders: Mapping[str, Sequence[str | None]]) -> list[Row]:
+    """A row for each leader that a partition had in its time."""
+    return [
+        {
+            "time_ns": 10 * number,
+            "partition": int(partition),
+            "leader": name,
+            "isr": list(BROKERS),
+            "leader_epoch": number,
+            "controller": CONTROLLER,
+        }
+        for partition, names in leaders.items()
+        for number, name in enumerate(names)
+    ]
+
+
 def run_of(configuration: Configuration, case: Case) -> Row:
     """A run as run.json and the history's tables keep it: every input of the facts, in one place.
 
@@ -289,21 +327,11 @@ def run_of(configuration: Configuration, case: Case) -> Row:
     hits += [(*case.then, case.options if case.then[0] == case.verb else {})] if case.then else []
     healed_ns = 20 if APART in situation else 200
     leaders = (LEADER, None, "kafka2" if MOVED in situation else LEADER)
+    rows = {"0": leaders, **{partition: (name,) for partition, name in others.items()}}
     return {
-        "scenario": {
-            "cluster": {"brokers": 3, "zookeepers": configuration.zookeepers},
-            "topic": {"replication_factor": configuration.replicas, "config": configuration.topic},
-            "workload": {
-                "producer": configuration.producer,
-                "consumer": configuration.consumer,
-                "group_consumers": 2 if configuration.commit else 0,
-                "commit": configuration.commit or "after",
-            },
-            "check": {"replicas": True, "watermarks": True},
-        },
+        "scenario": scenario_of(configuration),
         "server": configuration.server,
-        "nodes": {name: {"role": "broker"} for name in BROKERS}
-        | {name: {"role": "zookeeper"} for name in nodes_of("zk-all", configuration.zookeepers)},
+        "nodes": roles_of(configuration),
         "plan": [
             planned(step, verb, case.target, options)
             for step, (verb, _, options) in enumerate(hits)
@@ -327,26 +355,15 @@ def run_of(configuration: Configuration, case: Case) -> Row:
             }
             for step, (verb, nodes, _) in enumerate(hits)
         ],
-        "views": [
-            {
-                "time_ns": 10 * number,
-                "partition": int(partition),
-                "leader": name,
-                "isr": list(BROKERS),
-                "leader_epoch": number,
-                "controller": CONTROLLER,
-            }
-            for partition, names in {"0": leaders, **{k: (v,) for k, v in others.items()}}.items()
-            for number, name in enumerate(names)
-        ],
+        "views": views(rows),
     }
 
 
-def planned(step: int, verb: str, target: str, options: Row) -> dict[str, Any]:
+def planned(step: int, verb: str, target: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """A step of the plan, with what the verb and the target say of themselves today."""
     hit = target_of(target, EVERYBODY)
     assert hit is not None, target
-    effects = VERBS[verb].effects_at(hit, VERBS[verb].options.example() | options)
+    effects = VERBS[verb].effects_at(hit, {**VERBS[verb].options.example(), **options})
     made = Step(
         step=step,
         series=0,

@@ -2,6 +2,7 @@
 
     `PATH`:                        the block below is the whole file
     `PATH`, below `LINE`:          the block below goes under the line that holds LINE
+                                   (of `text`, if it is no Python by itself: formatters read it)
     a block of `console`           its commands, `$ …`, must end with 0
 
 A section "Add a …" may have any number of them, in the order in which they are to be done.
@@ -26,7 +27,7 @@ PAGE = ROOT / "CONTRIBUTING.md"
 SECTION = re.compile(r"^## (Add a .*?)\n(.*?)(?=^## [A-Z]|\Z)", re.MULTILINE | re.DOTALL)
 STEP = re.compile(
     r"`(?P<path>[\w./-]+)`(?:, below `(?P<anchor>[^`]+)`)?:\n+"
-    r"```(?:python|toml|markdown)\n(?P<text>.*?)```"
+    r"```(?:python|toml|markdown|text)\n(?P<text>.*?)```"
     r"|```console\n(?P<commands>.*?)```",
     re.DOTALL,
 )

@@ -29,11 +29,6 @@ MEANS_ANOTHER_THING = {
     ("harness/setup/doctor.py", "throttle"): A_PROBE,
     ("harness/setup/doctor.py", "skew-clock"): A_PROBE,
 }
-# Files that still list verbs. It only gets shorter.
-STILL_LISTS = {
-    "analysis/report/headline.py",
-    "analysis/verdict/facts.py",
-}
 
 
 def found() -> Iterator[tuple[str, int, str]]:
@@ -52,19 +47,9 @@ def exempt(file: str, name: str) -> bool:
 
 
 def test_nobody_else_knows_a_verb_by_its_name() -> None:
-    others = [
-        f"{file}:{line} {name}"
-        for file, line, name in found()
-        if file not in STILL_LISTS and not exempt(file, name)
-    ]
+    others = [f"{file}:{line} {name}" for file, line, name in found() if not exempt(file, name)]
 
     assert others == [], "read it from the plan (effects, telling), the verb or the target"
-
-
-def test_what_lists_no_verb_any_more_is_not_let_off_any_more() -> None:
-    listing = {file for file, _, name in found() if not exempt(file, name)}
-
-    assert STILL_LISTS - listing == set(), "take these out of STILL_LISTS"
 
 
 @pytest.mark.parametrize(("where", "word"), MEANS_ANOTHER_THING)

@@ -226,13 +226,13 @@ class Workers:
 
 def spawn(cluster: Cluster, *, kind: WorkerKind, spec: Mapping[str, Any], folder: Path) -> Worker:
     """Start one worker; its SPEC and its stderr lie in `folder`."""
-    name = spec["process"]
+    name, module = spec["process"], kind.module
     spec_file = folder / f"{name}.json"
     spec = {**spec, "private": bool(client_settings(cluster))}
     spec_file.write_text(json.dumps(spec, indent=1) + "\n")
     log = folder / f"{name}.log"
     progress = Progress.create(Path(spec["history"]), name)
-    argv = [sys.executable, "-m", f"workloads.{kind.module}", str(spec_file)]
+    argv = [sys.executable, "-m", f"workloads.{module}", str(spec_file)]
     process = cluster.spawn(argv, log=log)
     if spec["private"]:
         _whisper(process, client_settings(cluster))

@@ -51,8 +51,10 @@ def test_of_a_verb_that_nobody_knew_the_effects_are_not_known() -> None:
         ("cut-answers", {}, Effects()),
         (
             "set-config",
-            {"flush.messages": 1, "on": "topic"},
-            Effects(topic_settings={"flush.messages": "1"}),
+            {"flush.messages": 1, "unclean.leader.election.enable": True, "on": "topic"},
+            Effects(
+                topic_settings={"flush.messages": "1", "unclean.leader.election.enable": "true"}
+            ),
         ),
         ("command", {"inject": ["true"]}, Effects(leadership="anywhere")),
     ],
@@ -66,3 +68,10 @@ def test_effects_follow_from_verb_and_options(
 def test_who_ends_a_worker_touches_clients_alone() -> None:
     assert Effects(clients_only=True, ends_processes=True) == effects_of("kill", "producer-0", {})
     assert Effects(clients_only=True) == effects_of("pause", "group-consumers", {})
+
+
+@pytest.mark.parametrize(
+    "step", [7, {"verb": "kill"}, {"verb": "cut", "target": "x", "options": 7}]
+)
+def test_what_is_no_step_is_left_to_who_validates_it(step: Any) -> None:
+    assert [step] == completed([step])

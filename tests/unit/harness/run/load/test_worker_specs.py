@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from harness.checkout import ROOT
 from harness.cluster.nodes import Node
 from harness.model.run_folder import RunFolder
 from harness.model.scenario import Scenario, TopicPart, WorkloadPart
@@ -133,8 +132,3 @@ def test_coordinators_are_found_by_the_names_that_the_workers_use(
 
 def test_write_read_is_coordinated_under_its_own_name() -> None:
     assert {"group": f"{FOLDER.run_id}/write-read-0"} == coordinated(scenario("write-read"), FOLDER)
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_every_kind_has_its_program(name: str) -> None:
-    assert (ROOT / "workloads" / f"{KINDS[name].module}.py").is_file()

@@ -1,0 +1,44 @@
+"""The kinds of workers: how many of each there are, what they do, how sentences name them."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.checkout import ROOT
+from harness.model.scenario import WorkloadPart
+from harness.model.worker_kinds import FINAL_READ, KINDS, WorkerKind, asked_for, has_group
+
+STREAM = WorkloadPart(kind="stream", producers=2, consumers=0, group_consumers=1)
+
+
+def test_kinds_that_nobody_asked_for_are_left_out() -> None:
+    assert {"producer": 2, "group-consumer": 1} == asked_for(STREAM)
+    assert {"write-read": 1} == asked_for(WorkloadPart(kind="write-read"))
+
+
+def test_a_run_makes_a_group_where_somebody_is_to_be_its_member() -> None:
+    assert has_group(STREAM)
+    assert not has_group(WorkloadPart(kind="stream"))
+
+
+def test_a_fault_may_name_a_worker_but_not_the_one_that_is_alone_in_its_workload() -> None:
+    assert KINDS["producer"].hit_alone
+    assert not KINDS["write-read"].hit_alone
+    assert not FINAL_READ.hit_alone
+
+
+def test_a_sentence_names_a_kind_by_its_name_or_as_it_says() -> None:
+    assert ("a producer", "all producers") == (KINDS["producer"].one, KINDS["producer"].all)
+    member = KINDS["group-consumer"]
+    assert "a member of the consumer group" == member.one
+    assert "all members of the consumer group" == member.all
+
+
+@pytest.mark.parametrize("kind", [*KINDS.values(), FINAL_READ], ids=lambda kind: kind.name)
+def test_every_kind_has_its_program(kind: WorkerKind) -> None:
+    assert (ROOT / "workloads" / f"{kind.module}.py").is_file()
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_every_kind_of_the_load_does_something(kind: WorkerKind) -> None:
+    assert kind.sends or kind.follows or kind.member
