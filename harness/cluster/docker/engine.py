@@ -132,7 +132,7 @@ class Engine:
             raise ClusterError(f"{service}: {argv[0]}: {said[-1]}")
         return out.decode(errors="replace")
 
-    def wire(self, service: str, argv: Sequence[str]) -> Wire:
+    def exec_stream(self, service: str, argv: Sequence[str]) -> ExecStream:
         """Run a command in a container and stay attached to it."""
 
         def attach() -> Any:
@@ -140,7 +140,7 @@ class Engine:
             made = api.exec_create(self._id(service), list(argv), user="0", stdin=True)
             return api.exec_start(made, socket=True)
 
-        return Wire(_asked(attach))
+        return ExecStream(_asked(attach))
 
     def remove(self) -> None:
         """Remove the project's containers with their volumes, and its networks."""
@@ -166,8 +166,8 @@ class Engine:
         return self._ids[service]
 
 
-class Wire:
-    """An attached command in a container (harness.cluster.exec.sidecar.Wire)."""
+class ExecStream:
+    """An attached command in a container (harness.cluster.exec.sidecar.ExecStream)."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

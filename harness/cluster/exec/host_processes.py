@@ -1,9 +1,9 @@
 """What runs on the harness's own host, beside a cluster that lives elsewhere: the workers.
 
-    here = Here()
-    here.spawn(argv, log=path)      a worker
-    here.stand_in(argv)             a program that stands for one elsewhere
-    here.run(argv)                  a short command, and what it printed
+    host = HostProcesses()
+    host.spawn(argv, log=path)      a worker
+    host.stand_in(argv)             a program that stands for one elsewhere
+    host.run(argv)                  a short command, and what it printed
 
 What is started dies with the harness, even by SIGKILL. The kernel's death signal goes by the thread
 that started a process (prctl(2), PR_SET_PDEATHSIG), so one thread starts them all and lives as long
@@ -24,7 +24,7 @@ from harness.cluster.nodes import ClusterError
 from harness.host import system_packages
 
 
-class Here:
+class HostProcesses:
     """Starts what is needed on this host until it is closed."""
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ LOOK_EVERY_S = 0.002
 
 
 class Line(Protocol):
-    """A running shell's ends: a harness.cluster.exec.sidecar.Wire that knows when it is over."""
+    """A running shell's ends: an ExecStream (sidecar.py) that knows when it is over."""
 
     def send(self, line: str) -> None:
         """Give it a line. Raises OSError when it is broken."""
@@ -42,7 +42,7 @@ class Line(Protocol):
         """Let go of it: its input ends, and so does it."""
 
 
-class Hand:
+class OpenShell:
     """Commands in one place, one at a time, by the shell that `reach` opens when it is needed."""
 
     def __init__(self, place: str, reach: Callable[[], Line]) -> None:
@@ -97,7 +97,7 @@ class Hand:
             self._line = None
 
 
-def open_all(hands: Collection[Hand]) -> None:
+def open_all(shells: Collection[OpenShell]) -> None:
     """Open every shell now, before a fault is in a hurry."""
-    with ThreadPoolExecutor(len(hands)) as threads:
-        list(threads.map(lambda each: each.run(["true"]), hands))
+    with ThreadPoolExecutor(len(shells)) as threads:
+        list(threads.map(lambda each: each.run(["true"]), shells))

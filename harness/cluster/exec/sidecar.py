@@ -1,10 +1,10 @@
-"""The harness's hand beside a node whose cluster outlives it: sidecar.sh, and the heart that keeps
-its timers from going off.
+"""The sidecar beside a node whose cluster outlives the harness: sidecar.sh, and the heartbeat that
+keeps its timer from going off.
 
-A `Wire` is one attached `watch` of sidecar.sh. `Heart` sends a beat along every wire; when the
-harness dies, its beats end with it, and each holder undoes what was done to its node. A holder that
-missed them while the harness lived (a host that stood still) says so, and then nothing that the
-harness believes about its faults is true any more: `check` raises.
+An `ExecStream` is one attached `watch` of sidecar.sh. `Heartbeat` sends a beat along every one;
+when the harness dies, its beats end with it, and each sidecar undoes what was done to its node. A
+sidecar that missed them while the harness lived (a host that stood still) says so, and then nothing
+that the harness believes about its faults is true any more: `check` raises.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ LIMIT_S = 10
 
 
 def command(*words: str) -> list[str]:
-    """What is executed in a holder: the script comes along, so that it is never of another day."""
+    """What is executed in a sidecar: the script comes along, so that it is never of another day."""
     return ["sh", "-c", SCRIPT, "holder", *words]
 
 
 def there(argv: Sequence[str]) -> list[str]:
-    """A command as a holder has it: sys.executable stands for the Python of the place."""
+    """A command as a sidecar has it: sys.executable stands for the Python of the place."""
     return ["python3" if word == sys.executable else word for word in argv]
 
 
-class Wire(Protocol):
-    """An attached `watch LIMIT_S` in one holder."""
+class ExecStream(Protocol):
+    """An attached `watch LIMIT_S` in one sidecar."""
 
     def send(self, line: str) -> None:
         """Give it a line. Raises OSError when the connection is broken."""
@@ -45,49 +45,49 @@ class Wire(Protocol):
         """Let go of the connection."""
 
 
-class Heart:
-    """Beats along wires (holder's name -> wire) from `start` to `stop`."""
+class Heartbeat:
+    """Beats along streams (node's name -> stream) from `start` to `stop`."""
 
-    def __init__(self, wires: Mapping[str, Wire]) -> None:
-        self._wires = wires
+    def __init__(self, streams: Mapping[str, ExecStream]) -> None:
+        self._streams = streams
         self._failure: str | None = None
-        self._beats = Every(BEAT_EVERY_S, self._beat, name="heart")
+        self._beats = Every(BEAT_EVERY_S, self._beat, name="heartbeat")
 
     def start(self) -> None:
         """Begin to beat; returns at once."""
         self._beats.start()
 
     def stop(self) -> None:
-        """Tell every holder that this is the end, with nothing to undo; safe to call twice."""
+        """Tell every sidecar that this is the end, with nothing to undo; safe to call twice."""
         self._beats.close(BEAT_EVERY_S)
-        for wire in self._wires.values():
+        for stream in self._streams.values():
             try:
-                wire.send("end")
+                stream.send("end")
             except OSError:
                 continue  # its container is gone
             finally:
-                wire.close()
+                stream.close()
 
     def check(self) -> None:
-        """Raise ClusterError when a holder has undone faults, or can no longer be told."""
+        """Raise ClusterError when a sidecar has undone faults, or can no longer be told."""
         if self._failure:
             raise ClusterError(self._failure)
 
     def _beat(self) -> None:
-        for name, wire in self._wires.items():
-            self._failure = self._failure or _told(name, wire)
+        for name, stream in self._streams.items():
+            self._failure = self._failure or _trouble_of(name, stream)
 
 
-def _told(name: str, wire: Wire) -> str | None:
-    """Why a holder's timer cannot be relied on after this beat; None when it can."""
+def _trouble_of(name: str, stream: ExecStream) -> str | None:
+    """Why a sidecar's timer cannot be relied on after this beat; None when it can."""
     try:
-        wire.send("beat")
+        stream.send("beat")
     except OSError as error:
-        return f"the holder of {name} cannot be reached any more: {error}"
-    acted = [line for line in wire.said().splitlines() if line.startswith("acted")]
+        return f"the sidecar of {name} cannot be reached any more: {error}"
+    acted = [line for line in stream.said().splitlines() if line.startswith("acted")]
     if not acted:
         return None
     return (
-        f"the holder of {name} heard nothing of the harness for {LIMIT_S} s and undid faults "
+        f"the sidecar of {name} heard nothing of the harness for {LIMIT_S} s and undid faults "
         f"while it lived ({acted[0].removeprefix('acted').strip()})"
     )

@@ -18,7 +18,7 @@ from harness.clients.properties import PropertiesError
 from harness.cluster import client_security
 from harness.cluster.admin import Admin
 from harness.cluster.capabilities import Cluster
-from harness.cluster.exec.host_processes import Here
+from harness.cluster.exec.host_processes import HostProcesses
 from harness.cluster.nodes import ClusterError, Node, role_by_name
 from harness.cluster.ownership import Orphan
 from harness.model.scenario import AttachPart, ExternalPart, FaultPart, Scenario
@@ -38,18 +38,18 @@ class ExternalCluster(Cluster):
     versions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._here = Here()
+        self._host = HostProcesses()
 
     def start(self) -> None:
         """It runs."""
 
     def spawn(self, argv: Sequence[str], *, log: Path) -> subprocess.Popen[str]:
         """Start a worker on this host."""
-        return self._here.spawn(argv, log=log)
+        return self._host.spawn(argv, log=log)
 
     def close(self) -> None:
         """Let it be."""
-        self._here.close()
+        self._host.close()
 
 
 def settings_of(file: str) -> dict[str, str]:

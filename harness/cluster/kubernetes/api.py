@@ -20,7 +20,7 @@ from websocket import WebSocketException
 
 from harness.cluster.kubernetes import minikube
 from harness.cluster.kubernetes.manifests import Manifest
-from harness.cluster.kubernetes.pods import Guest, Pod
+from harness.cluster.kubernetes.pods import EphemeralContainer, Pod
 from harness.cluster.nodes import ClusterError
 
 EXEC_LIMIT_S = 20.0
@@ -273,18 +273,18 @@ def _pod(found: Any) -> Pod:
         trouble=next((why for each in statuses if (why := _trouble(each))), None),
         machine=found.spec.node_name,
         containers=tuple(each.name for each in found.spec.containers),
-        guests=_guests(found),
+        ephemeral=_ephemeral(found),
         volatile=tuple(each.name for each in found.spec.volumes or () if each.empty_dir),
     )
 
 
-def _guests(found: Any) -> dict[str, Guest]:
+def _ephemeral(found: Any) -> dict[str, EphemeralContainer]:
     statuses = {each.name: each for each in found.status.ephemeral_container_statuses or ()}
     made = {}
     for each in found.spec.ephemeral_containers or ():
         status = statuses.get(each.name)
         state = status.state if status else None
-        made[each.name] = Guest(
+        made[each.name] = EphemeralContainer(
             image=each.image,
             running=bool(state and state.running),
             code=state.terminated.exit_code if state and state.terminated else None,

@@ -1,4 +1,4 @@
-"""Lines into one pod's holder, by the API server's exec: its `watch`, and a shell kept open."""
+"""Lines into one pod's sidecar, by the API server's exec: its `watch`, and a shell kept open."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ READY_LIMIT_S = 30.0
 BROKEN = (WebSocketException, OSError)
 
 
-class PodWire:
-    """A harness.cluster.exec.sidecar.Wire to the pod of a node: `let_go` when one goes by our
+class PodWatchStream:
+    """A harness.cluster.exec.sidecar.ExecStream to the pod of a node: `let_go` when one goes by our
     order, `attach` to the one that comes in its place."""
 
     def __init__(self, api: Api, pod: str, container: str) -> None:
@@ -65,7 +65,7 @@ class PodWire:
         line = wait_until(
             self._begun,
             timeout_s=READY_LIMIT_S,
-            what=f"the holder of {self._pod}",
+            what=f"the sidecar of {self._pod}",
             every_s=0.2,
             ignoring=(ClusterError,),
         )
@@ -76,11 +76,11 @@ class PodWire:
             nonlocal heard
             heard += _heard(line)
             if not line.is_open():
-                raise ClusterError(f"the holder of {self._pod} cannot watch: {heard}")
+                raise ClusterError(f"the sidecar of {self._pod} cannot watch: {heard}")
             return "ready" in heard
 
-        try:  # unlocked: the beats of other holders must go on meanwhile
-            wait_until(ready, timeout_s=READY_LIMIT_S, what=f"{self._pod}'s holder to watch")
+        try:  # unlocked: the beats of other sidecars must go on meanwhile
+            wait_until(ready, timeout_s=READY_LIMIT_S, what=f"{self._pod}'s sidecar to watch")
         except WaitTimeout as error:
             raise ClusterError(str(error)) from None
         with self._lock:
@@ -91,8 +91,8 @@ class PodWire:
         return self._api.line_to(self._pod, self._container, command)
 
 
-class PodShell:
-    """A harness.cluster.exec.shell.Line to a shell in a pod's holder."""
+class PodShellStream:
+    """A harness.cluster.exec.shell.Line to a shell in a pod's sidecar."""
 
     def __init__(self, api: Api, pod: str, container: str) -> None:
         self._line = api.line_to(pod, container, shell.SHELL)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from harness.cluster.exec.host_processes import Here
+from harness.cluster.exec.host_processes import HostProcesses
 from harness.cluster.kubernetes.pods import Pod, PodWatch
-from harness.cluster.kubernetes.sidecars import Holders
+from harness.cluster.kubernetes.sidecars import Sidecars
 from harness.cluster.nodes import Node
 
 
@@ -19,16 +19,16 @@ class PodAccess:
     runs beside the harness, such as workers."""
 
     def __init__(self) -> None:
-        self.host = Here()
-        self._sidecars: dict[str, Holders] = {}
+        self.host = HostProcesses()
+        self._sidecars: dict[str, Sidecars] = {}
         self._watch: PodWatch | None = None
 
-    def open(self, kind: str, sidecars: Holders) -> None:
+    def open(self, kind: str, sidecars: Sidecars) -> None:
         """Have these sidecars watch from now on. Raises ClusterError."""
         self._sidecars[kind] = sidecars
         sidecars.open()
 
-    def sidecars(self, kind: str) -> Holders | None:
+    def sidecars(self, kind: str) -> Sidecars | None:
         """Those of a kind; None where there are none."""
         return self._sidecars.get(kind)
 

@@ -1,7 +1,7 @@
 """Pods come and go: who was told to, and who was not.
 
 A thread looks at the pods of the nodes. A pod that the harness has had deleted is followed by
-another one: it is adopted (its address, its holder), and restarts of its containers are its own
+another one: it is adopted (its address, its sidecar), and restarts of its containers are its own
 affair until it is ready for the first time. Anything else, a pod that was replaced or a container
 that was started again unordered, makes `check` raise from then on: faults that were in force there
 are gone without having been healed, so that the run must not be judged.
@@ -22,7 +22,7 @@ LASTING_DATA = "lasting-data"  # a way: the nodes' data outlive their pods
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guest:
+class EphemeralContainer:
     """An ephemeral container of a pod: put into it while it runs, and never taken out again."""
 
     image: str
@@ -45,7 +45,7 @@ class Pod:
     trouble: str | None  # why a container cannot be begun
     machine: str | None = None  # its node, in Kubernetes' word
     containers: tuple[str, ...] = ()
-    guests: Mapping[str, Guest] = field(default_factory=dict)
+    ephemeral: Mapping[str, EphemeralContainer] = field(default_factory=dict)
     volatile: tuple[str, ...] = ()  # the volumes that go with it
 
 

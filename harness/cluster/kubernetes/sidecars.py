@@ -1,6 +1,6 @@
-"""The harness's hand in every pod of a run: one container each that sees the pod's network.
+"""The sidecars of a run: one container in every pod, which sees the pod's network.
 
-    the line to its `watch`    heard by the holder's timer, which undoes faults once it is silent
+    the line to its `watch`    heard by the sidecar's timer, which undoes faults once it is silent
     an open shell              quick commands (harness.cluster.exec.shell)
     an exec of its own         whatever may take its time
 
@@ -16,41 +16,41 @@ from typing import TYPE_CHECKING
 
 from harness.cluster.capabilities import NodeState
 from harness.cluster.exec import shell, sidecar
-from harness.cluster.exec.shell import Hand
+from harness.cluster.exec.shell import OpenShell
 
 if TYPE_CHECKING:  # needs the extra `kubernetes`
     from harness.cluster.kubernetes.api import Api
-    from harness.cluster.kubernetes.exec_stream import PodShell, PodWire
+    from harness.cluster.kubernetes.exec_stream import PodShellStream, PodWatchStream
 
 
 NO_PROCESS = NodeState(pid=None, stopped=False)
 
 
-class Holders:
-    """The holders of nodes, by name; `pods` tells their pods' names, `container` which of a pod's
-    containers holds."""
+class Sidecars:
+    """The sidecars of nodes, by name; `pods` tells their pods' names, `container` which of a pod's
+    containers is one."""
 
     def __init__(self, api: Api, container: str, pods: Mapping[str, str]) -> None:
         self._api, self._container, self._pods = api, container, dict(pods)
-        self._hands = {name: Hand(name, partial(self._shell, name)) for name in pods}
-        self._wires: dict[str, PodWire] = {}
-        self._heart: sidecar.Heart | None = None
+        self._shells = {name: OpenShell(name, partial(self._shell, name)) for name in pods}
+        self._streams: dict[str, PodWatchStream] = {}
+        self._heartbeat: sidecar.Heartbeat | None = None
 
     def open(self) -> None:
-        """Have every holder watch, and every shell opened. Raises ClusterError."""
-        from harness.cluster.kubernetes.exec_stream import PodWire  # noqa: PLC0415
+        """Have every sidecar watch, and every shell opened. Raises ClusterError."""
+        from harness.cluster.kubernetes.exec_stream import PodWatchStream  # noqa: PLC0415
 
         for name, pod in self._pods.items():
-            self._wires[name] = PodWire(self._api, pod, self._container)
-        self._heart = sidecar.Heart(self._wires)
-        self._heart.start()
-        shell.open_all(self._hands.values())
+            self._streams[name] = PodWatchStream(self._api, pod, self._container)
+        self._heartbeat = sidecar.Heartbeat(self._streams)
+        self._heartbeat.start()
+        shell.open_all(self._shells.values())
 
     def run(self, name: str, argv: Sequence[str]) -> str:
         """What a command prints there; sys.executable stands for the Python of the place. Raises
         ClusterError."""
         if argv[0] in shell.QUICK:
-            return self._hands[name].run(argv)
+            return self._shells[name].run(argv)
         return self._api.run_in(self._pods[name], self._container, sidecar.there(argv))
 
     def tell(self, name: str, *words: str) -> str:
@@ -72,31 +72,31 @@ class Holders:
 
     def let_go(self, name: str) -> None:
         """The node's pod is about to be deleted: until then it is watched on."""
-        self._wires[name].let_go()
-        self._hands[name].close()
+        self._streams[name].let_go()
+        self._shells[name].close()
 
     def hold_on(self, name: str) -> None:
         """The pod that was let go stays."""
-        self._wires[name].hold_on()
+        self._streams[name].hold_on()
 
     def adopt(self, name: str) -> None:
         """Go on with the pod that has come in the place of one that was let go."""
-        self._hands[name].close()  # it reaches the pod that has gone
-        self._wires[name].attach()
+        self._shells[name].close()  # it reaches the pod that has gone
+        self._streams[name].attach()
 
     def check(self) -> None:
-        """Raise ClusterError when a holder has undone faults, or can no longer be told."""
-        if self._heart is not None:
-            self._heart.check()
+        """Raise ClusterError when a sidecar has undone faults, or can no longer be told."""
+        if self._heartbeat is not None:
+            self._heartbeat.check()
 
     def close(self) -> None:
-        """Tell every holder that this is the end; safe to call twice."""
-        if self._heart is not None:
-            self._heart.stop()
-        for each in self._hands.values():
+        """Tell every sidecar that this is the end; safe to call twice."""
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
+        for each in self._shells.values():
             each.close()
 
-    def _shell(self, name: str) -> PodShell:
-        from harness.cluster.kubernetes.exec_stream import PodShell  # noqa: PLC0415
+    def _shell(self, name: str) -> PodShellStream:
+        from harness.cluster.kubernetes.exec_stream import PodShellStream  # noqa: PLC0415
 
-        return PodShell(self._api, self._pods[name], self._container)
+        return PodShellStream(self._api, self._pods[name], self._container)

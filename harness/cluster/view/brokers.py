@@ -186,7 +186,7 @@ def metadata_request(topics: Sequence[str]) -> MetadataRequest:
 
 
 class AskedView:
-    """The cluster's view of itself by its brokers; `settings` let us in. See ClusterView."""
+    """The cluster's view of itself by its brokers, who ask for `settings` to authenticate by."""
 
     def __init__(
         self, nodes: Sequence[Node], topic: str, partitions: int, settings: Mapping[str, str]

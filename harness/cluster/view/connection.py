@@ -33,7 +33,7 @@ class Unanswered(ClusterError):
 
 
 class Refused(Unanswered):
-    """A broker does not let us in."""
+    """Authentication with a broker failed."""
 
 
 class Link:
@@ -124,7 +124,7 @@ class Link:
                 raise Refused(f"{self.endpoint}: {name}: {why}")
             mechanism.receive(said.auth_bytes)
         if not mechanism.is_authenticated():
-            raise Refused(f"{self.endpoint}: {name} did not let us in")
+            raise Refused(f"{self.endpoint}: {name}: authentication failed")
 
     def _exchange(self, request: Any) -> Any:
         assert self._socket is not None

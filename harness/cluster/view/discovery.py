@@ -23,7 +23,7 @@ def discovered(bootstrap: Sequence[str], settings: Mapping[str, str]) -> tuple[N
         try:
             found = _brokers(link)
         except Refused as problem:
-            raise ClusterError(f"the cluster does not let us in: {problem}") from None
+            raise ClusterError(f"authentication failed: {problem}") from None
         except Unanswered as problem:
             said.append(str(problem))
             continue

@@ -40,7 +40,7 @@ from harness.cluster.kubernetes.attach.found_pods import FoundPods
 from harness.cluster.kubernetes.attach.run_containers import RunContainers, kinds_for
 from harness.cluster.kubernetes.pod_access import PodAccess
 from harness.cluster.kubernetes.pods import LASTING_DATA, Pod
-from harness.cluster.kubernetes.sidecars import NO_PROCESS, Holders
+from harness.cluster.kubernetes.sidecars import NO_PROCESS, Sidecars
 from harness.cluster.nodes import ClusterError, Node, brokers
 
 if TYPE_CHECKING:  # the class can be known without the extra `kubernetes`
@@ -175,13 +175,13 @@ class AttachedCluster(Cluster):
                 f"{self.api.namespace}"
             )
 
-    def _sidecars(self, kind: str) -> Holders:
+    def _sidecars(self, kind: str) -> Sidecars:
         places = {
             node.name: self._found.names[node.name]
             for node in self.nodes
             if kind == LINKS or node.role == "broker"
         }
-        return Holders(self.api, f"{self._containers.prefix}{kind}", places)
+        return Sidecars(self.api, f"{self._containers.prefix}{kind}", places)
 
     def _learn_client_address(self, pods: Mapping[str, Pod]) -> None:
         machines = {pod.host_ip for pod in pods.values() if pod.host_ip}

@@ -31,7 +31,7 @@ from harness.cluster.kubernetes.own.machines import CordonedMachines
 from harness.cluster.kubernetes.own.objects import RunObjects
 from harness.cluster.kubernetes.pod_access import PodAccess
 from harness.cluster.kubernetes.pods import LASTING_DATA, Pod
-from harness.cluster.kubernetes.sidecars import NO_PROCESS, Holders
+from harness.cluster.kubernetes.sidecars import NO_PROCESS, Sidecars
 from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
 from harness.cluster.starting import await_up
 from harness.cluster.view.zookeeper import serves
@@ -74,7 +74,7 @@ class KubernetesCluster(Cluster):
             own=self.own,
             inside=self._inside,
         )
-        self._sidecars = Holders(
+        self._sidecars = Sidecars(
             self.api, HOLDER, {node.name: manifests.pod_name(node) for node in self.nodes}
         )
         self._pods = PodAccess()

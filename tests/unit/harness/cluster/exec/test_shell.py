@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from harness.cluster.exec import shell
-from harness.cluster.exec.shell import Hand
+from harness.cluster.exec.shell import OpenShell
 from harness.cluster.nodes import ClusterError
 
 
-class Here:
+class HostProcesses:
     """A real shell at the other end of two pipes."""
 
     def __init__(self) -> None:
@@ -46,8 +46,8 @@ class Here:
 
 
 @pytest.fixture
-def shells() -> Iterator[list[Here]]:
-    begun: list[Here] = []
+def shells() -> Iterator[list[HostProcesses]]:
+    begun: list[HostProcesses] = []
     yield begun
     for each in begun:
         each.shell.kill()
@@ -55,12 +55,12 @@ def shells() -> Iterator[list[Here]]:
 
 
 @pytest.fixture
-def there(shells: list[Here]) -> Iterator[Hand]:
-    def reach() -> Here:
-        shells.append(Here())
+def there(shells: list[HostProcesses]) -> Iterator[OpenShell]:
+    def reach() -> HostProcesses:
+        shells.append(HostProcesses())
         return shells[-1]
 
-    opened = Hand("zk1", reach)
+    opened = OpenShell("zk1", reach)
     yield opened
     opened.close()
 

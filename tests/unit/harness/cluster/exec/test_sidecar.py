@@ -142,7 +142,7 @@ class Line:
 def test_a_heart_beats_along_every_wire_and_says_when_it_ends(monkeypatch):
     monkeypatch.setattr(sidecar, "BEAT_EVERY_S", 0.01)
     wires = {"kafka1": Line(), "zk1": Line()}
-    heart = sidecar.Heart(wires)
+    heart = sidecar.Heartbeat(wires)
     heart.start()
     wait_until(lambda: all("beat" in w.sent for w in wires.values()), timeout_s=10, what="beats")
     heart.check()
@@ -160,7 +160,7 @@ def test_a_heart_beats_along_every_wire_and_says_when_it_ends(monkeypatch):
 )
 def test_a_holder_that_acted_or_is_gone_ends_the_run(monkeypatch, wire, words):
     monkeypatch.setattr(sidecar, "BEAT_EVERY_S", 0.01)
-    heart = sidecar.Heart({"kafka1": wire})
+    heart = sidecar.Heartbeat({"kafka1": wire})
     heart.start()
 
     def failed() -> bool:

@@ -9,7 +9,7 @@ import pytest
 websocket = pytest.importorskip("websocket", reason="the extra kubernetes is not installed")
 pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed")
 
-from harness.cluster.kubernetes.exec_stream import PodWire  # noqa: E402
+from harness.cluster.kubernetes.exec_stream import PodWatchStream  # noqa: E402
 
 
 class Line:
@@ -49,9 +49,9 @@ class Api:
         return self.lines.pop(0)
 
 
-def wire(*lines: Line) -> PodWire:
+def wire(*lines: Line) -> PodWatchStream:
     api: Any = Api(*lines)
-    return PodWire(api, "kafka-1", "holder")
+    return PodWatchStream(api, "kafka-1", "holder")
 
 
 def test_a_line_that_breaks_unordered_is_told_when_it_is_sent_to() -> None:
