@@ -67,7 +67,7 @@ def picture(graph: Arrows) -> str:
     lines = ["```mermaid", "flowchart TD"]
     for package in PACKAGES:
         rooms = [room for room in graph if room.split(".")[0] == package]
-        lines.append(f"    subgraph {package}")
+        lines.append(f'    subgraph package_{package}["{package}"]')  # no room has its id
         lines += [f'        {_id(room)}["{room.split(".")[-1]}"]' for room in rooms]
         lines.append("    end")
     lines += [f"    {_id(a)} --> {_id(b)}" for a, others in graph.items() for b in sorted(others)]
