@@ -98,7 +98,7 @@ def _at_start(folder: RunFolder) -> dict[str, Any]:
             "confluent_kafka": confluent_kafka.__version__,
             "librdkafka": confluent_kafka.libversion()[0],
         },
-        "host": {**machine.facts(), "cpu_starvation": None},  # told when the run ends in order
+        "host": {**machine.facts(), "cpu_starvation": None},  # known when the run ends in order
         "workers": [],
         "phases": [],
         "nodes": {},

@@ -1,6 +1,6 @@
-"""A plan as data: the steps that scenario and seed say will happen, and how each is told.
+"""A plan as data: the steps that scenario and seed say will happen, and how reports describe each.
 
-What a step's verb can do and how reports tell of it stand in the step itself.
+What a step's verb can do and how reports describe it stand in the step itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Until = Literal["leader-moved", "isr-alone", "no-leader"]
 
 
 class Telling(BaseModel):
-    """How a report tells of a fault: "the leader" "was" "killed"."""
+    """How a report describes a fault: "the leader" "was" "killed"."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
