@@ -3,9 +3,9 @@ duplicate, and for how long is it down?
 
 Real ZooKeepers and brokers, real faults, every send and read recorded, checked by Spark.
 
-Exit codes: 0 valid, 1 invalid, 2 unknown, 254 bad arguments or scenario, 255 the harness or the
-cluster could not do its job, 130 or 143 interrupted. Several runs exit with the worst code: 1
-before 255 before 2 before 0.
+Exit codes: 0 valid, 1 invalid, 2 unknown, 254 bad arguments or scenario,
+255 the harness or the cluster failed, 130 or 143 interrupted.
+Several runs exit with the worst code: 1 before 255 before 2 before 0.
 """
 
 from __future__ import annotations
@@ -248,8 +248,8 @@ def heal(
 ) -> None:
     """Undo the faults that a killed harness left in force.
 
-    Clusters on Docker and Kubernetes are found by the harness's labels, from any checkout or
-    machine. The scenario's outstanding heal commands are run (external, docker, kubernetes).
+    Docker and Kubernetes clusters are found by their labels, from any machine.
+    The scenario's outstanding heal commands are run (not on local).
     """
     if (run is None) == (cluster is None):
         raise ScenarioError("heal: give either a run or --cluster NAME")
