@@ -1,10 +1,11 @@
-"""kafka-harness: with this configuration, when this breaks, what does Kafka lose, what comes twice,
-and for how long is it down?
+"""kafka-harness: with this configuration, when this breaks, what does Kafka lose, what does it
+duplicate, and for how long is it down?
 
 Real ZooKeepers and brokers, real faults, every send and read recorded, checked by Spark.
 
-Exit codes: 0 valid, 1 invalid, 2 unknown, 254 bad arguments or scenario, 255 the harness or the
-cluster could not do its job, 130 or 143 interrupted. Over several runs 1 beats 255 beats 2 beats 0.
+Exit codes: 0 valid, 1 invalid, 2 unknown, 254 bad arguments or scenario,
+255 the harness or the cluster failed, 130 or 143 interrupted.
+Several runs exit with the worst code: 1 before 255 before 2 before 0.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typer.exceptions import TyperException
 from harness.clients.properties import PropertiesError
 from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import Orphan
-from harness.commands.campaign import Sitting, make_runs
+from harness.commands.campaign import CampaignOptions, make_runs
 from harness.commands.check import check_runs
 from harness.commands.closing_table import show_report
 from harness.commands.copy_to import copy_run, destination
@@ -54,12 +55,12 @@ app = typer.Typer(
 console = Console(highlight=False, soft_wrap=True)
 
 Scenarios = Annotated[list[str], typer.Argument(help="Names (`scenarios` lists them) or files.")]
-Runs = Annotated[list[str], typer.Argument(help="Run folders, run ids, or scenarios (newest).")]
-OneRun = Annotated[str, typer.Argument(help="A run's folder, its id, or a scenario (its newest).")]
+Runs = Annotated[list[str], typer.Argument(help="Run folders, run ids, or scenarios (latest run).")]
+OneRun = Annotated[str, typer.Argument(help="A run folder, a run id, or a scenario (latest run).")]
 Backend = Annotated[
-    str, typer.Option(help="Where the cluster lives: local, docker, kubernetes or external.")
+    str, typer.Option(help="Where the cluster runs: local, docker, kubernetes or external.")
 ]
-Seed = Annotated[int | None, typer.Option(help="All randomness of the run; drawn when not given.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of all random choices; random by default.")]
 Sets = Annotated[
     list[str] | None,
     typer.Option(
@@ -69,19 +70,20 @@ Sets = Annotated[
     ),
 ]
 ProducerConfig = Annotated[
-    Path | None, typer.Option(help="Your producer's configuration: Java or librdkafka names.")
+    Path | None, typer.Option(help="Your producer's .properties file, in Java or librdkafka keys.")
 ]
 ConsumerConfig = Annotated[
-    Path | None, typer.Option(help="Your consumer's configuration: Java or librdkafka names.")
+    Path | None, typer.Option(help="Your consumer's .properties file, in Java or librdkafka keys.")
 ]
 ServerProperties = Annotated[Path | None, typer.Option(help="Your brokers' server.properties.")]
-KafkaHome = Annotated[Path | None, typer.Option(help="A Kafka 3.x of your own: DIR/libs/*.jar.")]
+KafkaHome = Annotated[Path | None, typer.Option(help="Your own Kafka 3.x: DIR/libs/*.jar.")]
 TimeLimit = Annotated[
-    float | None, typer.Option(metavar="S", min=1, help="Computed from the plan when not given.")
+    float | None,
+    typer.Option(metavar="S", min=1, help="Limit of the whole run; by default from the plan."),
 ]
 Results = Annotated[Path, typer.Option(help="Where runs are kept.")]
 Master = Annotated[
-    str | None, typer.Option(metavar="URL", help="A Spark cluster; this machine when not given.")
+    str | None, typer.Option(metavar="URL", help="A Spark cluster; this machine by default.")
 ]
 
 
@@ -102,15 +104,15 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Faults may hit this cluster, which is not ours: a namespace, or "
-            "the first of backend.external.bootstrap.",
+            help="Allow faults on an existing cluster: its namespace, or the first "
+            "address of backend.external.bootstrap.",
         ),
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the nodes' data directories.")] = False,
-    no_check: Annotated[bool, typer.Option("--no-check", help="Record only.")] = False,
+    no_check: Annotated[bool, typer.Option("--no-check", help="Record, do not check.")] = False,
     copy_to: Annotated[
         str | None,
-        typer.Option(metavar="URI", help="Copy each run there, too: s3://bucket/x, file:///mnt/x."),
+        typer.Option(metavar="URI", help="Also copy each run: s3://bucket/x, file:///mnt/x."),
     ] = None,
 ) -> None:
     """Run scenarios on a fresh cluster each, check what was recorded, and report.
@@ -157,7 +159,7 @@ def check(runs: Runs, master: Master = None, results: Results = RESULTS) -> None
 
 @app.command()
 def report(run: OneRun, results: Results = RESULTS) -> None:
-    """Show what the check of a run found, and where its page is."""
+    """Show what the check of a run found, and where its HTML report is."""
     folder = find(run, results)
     file = folder.path / "report.json"
     if not file.is_file():
@@ -234,20 +236,20 @@ def doctor() -> None:
 @app.command()
 def heal(
     run: Annotated[
-        str | None, typer.Argument(help="A run's folder, its id, or a scenario (its newest).")
+        str | None, typer.Argument(help="A run folder, a run id, or a scenario (latest run).")
     ] = None,
-    backend: Annotated[str, typer.Option(help="With --cluster: where it lives.")] = "docker",
+    backend: Annotated[str, typer.Option(help="With --cluster: its backend.")] = "docker",
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A compose project or a namespace, without its run."),
+        typer.Option(metavar="NAME", help="A compose project or a namespace, instead of a run."),
     ] = None,
     down: Annotated[bool, typer.Option("--down", help="Then remove the cluster.")] = False,
     results: Results = RESULTS,
 ) -> None:
-    """Undo what is left in force of a run whose harness was killed (by SIGKILL, say).
+    """Undo the faults that a killed harness left in force.
 
-    Clusters on docker and Kubernetes are found by our labels, from any checkout or machine. Heal
-    commands of the scenario that are owed are carried out (external, docker, kubernetes).
+    Docker and Kubernetes clusters are found by their labels, from any machine.
+    The scenario's outstanding heal commands are run (not on local).
     """
     if (run is None) == (cluster is None):
         raise ScenarioError("heal: give either a run or --cluster NAME")
@@ -270,7 +272,7 @@ def up(
 ) -> None:
     """Start a scenario's cluster in the foreground, with a shell inside its network.
 
-    The shell's environment has the addresses in KAFKA and ZOOKEEPER.
+    The variables KAFKA and ZOOKEEPER hold the addresses.
     """
     request = Request(
         scenario=scenario_name,
@@ -285,27 +287,29 @@ def up(
 @app.command()
 def campaign(
     file: Annotated[Path, typer.Argument(help="A campaign's .toml file, e.g. docs/study.toml.")],
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a begun campaign.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a campaign that has finished runs.")
+    ] = False,
     backends: Annotated[
-        str, typer.Option(metavar="A,B", help="Only on these of its backends, for now.")
+        str, typer.Option(metavar="A,B", help="Run only on these of its backends.")
     ] = "",
     sets: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="Where a backend is, e.g. backend.docker.image=NAME. Repeatable.",
+            help="Set a backend's key, e.g. backend.docker.image=NAME. Repeatable.",
         ),
     ] = None,
     results: Results = RESULTS,
 ) -> None:
     """Run scenarios x settings x backends x repeats; finished runs are never run again."""
-    sitting = Sitting(
+    options = CampaignOptions(
         resume=resume,
         backends=tuple(name for name in backends.split(",") if name),
         settings=_settings(sets),
     )
-    raise typer.Exit(make_runs(file, results, sitting, console=console))
+    raise typer.Exit(make_runs(file, results, options, console=console))
 
 
 def _settings(sets: list[str] | None) -> dict[str, Any]:
@@ -319,7 +323,7 @@ def main() -> None:
     except typer.Abort:
         code = exit_codes.interrupted(signal.SIGINT)
     except TyperException as error:  # a wrong option, a missing argument…
-        _say_error(f"{error.format_message()} (`kafka-harness --help` tells what there is)")
+        _say_error(f"{error.format_message()} (see `kafka-harness --help`)")
         code = exit_codes.BAD_ARGUMENTS
     except (ScenarioError, PropertiesError, StoreError, HistoryError) as error:
         _say_error(str(error))

@@ -63,7 +63,7 @@ class MemberSpec(Spec):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """A record in hand."""
+    """A record of the current batch."""
 
     partition: int
     offset: int
@@ -77,7 +77,7 @@ def group_consumer(session: Session) -> None:
 
 
 class Member:
-    """One consumer of the group and what it has in hand."""
+    """One consumer of the group and its current batch."""
 
     def __init__(self, session: Session, spec: MemberSpec) -> None:
         self._session, self._spec, self._recorder = session, spec, session.recorder
@@ -186,15 +186,15 @@ class Member:
             for end in ends
         }
         try:
-            told = self._consumer.commit(offsets=ends, asynchronous=False)
+            committed = self._consumer.commit(offsets=ends, asynchronous=False)
         except KafkaException as raised:
             error: KafkaError = raised.args[0]
             for end in ends:
                 self._complete(begun[end.partition], end, error)
             return error
-        for end in told:
+        for end in committed:
             self._complete(begun[end.partition], end, end.error)
-        return next((end.error for end in told if end.error is not None), None)
+        return next((end.error for end in committed if end.error is not None), None)
 
     def _commit_handed_over(self) -> None:
         """Commit what the client would at its next turn; nothing, when that is done already."""
@@ -250,7 +250,7 @@ class Member:
             self._session.client_error(error.args[0])
             return []
 
-    # Its death
+    # Its planned death
 
     def _maybe_die(self, point: str, batch: Sequence[Taken]) -> None:
         if self._spec.dies != point or self._session.counts.reads < self._spec.dies_after:
@@ -258,7 +258,7 @@ class Member:
         if self._auto and not self._stands(point, batch):
             return
         ends = ", ".join(f"{end.partition}@{end.offset}" for end in _ends(self._spec.topic, batch))
-        self._recorder.event("dies", name=point, text=f"{len(batch)} in hand, up to {ends}")
+        self._recorder.event("dies", name=point, text=f"{len(batch)} records polled, up to {ends}")
         os.kill(os.getpid(), signal.SIGKILL)
 
     def _stands(self, point: str, batch: Sequence[Taken]) -> bool:

@@ -184,7 +184,7 @@ class Session:
             client.poll(0.02)
             if time.monotonic_ns() >= limit_ns:
                 servers = self.spec.config.get("bootstrap.servers", "(no bootstrap.servers)")
-                why = lacking or "the producer was given no id"
+                why = lacking or "the producer got no producer id"
                 raise WorkerError(f"{servers}: not ready for topic {self.spec.topic}: {why}")
 
     def _lacking(self, client: Any) -> str | None:

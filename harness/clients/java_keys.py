@@ -111,9 +111,9 @@ COMPRESSION_LEVELS = {
     "compression.zstd.level": "zstd",
 }
 
-_VALUES_ARE_OURS = "keys and values are the harness's own"
-_PARTITION_IS_OURS = "the harness says which partition a record goes to"
-_METRICS = "it changes what the client tells of itself, not what it does"
+_VALUES_ARE_OURS = "the harness writes its own keys and values"
+_PARTITION_IS_OURS = "the harness chooses the partition of each record"
+_METRICS = "it changes the client's metrics, not its behaviour"
 # Keys without effect on what is measured, each with the reason why it may be left out.
 IGNORED = {
     "client.id": "the harness names its clients",
@@ -134,18 +134,18 @@ IGNORED = {
     "auto.include.jmx.reporter": _METRICS,
     "metadata.max.idle.ms": "the one topic of a run is never idle that long",
     "exclude.internal.topics": "no worker subscribes by pattern",
-    "default.api.timeout.ms": "it bounds calls that no worker makes",
+    "default.api.timeout.ms": "it limits calls that no worker makes",
     "max.poll.records": "workers take records one by one",
 }
 
 _OWN_CLUSTER = "clients talk to the harness's own cluster"
 _PRIVATE = (
-    "a run keeps this file's settings: TLS and SASL are for the file that the scenario's "
+    "this file's settings are stored with the run: TLS and SASL belong in the file that "
     "backend.external.client (or backend.kubernetes.attach.client) names, and the harness's own "
-    "clusters speak plaintext"
+    "clusters use plaintext"
 )
 _OWN_SETTING = "the harness needs its own value to record the history"
-# Keys that cannot be had, each with its reason; one that ends in a dot stands for all such keys.
+# Keys that cannot be used, each with its reason; one that ends in a dot stands for all such keys.
 REFUSED = {
     "bootstrap.servers": _OWN_CLUSTER,
     "metadata.broker.list": _OWN_CLUSTER,

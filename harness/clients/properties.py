@@ -1,10 +1,10 @@
 """A user's own .properties files, read with line numbers, and server.properties checked.
 
 The format is Java's, by the library `javaproperties`; a key that is set twice is refused, where
-Java would silently take the later one: an experiment should not turn on that.
+Java would silently take the later one: an experiment should not depend on that.
 
 A broker ignores a key that it does not know, with a warning in its log. Here a key that looks like
-a slip of the pen is refused, and Kafka itself says which keys there are, out of its jars.
+a misspelling is refused, and Kafka itself says which keys there are, out of its jars.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def read(path: Path) -> list[Setting]:
         raise PropertiesError(f"{path} is not a text file in UTF-8: save it as one") from None
     except javaproperties.InvalidUEscapeError as error:
         raise PropertiesError(
-            f"{path}, line {line}: {error.escape} is no \\uXXXX escape: double the backslash"
+            f"{path}, line {line}: {error.escape} is not a \\uXXXX escape: double the backslash"
         ) from None
     return list(settings.values())
 

@@ -3,7 +3,7 @@
     acks=all                     acks=all
     request.timeout.ms=15000  -> request.timeout.ms=15000, socket.timeout.ms=15000
     buffer.memory=33554432    -> queue.buffering.max.kbytes=32768
-    key.serializer=...        -> left out, with a note: keys and values are the harness's own
+    key.serializer=...        -> left out, with a note: the harness writes its own keys and values
     max.block.ms=60000        -> refused: librdkafka has nothing like it
 
 A file that names a key which only librdkafka has is taken for librdkafka's and passed as it is; any
@@ -11,7 +11,7 @@ other is the Java client's and is translated. The two are not mixed: `request.ti
 `metadata.max.age.ms` mean different things in them. Whether a value is right librdkafka itself
 says. What cannot be translated is refused by name, never dropped in silence.
 
-`differences` is the other half of honesty: where the Java client's default is not librdkafka's, the
+`differences`: where the Java client's default is not librdkafka's, the
 report shows both beside the value that was used.
 """
 
@@ -70,7 +70,9 @@ def read(path: Path, role: Role) -> ClientConfig:
             _refuse(path, setting, role, java=java)
             config |= _plain(setting, role, java=java, path=path)
             if java and (changed := _change(setting, config, role)):
-                notes.append(f"{path}: {setting.key}={setting.value} is librdkafka's {changed}")
+                notes.append(
+                    f"{path}: {setting.key}={setting.value} becomes librdkafka's {changed}"
+                )
     if complaint := complaint_of_librdkafka(config, role):
         _blame(path, settings, role, complaint, java=java)
         raise ClientConfigError(f"{path}: these settings do not go together: {complaint}")
@@ -142,7 +144,7 @@ def _is_librdkafkas(path: Path, settings: list[Setting], role: Role) -> bool:
 
 
 def _refuse(path: Path, setting: Setting, role: Role, *, java: bool) -> None:
-    """Refuse what cannot be had, and what neither client knows."""
+    """Refuse what cannot be used, and what neither client knows."""
     where = f"{path}, line {setting.line}: {setting.key}"
     for refused, reason in REFUSED.items():
         if setting.key == refused or (refused.endswith(".") and setting.key.startswith(refused)):
@@ -161,7 +163,7 @@ def _refuse(path: Path, setting: Setting, role: Role, *, java: bool) -> None:
         )
     right = properties.nearest(setting.key, {*known, *IGNORED, *COMPRESSION_LEVELS})
     hint = f"did you mean {right}?" if right else "remove the line"
-    raise ClientConfigError(f"{where} is no {role} key that the harness knows: {hint}")
+    raise ClientConfigError(f"{where} is not a {role} key that the harness knows: {hint}")
 
 
 def _plain(setting: Setting, role: Role, *, java: bool, path: Path) -> dict[str, str]:
@@ -176,7 +178,7 @@ def _plain(setting: Setting, role: Role, *, java: bool, path: Path) -> dict[str,
     if key.unit > 1:
         if not value.isdecimal():
             raise ClientConfigError(
-                f"{path}, line {setting.line}: {setting.key}={setting.value} is no whole number"
+                f"{path}, line {setting.line}: {setting.key}={setting.value} is not a whole number"
             )
         value = str(max(1, int(value) // key.unit))
     return {ALIASES.get(name, name): value for name in key.librdkafka}

@@ -21,32 +21,32 @@ from harness.run.screen import Screen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sitting:
-    """What of a campaign to do now: on which of its backends (none: all), and where they are."""
+class CampaignOptions:
+    """What of a campaign to do now: on which of its backends (none: all), with which settings."""
 
     resume: bool
     backends: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def make_runs(file: Path, results: Path, sitting: Sitting, *, console: Console) -> int:
+def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: Console) -> int:
     """Make a campaign's missing runs. Returns the worst exit code of those made now."""
     plan = campaign_file.load(file)
     data = file.parent / plan.data
     done = campaign_file.finished(data)
     todo = campaign_file.missing(
-        plan, done, sitting.backends, campaign_file.places(sitting.settings)
+        plan, done, options.backends, campaign_file.backend_settings(options.settings)
     )
-    if done and not sitting.resume:
+    if done and not options.resume:
         raise ScenarioError(
-            f"{data} has {len(done)} finished runs: go on with --resume, or move it away"
+            f"{data} has {len(done)} finished runs: continue with --resume, or move the file away"
         )
     screen = Screen(console)
-    screen.say(f"{plan.title}: {len(done)} runs finished, {len(todo)} to make")
+    screen.say(f"{plan.title}: {len(done)} runs finished, {len(todo)} to do")
     runs = [prepare_run(request) for _, request in todo]  # refuse all before any starts
     for name in dict.fromkeys(request.backend for _, request in todo):
-        if why := absent(name, sitting.settings):
-            raise ScenarioError(f"--backends: {name} is not to be had here: {why}")
+        if why := absent(name, options.settings):
+            raise ScenarioError(f"--backends: {name} is not available on this machine: {why}")
     if not todo:
         return VALID
     from analysis.spark.session import session  # noqa: PLC0415

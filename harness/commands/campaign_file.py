@@ -1,4 +1,4 @@
-"""A campaign: scenarios x settings x backends x repeats, one file, any number of sittings.
+"""A campaign: scenarios x settings x backends x repeats, one file, any number of starts.
 
     title = "…"
     data = "data/study.jsonl"        # beside the campaign's file: one line a finished run
@@ -20,9 +20,9 @@
 A run is finished when its line is in the data file; finished runs are never run again, whatever
 they ended with. An interrupted one leaves no line, nor does one whose cluster did not come up: that
 is no outcome of the experiment, which had not begun. Cells take turns, run by run, and backends
-within a cell, so that a campaign cut short has something of each. One sitting may keep to some of
-the backends; what a backend needs to be told on this machine is no part of the experiment, and is
-given with the sitting (`backend.docker.image` and the like).
+within a cell, so that a campaign cut short has something of each. `--backends` limits the
+command to some of the backends; what a backend needs on this machine is not part of the experiment
+and is given with `--set` (`backend.docker.image` and the like).
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def load(path: Path) -> Campaign:
     keys = [cell.key for cell in campaign.cells]
     twice = {key for key in keys if keys.count(key) > 1}
     if twice:
-        raise ScenarioError(f"{path}: two cells are called {twice.pop()!r}: give one a name")
+        raise ScenarioError(f"{path}: two cells are called {twice.pop()!r}: give one another name")
     return campaign
 
 
@@ -107,21 +107,21 @@ def finished(data: Path) -> list[dict[str, Any]]:
 
 
 def of(campaign: Campaign, asked: Sequence[str]) -> tuple[str, ...]:
-    """The backends that a sitting keeps to: those asked for, all if none is."""
+    """The backends to run on: those asked for, all if none is."""
     for name in asked:
         if name not in campaign.backends:
             there = ", ".join(campaign.backends)
-            raise ScenarioError(f"--backends {name}: the campaign has {there}")
+            raise ScenarioError(f"--backends {name}: the campaign's backends are {there}")
     return tuple(name for name in campaign.backends if not asked or name in asked)
 
 
-def places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The settings of a sitting: only where backends are; what is measured is in the file."""
+def backend_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings given with the command, backends' only: what is measured is in the file."""
     for key in settings:
         if not key.startswith("backend."):
             raise ScenarioError(
-                f"--set {key}: a campaign's settings are in its file; only "
-                "backend.… may be given beside it"
+                f"--set {key}: a campaign's settings are in its file; --set "
+                "accepts only backend.… keys"
             )
     return settings
 
@@ -142,7 +142,7 @@ def missing(
                 scenario=cell.scenario,
                 seed=campaign.seed + number,
                 backend=backend,
-                settings={**cell.set, **_told(backend, settings or {})},
+                settings={**cell.set, **_of_backend(backend, settings or {})},
             ),
         )
         for number in range(most)
@@ -152,7 +152,7 @@ def missing(
     ]
 
 
-def _told(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _of_backend(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """What is meant for this backend."""
     return {key: value for key, value in settings.items() if key.startswith(f"backend.{backend}.")}
 

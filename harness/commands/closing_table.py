@@ -1,4 +1,4 @@
-"""What a command says of a report at its end: verdict, anomalies, windows, where the page is."""
+"""What a command prints of a report at its end: verdict, anomalies, windows, where the page is."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def show_report(report: dict[str, Any], folder: RunFolder, console: Console) -> 
     if report["windows"]:
         console.print(_window_table(report))
     console.print(f"report   {shown(folder.path / 'report.html')}")
-    console.print(f"again    {report['run']['command']}")
+    console.print(f"rerun    {report['run']['command']}")
 
 
 def _anomaly_table(report: dict[str, Any]) -> Table:

@@ -1,4 +1,4 @@
-"""A second place for runs: an object store or a folder, by a URI.
+"""A second copy of runs: an object store or a folder, by a URI.
 
     --copy-to s3://bucket/nightly      the run's folder goes to s3://bucket/nightly/study-1/2026…-7
     --copy-to gs://bucket/nightly      Google's, and whatever else pyarrow has a file system for
@@ -28,7 +28,7 @@ _FAILS = (OSError, ArrowException, ValueError)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copies:
-    """A place that can be written to."""
+    """A destination that can be written to."""
 
     files: Any  # pyarrow.fs.FileSystem
     path: str
@@ -50,7 +50,7 @@ class Copies:
 
 
 def destination(uri: str) -> Copies:
-    """The place behind a URI, tried before anything starts. Raises StoreError.
+    """The destination behind a URI, tried before anything starts. Raises StoreError.
 
     What is in the URI is not repeated in the error: it may hold a password.
     """
@@ -62,12 +62,12 @@ def destination(uri: str) -> Copies:
             files.create_dir(path, recursive=True)
     except _FAILS as error:
         reason = str(error).replace(uri, "it")
-        raise StoreError(f"--copy-to: the place cannot be used: {reason}") from None
+        raise StoreError(f"--copy-to: the destination cannot be used: {reason}") from None
     return Copies(files=files, path=path)
 
 
 def copy_run(run: RunFolder, copies: Copies | None, console: Console) -> int:
-    """Copy a run that has ended, where there is a place for it; the exit code for that.
+    """Copy a run that has ended, where there is a destination for it; the exit code for that.
 
     A copy that fails stops no other run: the original is there.
     """

@@ -22,8 +22,8 @@ def heal_run(folder: RunFolder, console: Console, *, down: bool) -> int:
     record = folder.read()
     if pids := living(folder.path):
         raise run_folder.StoreError(
-            f"{shown(folder.path)}: the run is still going on (process {pids[0]}); end it with "
-            "Ctrl-C or TERM, and it heals its faults itself"
+            f"{shown(folder.path)}: the run is still running (process {pids[0]}); stop it with "
+            "Ctrl-C or SIGTERM, and it heals its faults itself"
         )
     left = undo_record.outstanding(folder.path)
     for fault in left:
@@ -47,7 +47,7 @@ def heal_run(folder: RunFolder, console: Console, *, down: bool) -> int:
 def heal_cluster(backend: str, orphan: Orphan, console: Console) -> int:
     """The same by what is left in the cluster itself, wherever its run was."""
     if backend not in BACKENDS:
-        raise ScenarioError(f"--backend {backend}: unknown; there is {', '.join(BACKENDS)}")
+        raise ScenarioError(f"--backend {backend}: unknown; choose one of {', '.join(BACKENDS)}")
     for line in BACKENDS[backend].heal(orphan):
         console.print(line)
     return VALID

@@ -70,9 +70,8 @@ def carry_out_run(
     if code in INTERRUPTED or not check or not _has_history(folder):
         with contextlib.suppress(sealing.HistoryError):
             sealing.seal(folder.path)
-        screen.say(
-            f"kept in {shown(folder.path)}; `kafka-harness check {shown(folder.path)}` checks it"
-        )
+        where = shown(folder.path)
+        screen.say(f"stored in {where}; check it with `kafka-harness check {where}`")
         return code, folder
     return worst([code, check_runs([folder], master=None, console=console)]), folder
 
@@ -99,7 +98,7 @@ def _at_start(folder: RunFolder) -> dict[str, Any]:
             "confluent_kafka": confluent_kafka.__version__,
             "librdkafka": confluent_kafka.libversion()[0],
         },
-        "host": {**machine.facts(), "cpu_starvation": None},  # told when the run ends in order
+        "host": {**machine.facts(), "cpu_starvation": None},  # known when the run ends in order
         "workers": [],
         "phases": [],
         "nodes": {},
@@ -111,7 +110,7 @@ def _ended(folder: RunFolder, code: int) -> int:
     record = folder.read()
     if record.state != "running":
         return code
-    why = f"the harness inside the run ended with exit code {code} before it could say why"
+    why = f"the run's process ended with exit code {code} and gave no reason"
     folder.update(
         state="incomplete",
         ended_utc=datetime.now(UTC).isoformat(),

@@ -56,7 +56,7 @@ def _print_addresses(cluster: Cluster, folder: RunFolder, screen: Screen) -> Non
         screen.say(f"{node.name:8} {node.endpoint}")
     screen.say(f"KAFKA={','.join(n.endpoint for n in brokers(cluster.nodes))}")
     screen.say(f"ZOOKEEPER={','.join(n.endpoint for n in zookeepers(cluster.nodes))}")
-    screen.say(f"node logs in {folder.logs} (inside); leave the shell to end the cluster")
+    screen.say(f"node logs in {folder.logs} (inside); exit the shell to stop the cluster")
 
 
 def _shell(cluster: Cluster, command: Sequence[str]) -> int:

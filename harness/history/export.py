@@ -47,8 +47,8 @@ def export(run_dir: Path) -> Iterator[Line]:
 def _side_lines(path: Path) -> Iterator[Line]:
     lines = sorted(side_files.read(path).lines, key=lambda line: line["time_ns"])
     for line in lines:
-        told = {key: value for key, value in line.items() if key not in ("line", "time_ns")}
-        yield {"time_ns": line["time_ns"], "process": path.stem, **told}
+        fields = {key: value for key, value in line.items() if key not in ("line", "time_ns")}
+        yield {"time_ns": line["time_ns"], "process": path.stem, **fields}
 
 
 def _invocations(table: pa.Table) -> Iterator[Line]:

@@ -252,10 +252,10 @@ class Header:
 def read_header(head: bytes) -> Header:
     """The header in a segment's first bytes. Raises BadHeaderError."""
     if len(head) < HEADER.size:
-        raise BadHeaderError(f"only {len(head)} bytes long")
+        raise BadHeaderError(f"it has only {len(head)} bytes")
     magic, record_size, capacity, first_id = HEADER.unpack_from(head)
     if magic != MAGIC or record_size != RECORD_SIZE or capacity == 0:
-        raise BadHeaderError("it does not begin as a segment of this version does")
+        raise BadHeaderError("its header is not that of a segment of this version")
     return Header(capacity=capacity, first_id=first_id)
 
 

@@ -5,7 +5,7 @@
                                 history/sealed.json, written last
 
 Whatever was recorded is sealed, of a run that ended in order and of one that was killed. What
-cannot be read as recorded (torn and impossible records, cut segments, spoiled lines, a worker
+cannot be read as recorded (torn and impossible records, cut segments, damaged lines, a worker
 without its end) is a row of `findings`, never an exception. `HistoryError` means that a file as
 such cannot be read or written, or that its process is still recording.
 
@@ -70,7 +70,7 @@ def seal(run_dir: Path) -> Seal:
         raise HistoryError(f"{run_dir}: it has no folder `history`: give the folder of a run")
     done = _sealed(folder / SEALED)
     if done is None:
-        run_id, workers = _told_by_run_json(run_dir)
+        run_id, workers = _id_and_workers(run_dir)
         with _errors_of(folder):
             done = _seal(folder, run_id, workers)
             _replace(folder / SEALED, (json.dumps(asdict(done), indent=1) + "\n").encode())
@@ -186,8 +186,8 @@ def _operations(run_id: str, process: str, content: Content, names: dict[int, st
 def _errors(codes: Array, names: dict[int, str]) -> pa.Array:
     """The names of error codes; null where there was none."""
     distinct, positions = np.unique(codes, return_inverse=True)
-    told = [None if code == 0 else names.get(code, f"code {code}") for code in distinct.tolist()]
-    return pa.array(told, pa.string()).take(pa.array(positions.reshape(-1)))
+    texts = [None if code == 0 else names.get(code, f"code {code}") for code in distinct.tolist()]
+    return pa.array(texts, pa.string()).take(pa.array(positions.reshape(-1)))
 
 
 # Findings of whole processes
@@ -217,11 +217,11 @@ def _refuse_living(path: Path) -> None:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             raise HistoryError(
-                f"{path}: still being recorded by a living worker: let the run end, or end it"
+                f"{path}: a running worker still writes to it: wait until the run ends, or stop it"
             ) from None
 
 
-def _told_by_run_json(run_dir: Path) -> tuple[str, list[str]]:
+def _id_and_workers(run_dir: Path) -> tuple[str, list[str]]:
     """The run's id and its workers; where there is no run.json, the id by the folder's place."""
     run = RunFolder(path=run_dir.resolve())
     if not run.recorded:
@@ -235,12 +235,12 @@ def _told_by_run_json(run_dir: Path) -> tuple[str, list[str]]:
 
 def _sealed(path: Path) -> Seal | None:
     try:
-        told = json.loads(path.read_bytes())
-        return Seal(**{**told, "processes": tuple(told["processes"])})
+        raw = json.loads(path.read_bytes())
+        return Seal(**{**raw, "processes": tuple(raw["processes"])})
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError):
-        raise HistoryError(f"{path}: not what sealing wrote: restore the history") from None
+        raise HistoryError(f"{path}: damaged: restore the history") from None
 
 
 def _write_table(

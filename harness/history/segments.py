@@ -100,7 +100,7 @@ def read_segment(path: Path, process: str, *, first_id: int, last: bool) -> Cont
     findings = []
     whole = max(0, min(len(data) // RECORD_SIZE - 1, header.capacity))
     if whole < header.capacity:
-        text = f"{path.name}: {whole} of {header.capacity} slots are there"
+        text = f"{path.name}: {whole} of {header.capacity} slots are present"
         findings.append(Finding(process=process, kind="truncated-segment", count=1, text=text))
     if header.first_id != first_id:
         text = f"{path.name}: begins with operation {header.first_id}, expected {first_id}"
@@ -178,14 +178,14 @@ def _possible(records: Array) -> npt.NDArray[np.bool_]:
 
 
 def _examples(slots: Array, which: Array) -> str:
-    told = []
+    texts = []
     for index in which[:EXAMPLES]:
         slot = slots[index]
-        told.append(
+        texts.append(
             f"slot {index} has type {slot['type']}, f {slot['f']}, "
             f"times {slot['intended_ns']} {slot['start_ns']} {slot['end_ns']}"
         )
-    return "; ".join(told)
+    return "; ".join(texts)
 
 
 def _nothing(finding: Finding, end_id: int) -> Content:

@@ -156,7 +156,7 @@ def views(side: SideFile, run_id: str) -> tuple[list[Row], list[Row]]:
             blind[-1]["end_ns"] = line["time_ns"]
         else:
             side.bad.append(
-                f"line {line['line']} is neither a view nor the edge of a blind stretch"
+                f"line {line['line']} is neither a view nor the start or end of a blind stretch"
             )
     assert all(row.keys() == dict(BLIND_COLUMNS).keys() for row in blind)
     return changes, blind
@@ -169,7 +169,7 @@ def watermarks(side: SideFile, run_id: str) -> list[Row]:
     for line in side.lines:
         marks, ends, isr = line.get("high_watermarks"), line.get("log_ends"), line.get("isr")
         if not (isinstance(marks, dict) and isinstance(ends, dict) and isinstance(isr or [], list)):
-            side.bad.append(f"line {line['line']} is no look at the replicas")
+            side.bad.append(f"line {line['line']} is not a sample of the replicas")
             continue
         for broker in ends:
             row = {name: line.get(name) for name, _ in WATERMARK_COLUMNS} | {"run_id": run_id}

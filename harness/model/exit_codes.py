@@ -4,7 +4,7 @@
     1    invalid                     255  the harness or the cluster could not do its job
     2    unknown                     130, 143  interrupted by INT, by TERM
 
-Over several runs an interruption wins, then 1 beats 255 beats 2 beats 0.
+Several runs exit with the worst code: an interruption before 1 before 255 before 2 before 0.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import signal
 from collections.abc import Iterable
 
 VALID, INVALID, UNKNOWN, BAD_ARGUMENTS, FAILED = 0, 1, 2, 254, 255
-SEVERITY = (VALID, UNKNOWN, FAILED, INVALID)  # later beats earlier
+SEVERITY = (VALID, UNKNOWN, FAILED, INVALID)  # the last one is the worst
 
 
 def interrupted(number: int) -> int:

@@ -1,12 +1,12 @@
-"""What steps of old plans could do and how they are told: run.json from before steps said so.
+"""What steps of old plans could do and how reports describe them: run.json before steps said so.
 
     {"verb": "kill", "target": "leader", "options": {}}
     =>  + "effects": {"leadership": "where-it-hits", "ends_processes": true, …}
         + "telling": {"done": "killed", "who": "the leader", "many": false}
 
 A step that has the key `effects` is left as it is, also where they are null: not known. The tables
-are frozen: verbs and targets of today say all this themselves, and new ones are not added here. Of
-a verb that is not in the table the effects are not known.
+are frozen: verbs and targets of today say all this themselves, and new ones are not added here. The
+effects of a verb that is not in the table are not known.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def effects_of(verb: str, target: str, options: Mapping[str, Any]) -> Effects | 
 
 
 def telling_of(verb: str, target: str) -> Telling:
-    """How such a step is told."""
+    """How reports describe such a step."""
     done = _VERBS[verb][1] if verb in _VERBS else f"hit by {verb}"
     return Telling(done=done, who=_TARGETS.get(target, target), many=target in _MANY)
 

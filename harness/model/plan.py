@@ -1,6 +1,6 @@
-"""A plan as data: the steps that scenario and seed say will happen, and how each is told.
+"""A plan as data: the steps that scenario and seed say will happen, and how reports describe each.
 
-What a step's verb can do and how reports tell of it stand in the step itself.
+What a step's verb can do and how reports describe it stand in the step itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Until = Literal["leader-moved", "isr-alone", "no-leader"]
 
 
 class Telling(BaseModel):
-    """How a report tells of a fault: "the leader" "was" "killed"."""
+    """How a report describes a fault: "the leader" "was" "killed"."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -62,22 +62,22 @@ class Step(BaseModel):
         """The step as a person reads it."""
         counted = f"after {self.at:,.0f} {self.unit}"
         when = f"at {self.at:g} s" if self.unit == "seconds" else counted
-        how = "".join(f" {key}={_told(value)}" for key, value in self.options.items())
+        how = "".join(f" {key}={_option_text(value)}" for key, value in self.options.items())
         hold = f", for {self.for_s:g} s" if self.for_s else ""
-        since = f" {WHEN[self.when]}" if self.when else ""
+        since = f", counted from when {WHEN[self.when]}" if self.when else ""
         awaited = f", until {UNTIL[self.until]}" if self.until else ""
         return f"{self.verb} {self.target}{how} {when}{since}{hold}{awaited}"
 
 
-def _told(value: Any) -> str:
+def _option_text(value: Any) -> str:
     """An option's value; of a list, a command as a shell has it."""
     return f"({shlex.join(value)})" if isinstance(value, list) else str(value)
 
 
 WHEN: dict[When, str] = {
-    "isr-alone": "from when the leader is alone in its ISR",
-    "healed": "from when the faults before are healed",
-    "in-force": "from when the faults before are in force",
+    "isr-alone": "the leader is alone in its ISR",
+    "healed": "the previous faults are healed",
+    "in-force": "the previous faults are in force",
 }
 
 

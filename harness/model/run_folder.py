@@ -87,7 +87,7 @@ def create(results: Path, scenario: str, seed: int) -> RunFolder:
         where = error.filename or results
         raise StoreError(
             f"{where}: cannot create the run's folder ({error.strerror}); "
-            "choose another place with --results"
+            "choose another folder with --results"
         ) from None
     return RunFolder(path=path)
 

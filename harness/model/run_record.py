@@ -3,7 +3,7 @@
 It is written before anything starts, replaced as the run goes on, and read by whoever comes later:
 the check, the export, `heal`. harness.model.run_folder reads and writes it, nobody else does.
 
-    schema 2    the plan's steps say what they can do (`effects`) and how they are told (`telling`)
+    schema 2    the plan's steps have their `effects`, and how reports describe them (`telling`)
     schema 1    they do not
 
 `upgraded` makes the newest schema of an older one.

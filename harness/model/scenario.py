@@ -74,7 +74,7 @@ class ExternalPart(Part):
 
 
 class BackendPart(Part):
-    """What only one backend needs to be told."""
+    """Settings of one backend each."""
 
     docker: DockerPart = DockerPart()
     kubernetes: KubernetesPart = KubernetesPart()
@@ -179,7 +179,7 @@ class MixedPart(Part):
 
 
 class CheckPart(Part):
-    """What the checkers need to be told."""
+    """What the checkers are to measure."""
 
     unavailability_threshold_ms: Count = 500
     replicas: bool = False  # compare at the end what every replica's log holds

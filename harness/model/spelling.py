@@ -1,4 +1,4 @@
-"""Slips of the finger: the known word that an unknown one is most like."""
+"""Misspellings: the known word that an unknown one is most like."""
 
 from __future__ import annotations
 

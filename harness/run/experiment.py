@@ -23,7 +23,7 @@ def story(run: Run, phase: Phase, closing: ExitStack) -> None:
     with phase("set-up", "starting the cluster"):
         running = set_up(run, closing)
         load = start_workers(running, closing)
-    with phase("warm-up", "waiting for the first answers"):
+    with phase("warm-up", "waiting for the first acks and reads"):
         warm_up(load)
     with phase("load", in_a_line(run.record)):
         conduct(load, closing)

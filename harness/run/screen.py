@@ -57,7 +57,7 @@ class Screen:
         self.console.print(Text(f"{since:7.1f} s  {line}", style=style or ""))
 
     def error(self, sentence: str) -> None:
-        """Print what went wrong, for the user to mend."""
+        """Print what went wrong, for the user to repair."""
         self.console.print(Text(f"kafka-harness: {sentence}", style="bold red"))
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""How a run or a cluster in the foreground is told to end: TERM and INT become an exception."""
+"""How a run or a cluster in the foreground is stopped: TERM and INT become an exception."""
 
 from __future__ import annotations
 

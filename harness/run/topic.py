@@ -61,7 +61,7 @@ def on_loan(
     topic = scenario.topic.name
     if admin.topics.exists(topic):
         raise ClusterError(
-            f"topic {topic} is there already, and may be somebody's: give topic.name another value"
+            f"topic {topic} already exists and may be in use: set topic.name to another name"
         )
     try:
         yield
@@ -77,7 +77,7 @@ def _remove(
 ) -> None:
     topic = scenario.topic.name
     if folder.read().keep:
-        say(f"topic {topic} is kept, as --keep says")
+        say(f"topic {topic} is kept (--keep)")
         return
     try:
         for line in admin.topics.remove(topic, _group(scenario, folder)):
@@ -117,8 +117,8 @@ def _leader_wanted(topic: TopicPart, kafkas: tuple[Node, ...], view: ClusterView
 def settings_in_force(admin: Admin, topic: TopicPart, broker: Node) -> dict[str, str]:
     """What decides the promises, in a broker's keys. Raises ClusterError."""
     found = admin.settings(Resource(kind="topic", name=topic.name))
-    told = {key: found[name].value for name, key in DECIDING.items() if name in found}
+    deciding = {key: found[name].value for name, key in DECIDING.items() if name in found}
     server = admin.settings(Resource(kind="broker", name=str(broker.id)))
     protocol = server.get("inter.broker.protocol.version")
-    told["inter.broker.protocol.version"] = protocol.value if protocol else None
-    return {key: value for key, value in told.items() if value is not None}
+    deciding["inter.broker.protocol.version"] = protocol.value if protocol else None
+    return {key: value for key, value in deciding.items() if value is not None}

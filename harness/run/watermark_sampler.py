@@ -80,7 +80,7 @@ class Sampler:
             name: high_watermarks(data, self._view.topic) for name, data in self._folders.items()
         }
         states = self._states()
-        ends = {place: end.now() for place, end in self._ends.items()}
+        ends = {key: end.now() for key, end in self._ends.items()}
         end_ns = time.monotonic_ns()
         for number in range(self._partitions):
             state = states[number] if states else None

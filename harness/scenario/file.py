@@ -2,7 +2,7 @@
 
     title = "acks=1, the leader killed every 1,000 rounds"
     extends = "study-1"            # optional: start from that scenario, change what is named here
-    [backend.external]             # bootstrap, client: what only one backend needs to be told
+    [backend.external]             # bootstrap, client: settings of one backend
     [cluster]                      # zookeepers, brokers, [cluster.server], [cluster.zoo]
     [topic]                        # partitions, replication_factor, leader, [topic.config]
     [workload]                     # kind, rounds | rate, duration_s; [workload.producer|consumer]

@@ -32,9 +32,9 @@ def contradictions(faults: Sequence[FaultPart], setting: Setting) -> list[str]:
         shared = _shared(first, second, setting)
         if shared and _meet(first, second, follows=two == one + 1):
             found.append(
-                f"faults.{two}: {_told(second)} falls into faults.{one}, {_told(first)}, and both "
-                f"need the {shared} for themselves: let it begin when the other is healed "
-                '(when = "healed"), or hit another'
+                f"faults.{two}: {_described(second)} overlaps faults.{one}, {_described(first)}, "
+                f"and both need the {shared} alone: start it when the other is healed "
+                '(when = "healed"), or choose another target'
             )
     return found
 
@@ -84,10 +84,10 @@ def _overlap(one: Span, two: Span) -> bool:
     return unit == other and meet
 
 
-def _told(fault: FaultPart) -> str:
+def _described(fault: FaultPart) -> str:
     unit, amount = fault.first
     when = f"at {amount:g} s" if unit == "seconds" else f"after {amount:,.0f} {unit}"
-    since = " from when that is in force" if fault.when else ""
+    since = " after the previous entry is in force" if fault.when else ""
     again = f" and {fault.times - 1} times more" if fault.times > 1 else ""
     lasts = f" for {fault.for_s:g} s" if fault.for_s else ""
     return f"{fault.verb} {fault.target} {when}{since}{again}{lasts}"

@@ -35,16 +35,16 @@ def lay_over(raw: dict[str, Any], path: str, value: Any) -> None:
     """Put `value` at a dotted path; below an open section the rest of it is one key."""
     section = next((s for s in _OPEN if path.startswith(s + ".")), None)
     parts = [*section.split("."), path[len(section) + 1 :]] if section else path.split(".")
-    place: Any = raw
+    table: Any = raw
     for part in parts[:-1]:
-        if isinstance(place, list):
-            if not part.isdigit() or int(part) >= len(place):
+        if isinstance(table, list):
+            if not part.isdigit() or int(part) >= len(table):
                 raise ScenarioError(f"--set {path}: there is no entry {part}")
-            place = place[int(part)]
+            table = table[int(part)]
         else:
-            place = place.setdefault(part, {})
-        if not isinstance(place, dict | list):
+            table = table.setdefault(part, {})
+        if not isinstance(table, dict | list):
             raise ScenarioError(f"--set {path}: {part} has no keys")
-    if isinstance(place, list):
-        raise ScenarioError(f"--set {path}: name a key below entry number")
-    place[parts[-1]] = value
+    if isinstance(table, list):
+        raise ScenarioError(f"--set {path}: name a key of the entry, as in faults.0.at_s")
+    table[parts[-1]] = value

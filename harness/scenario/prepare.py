@@ -75,7 +75,9 @@ class Prepared:
 def prepare(request: Request) -> Prepared:
     """Resolve a request. Raises ScenarioError or ClientConfigError."""
     if request.backend not in BACKENDS:
-        raise ScenarioError(f"--backend {request.backend}: unknown; there is {', '.join(BACKENDS)}")
+        raise ScenarioError(
+            f"--backend {request.backend}: unknown; choose one of {', '.join(BACKENDS)}"
+        )
     producer_file = _client_file(request.producer_config, "producer")
     consumer_file = _client_file(request.consumer_config, "consumer")
     chosen = file.load(request.scenario, {**_server_settings(request), **request.settings})
@@ -113,8 +115,8 @@ def _length_notes(chosen: Scenario, steps: Sequence[Step]) -> list[str]:
     if work.kind != "stream" or lasts_s <= work.duration_s:
         return []
     return [
-        f"the plan goes on until {lasts_s:g} s at least, workload.duration_s is "
-        f"{work.duration_s:g}: the load goes on until the last fault is healed"
+        f"the plan takes at least {lasts_s:g} s, longer than workload.duration_s = "
+        f"{work.duration_s:g}: the load continues until the last fault is healed"
     ]
 
 

@@ -55,7 +55,8 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
     kind = setting_of(scenario).kind_of(topic.leader)
     if topic.leader not in ("any", "controller", "not-controller") and kind != "broker":
         problems.append(
-            f"topic.leader: {topic.leader!r} is none of any, controller, not-controller, kafkaN"
+            f"topic.leader: {topic.leader!r} is unknown: use any, controller, "
+            "not-controller or kafkaN"
         )
     return problems
 
@@ -64,8 +65,8 @@ def _secret_problems(scenario: Scenario) -> list[str]:
     work = scenario.workload
     both = {"producer": work.producer, "consumer": work.consumer}
     return [
-        f"workload.{role}.{key}: TLS and SASL are never kept with a run: put the key into the "
-        "file that backend.external.client (or backend.kubernetes.attach.client) names"
+        f"workload.{role}.{key}: TLS and SASL settings are not stored with a run: put the key into "
+        "the file that backend.external.client (or backend.kubernetes.attach.client) names"
         for role, config in both.items()
         for key in config
         if is_secret(key)
@@ -84,8 +85,8 @@ def _client_problems(scenario: Scenario) -> list[str]:
     acks = acks_of(producer)
     if "unacknowledged-lost" in scenario.expect and acks != "0":
         return [
-            f"expect.unacknowledged-lost: set workload.producer.acks=0; with acks={acks} what "
-            "is gone is lost, or was never acknowledged"
+            f"expect.unacknowledged-lost: set workload.producer.acks=0; with acks={acks} "
+            "records count as lost or indeterminate"
         ]
     idempotent = producer.get("enable.idempotence") is True
     if idempotent and acks != "all":
@@ -103,7 +104,7 @@ def _group_problems(scenario: Scenario) -> list[str]:
     if work.group_consumers and work.kind != "stream":
         return ['workload.group_consumers: only kind = "stream" has a group']
     if work.dies and not work.group_consumers:
-        return ["workload.dies: set workload.group_consumers, or nobody is there to die"]
+        return ["workload.dies: set workload.group_consumers, or there is no member to kill"]
     if work.dies and work.dies_after * len(work.dies) >= work.stream_sends:
         return [
             f"workload.dies_after: {len(work.dies)} deaths after {work.dies_after:,} records "
@@ -111,15 +112,15 @@ def _group_problems(scenario: Scenario) -> list[str]:
         ]
     asked = sorted({"skipped", "reprocessed"} & scenario.expect.keys())
     if asked and not work.group_consumers:
-        return [f"expect.{asked[0]}: set workload.group_consumers, or there is no group to judge"]
+        return [f"expect.{asked[0]}: set workload.group_consumers, or there is no group to check"]
     return []
 
 
 def _check_problems(scenario: Scenario) -> list[str]:
-    """Demands on what nobody would look at."""
+    """Demands on what would not be measured."""
     check, expect = scenario.check, scenario.expect
     if "diverged" in expect and not check.replicas:
-        return ["expect.diverged: set check.replicas=true, or nobody compares them"]
+        return ["expect.diverged: set check.replicas=true, or the replicas are not compared"]
     watched = (
         "watermark-ahead",
         "early-read",
@@ -129,7 +130,7 @@ def _check_problems(scenario: Scenario) -> list[str]:
         "lost-within-log-end",
     )
     return [
-        f"expect.{name}: set check.watermarks=true, or nobody looks at the replicas"
+        f"expect.{name}: set check.watermarks=true, or the replicas are not sampled"
         for name in watched
         if name in expect and not check.watermarks
     ]

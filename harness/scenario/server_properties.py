@@ -12,13 +12,13 @@ from harness.cluster.node_settings import OWNED_BY_HARNESS
 from harness.distribution.kafka_home import KafkaHome
 from harness.host.java import Java
 
-_PLAINTEXT = "the nodes of a run speak plaintext to each other and to the clients"
+_PLAINTEXT = "a run's nodes and clients use plaintext connections"
 
 
-_ZOOKEEPER = "this cluster runs with ZooKeeper, and the key is one of KRaft's"
+_ZOOKEEPER = "this cluster uses ZooKeeper, and the key belongs to KRaft"
 
 
-_OWN_ADDRESS = "identities, addresses and folders are the harness's"
+_OWN_ADDRESS = "the harness sets broker ids, addresses and directories"
 
 
 # What a user may not set, with the reason; one that ends in a dot stands for all that begin so.
@@ -50,7 +50,7 @@ def read_server_properties(path: Path, known: Collection[str]) -> dict[str, str]
         if reason := _refusal(setting.key):
             raise PropertiesError(f"{where} cannot be set, because {reason}: remove the line")
         if setting.key not in known and (right := nearest(setting.key, known, SLIP)):
-            raise PropertiesError(f"{where} is no key of this Kafka: did you mean {right}?")
+            raise PropertiesError(f"{where} is not a key of this Kafka: did you mean {right}?")
     return {setting.key: setting.value for setting in settings}
 
 

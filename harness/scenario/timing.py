@@ -17,7 +17,7 @@ def _unclear(where: str, fault: FaultPart) -> list[str]:
     if len(given) > 1 or not (given or fault.when):
         return [f"{where}: give exactly one of {', '.join(first)}"]
     if fault.when in ("healed", "in-force") and where == "faults.0":
-        return [f'{where}.when: "{fault.when}" waits for the entry before, and there is none']
+        return [f'{where}.when: "{fault.when}" waits for the previous entry, and there is none']
     if fault.when:
         return []
     if fault.times > 1 and getattr(fault, every[given[0]]) is None:

@@ -1,4 +1,4 @@
-"""How a send ended: ok, fail or info, from what the client was told. Doubt is info.
+"""How a send ended: ok, fail or info, from what the client reports. Doubt is info.
 
 - **ok**: the broker acknowledged it. Without an offset it still is one (an idempotent producer's
   retry answered DUPLICATE_SEQUENCE_NUMBER; librdkafka reports success): it is checked by value.

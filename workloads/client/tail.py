@@ -71,8 +71,8 @@ class Tail:
                 return int(self.consumer.get_watermark_offsets(asked, timeout=5)[1])
             except KafkaException as error:
                 if self._session.over() or time.monotonic_ns() >= limit_ns:
-                    told = error.args[0].str()
-                    raise WorkerError(f"the end of partition {partition}: {told}") from None
+                    reason = error.args[0].str()
+                    raise WorkerError(f"the end of partition {partition}: {reason}") from None
                 self.consumer.poll(0.05)
 
     def poll(self, timeout_s: float) -> int:
@@ -94,7 +94,7 @@ class Tail:
         if error is not None:
             self._problem(error, message)
             return 0
-        partition, offset = _place(message)
+        partition, offset = _partition_and_offset(message)
         value = payload.parse(message.value())
         if value is None:
             text = repr(message.value())[:200]
@@ -110,7 +110,7 @@ class Tail:
 
     def _problem(self, error: KafkaError, message: Message) -> None:
         if error.code() == KafkaError._PARTITION_EOF:
-            partition, offset = _place(message)
+            partition, offset = _partition_and_offset(message)
             self.positions[partition] = offset
             return
         self.lost_its_place = self.lost_its_place or error.code() == KafkaError._AUTO_OFFSET_RESET
@@ -128,7 +128,7 @@ class Tail:
             self._recorder.event("serving", partition=number, broker=now[0], leader=now[1])
 
 
-def _place(message: Message) -> tuple[int, int]:
+def _partition_and_offset(message: Message) -> tuple[int, int]:
     """Partition and offset of what a consumer was given; it always has both."""
     partition, offset = message.partition(), message.offset()
     assert partition is not None

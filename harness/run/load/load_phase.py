@@ -89,11 +89,11 @@ class UnderWay:
         for dead in filter(Worker.died_as_planned, workers.members):
             died = sum(worker.died_as_planned() for worker in workers.ever)
             dies = deaths[died] if died < len(deaths) else ""
-            successor = self.load.succeed(dead, {**workers.heir_of(dead), "dies": dies})
+            successor = self.load.succeed(dead, {**workers.successor_spec(dead), "dies": dies})
             workers.add(successor)
             successor.go()
             self.load.running.run.screen.say(
-                f"{dead.name} ended itself {dead.dies}; {successor.name} takes its place",
+                f"{dead.name} killed itself ({dead.dies}); {successor.name} replaces it",
                 style="yellow",
             )
 
@@ -115,7 +115,7 @@ class UnderWay:
 
 def _raise_if_failed(conductor: Conductor) -> None:
     if conductor.failure:
-        raise ClusterError(f"the nemesis could not go on: {conductor.failure}")
+        raise ClusterError(f"the nemesis failed: {conductor.failure}")
 
 
 def _end(load: Load, conductor: Conductor) -> None:
@@ -149,4 +149,4 @@ def _await_catch_up(load: Load) -> None:
             every_s=CATCH_UP_EVERY_S,
         )
     except WaitTimeout:
-        load.running.run.screen.say("consumers are still reading; going on")
+        load.running.run.screen.say("consumers are still reading; continuing")

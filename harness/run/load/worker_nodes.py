@@ -55,7 +55,7 @@ class WorkerNodes:
         if not worker.ended():
             raise ClusterError(f"{worker.name} is still running")
         ever = self.workers.ever
-        changes = self.workers.heir_of(worker)
+        changes = self.workers.successor_spec(worker)
         if "index" in worker.spec:
             changes["index"] = 1 + max(other.spec.get("index", -1) for other in ever)
         self.workers.add(self.succeed(worker, changes))
@@ -85,16 +85,16 @@ class WorkerNodes:
         worker = self._now(node)
         if not worker.is_ready():
             return None
-        if not worker.told:
+        if not worker.released:
             worker.go()
         who = f"process {worker.process.pid} of {worker.name}"
         if self.progress(node) > since:
             does = "acks come" if worker.progress.acked else "records are read"
             return f"{who} goes on: {does}"
         if worker.progress.state == RUNNING and self.workers.held(worker):
-            return f"{who} stands ready, the load is held"
+            return f"{who} is ready, the load is held"
         return None
 
     def _now(self, node: Node) -> Worker:
-        place = next(w.place for w in self.workers.ever if w.name == node.name)
-        return next(worker for worker in self.workers.all if worker.place == place)
+        first = next(w.first for w in self.workers.ever if w.name == node.name)
+        return next(worker for worker in self.workers.all if worker.first == first)

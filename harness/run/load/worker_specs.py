@@ -1,4 +1,4 @@
-"""What each worker is told: its SPEC.json, from the scenario, the run's folder and the nodes; pure.
+"""What each worker is given: its SPEC.json, from scenario, run folder and nodes; pure.
 
 A SPEC holds the whole workload beside what is one worker's own: every worker takes what it knows
 (workloads/worker.py).

@@ -37,14 +37,14 @@ class Worker:
 
     name: str
     kind: WorkerKind
-    place: str  # the name of the first worker here
+    first: str  # the name of the first worker in its place
     process: subprocess.Popen[str]
     progress: Progress
     log: Path
     spec: Mapping[str, Any]
     meant: bool = False  # whether a fault was to end it
-    told: bool = False  # whether it was told to begin
-    said: list[dict[str, Any]] = field(default_factory=list)
+    released: bool = False  # whether it was let begin
+    messages: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._reader = threading.Thread(target=self._listen, daemon=True)
@@ -52,14 +52,14 @@ class Worker:
 
     def go(self) -> None:
         """Let it begin."""
-        self.told = True
+        self.released = True
         assert self.process.stdin is not None
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
 
     def is_ready(self) -> bool:
         """Whether it has said that it is; ClusterError when it died instead."""
-        if any(line.get("event") == "ready" for line in self.said):
+        if any(line.get("event") == "ready" for line in self.messages):
             return True
         if self.process.poll() is not None:
             last = self.log.read_text(errors="replace").strip().splitlines()[-3:]
@@ -100,13 +100,13 @@ class Worker:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             try:
-                self.said.append(json.loads(line))
+                self.messages.append(json.loads(line))
             except ValueError:
-                self.said.append({"event": "noise", "text": line})
+                self.messages.append({"event": "noise", "text": line})
 
 
 class Workers:
-    """All workers of the load; also what the nemesis may know and tell (`conduct.Load`)."""
+    """All workers of the load; also what the nemesis sees and controls (`conduct.Load`)."""
 
     def __init__(self, workers: Sequence[Worker] = ()) -> None:
         self.ever = list(workers)  # successors after those whose place they take
@@ -115,7 +115,7 @@ class Workers:
     @property
     def all(self) -> tuple[Worker, ...]:
         """The newest worker of each place."""
-        return tuple({worker.place: worker for worker in self.ever}.values())
+        return tuple({worker.first: worker for worker in self.ever}.values())
 
     @property
     def producers(self) -> tuple[Worker, ...]:
@@ -137,10 +137,10 @@ class Workers:
         """Those that do not send: they end when they have caught up."""
         return tuple(worker for worker in self.all if not worker.kind.sends)
 
-    def heir_of(self, worker: Worker) -> dict[str, Any]:
+    def successor_spec(self, worker: Worker) -> dict[str, Any]:
         """What the SPEC of a worker's successor has of its own: the next name in its place."""
-        number = sum(other.place == worker.place for other in self.ever) + 1
-        return {"process": f"{worker.place}-{number}", "place": worker.place}
+        number = sum(other.first == worker.first for other in self.ever) + 1
+        return {"process": f"{worker.first}-{number}", "first": worker.first}
 
     def add(self, successor: Worker) -> None:
         """Put a worker in the place of one that has ended."""
@@ -183,7 +183,7 @@ class Workers:
         self._rounds = rounds
         for worker in self.producers:
             share = None if rounds is None else rounds // len(self.producers)
-            sent = sum(w.progress.sends for w in self.ever if w.place == worker.place)
+            sent = sum(w.progress.sends for w in self.ever if w.first == worker.first)
             before = sent - worker.progress.sends
             worker.progress.allow(None if share is None else max(0, share - before))
 
@@ -235,11 +235,11 @@ def spawn(cluster: Cluster, *, kind: WorkerKind, spec: Mapping[str, Any], folder
     argv = [sys.executable, "-m", f"workloads.{module}", str(spec_file)]
     process = cluster.spawn(argv, log=log)
     if spec["private"]:
-        _whisper(process, client_settings(cluster))
+        _send_private(process, client_settings(cluster))
     return Worker(
         name=name,
         kind=kind,
-        place=spec.get("place", name),
+        first=spec.get("first", name),
         process=process,
         progress=progress,
         log=log,
@@ -247,8 +247,8 @@ def spawn(cluster: Cluster, *, kind: WorkerKind, spec: Mapping[str, Any], folder
     )
 
 
-def _whisper(process: subprocess.Popen[str], settings: Mapping[str, str]) -> None:
-    """Tell a worker what nobody else may read; one that has ended is missed soon enough."""
+def _send_private(process: subprocess.Popen[str], settings: Mapping[str, str]) -> None:
+    """Send a worker its private settings; one that has ended is noticed soon enough."""
     assert process.stdin is not None
     with suppress(BrokenPipeError):
         process.stdin.write(json.dumps(dict(settings)) + "\n")

@@ -87,7 +87,7 @@ def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
         second = start(*arguments, output=output)
     assert second.wait(timeout=180) == 0, said.read_text()
     assert [5, 6] == seeds(data)
-    assert "1 runs finished, 1 to make" in said.read_text()
+    assert "1 runs finished, 1 to do" in said.read_text()
 
 
 def seeds(data) -> list[int]:

@@ -97,7 +97,7 @@ def test_a_link_is_mended_while_its_node_is_down(gone):
 
 def test_a_node_that_does_not_come_back_in_time_ends_the_run_and_is_named(gone):
     assert gone.code == 255, gone.out + gone.err
-    assert "the nemesis could not go on: waited 1.2 s for kafka1 to be back" in gone.out
+    assert "the nemesis failed: waited 1.2 s for kafka1 to be back" in gone.out
     assert "Traceback" not in gone.out + gone.err
     assert "kafka1 to be back" in faults_of(gone)[2]["error"]
 

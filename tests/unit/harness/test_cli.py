@@ -137,7 +137,7 @@ def test_a_results_place_that_cannot_be_written_is_named_with_the_remedy(tmp_pat
     done = call("run", "baseline", "--results", str(tmp_path / "file"))
 
     assert done.returncode == 254
-    assert "choose another place with --results" in done.stderr
+    assert "choose another folder with --results" in done.stderr
 
 
 @pytest.mark.parametrize(

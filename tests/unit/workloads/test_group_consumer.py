@@ -114,7 +114,7 @@ def test_a_member_dies_where_it_was_told_and_its_successor_goes_on_at_what_was_c
     assert [goes_on_at] == offsets(successor, "committed")
     assert list(range(goes_on_at, RECORDS)) == offsets(successor, "process")
     (event,) = dead.events("dies")
-    assert (dies, "10 in hand, up to 0@20") == (event["name"], event["text"])
+    assert (dies, "10 records polled, up to 0@20") == (event["name"], event["text"])
     assert [] == dead.events("end")
 
 

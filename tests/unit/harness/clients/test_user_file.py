@@ -137,7 +137,7 @@ def test_the_two_clients_names_are_not_mixed(written: Write) -> None:
         ("consumer", "sasl.jaas.config=x", "plaintext"),
         ("producer", "fetch.min.bytes=1", r"is a consumer's key.*--consumer-config"),
         ("producer", "acks=1\nlinger.ms=abc", r"line 2: linger\.ms=abc: Invalid value"),
-        ("producer", "buffer.memory=32MB", r"line 1: buffer\.memory=32MB is no whole number"),
+        ("producer", "buffer.memory=32MB", r"line 1: buffer\.memory=32MB is not a whole number"),
         ("producer", "acks=1\nenable.idempotence=true", "do not go together: `acks` must be"),
         ("consumer", "isolation.level=serializable", r"line 1: isolation\.level=serializable"),
         ("producer", "acks=1\n\nacks=all", r"line 3: acks is set in line 1 already"),
@@ -306,11 +306,11 @@ def test_server_properties_are_read_as_they_are(written: Write) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("broker.id=1", "addresses and folders are the harness's"),
+        ("broker.id=1", "sets broker ids, addresses and directories"),
         ("num.io.threads=4\nadvertised.listeners=x", r"line 2: advertised\.listeners"),
-        ("log.dirs=/data", "addresses and folders"),
+        ("log.dirs=/data", "addresses and directories"),
         ("ssl.keystore.location=x", "plaintext"),
-        ("process.roles=broker", "runs with ZooKeeper"),
+        ("process.roles=broker", "belongs to KRaft"),
         ("min.insync.replica=2", r"did you mean min\.insync\.replicas\?"),
     ],
 )

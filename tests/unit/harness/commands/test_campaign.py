@@ -94,14 +94,14 @@ def test_a_run_is_finished_on_its_own_backend_only(tmp_path):
 
 
 def test_a_backend_that_the_campaign_has_not_is_refused(tmp_path):
-    with pytest.raises(ScenarioError, match="the campaign has local"):
+    with pytest.raises(ScenarioError, match="the campaign's backends are local"):
         campaign_file.missing(campaign_file.load(written(tmp_path)), [], ["docker"])
 
 
-def test_a_sitting_says_where_backends_are_and_nothing_of_the_experiment():
-    assert campaign_file.places(IMAGE) == IMAGE
+def test_the_command_sets_keys_of_backends_and_nothing_of_the_experiment():
+    assert campaign_file.backend_settings(IMAGE) == IMAGE
     with pytest.raises(ScenarioError, match=r"workload\.rounds"):
-        campaign_file.places({"workload.rounds": 1})
+        campaign_file.backend_settings({"workload.rounds": 1})
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,9 @@ def test_a_backend_that_is_not_to_be_had_stops_a_campaign_before_its_first_run(
     tmp_path, monkeypatch
 ):
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
-    sitting = campaign.Sitting(resume=False, backends=("docker",))
+    options = campaign.CampaignOptions(resume=False, backends=("docker",))
 
     with pytest.raises(ScenarioError, match=r"--backends: docker .* no Docker engine answers"):
-        campaign.make_runs(written(tmp_path, ON_TWO), tmp_path, sitting, console=Console())
+        campaign.make_runs(written(tmp_path, ON_TWO), tmp_path, options, console=Console())
     assert absent("local", {}) is None
     assert absent("moon", {}) == "there is no such backend"

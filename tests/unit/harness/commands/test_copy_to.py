@@ -58,7 +58,7 @@ def test_a_copy_that_fails_is_an_error_and_the_run_stays(run: RunFolder, tmp_pat
     ],
 )
 def test_a_place_that_cannot_be_used_is_refused_without_repeating_it(uri: str, reason: str) -> None:
-    with pytest.raises(StoreError, match="--copy-to: the place cannot be used") as caught:
+    with pytest.raises(StoreError, match="--copy-to: the destination cannot be used") as caught:
         copy_to.destination(uri)
 
     assert reason in str(caught.value)

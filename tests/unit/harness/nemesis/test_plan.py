@@ -109,7 +109,7 @@ def test_a_step_that_waits_for_a_trigger_says_so():
     fault = FaultPart(verb="kill", target="leader", when="isr-alone", after_acks=500)
 
     assert make((fault,), 1)[0].describe() == (
-        "kill leader after 500 acks from when the leader is alone in its ISR"
+        "kill leader after 500 acks, counted from when the leader is alone in its ISR"
     )
 
 

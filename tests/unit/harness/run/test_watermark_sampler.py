@@ -118,8 +118,8 @@ def test_a_line_that_is_no_look_is_a_finding(tmp_path):
 
     assert rows == []
     assert bad == [
-        "line 1 is no look at the replicas",
-        "line 2 is no look at the replicas",
+        "line 1 is not a sample of the replicas",
+        "line 2 is not a sample of the replicas",
         "line 3: log_end is 'many', int64 expected",
     ]
 

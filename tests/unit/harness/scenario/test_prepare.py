@@ -15,8 +15,8 @@ def notes(scenario: str, **settings: object) -> tuple[str, ...]:
 def test_a_plan_that_outlasts_the_load_is_said_and_not_refused():
     assert notes("slow-follower") == ()
     assert notes("slow-follower", **{"faults.0.for_s": 20}) == (
-        "the plan goes on until 24 s at least, workload.duration_s is 15: the load goes on until "
-        "the last fault is healed",
+        "the plan takes at least 24 s, longer than workload.duration_s = 15: the load continues "
+        "until the last fault is healed",
     )
 
 

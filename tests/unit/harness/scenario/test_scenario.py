@@ -140,8 +140,8 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
         (
             MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "kafka1"\nat_s = 3\nfor_s = 4\n'
             '[[faults]]\nverb = "pause"\ntarget = "kafka1"\nat_s = 5',
-            "faults.1: pause kafka1 at 5 s falls into faults.0, kill kafka1 at 3 s for 4 s, and "
-            "both need the process of kafka1 for themselves: let it begin when the other is",
+            "faults.1: pause kafka1 at 5 s overlaps faults.0, kill kafka1 at 3 s for 4 s, and "
+            "both need the process of kafka1 alone: start it when the other is healed",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "follower"\nat_s = 1',

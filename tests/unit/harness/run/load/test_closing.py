@@ -32,7 +32,7 @@ class FakeWorker:
 
     def __init__(self, events: Events, kind: Any, spec: Any) -> None:
         self.events, self.kind, self.spec = events, kind, spec
-        self.name = self.place = spec["process"]
+        self.name = self.first = spec["process"]
 
     def kill(self) -> None:
         self.events.append(f"kill {self.name}")
@@ -61,7 +61,7 @@ class FakeConductor:
 
     def start(self, _: int) -> None:
         first = self.load.workers.ever[0]
-        self.load.succeed(first, {"process": "producer-0-2", "place": "producer-0"})
+        self.load.succeed(first, {"process": "producer-0-2", "first": "producer-0"})
         raise ClusterError("the cluster is gone")
 
     def stop(self) -> None:

@@ -23,7 +23,7 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder, self.made = folder, list[Worker]()
 
-    def worker(self, name: str, role: str, place: str | None = None, **spec: Any) -> Worker:
+    def worker(self, name: str, role: str, first: str | None = None, **spec: Any) -> Worker:
         process = subprocess.Popen(
             ["sleep", "60"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -32,7 +32,7 @@ class Place:
         made = Worker(
             name=name,
             kind=KINDS[role],
-            place=place or name,
+            first=first or name,
             process=process,
             log=log,
             progress=Progress.create(self.folder, name),
@@ -42,8 +42,8 @@ class Place:
         return made
 
     def succeed(self, worker: Worker, changes: Any) -> Worker:
-        more = {key: value for key, value in changes.items() if key not in ("process", "place")}
-        return self.worker(changes["process"], worker.kind.name, changes["place"], **more)
+        more = {key: value for key, value in changes.items() if key not in ("process", "first")}
+        return self.worker(changes["process"], worker.kind.name, changes["first"], **more)
 
 
 @pytest.fixture
@@ -139,10 +139,10 @@ def test_a_successor_begins_when_it_is_ready_and_is_proved_when_acks_come(load):
     hit = replaced(load, "producer-0")
     successor = load.workers.producers[0]
     assert load.works(hit, since=0) is None
-    assert not successor.told
-    successor.said.append({"event": "ready"})
+    assert not successor.released
+    successor.messages.append({"event": "ready"})
     assert load.works(hit, since=0) is None
-    assert successor.told
+    assert successor.released
     successor.progress.acked = 1
 
     assert "producer-0-2 goes on: acks come" in str(load.works(hit, since=0))
@@ -151,14 +151,14 @@ def test_a_successor_begins_when_it_is_ready_and_is_proved_when_acks_come(load):
 def test_a_consumer_that_nothing_can_come_to_stands_ready(load):
     hit = replaced(load, "consumer-0")
     successor = load.workers.consumers[0]
-    successor.said.append({"event": "ready"})
+    successor.messages.append({"event": "ready"})
     successor.progress.state = RUNNING
     load.workers.hold_after(100)
     assert load.works(hit, since=0) is None
     for producer in load.workers.producers:
         producer.progress.sends = 50
 
-    assert "stands ready, the load is held" in str(load.works(hit, since=0))
+    assert "is ready, the load is held" in str(load.works(hit, since=0))
 
 
 def test_a_paused_worker_is_stopped_and_goes_on_past_what_it_had_done(load):
@@ -167,7 +167,7 @@ def test_a_paused_worker_is_stopped_and_goes_on_past_what_it_had_done(load):
     wait_until(lambda: load.state(hit).stopped, timeout_s=5, what="the stop")
     load.signal(hit, signal.SIGCONT)
     worker = load.workers.consumers[0]
-    worker.said.append({"event": "ready"})
+    worker.messages.append({"event": "ready"})
     worker.progress.reads = 7
 
     assert load.progress(hit) == 7
