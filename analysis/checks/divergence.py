@@ -70,7 +70,7 @@ DIVERGED = Anomaly(
         ),
         permitted(
             NO_COPY,
-            "A replica that lost what it had may be given other records at the same offsets.",
+            "A replica that lost records may get other records at the same offsets.",
             "KIP-966",
         ),
         forbidden(

@@ -106,7 +106,7 @@ DUPLICATE = Anomaly(
                 lambda facts: facts.acks == "all" and facts.deposed,
             ),
             "A leader that is deposed after it appended a record answers NOT_LEADER_OR_FOLLOWER, "
-            "and librdkafka then sends the record again whatever retries says.",
+            "and librdkafka then sends the record again even with retries=0.",
             "KAFKA-13574; librdkafka issue 4953",
         ),
         forbidden(
@@ -126,12 +126,12 @@ INCONSISTENT_OFFSET = Anomaly(
     promises=(
         permitted(
             SHRINKS,
-            "Offsets that a new leader lacks are given to other records.",
+            "Offsets that a new leader lacks are reused for other records.",
             f"{UNCLEAN}; KIP-101",
         ),
         permitted(
             NO_COPY,
-            "Offsets that were lost with the last copy are given to other records.",
+            "Offsets that were lost with the last copy are reused for other records.",
             FLUSH,
         ),
         permitted(
@@ -149,12 +149,12 @@ INCONSISTENT_OFFSET = Anomaly(
         ),
         permitted(
             ALTERED,
-            "One reader is given the changed record, another one the record as it was.",
+            "One reader gets the changed record, another one the original.",
             CRCS,
         ),
         forbidden(
             OTHERWISE,
-            "A record keeps its offset, and an offset its record.",
+            "A record keeps its offset, and an offset keeps its record.",
             "Kafka documentation, Implementation: Log; KIP-101",
         ),
     ),

@@ -148,35 +148,37 @@ def _by_handled_value(tables: Tables) -> DataFrame | None:
     return handled(history.operations, tables.values) if history.groups else None
 
 
-_WITH_A_GROUP = when("where a consumer group is at work", lambda facts: facts.commit is not None)
+_WITH_A_GROUP = when(
+    "where the workload has a consumer group", lambda facts: facts.commit is not None
+)
 
 SKIPPED = Anomaly(
     name="skipped",
     rules={_by_handled_value: skipped},
     outcomes=("polled", "never_polled"),
-    meaning="committed by the consumer group, and processed by nobody of it",
+    meaning="committed by the consumer group, but processed by no member",
     noun="skipped record",
     headline="{n} {was} committed by the consumer group and never processed",
     judged=_WITH_A_GROUP,
     promises=(
         permitted(
             SHRINKS,
-            "A group goes on at what it committed; where the log was cut below that, the records "
-            "that come in place of the old ones are passed over.",
+            "A group continues at its committed offset; where the log was truncated below it, new "
+            "records at the old offsets are skipped.",
             f"{UNCLEAN}; KIP-101",
         ),
         permitted(
             TOOK_OFFSETS,
-            "The log, or the group's committed offsets, may be older than what the group did.",
+            "The log, or the group's committed offsets, may have been set back.",
             "KIP-966",
         ),
         permitted(
             when(
-                "offsets committed by the client itself, and a member that died or any fault",
+                "offsets committed by enable.auto.commit, and a member that died or any fault",
                 lambda facts: facts.commit == "auto" and facts.cut_short,
             ),
-            "The client commits what it has handed over, processed or not; a member that dies in "
-            "between has processed nothing of it, and nobody is given it again.",
+            "The client commits the records that it has delivered, processed or not; what a member "
+            "had not processed when it died is not delivered again.",
             AUTO_COMMIT,
         ),
         permitted(
@@ -184,8 +186,8 @@ SKIPPED = Anomaly(
                 "offsets committed before processing, and a member that died or any fault",
                 lambda facts: facts.commit == "before" and facts.cut_short,
             ),
-            "At most once: what was committed and not processed when the member stopped, or when "
-            "the commit's answer was lost, is given to nobody again.",
+            "At most once: what was committed but not processed when the member stopped, or when "
+            "the response to the commit was lost, is not delivered again.",
             SEMANTICS,
         ),
         forbidden(
@@ -195,7 +197,7 @@ SKIPPED = Anomaly(
         ),
         forbidden(
             OTHERWISE,
-            "A member that goes on living processes all that it was given.",
+            "A member that stays alive processes all records that are delivered to it.",
             SEMANTICS,
         ),
     ),
@@ -211,30 +213,31 @@ REPROCESSED = Anomaly(
     promises=(
         permitted(
             SHRINKS,
-            "A group whose committed offset is no longer in the log begins again where "
+            "A group whose committed offset is no longer in the log starts again where "
             "auto.offset.reset says.",
             f"{UNCLEAN}; KIP-101",
         ),
         permitted(
             TOOK_OFFSETS,
-            "The group's committed offsets may be older than what it did.",
+            "The group's committed offsets may have been set back.",
             "KIP-966",
         ),
         permitted(
-            when("offsets committed by the client itself", lambda facts: facts.commit == "auto"),
-            "What was processed since the last commit is given again to whoever takes over.",
+            when("offsets committed by enable.auto.commit", lambda facts: facts.commit == "auto"),
+            "What was processed since the last commit is delivered again to the member that takes "
+            "over.",
             AUTO_COMMIT,
         ),
         permitted(
             when("offsets committed after processing", lambda facts: facts.commit == "after"),
-            "At least once: what was processed and not yet committed is given again to whoever "
-            "takes over.",
+            "At least once: what was processed but not yet committed is delivered again to the "
+            "member that takes over.",
             SEMANTICS,
         ),
         forbidden(
             OTHERWISE,
             "At most once: nothing is processed before it is committed, and what is committed is "
-            "given to nobody again.",
+            "not delivered again.",
             SEMANTICS,
         ),
     ),

@@ -130,7 +130,8 @@ LOST = Anomaly(
                 "unclean election allowed, and a fault that can move leadership",
                 lambda facts: facts.deposed and facts.unclean,
             ),
-            "With unclean leader election a replica that lacks records may lead; they are lost.",
+            "With unclean leader election a replica that lacks records may become leader; these "
+            "records are lost.",
             UNCLEAN,
         ),
         permitted(
@@ -144,14 +145,14 @@ LOST = Anomaly(
                 "acks=1, and a fault that can move leadership",
                 lambda facts: facts.acks == "1" and facts.deposed,
             ),
-            "With acks=1 the leader alone has the record when it is acknowledged; if it goes "
-            "before the followers have copied it, the record is lost.",
+            "With acks=1 only the leader has the record when it is acknowledged; if the leader "
+            "fails before the followers have copied it, the record is lost.",
             ACKS,
         ),
         permitted(
             NO_COPY,
-            "Records are acknowledged from memory, and no broker that had them all kept what it "
-            "had.",
+            "Records are acknowledged before they are synced to disk, and every broker that had "
+            "them all may have lost some.",
             FLUSH,
         ),
         forbidden(
@@ -177,28 +178,30 @@ VANISHED = Anomaly(
     rules={by_value: vanished},
     meaning="seen by a read, and absent from the complete final read",
     noun="vanished record",
-    headline="{n} that consumers had already been given {is} gone",
+    headline="{n} that consumers had already read {is} gone",
     unless_seen="lost",
     promises=(
         permitted(
             SHRINKS,
-            "A new leader that lacks records may make the others drop what consumers already had.",
+            "A new leader that lacks records may make the others truncate what consumers had "
+            "already read.",
             f"{UNCLEAN}; KIP-101",
         ),
         permitted(
             NO_COPY,
-            "Records are delivered from memory, and no broker that had them all kept what it had.",
+            "Records are delivered before they are synced to disk, and every broker that had "
+            "them all may have lost some.",
             FLUSH,
         ),
         permitted(
             ALTERED,
-            "A broker hands out what is on its disk, and librdkafka looks at the CRC only when "
-            "told.",
+            "A broker serves what is on its disk, and librdkafka checks CRCs only with "
+            "check.crcs=true.",
             CRCS,
         ),
         forbidden(
             OTHERWISE,
-            "Consumers are given committed records only, and with clean elections these stay.",
+            "Consumers read committed records only, and clean elections keep these.",
             f"{REPLICATION}; {SEMANTICS}",
         ),
     ),
@@ -212,7 +215,7 @@ UNSEEN = Anomaly(
         permitted(
             ALWAYS,
             "The final read did not reach the end of the log: whether these records are lost is "
-            "unknown, and so is the run.",
+            "unknown, and so is the verdict.",
             "kafka-harness, docs/anomalies.md",
         ),
     ),
@@ -222,13 +225,13 @@ UNACKNOWLEDGED_LOST = Anomaly(
     rules={by_value: unacknowledged_lost},
     meaning="sent with acks=0, and absent from the complete final read",
     noun="unacknowledged lost record",
-    headline="{n} that {was} sent without asking for an ack {is} gone",
+    headline="{n} sent with acks=0 {is} gone",
     judged=when("under acks=0", lambda facts: facts.acks == "0"),
     promises=(
         permitted(
             ALWAYS,
-            "With acks=0 the client does not wait for any answer: what does not arrive is not sent "
-            "again, and nobody is told.",
+            "With acks=0 the client does not wait for a response: a record that does not arrive is "
+            "not sent again, and no error is reported.",
             ACKS,
         ),
     ),

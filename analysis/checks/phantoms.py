@@ -46,14 +46,14 @@ PHANTOM = Anomaly(
     name="phantom",
     rules={by_value: phantom, by_place: unparsable},
     outcomes=("never_sent", "send_failed", "unparsable"),
-    meaning="read, though its send failed or never was",
+    meaning="read, but never sent, or its send failed",
     noun="phantom",
     headline="{n} {was} read that {was} never {written}",
     promises=(
         permitted(
             ALTERED,
-            "A broker hands out what is on its disk, and librdkafka looks at the CRC only when "
-            "told.",
+            "A broker serves what is on its disk, and librdkafka checks CRCs only with "
+            "check.crcs=true.",
             CRCS,
         ),
         permitted(
@@ -61,19 +61,18 @@ PHANTOM = Anomaly(
                 "transactions, and consumers with isolation.level=read_uncommitted",
                 lambda facts: facts.given_aborted,
             ),
-            "The records of an aborted transaction stay in the log, and only who reads committed "
-            "records is spared them.",
+            "The records of an aborted transaction stay in the log; only consumers with "
+            "isolation.level=read_committed skip them.",
             "KIP-98",
         ),
         forbidden(
             when("transactions otherwise", lambda facts: facts.transactional),
-            "Nothing is read that was not sent, nor what was written in a transaction that was "
-            "aborted.",
+            "Only records that were sent are read, and none of an aborted transaction.",
             f"KIP-98; {SEMANTICS}",
         ),
         forbidden(
             OTHERWISE,
-            "Nothing is read that was not sent, nor what certainly failed.",
+            "Only records that were sent are read, and none whose send certainly failed.",
             SEMANTICS,
         ),
     ),

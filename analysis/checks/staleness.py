@@ -38,12 +38,12 @@ STALE_READ = Anomaly(
     name="stale-read",
     rules={by_value: stale_read},
     outcomes=("appeared", "late", "never"),
-    meaning="a read begun after an ack that did not find the record; a later one did",
+    meaning="a look-up that began after the ack and did not find the record in time",
     noun="stale read",
     promises=(
         permitted(
             ALWAYS,
-            "Kafka does not promise that a consumer sees a record within any time.",
+            "Kafka promises no time within which a consumer sees a record.",
             REPLICATION,
         ),
     ),

@@ -122,12 +122,13 @@ WATERMARK_AHEAD = Anomaly(
     promises=(
         permitted(
             SHRINKS,
-            "A new leader that lacks records may make the others drop what lay below a watermark.",
+            "A new leader that lacks records may make the others truncate records below a high "
+            "watermark.",
             f"{UNCLEAN}; KIP-101",
         ),
         permitted(
             TOOK,
-            "A broker that lost what it had is a member of the ISR until that is noticed.",
+            "A broker that lost its data stays in the ISR until this is noticed.",
             "KIP-966",
         ),
         forbidden(
@@ -141,24 +142,24 @@ WATERMARK_AHEAD = Anomaly(
 EARLY_READ = Anomaly(
     name="early-read",
     rules={_by_place_read_before: early_read},
-    meaning="given to a consumer before every member of the ISR had it",
+    meaning="read by a consumer before every member of the ISR had it",
     noun="early read",
-    headline="{n} {was} read before every in-sync replica had it",
+    headline="{n} {was} read before every in-sync replica had {them}",
     judged=_WHERE_FOLLOWED,
     promises=(
         permitted(
             SHRINKS,
-            "What consumers were given may be dropped, and the ISR then lacks it.",
+            "Records that consumers have read may be truncated; the ISR then lacks them.",
             f"{UNCLEAN}; KIP-101",
         ),
         permitted(
             TOOK,
-            "A broker that lost what it had is a member of the ISR until that is noticed.",
+            "A broker that lost its data stays in the ISR until this is noticed.",
             "KIP-966",
         ),
         forbidden(
             OTHERWISE,
-            "Consumers are given committed records only: those that every in-sync replica has.",
+            "Consumers read committed records only: those that every in-sync replica has.",
             REPLICATION,
         ),
     ),

@@ -125,12 +125,14 @@ def _judged(run: Run, found: Found) -> Judged:
     unsure = doubts(run, found.counts, seen["unseen"])
     judgements = judge(seen, promised(facts), demands, unsure, _could_permit(run, happened))
     if unjudged := sorted((demands.keys() & set(NAMES)) - judgements.keys()):
+        where = BY_NAME[unjudged[0]].judged.words
         raise CheckError(
-            f"{run.path / 'run.json'}: scenario.expect.{unjudged[0]}: no such run can have it"
+            f"{run.path / 'run.json'}: scenario.expect.{unjudged[0]}: judged only {where}; "
+            "remove this demand"
         )
-    # Without acks nothing tells whether writes stood still.
-    told = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
-    windows = [outages.window(row, run) for row in told]
+    # Without acks it is not known whether writes stopped.
+    rows = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
+    windows = [outages.window(row, run) for row in rows]
     followed = replication(run, found.counts, seen["lost"])
     gaps = judge_gaps(outages.longest(windows), demands, unsure)
     gaps |= judge_isr_times(followed["isr"] if followed else [], demands, unsure)

@@ -1,7 +1,7 @@
 """The verdict in plain English, for somebody who decides and does not operate Kafka.
 
     Data was lost: 3 of 10,000 acknowledged records are gone after the leader was killed 10 times;
-    with acks=1 Kafka does not promise otherwise. Writes stopped for at most 2.4 s.
+    with acks=1 Kafka allows this. Writes stopped for at most 2.4 s.
 
 First what happened to the data, then other anomalies that matter, a demand that was not met, and
 how long nothing could be written or read. What is not known is said first, and never as good news.
@@ -47,7 +47,7 @@ def sentence(
     judgements, facts, reasons = judged.judgements, judged.facts, judged.verdict.reasons
     lost = judgements["lost"]
     parts = [
-        _data(lost, judged.doubts, acked, faults_words(faults, plan), facts),
+        _data(lost, judged.doubts, acked, _after(faults, plan), facts),
         *_others(judgements, facts),
         *_demands(judgements),
         *_gap_demands({**judged.gaps, **judged.numbers}),
@@ -64,12 +64,20 @@ def faults_words(faults: Sequence[Mapping[str, Any]], plan: Sequence[Mapping[str
     steps; empty without faults."""
     tellings = {step["step"]: Telling(**step["telling"]) for step in plan if step.get("telling")}
     hit = Counter(
-        tellings.get(fault["step"]) or _untold(fault) for fault in faults if fault["nodes"]
+        tellings.get(fault["step"]) or _by_verb(fault) for fault in faults if fault["nodes"]
     )
     return _and([_fault(telling, times) for telling, times in hit.items() if telling.done])
 
 
-def _untold(fault: Mapping[str, Any]) -> Telling:
+def _after(faults: Sequence[Mapping[str, Any]], plan: Sequence[Mapping[str, Any]]) -> str:
+    """After which faults the data was read, as the end of a sentence."""
+    if words := faults_words(faults, plan):
+        return f" after {words}"
+    hit = any(fault["nodes"] for fault in faults)  # by a step that only observes
+    return f", and no fault {'disturbed the cluster' if hit else 'was injected'}"
+
+
+def _by_verb(fault: Mapping[str, Any]) -> Telling:
     """A fault for which the plan has no words."""
     return Telling(done=f"hit by {fault['verb']}", who=str(fault["target"]))
 
@@ -80,28 +88,31 @@ def _fault(telling: Telling, times: int) -> str:
 
 
 def _data(lost: Judgement, doubts: Sequence[str], acked: int, after: str, facts: Facts) -> str:
-    happened = f" after {after}" if after else ""
     if lost.count:
         are = "is" if lost.count == 1 else "are"
         return (
-            f"Data was lost: {lost.count:,} of {_records(acked)} {are} gone{happened}; "
+            f"Data was lost: {lost.count:,} of {_records(acked)} {are} gone{after}; "
             f"{_of_loss(lost, facts)}."
         )
     if doubts:
         return f"It is not known whether data was lost: {doubts[0]}."
     if not acked:  # acks=0, and what was sent did arrive
-        return f"Nothing was acknowledged, so no acknowledged data can be lost{happened}."
+        return f"Nothing was acknowledged, so no acknowledged data can be lost{after}."
     every = "the only acknowledged record was" if acked == 1 else f"all {_records(acked)} were"
-    return f"No data was lost: {every} read back{happened or ', and no fault was injected'}."
+    return f"No data was lost: {every} read back{after}."
 
 
 def _of_loss(lost: Judgement, facts: Facts) -> str:
     """What the loss means here."""
     if lost.undecided:
-        return f"whether that is permitted {_with(facts)} is unknown"
+        return f"whether Kafka allows this {_with(facts)} is unknown"
     if lost.promise.forbidden:
-        return f"{_with(facts)} Kafka promises that none is"
-    return f"{_with(facts)} Kafka does not promise otherwise"
+        return f"with acks={facts.acks} Kafka promises that this cannot happen"
+    return f"{_with(facts)} Kafka allows this"
+
+
+_ONE = {"is": "is", "was": "was", "them": "it"}
+_MANY = {"is": "are", "was": "were", "them": "them"}
 
 
 def _others(judgements: Mapping[str, Judgement], facts: Facts) -> Iterator[str]:
@@ -111,12 +122,10 @@ def _others(judgements: Mapping[str, Judgement], facts: Facts) -> Iterator[str]:
         judgement = judgements.get(anomaly.name)
         if judgement is None or not judgement.count or anomaly.headline is None:
             continue
-        told_already = anomaly.unless_seen is not None and judgements[anomaly.unless_seen].count
-        if told_already and not judgement.convicts:
+        implied = anomaly.unless_seen is not None and judgements[anomaly.unless_seen].count
+        if implied and not judgement.convicts:
             continue
-        number = (
-            {"is": "is", "was": "was"} if judgement.count == 1 else {"is": "are", "was": "were"}
-        )
+        number = _ONE if judgement.count == 1 else _MANY
         records = count_of(judgement.count, "record")
         seen = anomaly.headline.format(n=records, written=written, **number)
         yield f"{seen[0].upper()}{seen[1:]}, {_of_other(judgement)}."
@@ -146,7 +155,7 @@ def _gap_demands(gaps: Mapping[str, Gap | Counted]) -> list[str]:
         f"The scenario demands that {what[name]} stop for {gap.demand.text} s, but the longest "
         f"stop was {gap.longest_s:.1f} s."
         if isinstance(gap, Gap) and name in what
-        else f"The scenario demands {name} {gap.demand.text}, but {gap.told()}."
+        else f"The scenario demands {name} {gap.demand.text}, but {gap.describe()}."
         for name, gap in gaps.items()
         if gap.met is False
     ]
@@ -169,8 +178,15 @@ def _stopped(
 
 
 def _with(facts: Facts) -> str:
-    unclean = " and unclean leader election" if facts.unclean else ""
-    return f"with acks={facts.acks}{unclean}"
+    """The settings on which it depends what may be lost."""
+    settings = [f"acks={facts.acks}"]
+    if facts.replicas == 1:
+        settings.append("one replica")
+    elif facts.unclean:
+        settings.append("unclean leader election")
+    if facts.replicas > 1 and not facts.epochs:
+        settings.append("no leader epochs")
+    return f"with {_and(settings)}"
 
 
 def _records(acked: int) -> str:

@@ -12,7 +12,7 @@ GitLab, Jenkins and GitHub's report actions agree on three marks, and this is ho
 - the verdict *unknown* is an `error`: red as well, and told apart from a failure. It is no
   `skipped`: all three show skipped cases as no reason to worry, and unknown is never green.
 - a promise or expectation about which such a run proves nothing is `skipped`: one red case says
-  that the run was in vain, and none claims that Kafka kept or broke anything.
+  that the run proves nothing, and none claims that Kafka kept or broke anything.
 
 What is allowed and was not demanded is no case. Names say what is promised, not what was seen, so
 that a CI system can follow a case through its history. The class holds the seed, because GitLab
@@ -79,7 +79,7 @@ def _verdict(report: Row) -> Case:
     broke = (
         [f"the harness failed in phase {failure['phase']}: {failure['error']}"] if failure else []
     )
-    lines = [*report["reasons"], *broke, f"again: {report['run']['command']}"]
+    lines = [*report["reasons"], *broke, f"run it again: {report['run']['command']}"]
     return Case(
         name="verdict",
         end=ends.get(report["verdict"]),
@@ -89,7 +89,7 @@ def _verdict(report: Row) -> Case:
 
 
 def _promises(report: Row) -> Iterator[Case]:
-    """What this configuration forbids: broken, kept, or not put to the test."""
+    """What this configuration forbids: broken, kept, or not tested."""
     for name, finding in report["anomalies"].items():
         if finding["forbidden"]:
             yield Case(
@@ -142,8 +142,8 @@ def _promise_end(report: Row, finding: Row) -> End:
 def _unproved(report: Row) -> str:
     """Why nothing follows from what was not seen."""
     if report["verdict"] != "unknown":
-        return "not put to the test: the final read is incomplete"
-    return "not put to the test: " + ("; ".join(report["reasons"]) or "the run is unknown")
+        return "not tested: the final read is incomplete"
+    return "not tested: " + ("; ".join(report["reasons"]) or "the run is unknown")
 
 
 def _evidence(name: str, finding: Row) -> str:
@@ -159,7 +159,7 @@ def _evidence(name: str, finding: Row) -> str:
 def _properties(suite: ElementTree.Element, report: Row) -> None:
     """What a reader needs to find or repeat the run."""
     run = report["run"]
-    told = {
+    known = {
         "run_id": report["run_id"],
         "seed": run["seed"],
         "backend": run["backend"],
@@ -168,7 +168,7 @@ def _properties(suite: ElementTree.Element, report: Row) -> None:
         "command": run["command"],
     }
     box = ElementTree.SubElement(suite, "properties")
-    for name, value in told.items():
+    for name, value in known.items():
         pair = {"name": name, "value": _clean(wording.plain(value))}
         ElementTree.SubElement(box, "property", pair)
 

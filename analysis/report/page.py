@@ -141,7 +141,12 @@ def _window_tile(report: Row, kind: str, name: str, happened: int) -> dict[str, 
         note = _window_note(report, worst) if worst else ""
         return {"name": name, "value": wording.seconds(length_s), "note": note, "tone": "note"}
     if not happened:
-        return {"name": name, "value": wording.MISSING, "note": "nothing ran", "tone": "doubt"}
+        return {
+            "name": name,
+            "value": wording.MISSING,
+            "note": "nothing to measure",
+            "tone": "doubt",
+        }
     note = f"none of {report['threshold_ms']:,} ms or more"
     return {"name": name, "value": "0 s", "note": note, "tone": "quiet"}
 

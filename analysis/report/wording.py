@@ -112,7 +112,7 @@ def configuration_words(configuration: Row) -> str:
     words = [ACKS[acks_of(producer)]] if producer else []
     if retries is not None:
         words.append(
-            {"0": "no retries", "2147483647": "retries without limit"}.get(
+            {"0": "no retries", "2147483647": "unlimited retries"}.get(
                 plain(retries), f"{plain(retries)} retries"
             )
         )
@@ -120,7 +120,7 @@ def configuration_words(configuration: Row) -> str:
         words.append(f"idempotence {'on' if idempotent else 'off'}")
     if "replication_factor" in topic:
         words.append(count_of(int(str(topic["replication_factor"])), "replica"))
-        words.append(f"at least {min_isr(configuration)} in sync")
+        words.append(f"min.insync.replicas={min_isr(configuration)}")
     return ", ".join(words)
 
 
@@ -148,19 +148,19 @@ def remark(finding: Row, *, provable: bool) -> Remark:
     if demanded is not None and finding["demand_met"] is False:
         return Remark(tone="bad", words=f"The scenario demands {demanded}: not met")
     if demanded is not None and finding["demand_met"] is None:
-        return Remark(tone="doubt", words=f"The scenario demands {demanded}: cannot be told")
+        return Remark(tone="doubt", words=f"The scenario demands {demanded}: not known")
     if not count and not provable:
         return Remark(tone="doubt", words="None found, which proves nothing in this run")
     return _content(count, demanded, forbidden=finding["forbidden"])
 
 
 def _content(count: int, demanded: str | None, *, forbidden: bool) -> Remark:
-    """A finding that nobody complains about."""
+    """A finding that breaks neither a promise nor a demand."""
     if demanded is not None:
         allowed = "Allowed here, and as" if count and not forbidden else "As"
         return Remark(tone="good", words=f"{allowed} the scenario demands ({demanded})")
     if count:
-        return Remark(tone="note", words="Seen; this configuration allows it")
+        return Remark(tone="note", words="Seen; allowed here")
     if forbidden:
         return Remark(tone="good", words="Promise kept")
     return Remark(tone="quiet", words="None seen; it would be allowed")
@@ -212,7 +212,7 @@ def roles_words(before: object, after: object) -> list[str]:
             where = f" of {partition}" if len(was) > 1 else ""
             lines.append(f"{name}{where}: {turned(was.get(partition), now.get(partition))}")
         if len(changed) > 3:
-            lines.append(f"and of {count_of(len(changed) - 3, 'more partition')}")
+            lines.append(f"and {count_of(len(changed) - 3, 'more partition')}")
     return [*lines, f"controller: {_turned(old.get('controller'), new.get('controller'))}"]
 
 

@@ -5,7 +5,7 @@
 Pure: campaign file + data file -> text. One row a scenario, one column a backend. Two backends
 *differ* in a measure where their ranges do not touch; with three runs each that happens by chance
 in one of ten comparisons (2 of the 20 ways in which six values can fall to two), so such a sentence
-asks for a look, and proves nothing. Gaps that differ by less than half a second are let be.
+asks for a look, and proves nothing. Gaps that differ by less than half a second are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GAP_S = 0.5  # a difference of gaps that is worth a sentence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What is told of each cell on each backend; `of` reads it from a checked run's line."""
+    """What the page says of each cell on each backend; `of` reads it from a checked run's line."""
 
     title: str
     key: str
@@ -108,21 +108,21 @@ def unmet(lines: Sequence[Line]) -> list[str]:
 
 def hosts(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]:
     """For each backend what ran there, and how busy the host was."""
-    told = []
+    described = []
     for backend in campaign["backends"]:
         own = [line for line in lines if line.get("backend", "local") == backend]
         if not own:
-            told.append(f"{backend}: no runs yet")
+            described.append(f"{backend}: no runs yet")
             continue
         kafka = ", ".join(sorted({line["kafka"] for line in own if line.get("kafka")}))
         busy = [p for line in own if (p := _pressure(line)) is not None]
         waited = (
-            f", somebody waited for a processor {statistics.median(busy):.0f} % of the time"
+            f", a process waited for a CPU {statistics.median(busy):.0f} % of the time"
             if busy
             else ""
         )
-        told.append(f"{backend}: {len(own)} runs, Kafka {kafka or 'as its image has it'}{waited}")
-    return told
+        described.append(f"{backend}: {len(own)} runs, Kafka {kafka or 'from its image'}{waited}")
+    return described
 
 
 def _pressure(line: Line) -> float | None:
@@ -163,9 +163,9 @@ def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
 def _settings(cell: Mapping[str, Any]) -> str:
     """What was changed of the scenario; a list is in the campaign's file."""
     values = cell.get("set", {}).items()
-    told = [f"`{key}={value}`" for key, value in values if not isinstance(value, list)]
-    told += [f"`{key}`: as in the file" for key, value in values if isinstance(value, list)]
-    return ", ".join(told) or "as shipped"
+    changed = [f"`{key}={value}`" for key, value in values if not isinstance(value, list)]
+    changed += [f"`{key}`: as in the file" for key, value in values if isinstance(value, list)]
+    return ", ".join(changed) or "as shipped"
 
 
 if __name__ == "__main__":

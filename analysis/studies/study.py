@@ -115,8 +115,8 @@ def latency(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | 
     took = [line["ack_ms"] for line in lines if line.get("ack_ms")]
     if not cell.get("latency") or not took:
         return None
-    told = {name: spread([each[name] for each in took], 1) for name in ("p50", "p99", "max")}
-    return {"cell": cell.get("name", cell["scenario"]), "runs": str(len(took)), **told}
+    numbers = {name: spread([each[name] for each in took], 1) for name in ("p50", "p99", "max")}
+    return {"cell": cell.get("name", cell["scenario"]), "runs": str(len(took)), **numbers}
 
 
 def log_ends(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
@@ -223,10 +223,10 @@ def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
     return environment.get_template("study.md.j2").render(
         rows=[r for r in rows if not r["part"]],
         parts={part: [r for r in rows if r["part"] == part] for part in _parts(rows)},
-        gaps=[told for cell, own in cells if (told := every_gap(cell, own))],
-        replicas=[told for cell, own in cells if (told := replicas(cell, own))],
-        latencies=[told for cell, own in cells if (told := latency(cell, own))],
-        log_ends=[told for cell, own in cells if (told := log_ends(cell, own))],
+        gaps=[found for cell, own in cells if (found := every_gap(cell, own))],
+        replicas=[found for cell, own in cells if (found := replicas(cell, own))],
+        latencies=[found for cell, own in cells if (found := latency(cell, own))],
+        log_ends=[found for cell, own in cells if (found := log_ends(cell, own))],
         balance=[stage for cell, own in cells for stage in balance(cell, own)],
         versions=", ".join(versions),
     )

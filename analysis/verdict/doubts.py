@@ -88,7 +88,7 @@ def _worker_doubts(run: Run) -> list[str]:
             reasons.append(f"worker {name} left no history")
         elif worker.get("dies"):
             if worker.get("exit") != -signal.SIGKILL:
-                reasons.append(f"worker {name} was to die {worker['dies']} and did not")
+                reasons.append(f"worker {name} should have died {worker['dies']} but did not")
         elif worker.get("exit") and name not in meant:
             reasons.append(f"worker {name} ended with exit code {worker['exit']}")
     for finding in run.findings:

@@ -77,7 +77,7 @@ def _demand(name: str, text: str, acked: int) -> Demand:
         return _length(name, str(text))
     match = _FORM.fullmatch(str(text))
     if match is None:
-        raise ExpectationError(f'expect.{name}: {text!r} is no demand; write ">= 1" or "0"')
+        raise ExpectationError(f'expect.{name}: {text!r} is not a demand; write ">= 1" or "0"')
     sign, number = match[1] or "=", int(match[2])
     if match[3]:
         return _share(name, text, sign, number * acked)
@@ -95,7 +95,8 @@ def _length(name: str, text: str) -> Demand:
     match = _LENGTH.fullmatch(text)
     if match is None:
         raise ExpectationError(
-            f'expect.{name}: {text!r} can hardly be met; write ">= 8", "<= 2" or "1.5 to 4"'
+            f"expect.{name}: {text!r} is not a demand in seconds; "
+            'write ">= 8", "<= 2" or "1.5 to 4"'
         )
     if match["sign"] == ">=":
         return Demand(text=text, least=float(match["limit"]), most=None)
@@ -113,6 +114,8 @@ def _share(name: str, text: str, sign: str, hundredfold: int) -> Demand:
         "<": (0, above - 1),
     }
     if sign not in limits:
-        raise ExpectationError(f'expect.{name}: {text!r} can hardly be met; write "> 50 %"')
+        raise ExpectationError(
+            f'expect.{name}: {text!r} would have to be met exactly; write "> 50 %"'
+        )
     least, most = limits[sign]
     return Demand(text=text, least=least, most=most)

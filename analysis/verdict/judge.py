@@ -74,7 +74,7 @@ class Gap:
     shortest_s: float | None = None  # of several times, each of which must meet the demand
     seen: bool = True  # False: there is none of these times
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """What was seen."""
         if not self.seen:
             return "none was seen"
@@ -91,7 +91,7 @@ class Counted:
     demand: Demand
     met: bool | None  # None: it cannot be told
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """What was seen."""
         return f"{self.seen:,} {'was' if self.seen == 1 else 'were'} seen"
 
@@ -204,7 +204,7 @@ def decide(
         if judgement.demand and judgement.demand_met is False
     ]
     broken += [
-        f'demanded {name} "{gap.demand.text}", {gap.told()}'
+        f'demanded {name} "{gap.demand.text}", {gap.describe()}'
         for name, gap in (gaps or {}).items()
         if gap.met is False
     ]

@@ -24,12 +24,12 @@ Each verb says what its fault can do, by option and target; \
 a run keeps these effects in the plan of its `run.json`, docs/faults.md lists them:
 
 - `leadership`: a fault that can move leadership counts with more than one replica.
-  With `anywhere` it counts whoever was hit.
+  With `anywhere` it counts whichever node was hit.
   With `where-it-hits` it counts where a leader was hit, or half of the ZooKeepers or more at a \
 time, or where leadership was seen to move: \
-a single ZooKeeper, a follower or a worker that is killed deposes nobody.
-  With `if-seen` (links that are bad between a node and the clients alone) it counts where \
-leadership was seen to move: brokers and ZooKeeper hear each other as ever.
+killing a single ZooKeeper, a follower or a worker does not move leadership.
+  With `if-seen` (bad links only between a node and the clients) it counts where \
+leadership was seen to move: brokers and ZooKeeper still reach each other.
 - `takes`: a fault that takes what a node had written takes `all`, or only what was not synced \
 (`unsynced`).
 - `alters_stored_bytes`: a bit flipped on disk.
@@ -37,7 +37,7 @@ leadership was seen to move: brokers and ZooKeeper hear each other as ever.
 had.
 
 A fault whose effects are not known permits nothing.
-Where it could permit what was seen, it is unknown whether that is permitted, and so is the run.
+Where it could permit what was seen, the verdict is unknown.
 
 """
 

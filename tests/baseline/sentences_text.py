@@ -154,7 +154,11 @@ def _rest_of_headlines() -> list[str]:
         f"{name}: {headline(ACKS_1, 'kill', 'leader', **{'counts': {}, **more})}"
         for name, more in told.items()
     ]
-    return [*lines, f"no fault: {headline(ACKS_1, None, '', {})}"]
+    return [
+        *lines,
+        f"no fault: {headline(ACKS_1, None, '', {})}",
+        f"a fault that breaks nothing: {headline(ACKS_1, 'dump-log', 'all', {})}",
+    ]
 
 
 def headline(  # noqa: PLR0917  the run first, then what was found in it

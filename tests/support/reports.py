@@ -84,8 +84,8 @@ def invalid() -> Example:
         "verdict": "invalid",
         "exit_code": 1,
         "sentence": "Data was lost: 3 of 9,997 acknowledged records are gone after the leader was "
-        "killed 10 times; with acks=all Kafka promises that none is. Writes stopped for at most "
-        "5.9 s.",
+        "killed 10 times; with acks=all Kafka promises that this cannot happen. Writes stopped for "
+        "at most 5.9 s.",
         "reasons": ["lost: 3 seen, forbidden by this configuration"],
     }
     return example
@@ -111,7 +111,7 @@ def control() -> Example:
     }
     report["sentence"] = (
         "Data was lost: 3 of 9,997 acknowledged records are gone after the leader was killed 10 "
-        "times; with acks=1 Kafka does not promise otherwise. 2 records are in the log more than "
+        "times; with acks=1 Kafka allows this. 2 records are in the log more than "
         "once, which this configuration allows. Writes stopped for at most 5.9 s."
     )
     return example

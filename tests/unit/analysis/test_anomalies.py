@@ -116,7 +116,7 @@ CASES: list[tuple[str, bool, str, Facts]] = [
     (
         "skipped",
         False,
-        "offsets committed by the client itself, and a member that died or any fault",
+        "offsets committed by enable.auto.commit, and a member that died or any fault",
         with_(commit="auto", members_died=True, **STAYS),
     ),
     (
@@ -145,7 +145,7 @@ CASES: list[tuple[str, bool, str, Facts]] = [
         "a fault that takes what a node had written",
         with_(commit="before", takes="all"),
     ),
-    ("reprocessed", False, "offsets committed by the client itself", with_(commit="auto")),
+    ("reprocessed", False, "offsets committed by enable.auto.commit", with_(commit="auto")),
     ("reprocessed", False, "offsets committed after processing", with_(commit="after")),
     ("reprocessed", True, "otherwise", with_(commit="before", members_died=True)),
     (

@@ -89,7 +89,7 @@ def test_the_same_seed_shows_the_same_plan_and_configuration():
         (["run", "study-1", "--set", "workload.producer.lingr.ms=1"], "lingr.ms"),
         (["run", "study-1", "--set", "workload.rounds"], "write path=value"),
         (["run", "study-1", "--set", "expect.loss='0'"], "expect.loss: no such anomaly"),
-        (["run", "study-1", "--set", "expect.lost='few'"], "'few' is no demand"),
+        (["run", "study-1", "--set", "expect.lost='few'"], "'few' is not a demand"),
         (["run", "study-1", "--repeat", "0"], "--repeat"),
         (["run", "study-1", "--producer-config", "nowhere.properties"], "nowhere.properties"),
         (["run", "study-1", "--backend", "abacus"], "abacus"),

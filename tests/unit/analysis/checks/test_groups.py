@@ -271,7 +271,9 @@ def test_a_group_that_processed_nothing_proves_nothing(report: Report) -> None:
 )
 def test_a_planned_death_that_did_not_come_makes_unknown(report: Report) -> None:
     """What the run was made for did not happen."""
-    assert report["reasons"] == ["worker group-consumer-0 was to die before-process and did not"]
+    assert report["reasons"] == [
+        "worker group-consumer-0 should have died before-process but did not"
+    ]
 
 
 @told(*TWO, polled(3, at=0), final_read(1, 2), commit="after")

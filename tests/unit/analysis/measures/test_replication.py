@@ -195,8 +195,8 @@ def test_each_time_must_meet_the_demand(times, known, met):
 
 
 @pytest.mark.parametrize("text", ["3", "> 3", "5 to", "1.2.3 to 4", ">= 5 %"])
-def test_a_demand_on_seconds_that_can_hardly_be_met_is_refused(text):
-    with pytest.raises(ExpectationError, match="can hardly be met"):
+def test_a_demand_on_seconds_that_cannot_be_understood_is_refused(text):
+    with pytest.raises(ExpectationError, match="is not a demand in seconds"):
         parse({"isr-return-s": text})
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from analysis.report.headline import faults_words
+from analysis.anomalies import promised
+from analysis.report.headline import _others, faults_words
+from analysis.verdict.judge import judge
 from harness.model.old_runs import completed
+from tests.baseline.cells import CONFIGURATIONS, Case, facts
+from tests.baseline.sentences_text import headline
 from tests.support.histories import (
     doubtful,
     fault,
@@ -85,6 +90,74 @@ def test_a_permitted_loss_in_an_unknown_run_is_told_with_its_doubt(report: Repor
 def test_acks_0_has_nothing_to_lose(report: Report) -> None:
     """By definition; what is gone is counted apart."""
     assert report["sentence"].startswith("Nothing was acknowledged, so no acknowledged data")
+
+
+@pytest.mark.parametrize(
+    ("verb", "ending"),
+    [
+        (None, "and no fault was injected."),
+        ("dump-log", "and no fault disturbed the cluster."),
+    ],
+)
+def test_a_step_that_only_observes_is_not_called_no_fault(verb: str | None, ending: str) -> None:
+    said = headline(CONFIGURATIONS["acks=1"], verb, "all", {})
+
+    assert said.startswith(
+        f"No data was lost: all 10,000 acknowledged records were read back, {ending}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("configuration", "verb", "target", "meaning"),
+    [
+        ("acks=1", "kill", "leader", "with acks=1 Kafka allows this."),
+        (
+            "idempotent, unclean elections",
+            "kill",
+            "leader",
+            "with acks=all and unclean leader election Kafka allows this.",
+        ),
+        (
+            "idempotent, no leader epochs",
+            "kill",
+            "leader",
+            "with acks=all and no leader epochs Kafka allows this.",
+        ),
+        (
+            "idempotent, one replica",
+            "lose-power",
+            "leader",
+            "with acks=all and one replica Kafka allows this.",
+        ),
+        # Unclean leader election permits nothing where nobody else can lead.
+        (
+            "idempotent, unclean elections of the brokers, one replica",
+            "kill",
+            "leader",
+            "with acks=all Kafka promises that this cannot happen.",
+        ),
+    ],
+)
+def test_a_loss_is_allowed_by_the_settings_that_allow_it(
+    configuration: str, verb: str, target: str, meaning: str
+) -> None:
+    assert f"10 times; {meaning}" in headline(
+        CONFIGURATIONS[configuration], verb, target, {"lost": 3}
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (1, "1 record was read before every in-sync replica had it, "),
+        (5, "5 records were read before every in-sync replica had them, "),
+    ],
+)
+def test_records_read_early_agree_in_number(count: int, words: str) -> None:
+    followed = facts(CONFIGURATIONS["acks=1"], Case(verb=None, target="", nodes=()))
+    judgements = judge({"early-read": count}, promised(replace(followed, watched=True)), {}, ())
+
+    assert any(sentence.startswith(words) for sentence in _others(judgements, followed))
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_a_configuration_in_words():
 
     assert words == (
         "acks=1 (the leader alone has the record), 5 retries, idempotence off, 3 replicas, "
-        "at least 1 in sync"
+        "min.insync.replicas=1"
     )
 
 
@@ -104,7 +104,7 @@ def test_a_forbidden_anomaly_that_convicts_is_a_broken_promise():
 def test_an_allowed_anomaly_is_told_without_alarm():
     remark = wording.remark(finding(count=3), provable=True)
 
-    assert ("note", "Seen; this configuration allows it") == (remark.tone, remark.words)
+    assert ("note", "Seen; allowed here") == (remark.tone, remark.words)
 
 
 def test_a_kept_promise_is_good_only_where_it_could_have_been_broken():
@@ -114,7 +114,7 @@ def test_a_kept_promise_is_good_only_where_it_could_have_been_broken():
     assert "doubt" == wording.remark(kept, provable=False).tone
 
 
-def test_a_demand_met_is_good_one_unmet_is_bad_and_one_untold_is_doubt():
+def test_a_demand_met_is_good_one_unmet_is_bad_and_one_undecided_is_doubt():
     met = finding(count=3, demanded=">= 1", demand_met=True)
     unmet = finding(demanded=">= 1", demand_met=False)
     unjudged = finding(demanded=">= 1", demand_met=None)
@@ -147,7 +147,7 @@ def test_of_many_partitions_the_first_changed_ones_are_told():
         "leader of 0: k1 → k2",
         "leader of 1: k1 → k2",
         "leader of 2: k1 → k2",
-        "and of 9 more partitions",
+        "and 9 more partitions",
         "controller: – → k2",
     ] == wording.roles_words(before, after)
 

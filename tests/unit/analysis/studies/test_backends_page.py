@@ -83,6 +83,6 @@ def test_how_busy_the_host_was_is_told_of_each_backend():
     }
 
     assert backends.hosts(CAMPAIGN, [line("local", **busy)]) == [
-        "local: 1 runs, Kafka 3.9.2, somebody waited for a processor 40 % of the time",
+        "local: 1 runs, Kafka 3.9.2, a process waited for a CPU 40 % of the time",
         "docker: no runs yet",
     ]

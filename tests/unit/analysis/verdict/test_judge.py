@@ -62,7 +62,7 @@ def test_a_permitted_and_demanded_loss_is_valid(report: Report) -> None:
     assert report["anomalies"]["lost"]["demand_met"] is True
     assert report["sentence"].startswith(
         "Data was lost: 1 of 2 acknowledged records is gone after the leader was killed; "
-        "with acks=1 Kafka does not promise otherwise."
+        "with acks=1 Kafka allows this."
     )
 
 

@@ -24,7 +24,7 @@ def test_a_loss_that_it_may_have_permitted_is_unknown(report: Report) -> None:
     assert report["anomalies"]["lost"]["convicts"] is False
     assert report["sentence"].startswith(
         "Data was lost: 1 of 2 acknowledged records is gone after the leader was hit by "
-        "frobnicate; whether that is permitted with acks=1 is unknown."
+        "frobnicate; whether Kafka allows this with acks=1 is unknown."
     )
     assert report["sentence"].endswith(f"unknown: {report['reasons'][0]}.")
 
