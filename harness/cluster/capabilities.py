@@ -188,7 +188,7 @@ class Disks(Protocol):
         ClusterError when the node has no process or the command fails.
         """
 
-    def said(self, node: Node, pattern: str) -> str | None:
+    def log_line(self, node: Node, pattern: str) -> str | None:
         """The last line that the node logged since it was started last and that has `pattern`."""
 
     def sync_trace(self, node: Node) -> Path:
@@ -201,7 +201,7 @@ class Disks(Protocol):
 
 @runtime_checkable
 class Syscalls(Protocol):
-    """A backend that can lay hands on the system calls of a node's running process."""
+    """A backend that can trace and change the system calls of a node's running process."""
 
     def tamper(self, node: Node, options: Sequence[str]) -> None:
         """Have strace attached to all threads of the node's process, with these options."""

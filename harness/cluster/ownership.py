@@ -1,6 +1,6 @@
 """Clusters that outlive their harness: which is whose, and what may be done to it.
 
-Everything that a backend starts bears our label with the name of its cluster (a compose project, a
+Everything that a backend starts has our label with the name of its cluster (a compose project, a
 namespace). A cluster without the label is somebody's: nothing is done to it, unless the scenario
 names it *and* the command line allows that very name (`--allow NAME`).
 """
@@ -21,7 +21,7 @@ class Orphan:
     """What `kafka-harness heal` was asked to look after.
 
     `record` is the run's run.json, None where only `name` is known; what a backend has put there
-    under "cluster" tells where to look. With `down` the cluster is removed afterwards.
+    under "cluster" says where to look. With `down` the cluster is removed afterwards.
     """
 
     record: RunRecord | None
@@ -43,10 +43,10 @@ def guard(name: str, *, ours: bool, named: str | None, allowed: Collection[str])
         return
     if name == named:
         raise ClusterError(
-            f"{name} does not bear the label {LABEL}, so it is not a cluster of ours: if faults "
-            f"may be done to it, say so by --allow {name}"
+            f"{name} has no label {LABEL}, so it is not the harness's own cluster: to allow faults "
+            f"in it, give --allow {name}"
         )
     raise ClusterError(
-        f"{name} does not bear the label {LABEL}, so it is not a cluster of ours: name it in the "
-        f"scenario's [backend] section and allow it by --allow {name} if faults may be done to it"
+        f"{name} has no label {LABEL}, so it is not the harness's own cluster: to allow faults in "
+        f"it, name it in the scenario's [backend] section and give --allow {name}"
     )

@@ -64,7 +64,7 @@ class Foreign:
         found = json.loads(self.kubectl("get", "pods", "-o", "json"))["items"]
         return {pod["metadata"]["name"]: pod for pod in found}
 
-    def guests(self, state: str) -> list[str]:
+    def ephemeral(self, state: str) -> list[str]:
         """The ephemeral containers in that state, as pod/container."""
         return [
             f"{name}/{status['name']}"

@@ -78,12 +78,15 @@ def capabilities(_: Scenario) -> frozenset[type]:
 def refuses(scenario: Scenario) -> str | None:
     """Why a scenario cannot be run here, before anything starts."""
     if (scenario.cluster.zookeepers, scenario.cluster.brokers) != (3, 3):
-        return "docker-compose.yml has 3 ZooKeepers and 3 brokers, cluster wants other numbers"
+        return (
+            "docker-compose.yml has 3 ZooKeepers and 3 brokers: set cluster.zookeepers and "
+            "cluster.brokers to 3"
+        )
     return without_sdk()
 
 
 def absent(_: Mapping[str, Any]) -> str | None:
-    """Why there is no Docker to be had. Raises ClusterError with the same."""
+    """Why there is no Docker. Raises ClusterError when it cannot be reached."""
     if why := without_sdk():
         return why
     connect()
@@ -118,14 +121,14 @@ def heal(orphan: Orphan) -> list[str]:
     if not services:
         return [f"nothing to heal: Docker has no container of the project {project}"]
     guard(project, ours=engine.is_ours(), named=None, allowed=())
-    done, prefix = list[str](), compose.holder_of("")
+    done, prefix = list[str](), compose.sidecar_of("")
     for name in sorted(services):
-        holds, node = name.startswith(prefix), name.removeprefix(prefix)
-        lines = engine.run(name, sidecar.command("undo")).splitlines() if holds else []
+        is_sidecar, node = name.startswith(prefix), name.removeprefix(prefix)
+        lines = engine.run(name, sidecar.command("undo")).splitlines() if is_sidecar else []
         done += [f"{node}: {line}" for line in lines]
     down = [name for name in sorted(services) if engine.pid(name) is None]
-    done += [f"{name}: started again, {_stay_up(engine, name)}" for name in down]
-    done = done or [f"nothing to heal: nothing is left in force in the project {project}"]
+    done += [f"{name}: started again{_stay_up(engine, name)}" for name in down]
+    done = done or [f"nothing to heal: no fault is in force in the project {project}"]
     if orphan.down:
         engine.remove()
         done.append(f"removed the project {project}")
@@ -145,7 +148,7 @@ def _stay_up(engine: Engine, name: str) -> str:
         return node_settings.STARTED in log or (member and "binding to port" in log)
 
     wait_until(up, timeout_s=START_LIMIT_S, what=f"{name} to stay up", every_s=0.5)
-    return "at once" if starts == 1 else f"{starts} times until it stayed"
+    return "" if starts == 1 else f", {starts} times until it stayed up"
 
 
 DOCKER = Backend(

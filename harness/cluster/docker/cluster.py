@@ -1,16 +1,16 @@
 """Real nodes in Docker containers, on any Docker host that its SDK reaches by its environment.
 
-    docker-compose.yml    net-X holds network and processes of node X
+    docker-compose.yml    net-X, the sidecar of node X, has its network and processes
     (harness.cluster.docker.compose)
 
 Workers and the harness run on this host and dial published ports. A node's process is its
-container's; links are cut in its holder, as in a network namespace of the local backend. Clients
-have no network that is ours, so what they are not to hear is dropped where it leaves a node.
+container's; links are cut in its sidecar, as in a network namespace of the local backend. Clients
+have no network that is ours, so packets to them are dropped where they leave a node.
 
 A run has a compose project of its own, which it removes when it ends. If the harness is killed its
-containers stay: each holder then mends links and resumes what was paused
+containers stay: each sidecar then mends links and resumes what was paused
 (harness.cluster.exec.sidecar), and `kafka-harness heal` starts what was killed, and removes the
-project when it is told to. Needs membership in the group docker, no root.
+project with --down. Needs membership in the group docker, no root.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from pathlib import Path
 from harness.cluster import node_settings
 from harness.cluster.capabilities import Cluster, NodeState
 from harness.cluster.docker import compose
-from harness.cluster.docker.engine import Engine, Wire
+from harness.cluster.docker.engine import Connection, Engine
 from harness.cluster.exec import shell, sidecar
-from harness.cluster.exec.host_processes import Here
-from harness.cluster.exec.shell import Hand
-from harness.cluster.exec.sidecar import Heart
+from harness.cluster.exec.host_processes import HostProcesses
+from harness.cluster.exec.shell import OpenShell
+from harness.cluster.exec.sidecar import Keepalive
 from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
 from harness.cluster.starting import await_up
 from harness.cluster.view.zookeeper import serves
@@ -64,9 +64,9 @@ class DockerCluster(Cluster):
     versions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._heart: Heart | None = None
-        self._hands = {n.name: Hand(n.name, partial(self._shell, n)) for n in self.nodes}
-        self._here = Here()
+        self._keepalive: Keepalive | None = None
+        self._shells = {n.name: OpenShell(n.name, partial(self._shell, n)) for n in self.nodes}
+        self._host = HostProcesses()
 
     # Cluster
 
@@ -76,52 +76,52 @@ class DockerCluster(Cluster):
         compose.write(file, compose.additions(self.nodes, self.server, self.zoo, self.run_id))
         compose.up(self.engine.project, file, compose.variables(self.nodes, self.image))
         self.nodes = tuple(
-            replace(node, address=self.engine.address(compose.holder_of(node.name)))
+            replace(node, address=self.engine.address(compose.sidecar_of(node.name)))
             for node in self.nodes
         )
-        self._heart = Heart(
+        self._keepalive = Keepalive(
             {
-                n.name: self.engine.wire(
-                    compose.holder_of(n.name), sidecar.command("watch", str(sidecar.LIMIT_S))
+                n.name: self.engine.attach(
+                    compose.sidecar_of(n.name), sidecar.command("watch", str(sidecar.LIMIT_S))
                 )
                 for n in self.nodes
             }
         )
-        self._heart.start()
+        self._keepalive.start()
         for member in zookeepers(self.nodes):
             self._await_up(member, partial(serves, member))
         self.client_address = self._clients_seen()
-        shell.open_all(self._hands.values())
+        shell.open_all(self._shells.values())
         for broker in brokers(self.nodes):
             self._await_up(broker, partial(self._started, broker))
 
     def spawn(self, argv: Sequence[str], *, log: Path) -> subprocess.Popen[str]:
         """Start a worker on this host; it ends with the harness where the system has setpriv."""
-        return self._here.spawn(argv, log=log)
+        return self._host.spawn(argv, log=log)
 
     def close(self) -> None:
         """Keep the nodes' logs and remove the project; safe to call twice."""
-        if self._heart is not None:
-            self._heart.stop()
-            self._heart = None
-        for each in self._hands.values():
+        if self._keepalive is not None:
+            self._keepalive.stop()
+            self._keepalive = None
+        for each in self._shells.values():
             each.close()
         for node in self.nodes:
             with suppress(ClusterError):  # what never was has no log
                 (self.logs / f"{node.name}.log").write_bytes(self.engine.log(node.name))
                 self._keep_data(node)
         self.engine.remove()
-        self._here.close()
+        self._host.close()
 
     # Restarts
 
     def signal(self, node: Node, number: signal.Signals) -> None:
-        """To the container's process; STOP and CONT by the holder, which must know what to resume
+        """To the container's process; STOP and CONT by the sidecar, which must know what to resume
         when the harness is gone."""
         self._check()
         if number in (signal.SIGSTOP, signal.SIGCONT):
             name = number.name.removeprefix("SIG")
-            self.engine.run(compose.holder_of(node.name), sidecar.command("signal", name))
+            self.engine.run(compose.sidecar_of(node.name), sidecar.command("signal", name))
         else:
             self.engine.kill(node.name, number.name)
 
@@ -144,13 +144,13 @@ class DockerCluster(Cluster):
     # Links
 
     def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
-        """In the node's holder; for clients, on this host."""
+        """In the node's sidecar; for clients, on this host."""
         self._check()
         if node.role == "client":
-            return self._here.run(argv)
+            return self._host.run(argv)
         if argv[0] in shell.QUICK:
-            return self._hands[node.name].run(argv)
-        return self.engine.run(compose.holder_of(node.name), sidecar.there(argv))
+            return self._shells[node.name].run(argv)
+        return self.engine.run(compose.sidecar_of(node.name), sidecar.there(argv))
 
     def has_rules(self, node: Node) -> bool:
         """Clients live in this host's network, which is not ours."""
@@ -159,10 +159,10 @@ class DockerCluster(Cluster):
     # Companions
 
     def start_beside(self, node: Node, argv: Sequence[str]) -> subprocess.Popen[str]:
-        """In the node's holder, by a process of this host that stands for it."""
+        """In the node's sidecar, by a process of this host that stands for it."""
         self._check()
-        service = compose.holder_of(node.name)
-        return self._here.stand_in(
+        service = compose.sidecar_of(node.name)
+        return self._host.stand_in(
             [
                 sys.executable,
                 "-m",
@@ -175,8 +175,8 @@ class DockerCluster(Cluster):
 
     # Parts
 
-    def _shell(self, node: Node) -> Wire:
-        return self.engine.wire(compose.holder_of(node.name), shell.SHELL)
+    def _shell(self, node: Node) -> Connection:
+        return self.engine.attach(compose.sidecar_of(node.name), shell.SHELL)
 
     def _keep_data(self, node: Node) -> None:
         if self.keep_data_in is not None:
@@ -184,8 +184,8 @@ class DockerCluster(Cluster):
             self.engine.archive(node.name, DATA[node.role], self.keep_data_in / f"{node.name}.tar")
 
     def _check(self) -> None:
-        if self._heart is not None:
-            self._heart.check()
+        if self._keepalive is not None:
+            self._keepalive.check()
 
     def _last_lines(self, node: Node) -> str:
         lines = self.engine.log(node.name, LAST_LINES).decode(errors="replace").splitlines()
@@ -201,7 +201,7 @@ class DockerCluster(Cluster):
         known = {"127.0.0.1", *(node.address for node in self.nodes)}
 
         def seen() -> str | None:
-            listing = self.engine.run(compose.holder_of(member.name), show)
+            listing = self.engine.run(compose.sidecar_of(member.name), show)
             found = [line.split()[-1] for line in listing.splitlines()]
             peers = {m[1] for end in found if (m := re.search(r"([\d.]+)\]?:\d+$", end))}
             return next(iter(sorted(peers - known)), None)

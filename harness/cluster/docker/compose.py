@@ -34,8 +34,8 @@ UP_LIMIT_S = 300.0
 REMOTE_PORTS = range(20000, 32768)  # below those that a system gives to who asks for any
 
 
-def holder_of(node: str) -> str:
-    """The service that holds a node's network and process namespaces."""
+def sidecar_of(node: str) -> str:
+    """The service that has a node's network and process namespaces."""
     return f"net-{node}"
 
 
@@ -60,7 +60,7 @@ def additions(
 ) -> dict[str, Any]:
     """What a run adds to docker-compose.yml: its settings, its id; health it sees for itself."""
     labels = {"kafka-harness.run": run_id}
-    services: dict[str, Any] = {holder_of(node.name): {"labels": labels} for node in nodes}
+    services: dict[str, Any] = {sidecar_of(node.name): {"labels": labels} for node in nodes}
     for node in nodes:
         services[node.name] = {
             "labels": labels,
@@ -101,8 +101,8 @@ def up(project: str, additions_file: Path, given: Mapping[str, str]) -> None:
     except subprocess.TimeoutExpired:
         raise ClusterError(f"`{' '.join(argv)}` did not end within {UP_LIMIT_S:g} s") from None
     if done.returncode != 0:
-        said = "\n".join(f"  {line}" for line in done.stderr.strip().splitlines()[-8:])
-        raise ClusterError(f"`{' '.join(argv)}` failed:\n{said}")
+        errors = "\n".join(f"  {line}" for line in done.stderr.strip().splitlines()[-8:])
+        raise ClusterError(f"`{' '.join(argv)}` failed:\n{errors}")
 
 
 def command() -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def command() -> tuple[str, ...]:
         if answers(words):
             return words
     raise ClusterError(
-        "neither `docker compose` (v2) nor `docker-compose` (v1) is here: install "
+        "neither `docker compose` (v2) nor `docker-compose` (v1) is installed: install "
         "docker-compose-plugin or docker-compose"
     )
 

@@ -72,7 +72,7 @@ class Engine:
         return {container.labels[SERVICE]: container for container in found}
 
     def is_ours(self) -> bool:
-        """Whether all containers bear our label, and there are any."""
+        """Whether all containers have our label, and there are any."""
         found = self.services().values()
         return bool(found) and all(LABEL in container.labels for container in found)
 
@@ -82,7 +82,7 @@ class Engine:
         return int(state["Pid"]) if state["Running"] else None
 
     def state_of(self, service: str, pid: int) -> str:
-        """A process's state as ps(1) tells it; empty when it is gone."""
+        """A process's state as ps(1) shows it; empty when it is gone."""
         try:
             listing = _asked(lambda: self.client.api.top(self._id(service), ps_args="-eo pid,stat"))
         except ClusterError:
@@ -128,11 +128,11 @@ class Engine:
 
         code, out, err = _asked(execute)
         if code != 0:
-            said = (err or out).decode(errors="replace").strip().splitlines() or [f"exit {code}"]
-            raise ClusterError(f"{service}: {argv[0]}: {said[-1]}")
+            lines = (err or out).decode(errors="replace").strip().splitlines() or [f"exit {code}"]
+            raise ClusterError(f"{service}: {argv[0]}: {lines[-1]}")
         return out.decode(errors="replace")
 
-    def wire(self, service: str, argv: Sequence[str]) -> Wire:
+    def attach(self, service: str, argv: Sequence[str]) -> Connection:
         """Run a command in a container and stay attached to it."""
 
         def attach() -> Any:
@@ -140,7 +140,7 @@ class Engine:
             made = api.exec_create(self._id(service), list(argv), user="0", stdin=True)
             return api.exec_start(made, socket=True)
 
-        return Wire(_asked(attach))
+        return Connection(_asked(attach))
 
     def remove(self) -> None:
         """Remove the project's containers with their volumes, and its networks."""
@@ -166,21 +166,21 @@ class Engine:
         return self._ids[service]
 
 
-class Wire:
-    """An attached command in a container (harness.cluster.exec.sidecar.Wire)."""
+class Connection:
+    """An attached command in a container (harness.cluster.exec.sidecar.Connection)."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._socket = getattr(stream, "_sock", stream)  # the SDK wraps a Unix socket for reading
         self._buffer = b""
-        self._said = ""
+        self._output = ""
         self._over = False
 
     def send(self, line: str) -> None:
         """Give it a line. Raises OSError."""
         self._socket.sendall(f"{line}\n".encode())
 
-    def said(self) -> str:
+    def output(self) -> str:
         """All that it has printed so far, errors too."""
         while select.select([self._socket], [], [], 0)[0]:
             more = self._socket.recv(65536)
@@ -188,18 +188,18 @@ class Wire:
                 self._over = True
                 break
             self._take(more)
-        return self._said
+        return self._output
 
     def over(self) -> bool:
-        """Whether it has ended, as far as `said` has seen."""
+        """Whether it has ended, as far as `output` has seen."""
         return self._over
 
     def until_the_end(self) -> Iterator[str]:
         """What it prints, as it comes, until it ends."""
         while more := self._socket.recv(65536):
-            before = len(self._said)
+            before = len(self._output)
             self._take(more)
-            yield self._said[before:]
+            yield self._output[before:]
 
     def end(self) -> None:
         """End its input; what it prints then can still be read."""
@@ -215,7 +215,7 @@ class Wire:
             _, length = FRAME.unpack_from(self._buffer)
             if len(self._buffer) < FRAME.size + length:
                 break
-            self._said += self._buffer[FRAME.size : FRAME.size + length].decode(errors="replace")
+            self._output += self._buffer[FRAME.size : FRAME.size + length].decode(errors="replace")
             self._buffer = self._buffer[FRAME.size + length :]
 
 

@@ -3,7 +3,7 @@
     python -m harness.cluster.docker.exec_process PROJECT SERVICE ARGV…
 
 Prints what the program prints. At TERM, or when this process ends in any way, the program's input
-ends, upon which its holder tells it to end (harness/cluster/exec/sidecar.sh, `beside`).
+ends, and its sidecar ends it (harness/cluster/exec/sidecar.sh, `beside`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from harness.cluster.exec import sidecar
 def main(argv: Sequence[str]) -> None:
     """Stay attached until the program has ended."""
     project, service, *program = argv
-    wire = Engine(connect(), project).wire(service, sidecar.command("beside", *program))
+    connection = Engine(connect(), project).attach(service, sidecar.command("beside", *program))
 
     def end(_: int, __: FrameType | None) -> None:
-        wire.end()
+        connection.end()
 
     signal.signal(signal.SIGTERM, end)
-    for text in wire.until_the_end():
+    for text in connection.until_the_end():
         sys.stdout.write(text)
         sys.stdout.flush()
 

@@ -1,9 +1,9 @@
-"""What runs on the harness's own host, beside a cluster that lives elsewhere: the workers.
+"""What runs on the harness's own host, while the cluster runs elsewhere: the workers.
 
-    here = Here()
-    here.spawn(argv, log=path)      a worker
-    here.stand_in(argv)             a program that stands for one elsewhere
-    here.run(argv)                  a short command, and what it printed
+    host = HostProcesses()
+    host.spawn(argv, log=path)      a worker
+    host.stand_in(argv)             a program that stands for one elsewhere
+    host.run(argv)                  a short command, and what it printed
 
 What is started dies with the harness, even by SIGKILL. The kernel's death signal goes by the thread
 that started a process (prctl(2), PR_SET_PDEATHSIG), so one thread starts them all and lives as long
@@ -24,7 +24,7 @@ from harness.cluster.nodes import ClusterError
 from harness.host import system_packages
 
 
-class Here:
+class HostProcesses:
     """Starts what is needed on this host until it is closed."""
 
     def __init__(self) -> None:
@@ -43,8 +43,8 @@ class Here:
         """Run a command to its end. Raises ClusterError when it fails."""
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-            raise ClusterError(f"{argv[0]}: {said}")
+            error = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+            raise ClusterError(f"{argv[0]}: {error}")
         return done.stdout
 
     def source_towards(self, end: tuple[str, int]) -> str:

@@ -1,7 +1,7 @@
-"""A shell that is kept open beside a node, and carries out one command after the other.
+"""A shell that is kept open beside a node, and runs one command after the other.
 
 Entering a container costs the engine a twentieth of a second, and a quarter where six are entered
-at once on two processors: too long for a cut that shall be everywhere at nearly the same moment. In
+at once on two processors: too long for a cut that must hit all nodes at nearly the same moment. In
 an open shell a command costs what the command costs. What it prints comes back whole, its errors
 apart: the shell writes them behind a mark that no command can know.
 """
@@ -21,47 +21,47 @@ from harness.waiting import WaitTimeout, wait_until
 
 SHELL = ("sh", "-c", "exec 3>&1; exec sh")  # 3: past what captures a command's errors
 LIMIT_S = 30.0
-ENOUGH = 100_000  # characters that a shell has said, after which another takes its place
+ENOUGH = 100_000  # characters that a shell has printed, after which a new one replaces it
 QUICK = frozenset({"iptables", "sh", "tc"})  # programs that take no time of their own
 LOOK_EVERY_S = 0.002
 
 
-class Line(Protocol):
-    """A running shell's ends: a harness.cluster.exec.sidecar.Wire that knows when it is over."""
+class ShellConnection(Protocol):
+    """A harness.cluster.exec.sidecar.Connection to a shell, which knows when it is over."""
 
     def send(self, line: str) -> None:
         """Give it a line. Raises OSError when it is broken."""
 
-    def said(self) -> str:
+    def output(self) -> str:
         """All that it has printed so far; never waits."""
 
     def over(self) -> bool:
-        """Whether it has ended, as far as `said` has seen."""
+        """Whether it has ended, as far as `output` has seen."""
 
     def close(self) -> None:
-        """Let go of it: its input ends, and so does it."""
+        """Close its input, which ends it."""
 
 
-class Hand:
-    """Commands in one place, one at a time, by the shell that `reach` opens when it is needed."""
+class OpenShell:
+    """Commands beside one node, one at a time, in the shell that `connect` opens when needed."""
 
-    def __init__(self, place: str, reach: Callable[[], Line]) -> None:
-        self._place, self._reach = place, reach
-        self._line: Line | None = None
+    def __init__(self, node: str, connect: Callable[[], ShellConnection]) -> None:
+        self._node, self._connect = node, connect
+        self._connection: ShellConnection | None = None
         self._lock = threading.Lock()
 
     def run(self, argv: Sequence[str]) -> str:
         """What the command printed. Raises ClusterError when it fails, or the shell does: then
-        nobody knows how far it came, and the next command has a new shell."""
+        nobody knows how far it came, and the next command gets a new shell."""
         with self._lock:
             try:
-                code, out, err = self._asked(argv)
+                code, out, err = self._run(argv)
             except (OSError, WaitTimeout) as error:
                 self._drop()
-                raise ClusterError(f"{self._place}: {argv[0]}: {error}") from None
+                raise ClusterError(f"{self._node}: {argv[0]}: {error}") from None
         if code != 0:
-            said = (err or out).strip().splitlines() or [f"exit {code}"]
-            raise ClusterError(f"{self._place}: {argv[0]}: {said[-1]}")
+            lines = (err or out).strip().splitlines() or [f"exit {code}"]
+            raise ClusterError(f"{self._node}: {argv[0]}: {lines[-1]}")
         return out
 
     def close(self) -> None:
@@ -69,35 +69,37 @@ class Hand:
         with self._lock:
             self._drop()
 
-    def _asked(self, argv: Sequence[str]) -> tuple[int, str, str]:
-        line = self._line = self._line or self._reach()
-        before, mark = len(line.said()), secrets.token_hex(8)
-        line.send(
-            f"said=$({{ {shlex.join(argv)}; }} 2>&1 >&3 3>&- </dev/null); code=$?; "
-            f"printf '%s %s\\n%s\\n%s\\n' {mark} $code \"$said\" {mark}"
+    def _run(self, argv: Sequence[str]) -> tuple[int, str, str]:
+        shell = self._connection = self._connection or self._connect()
+        before, mark = len(shell.output()), secrets.token_hex(8)
+        shell.send(
+            f"errors=$({{ {shlex.join(argv)}; }} 2>&1 >&3 3>&- </dev/null); code=$?; "
+            f"printf '%s %s\\n%s\\n%s\\n' {mark} $code \"$errors\" {mark}"
         )
 
-        def told() -> list[str] | None:
-            parts = line.said()[before:].split(mark)
-            if len(parts) < 3 and line.over():
-                raise OSError("the shell there has ended")
+        def parts_printed() -> list[str] | None:
+            parts = shell.output()[before:].split(mark)
+            if len(parts) < 3 and shell.over():
+                raise OSError("its shell has ended")
             return parts if parts[2:] == ["\n"] else None
 
-        parts = wait_until(told, timeout_s=LIMIT_S, what="its end", every_s=LOOK_EVERY_S)
+        parts = wait_until(
+            parts_printed, timeout_s=LIMIT_S, what="the command to end", every_s=LOOK_EVERY_S
+        )
         assert parts is not None
         code, _, err = parts[1].strip(" ").partition("\n")
-        if len(line.said()) > ENOUGH:
+        if len(shell.output()) > ENOUGH:
             self._drop()
         return int(code), parts[0], err
 
     def _drop(self) -> None:
-        if self._line is not None:
+        if self._connection is not None:
             with suppress(OSError):
-                self._line.close()
-            self._line = None
+                self._connection.close()
+            self._connection = None
 
 
-def open_all(hands: Collection[Hand]) -> None:
+def open_all(shells: Collection[OpenShell]) -> None:
     """Open every shell now, before a fault is in a hurry."""
-    with ThreadPoolExecutor(len(hands)) as threads:
-        list(threads.map(lambda each: each.run(["true"]), hands))
+    with ThreadPoolExecutor(len(shells)) as threads:
+        list(threads.map(lambda each: each.run(["true"]), shells))

@@ -1,11 +1,11 @@
 # What the harness has done beside a node whose cluster outlives it: POSIX sh, run as root in the
-# container that shares the node's network and process namespaces (docker: the net holder,
-# Kubernetes: the sidecar; in pods that are not ours a container for each of the two). Shipped with
-# each command: `sh -c SCRIPT holder VERB …`.
+# container that shares the node's network and process namespaces (docker: net-X; Kubernetes: the
+# pod's sidecar; in pods that are not ours a container for each of the two). Sent along with
+# each command: `sh -c SCRIPT sidecar VERB …`.
 #
 #   watch LIMIT_S   Prints `ready`. Reads a line every now and then, as long as the harness lives.
 #                   When they end, or none comes for LIMIT_S, everything of ours is undone here and
-#                   said in the log; if the harness is still there it hears `acted`. The line `end`
+#                   logged; a harness that is still there reads `acted`. The line `end`
 #                   ends the watch with nothing undone. A child keeps the time: it outlives this
 #                   command, which may be killed with its connection.
 #   signal NAME     Sends a signal to the node's JVM. What is stopped is listed before.
@@ -66,13 +66,13 @@ undo() {
         echo "$rules" | sed -n 's/^-N \(HARNESS-[^ ]*\)$/\1/p' |
             while read -r chain; do
                 iptables -w -t "$table" -F "$chain" && iptables -w -t "$table" -X "$chain" &&
-                    say "took chain $chain of table $table away"
+                    say "removed chain $chain of table $table"
             done
     done
     tc qdisc show dev eth0 2>/dev/null |
         sed -n 's/^qdisc [a-z]* \(1[0-9a-f]\{3\}:\) root .*/\1/p' |
         while read -r handle; do
-            tc qdisc del dev eth0 root handle "$handle" && say "took queue $handle of eth0 away"
+            tc qdisc del dev eth0 root handle "$handle" && say "removed queue $handle of eth0"
         done
     each_of beside TERM "ended our program"
     each_of stopped CONT "resumed process"
@@ -86,54 +86,54 @@ each_of() { # a file of pids, a signal, what it means
     rm -f "$HERE/$1"
 }
 
-# No clock is asked, so that none can mislead: a beat is news when it is not the last one.
+# No clock is read, so that none can mislead: the count of lines must grow.
 keep_time() {
     limit=$1 last= silent=0
     while [ -e "$HERE/watched" ]; do
         sleep 1
         [ -e "$HERE/watched" ] || return
-        if ! beat=$(cat "$HERE/beat" 2>/dev/null); then # the line is dead, or it has ended just now
+        if ! alive=$(cat "$HERE/alive" 2>/dev/null); then # the connection broke, or it has ended just now
             [ -e "$HERE/watched" ] || return
             silent=$limit
         fi
-        if [ "$beat" = "$last" ]; then silent=$((silent + 1)); fi
-        if [ -n "$beat" ] && [ "$beat" != "$last" ]; then silent=0; fi
-        last=$beat
+        if [ "$alive" = "$last" ]; then silent=$((silent + 1)); fi
+        if [ -n "$alive" ] && [ "$alive" != "$last" ]; then silent=0; fi
+        last=$alive
         [ "$silent" -lt "$limit" ] && continue
         undone=$(undo)
         say "no sign of the harness: undid ${undone:-nothing, there was nothing to undo}" >/dev/null
         echo "${undone:-nothing}" >"$HERE/acted"
-        rm -f "$HERE/watched" "$HERE/beat"
+        rm -f "$HERE/watched" "$HERE/alive"
     done
 }
 
-watched() { # whether a harness has been heard of and not been missed yet
-    [ -e "$HERE/watched" ] && [ -e "$HERE/beat" ]
+watched() { # whether a harness is connected
+    [ -e "$HERE/watched" ] && [ -e "$HERE/alive" ]
 }
 
 watch() {
     if watched; then
-        echo "another harness is at work here" >&2
+        echo "another harness is running faults here" >&2
         exit 3
     fi
     choose_iptables
     rm -f "$HERE/acted" "$HERE/stopped" "$HERE/beside"
-    beats=0
-    echo "$beats" >"$HERE/beat"
+    count=0
+    echo "$count" >"$HERE/alive"
     : >"$HERE/watched"
     keep_time "$1" </dev/null >/dev/null 2>&1 &
     echo ready
     while read -r line; do
         if [ "$line" = end ]; then
             rm -f "$HERE/watched" # first: without it the time is kept no more
-            rm -f "$HERE/beat"
+            rm -f "$HERE/alive"
             exit 0
         fi
-        beats=$((beats + 1))
-        echo "$beats" >"$HERE/beat.new" && mv "$HERE/beat.new" "$HERE/beat"
+        count=$((count + 1))
+        echo "$count" >"$HERE/alive.new" && mv "$HERE/alive.new" "$HERE/alive"
         [ ! -e "$HERE/acted" ] || echo "acted $(tr '\n' ' ' <"$HERE/acted")"
     done
-    rm -f "$HERE/beat" # the line is dead: its watcher need not wait
+    rm -f "$HERE/alive" # the connection broke: keep_time need not wait
 }
 
 stay() {
@@ -177,7 +177,7 @@ signal)
     ;;
 undo)
     if watched; then
-        echo "a harness is still at work here: end it, and it heals its faults itself" >&2
+        echo "a harness is still running here: stop it, and it heals its faults itself" >&2
         exit 3
     fi
     choose_iptables
@@ -190,7 +190,7 @@ node)
     done
     ;;
 *)
-    echo "holder: no verb $1" >&2
+    echo "sidecar: no verb $1" >&2
     exit 64
     ;;
 esac

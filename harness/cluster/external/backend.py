@@ -57,7 +57,7 @@ def refuses(scenario: Scenario) -> str | None:
 
 
 def there_already(scenario: Scenario, part: ExternalPart | AttachPart, where: str) -> Iterator[str]:
-    """Why a scenario cannot be run on a cluster that is somebody's, which `part` tells of."""
+    """Why a scenario cannot be run on somebody's cluster, which `part` describes."""
     try:
         settings_of(part.client)
     except ClusterError as problem:
@@ -70,17 +70,19 @@ def there_already(scenario: Scenario, part: ExternalPart | AttachPart, where: st
     for section, settings in (("server", scenario.cluster.server), ("zoo", scenario.cluster.zoo)):
         for key in settings:
             yield (
-                f"cluster.{section}.{key}: the cluster is there, and its settings are not the "
-                "harness's: remove the key"
+                f"cluster.{section}.{key}: the harness configures its own clusters "
+                "only: remove the key"
             )
     if scenario.workload.read_via == "follower":
         yield 'workload.read_via = "follower" needs brokers that the harness has configured'
 
 
 def heal(orphan: Orphan) -> list[str]:
-    """Tell what the run has left there; with `down`, remove it."""
+    """Report what the run has left there; with `down`, remove it."""
     if orphan.record is None:
-        raise ClusterError("a cluster that is not ours has no labels: give the run instead")
+        raise ClusterError(
+            "a cluster that is not the harness's own has no labels: name the run instead"
+        )
     return heal_topic(orphan, orphan.record.scenario.backend.external)
 
 

@@ -18,7 +18,7 @@ from harness.clients.properties import PropertiesError
 from harness.cluster import client_security
 from harness.cluster.admin import Admin
 from harness.cluster.capabilities import Cluster
-from harness.cluster.exec.host_processes import Here
+from harness.cluster.exec.host_processes import HostProcesses
 from harness.cluster.nodes import ClusterError, Node, role_by_name
 from harness.cluster.ownership import Orphan
 from harness.model.scenario import AttachPart, ExternalPart, FaultPart, Scenario
@@ -38,18 +38,18 @@ class ExternalCluster(Cluster):
     versions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._here = Here()
+        self._host = HostProcesses()
 
     def start(self) -> None:
         """It runs."""
 
     def spawn(self, argv: Sequence[str], *, log: Path) -> subprocess.Popen[str]:
         """Start a worker on this host."""
-        return self._here.spawn(argv, log=log)
+        return self._host.spawn(argv, log=log)
 
     def close(self) -> None:
         """Let it be."""
-        self._here.close()
+        self._host.close()
 
 
 def settings_of(file: str) -> dict[str, str]:
@@ -66,7 +66,7 @@ def settings_of(file: str) -> dict[str, str]:
 def brokers_of(
     scenario: Scenario, bootstrap: Sequence[str], settings: Mapping[str, str]
 ) -> tuple[Node, ...]:
-    """The cluster's brokers. Raises ClusterError when they cannot be told, or are too few."""
+    """The cluster's brokers. Raises ClusterError when they cannot be found, or are too few."""
     # Imported late: harness.cluster.view.connection says why.
     from harness.cluster.view.discovery import discovered  # noqa: PLC0415
 
@@ -74,12 +74,14 @@ def brokers_of(
     if len(nodes) < wanted:
         raise ClusterError(
             f"the cluster has {len(nodes)} brokers ({', '.join(node.name for node in nodes)}), and "
-            f"the scenario's cluster.brokers is {wanted}: set it to what is there"
+            f"the scenario's cluster.brokers is {wanted}: set it to {len(nodes)}"
         )
     known = {node.name for node in nodes}
     for fault in faults_of(scenario):
         if role_by_name(fault.target) == "broker" and fault.target not in known:
-            raise ClusterError(f"there is no {fault.target}, only {', '.join(sorted(known))}")
+            raise ClusterError(
+                f"the cluster has no {fault.target}, only {', '.join(sorted(known))}"
+            )
     return nodes
 
 
@@ -89,12 +91,12 @@ def faults_of(scenario: Scenario) -> tuple[FaultPart, ...]:
 
 
 def heal_topic(orphan: Orphan, part: ExternalPart | AttachPart) -> list[str]:
-    """What heal does about the run's topic and group in the cluster that `part` tells of."""
+    """What heal does about the run's topic and group in the cluster that `part` describes."""
     topic = orphan.cluster.topic
     if topic is None:
-        return ["nothing to heal: the run had made nothing"]
+        return ["nothing to heal: the run ended before it made a topic"]
     if not orphan.down:
-        return [f"topic {topic} stays if the run could not remove it: heal with --down does"]
+        return [f"topic {topic} is not removed: heal with --down removes it if it still exists"]
     from harness.cluster.view.discovery import discovered  # noqa: PLC0415
 
     settings = settings_of(part.client)

@@ -2,7 +2,7 @@
 
     namespace kafka-harness-<run>        labelled ours, with the run's name
         StatefulSets zk, kafka           pods zk-1.., kafka-1..: container `node` and the sidecar
-                                         `holder`, which shares its processes and its network
+                                         `holder`, which shares its processes and network
         Services zk-1.., kafka-1..       a node port each: workers on this host dial every broker
         ConfigMap settings               what each node reads
 

@@ -13,7 +13,7 @@ from harness.model.scenario import AttachPart, Scenario
 
 
 def attaches(scenario: Scenario) -> bool:
-    """Whether its cluster is there already: anything said of one means that."""
+    """Whether its cluster exists already: any setting of `attach` means that."""
     return scenario.backend.kubernetes.attach != AttachPart()
 
 
@@ -30,7 +30,7 @@ def namespace_of(run_id: str) -> str:
 
 
 def absent(settings: Mapping[str, Any]) -> str | None:
-    """Why there is no Kubernetes to be had. Raises ClusterError with the same."""
+    """Why there is no Kubernetes. Raises ClusterError when it cannot be reached."""
     if why := without_client():
         return why
     from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415

@@ -79,7 +79,9 @@ def _attached(folder: RunFolder, record: RunRecord) -> Cluster:
     api = Api(configuration(context), part.namespace)
     version, labels = api.version(), api.namespace_labels()
     if labels is None:
-        raise ClusterError(f"there is no namespace {part.namespace}")
+        raise ClusterError(
+            f"backend.kubernetes.attach.namespace: namespace {part.namespace} does not exist"
+        )
     if record.plan:
         name = part.namespace
         guard(name, ours=LABEL in labels, named=name, allowed=record.allow)
@@ -123,7 +125,7 @@ def refuses(scenario: Scenario) -> str | None:
         return rules.refuses(scenario)
     source = access.manifests_of(scenario)
     if not source.exists():
-        return f"backend.kubernetes.manifests: there is no {source}"
+        return f"backend.kubernetes.manifests: {source} does not exist"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Lines into one pod's holder, by the API server's exec: its `watch`, and a shell kept open."""
+"""Connections into one pod's sidecar, by the API server's exec: its `watch`, and an open shell."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ READY_LIMIT_S = 30.0
 BROKEN = (WebSocketException, OSError)
 
 
-class PodWire:
-    """A harness.cluster.exec.sidecar.Wire to the pod of a node: `let_go` when one goes by our
+class PodConnection:
+    """A harness.cluster.exec.sidecar.Connection to the pod of a node: `let_go` when one goes by our
     order, `attach` to the one that comes in its place."""
 
     def __init__(self, api: Api, pod: str, container: str) -> None:
         self._api = api
         self._pod = pod
         self._container = container
-        self._said = ""
-        self._leaving = False  # the line may break: its pod goes by our order
+        self._output = ""
+        self._leaving = False  # the connection may break: we delete its pod
         self._lock = threading.Lock()
         self._line: Any = None
         self.attach()
@@ -40,14 +40,14 @@ class PodWire:
                 if not self._leaving:
                     raise OSError(str(error)) from None
 
-    def said(self) -> str:
-        """All that it has said so far; nothing of a pod that is leaving."""
+    def output(self) -> str:
+        """All that it has printed so far; nothing of a pod that is leaving."""
         with self._lock:
-            self._said += _heard(self._line)
-            return "" if self._leaving else self._said
+            self._output += _printed(self._line)
+            return "" if self._leaving else self._output
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         with self._lock, suppress(*BROKEN):
             self._line.close()
 
@@ -65,38 +65,38 @@ class PodWire:
         line = wait_until(
             self._begun,
             timeout_s=READY_LIMIT_S,
-            what=f"the holder of {self._pod}",
+            what=f"the sidecar of {self._pod}",
             every_s=0.2,
             ignoring=(ClusterError,),
         )
 
-        heard = ""
+        printed = ""
 
         def ready() -> bool:
-            nonlocal heard
-            heard += _heard(line)
+            nonlocal printed
+            printed += _printed(line)
             if not line.is_open():
-                raise ClusterError(f"the holder of {self._pod} cannot watch: {heard}")
-            return "ready" in heard
+                raise ClusterError(f"the sidecar of {self._pod} cannot watch: {printed}")
+            return "ready" in printed
 
-        try:  # unlocked: the beats of other holders must go on meanwhile
-            wait_until(ready, timeout_s=READY_LIMIT_S, what=f"{self._pod}'s holder to watch")
+        try:  # unlocked: the keepalives of other sidecars must go on meanwhile
+            wait_until(ready, timeout_s=READY_LIMIT_S, what=f"{self._pod}'s sidecar to watch")
         except WaitTimeout as error:
             raise ClusterError(str(error)) from None
         with self._lock:
-            self._line, self._said, self._leaving = line, heard, False
+            self._line, self._output, self._leaving = line, printed, False
 
     def _begun(self) -> Any:
         command = sidecar.command("watch", str(sidecar.LIMIT_S))
-        return self._api.line_to(self._pod, self._container, command)
+        return self._api.attach(self._pod, self._container, command)
 
 
 class PodShell:
-    """A harness.cluster.exec.shell.Line to a shell in a pod's holder."""
+    """A harness.cluster.exec.shell.ShellConnection in a pod's sidecar."""
 
     def __init__(self, api: Api, pod: str, container: str) -> None:
-        self._line = api.line_to(pod, container, shell.SHELL)
-        self._said = ""
+        self._line = api.attach(pod, container, shell.SHELL)
+        self._output = ""
 
     def send(self, line: str) -> None:
         """Give it a line. Raises OSError when the connection is broken."""
@@ -105,23 +105,23 @@ class PodShell:
         except BROKEN as error:
             raise OSError(str(error)) from None
 
-    def said(self) -> str:
-        """All that it has said so far."""
-        self._said += _heard(self._line)
-        return self._said
+    def output(self) -> str:
+        """All that it has printed so far."""
+        self._output += _printed(self._line)
+        return self._output
 
     def over(self) -> bool:
-        """Whether it has ended, as far as `said` has seen."""
+        """Whether it has ended, as far as `output` has seen."""
         return not self._line.is_open()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         with suppress(*BROKEN):
             self._line.close()
 
 
-def _heard(line: Any) -> str:
-    """What came along a line since it was asked last; sending tells whether it is broken."""
+def _printed(line: Any) -> str:
+    """What it has printed since it was read last; sending shows whether it is broken."""
     with suppress(*BROKEN):
         return str(line.read_stdout(timeout=0) + line.read_stderr(timeout=0))
     return ""

@@ -1,4 +1,4 @@
-"""What a killed harness has left in Kubernetes: undone by the sidecars, machines given back."""
+"""What a killed harness has left in Kubernetes: undone by the sidecars, machines uncordoned."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from harness.cluster.exec import sidecar
 from harness.cluster.external.cluster import heal_topic
 from harness.cluster.kubernetes.access import attaches
 from harness.cluster.kubernetes.attach import ephemeral_containers
+from harness.cluster.kubernetes.own.cluster import SIDECAR
 from harness.cluster.kubernetes.own.machines import CordonedMachines
 from harness.cluster.kubernetes.own.objects import remove_namespace
 from harness.cluster.nodes import ClusterError
@@ -18,16 +19,16 @@ if TYPE_CHECKING:  # needs the extra `kubernetes`
 
 
 def heal(orphan: Orphan) -> list[str]:
-    """Undo in every pod what was left in force, and start what was held down."""
+    """Undo in every pod what was left in force, and start what was kept down."""
     from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
 
     name = orphan.name or orphan.cluster.namespace
     if not name:
-        return ["nothing to heal: the run had not come to its namespace"]
+        return ["nothing to heal: the run ended before it made its namespace"]
     api = Api(configuration(orphan.cluster.context or ""), name)
     labels = api.namespace_labels()
     if labels is None:
-        return [f"nothing to heal: there is no namespace {name}"]
+        return [f"nothing to heal: namespace {name} does not exist"]
     if orphan.record and attaches(orphan.record.scenario):
         return _heal_attached(orphan, api)
     if LABEL not in labels and any(ephemeral_containers.ours(api.pods(""))):
@@ -37,19 +38,19 @@ def heal(orphan: Orphan) -> list[str]:
     machines = CordonedMachines(api)
     for machine in machines.ours():
         machines.uncordon(machine)
-        done.append(f"machine {machine}: was cordoned: takes pods again")
+        done.append(f"machine {machine}: uncordoned")
     if orphan.down and labels[LABEL] != name:
         raise ClusterError(
-            f"namespace {name} was not made by a run, so it stays: remove by hand "
-            "what you no longer want in it"
+            f"namespace {name} was not made by a run, so it stays: delete what "
+            "you no longer need in it yourself"
         )
     if orphan.down:
         remove_namespace(api)
-        return [*done, f"namespace {name} is removed"]
+        return [*done, f"namespace {name} is deleted"]
     return [
         *done,
         f"namespace {name} stays: `kafka-harness heal --backend kubernetes --cluster "
-        f"{name} --down` removes it",
+        f"{name} --down` deletes it",
     ]
 
 
@@ -63,16 +64,16 @@ def _heal_attached(orphan: Orphan, api: Api) -> list[str]:
 def _heal_ephemeral(api: Api, prefix: str = ephemeral_containers.PREFIX) -> list[str]:
     """Heal what is left in somebody's pods. The namespace stays in any case."""
     return ephemeral_containers.heal(api, prefix) or [
-        f"nothing is left in force in the pods of {api.namespace}"
+        f"no fault is in force in the pods of {api.namespace}"
     ]
 
 
 def heal_pod(api: Api, pod: str) -> list[str]:
     """What was done in one pod. Raises ClusterError while a harness is at work there."""
     try:
-        done = api.run_in(pod, "holder", sidecar.command("undo")).splitlines()
-        start = "cd /run/kafka-harness && [ -e held ] && rm held && echo was held down: started"
-        done += api.run_in(pod, "holder", ["sh", "-c", f"{start} || :"]).splitlines()
+        done = api.run_in(pod, SIDECAR, sidecar.command("undo")).splitlines()
+        start = "cd /run/kafka-harness && [ -e held ] && rm held && echo started what was kept down"
+        done += api.run_in(pod, SIDECAR, ["sh", "-c", f"{start} || :"]).splitlines()
     except ClusterError as error:
         raise ClusterError(f"{pod} could not be healed: {error}") from None
     return [f"{pod}: {line}" for line in done]

@@ -37,7 +37,7 @@ def rendered(source: Path) -> list[Manifest]:
     elif source.is_dir():
         text = _kustomize(source)
     else:
-        raise ClusterError(f"backend.kubernetes.manifests: there is no {source}")
+        raise ClusterError(f"backend.kubernetes.manifests: {source} does not exist")
     return [each for each in yaml.safe_load_all(text) if each]
 
 
@@ -55,7 +55,7 @@ def kustomize() -> list[str]:
 def _kustomize(folder: Path) -> str:
     done = subprocess.run([*kustomize(), str(folder)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise ClusterError(f"{folder}: kustomize refuses it: {done.stderr.strip()}")
+        raise ClusterError(f"{folder}: kustomize failed: {done.stderr.strip()}")
     return done.stdout
 
 
@@ -171,13 +171,13 @@ def _named(node: Node, namespace: str) -> Node:
 
 def _listeners(inside: Node, worker_port: int | None) -> dict[str, str]:
     """HOST_IP stands for the machine's address, which node.sh fills in."""
-    listeners, told = [f"PEERS://:{PEER_PORT}"], [f"PEERS://{inside.endpoint}"]
+    listeners, advertised = [f"PEERS://:{PEER_PORT}"], [f"PEERS://{inside.endpoint}"]
     if worker_port is not None:
         listeners.append(f"WORKERS://:{WORKER_PORT}")
-        told.append(f"WORKERS://HOST_IP:{worker_port}")
+        advertised.append(f"WORKERS://HOST_IP:{worker_port}")
     return {
         "listeners": ",".join(listeners),
-        "advertised.listeners": ",".join(told),
+        "advertised.listeners": ",".join(advertised),
         "listener.security.protocol.map": "PEERS:PLAINTEXT,WORKERS:PLAINTEXT",
         "inter.broker.listener.name": "PEERS",
     }

@@ -1,4 +1,4 @@
-"""minikube: images that the host's Docker has are brought into it, so that nobody need remember to.
+"""minikube: images that the host's Docker has are loaded into it.
 
 A context is minikube's when the kubeconfig says so: `minikube start` writes an extension beside the
 context, with the provider `minikube.sigs.k8s.io`; the context's name is the profile's.
@@ -20,8 +20,8 @@ LIMIT_S = 600.0  # an image of half a gigabyte
 def profile_of(context: Mapping[str, Any]) -> str | None:
     """The minikube profile of a kubeconfig's context; None where it is another cluster."""
     extensions = context["context"].get("extensions") or ()
-    told = [(each.get("extension") or {}).get("provider") for each in extensions]
-    return str(context["name"]) if PROVIDER in told else None
+    providers = [(each.get("extension") or {}).get("provider") for each in extensions]
+    return str(context["name"]) if PROVIDER in providers else None
 
 
 def bring(profile: str, images: Iterable[str]) -> list[str]:
@@ -56,8 +56,6 @@ def _minikube(profile: str, *words: str) -> str:
     except subprocess.TimeoutExpired:
         raise ClusterError(f"{' '.join(argv)} took over {LIMIT_S:g} s") from None
     if done.returncode != 0:
-        said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-        raise ClusterError(
-            f"{' '.join(argv)}: {said}; `make image` makes the image where it is missing"
-        )
+        error = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+        raise ClusterError(f"{' '.join(argv)}: {error}; if the image is missing, run `make image`")
     return done.stdout

@@ -1,4 +1,4 @@
-"""The harness's way into the pods of a run: its sidecars there, and the watch over the pods.
+"""Access to the pods of a run: the sidecars in them, and the watch over the pods.
 
 A pod goes only by our order. Whatever else happens to one, faults in force there may be gone
 without having been healed: `check` raises from then on.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from harness.cluster.exec.host_processes import Here
+from harness.cluster.exec.host_processes import HostProcesses
 from harness.cluster.kubernetes.pods import Pod, PodWatch
-from harness.cluster.kubernetes.sidecars import Holders
+from harness.cluster.kubernetes.sidecars import Sidecars
 from harness.cluster.nodes import Node
 
 
@@ -19,16 +19,16 @@ class PodAccess:
     runs beside the harness, such as workers."""
 
     def __init__(self) -> None:
-        self.host = Here()
-        self._sidecars: dict[str, Holders] = {}
+        self.host = HostProcesses()
+        self._sidecars: dict[str, Sidecars] = {}
         self._watch: PodWatch | None = None
 
-    def open(self, kind: str, sidecars: Holders) -> None:
+    def open(self, kind: str, sidecars: Sidecars) -> None:
         """Have these sidecars watch from now on. Raises ClusterError."""
         self._sidecars[kind] = sidecars
         sidecars.open()
 
-    def sidecars(self, kind: str) -> Holders | None:
+    def sidecars(self, kind: str) -> Sidecars | None:
         """Those of a kind; None where there are none."""
         return self._sidecars.get(kind)
 
@@ -78,11 +78,11 @@ class PodAccess:
             each.hold_on(node.name)
 
     def adopt(self, kind: str, name: str) -> None:
-        """Go on with the sidecar in the pod that has come in the place of one that was let go."""
+        """Go on with the sidecar in the pod that replaces one that was let go."""
         self._sidecars[kind].adopt(name)
 
     def close(self) -> None:
-        """Watch no more, and tell every sidecar that this is the end; safe to call twice."""
+        """Watch no more, and end every sidecar's watch; safe to call twice."""
         if self._watch is not None:
             self._watch.stop()
         for each in self._sidecars.values():

@@ -1,7 +1,7 @@
-"""Pods come and go: who was told to, and who was not.
+"""Pods that are replaced: those that the run deleted, and others.
 
 A thread looks at the pods of the nodes. A pod that the harness has had deleted is followed by
-another one: it is adopted (its address, its holder), and restarts of its containers are its own
+another one: it is adopted (its address, its sidecar), and restarts of its containers are its own
 affair until it is ready for the first time. Anything else, a pod that was replaced or a container
 that was started again unordered, makes `check` raise from then on: faults that were in force there
 are gone without having been healed, so that the run must not be judged.
@@ -22,13 +22,13 @@ LASTING_DATA = "lasting-data"  # a way: the nodes' data outlive their pods
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guest:
-    """An ephemeral container of a pod: put into it while it runs, and never taken out again."""
+class EphemeralContainer:
+    """An ephemeral container of a pod: added while it runs, and never removed."""
 
     image: str
     running: bool = False
     code: int | None = None  # with which it ended; None before
-    trouble: str | None = None  # why it cannot be begun
+    trouble: str | None = None  # why it cannot be started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,20 +39,20 @@ class Pod:
     uid: str
     ip: str | None
     host_ip: str | None
-    leaving: bool  # it has been told to end
+    leaving: bool  # it is being deleted
     ready: bool
     restarts: int  # of all its containers
-    trouble: str | None  # why a container cannot be begun
+    trouble: str | None  # why a container cannot be started
     machine: str | None = None  # its node, in Kubernetes' word
     containers: tuple[str, ...] = ()
-    guests: Mapping[str, Guest] = field(default_factory=dict)
+    ephemeral: Mapping[str, EphemeralContainer] = field(default_factory=dict)
     volatile: tuple[str, ...] = ()  # the volumes that go with it
 
 
 class PodWatch:
     """Looks at the nodes' pods (`look`: by node, those that are about to go left out) from `start`
-    to `stop`; `adopt(node, pod)` is told of each successor that was ordered, at every look until it
-    returns True: then it is gone on with."""
+    to `stop`; `adopt(node, pod)` is called with each successor that was ordered, at every look
+    until it returns True."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class PodWatch:
         self._coming: set[str] = set()  # those whose successor has come and was never ready yet
         self._failure: str | None = None
         self._lock = threading.Lock()
-        self._looks = Every(LOOK_EVERY_S, self._look_if_told, name="pods")
+        self._looks = Every(LOOK_EVERY_S, self._look_if_answered, name="pods")
 
     def start(self) -> None:
         """Begin to look; returns at once."""
@@ -106,7 +106,7 @@ class PodWatch:
             for node, old in self._known.items():
                 self._compare(node, old, now.get(node))
 
-    def _look_if_told(self) -> None:
+    def _look_if_answered(self) -> None:
         with suppress(ClusterError):  # no answer now; what happened is seen later
             self.look_once()
 
@@ -114,7 +114,7 @@ class PodWatch:
         ordered = node in self._ordered
         if new is None or new.uid != old.uid:
             if not ordered:
-                self._fail(f"the pod of {node} was replaced, and not by this run")
+                self._fail(f"the pod of {node} was replaced by something else than this run")
             elif new is not None and new.ip and new.host_ip and self._adopt(node, new):
                 self._known[node] = new
                 self._coming.add(node)
@@ -125,7 +125,7 @@ class PodWatch:
         elif new.restarts != old.restarts and not ordered:
             self._fail(
                 f"a container of {node} was restarted ({old.restarts} -> {new.restarts} "
-                "times), and not by this run"
+                "times) by something else than this run"
             )
 
     def _fail(self, what: str) -> None:

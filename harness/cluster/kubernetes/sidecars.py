@@ -1,6 +1,6 @@
-"""The harness's hand in every pod of a run: one container each that sees the pod's network.
+"""The sidecars in the pods of a run: one container each that sees the pod's network.
 
-    the line to its `watch`    heard by the holder's timer, which undoes faults once it is silent
+    an attached `watch`        resets the sidecar's timer, which undoes faults once it is silent
     an open shell              quick commands (harness.cluster.exec.shell)
     an exec of its own         whatever may take its time
 
@@ -16,84 +16,84 @@ from typing import TYPE_CHECKING
 
 from harness.cluster.capabilities import NodeState
 from harness.cluster.exec import shell, sidecar
-from harness.cluster.exec.shell import Hand
+from harness.cluster.exec.shell import OpenShell
 
 if TYPE_CHECKING:  # needs the extra `kubernetes`
     from harness.cluster.kubernetes.api import Api
-    from harness.cluster.kubernetes.exec_stream import PodShell, PodWire
+    from harness.cluster.kubernetes.exec_stream import PodConnection, PodShell
 
 
 NO_PROCESS = NodeState(pid=None, stopped=False)
 
 
-class Holders:
-    """The holders of nodes, by name; `pods` tells their pods' names, `container` which of a pod's
-    containers holds."""
+class Sidecars:
+    """The sidecars of nodes, by name; `pods` has their pods' names, `container` is the sidecar's
+    name in each pod."""
 
     def __init__(self, api: Api, container: str, pods: Mapping[str, str]) -> None:
         self._api, self._container, self._pods = api, container, dict(pods)
-        self._hands = {name: Hand(name, partial(self._shell, name)) for name in pods}
-        self._wires: dict[str, PodWire] = {}
-        self._heart: sidecar.Heart | None = None
+        self._shells = {name: OpenShell(name, partial(self._shell, name)) for name in pods}
+        self._connections: dict[str, PodConnection] = {}
+        self._keepalive: sidecar.Keepalive | None = None
 
     def open(self) -> None:
-        """Have every holder watch, and every shell opened. Raises ClusterError."""
-        from harness.cluster.kubernetes.exec_stream import PodWire  # noqa: PLC0415
+        """Have every sidecar watch, and open every shell. Raises ClusterError."""
+        from harness.cluster.kubernetes.exec_stream import PodConnection  # noqa: PLC0415
 
         for name, pod in self._pods.items():
-            self._wires[name] = PodWire(self._api, pod, self._container)
-        self._heart = sidecar.Heart(self._wires)
-        self._heart.start()
-        shell.open_all(self._hands.values())
+            self._connections[name] = PodConnection(self._api, pod, self._container)
+        self._keepalive = sidecar.Keepalive(self._connections)
+        self._keepalive.start()
+        shell.open_all(self._shells.values())
 
     def run(self, name: str, argv: Sequence[str]) -> str:
-        """What a command prints there; sys.executable stands for the Python of the place. Raises
+        """What a command prints there; sys.executable becomes the container's python3. Raises
         ClusterError."""
         if argv[0] in shell.QUICK:
-            return self._hands[name].run(argv)
+            return self._shells[name].run(argv)
         return self._api.run_in(self._pods[name], self._container, sidecar.there(argv))
 
-    def tell(self, name: str, *words: str) -> str:
+    def call(self, name: str, *words: str) -> str:
         """What sidecar.sh answers to a verb of its own. Raises ClusterError."""
         return self._api.run_in(self._pods[name], self._container, sidecar.command(*words))
 
     def signal(self, name: str, number: Signals) -> None:
         """Send the node's JVM a signal. Raises ClusterError."""
-        self.tell(name, "signal", number.name.removeprefix("SIG"))
+        self.call(name, "signal", number.name.removeprefix("SIG"))
 
     def state(self, name: str) -> NodeState:
         """The node's JVM. Raises ClusterError."""
-        said = self.tell(name, "node").split()
-        return NodeState(pid=int(said[0]), stopped=said[1] in "Tt") if said else NO_PROCESS
+        state = self.call(name, "node").split()
+        return NodeState(pid=int(state[0]), stopped=state[1] in "Tt") if state else NO_PROCESS
 
-    def order(self, name: str, script: str) -> str:
-        """What a line of sh prints there. Raises ClusterError."""
+    def run_script(self, name: str, script: str) -> str:
+        """What a shell script prints there. Raises ClusterError."""
         return self._api.run_in(self._pods[name], self._container, ["sh", "-c", script])
 
     def let_go(self, name: str) -> None:
         """The node's pod is about to be deleted: until then it is watched on."""
-        self._wires[name].let_go()
-        self._hands[name].close()
+        self._connections[name].let_go()
+        self._shells[name].close()
 
     def hold_on(self, name: str) -> None:
         """The pod that was let go stays."""
-        self._wires[name].hold_on()
+        self._connections[name].hold_on()
 
     def adopt(self, name: str) -> None:
         """Go on with the pod that has come in the place of one that was let go."""
-        self._hands[name].close()  # it reaches the pod that has gone
-        self._wires[name].attach()
+        self._shells[name].close()  # it reaches the pod that has gone
+        self._connections[name].attach()
 
     def check(self) -> None:
-        """Raise ClusterError when a holder has undone faults, or can no longer be told."""
-        if self._heart is not None:
-            self._heart.check()
+        """Raise ClusterError when a sidecar has undone faults, or can no longer be reached."""
+        if self._keepalive is not None:
+            self._keepalive.check()
 
     def close(self) -> None:
-        """Tell every holder that this is the end; safe to call twice."""
-        if self._heart is not None:
-            self._heart.stop()
-        for each in self._hands.values():
+        """End every watch; safe to call twice."""
+        if self._keepalive is not None:
+            self._keepalive.stop()
+        for each in self._shells.values():
             each.close()
 
     def _shell(self, name: str) -> PodShell:

@@ -157,9 +157,9 @@ class LocalCluster(Cluster):
         """Run a command among the mounts of the node's process."""
         return self._processes.in_mounts_of(node, argv)
 
-    def said(self, node: Node, pattern: str) -> str | None:
+    def log_line(self, node: Node, pattern: str) -> str | None:
         """From the node's log."""
-        return self._processes.said(node, pattern)
+        return self._processes.log_line(node, pattern)
 
     def sync_trace(self, node: Node) -> Path:
         """One file for the whole run, beside the node's data."""

@@ -1,7 +1,7 @@
 """The nodes' JVMs: each a child of the harness, in the node's network namespace, with its log.
 
 `ip netns exec` also gives each a mount namespace of its own. A node may be started again any number
-of times; its log goes on, and what it said since its last start can be told apart.
+of times; its log goes on, and what it logged since its last start can be read apart.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Started:
     log: Path
     log_start: int
 
-    def said(self) -> list[str]:
+    def output(self) -> list[str]:
         """The lines of its log since then."""
         with self.log.open("rb") as log:
             log.seek(self.log_start)
@@ -109,9 +109,9 @@ class NodeProcesses:
         with (self._logs / f"{node.name}.log").open("rb") as log:
             return _last_lines(log)
 
-    def said(self, node: Node, pattern: str) -> str | None:
+    def log_line(self, node: Node, pattern: str) -> str | None:
         """The last line that the node logged since it was started last and that has `pattern`."""
-        lines = self._started[node.name].said()
+        lines = self._started[node.name].output()
         return next((line for line in reversed(lines) if re.search(pattern, line)), None)
 
     def registered(self, broker: Node) -> bool:

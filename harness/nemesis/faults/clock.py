@@ -86,7 +86,7 @@ def _ahead_s(injection: Injection) -> float | None:
         with suppress(ClusterError):  # it is down for another fault's sake
             processes(injection).signal(injection.node, signal.SIGQUIT)
         return None
-    line = disks(injection).said(injection.node, DUMP_HEAD)
+    line = disks(injection).log_line(injection.node, DUMP_HEAD)
     if line is None:
         return None
     ahead: float = (datetime.fromisoformat(line) - memo["asked_at"]).total_seconds()

@@ -33,11 +33,11 @@ class Left:
     before: dict[str, str]
 
     def rules(self, node: str) -> str:
-        return self.project.run(compose.holder_of(node), ["iptables", "-S"])
+        return self.project.run(compose.sidecar_of(node), ["iptables", "-S"])
 
     def node(self, name: str) -> str:
         """Pid and state of a node's JVM, as its sidecar sees it."""
-        return self.project.run(compose.holder_of(name), sidecar.command("node")).strip()
+        return self.project.run(compose.sidecar_of(name), sidecar.command("node")).strip()
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_links_mend_and_what_was_paused_goes_on_without_a_harness(left):
     wait_until(undone, timeout_s=2 * sidecar.LIMIT_S + 20, what="the sidecars to act", every_s=0.5)
 
     for node in PAUSED:
-        said = left.project.log(compose.holder_of(node)).decode()
+        said = left.project.log(compose.sidecar_of(node)).decode()
         assert "resumed process" in said
         assert "no sign of the harness" in said
         assert left.node(node).split()[0] == left.before[f"{node} process"].split()[0]
@@ -110,7 +110,7 @@ def test_heal_finds_a_cluster_by_its_name_alone_and_removes_it_when_told(left, d
     again = docker.harness("heal", "--backend", "docker", "--cluster", name, "--down")
 
     assert again.code == 0, again.out + again.err
-    assert "nothing is left in force" in again.out
+    assert "no fault is in force" in again.out
     assert not left.project.services()
 
 

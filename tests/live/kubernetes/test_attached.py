@@ -144,8 +144,8 @@ def test_a_deleted_pod_goes_when_its_broker_has_ended(run: Ran) -> None:
 def test_nothing_of_ours_is_left_at_work(run: Ran, foreign: Foreign) -> None:
     made = run.record()["cluster"]["topic"]
 
-    assert [] == foreign.guests("running")
-    assert 9 <= len(foreign.guests("terminated"))
+    assert [] == foreign.ephemeral("running")
+    assert 9 <= len(foreign.ephemeral("terminated"))
     assert made not in topics(foreign)
     assert 6 == len(foreign.pods())
 
@@ -183,7 +183,7 @@ class Killed:
 
     def inside(self, pod: str, script: str) -> str:
         """By the container that the killed run has put there for links."""
-        found = self.foreign.guests("running")
+        found = self.foreign.ephemeral("running")
         (name,) = (
             each.split("/")[1] for each in found if each.startswith(pod) and each.endswith("links")
         )
@@ -221,10 +221,10 @@ def test_heal_tells_what_was_undone_and_ends_what_is_left(killed: Killed, foreig
     said = heal(foreign, killed.results, str(killed.folder), "--down")
 
     assert 0 == said.code, said.err
-    assert "kafka-1: took chain HARNESS-0 of table filter away, by itself" in said.out
+    assert "kafka-1: removed chain HARNESS-0 of table filter, by itself" in said.out
     assert "kafka-3: resumed process" in said.out
     assert "is removed" in said.out
-    assert [] == foreign.guests("running")
+    assert [] == foreign.ephemeral("running")
     assert made not in topics(foreign)
     assert 6 == len(foreign.pods())
 
@@ -233,7 +233,7 @@ def test_heal_by_the_namespace_finds_what_is_ours_there(killed: Killed, foreign:
     said = heal(foreign, killed.results, "--backend", "kubernetes", "--cluster", NAMESPACE)
 
     assert 0 == said.code, said.err
-    assert "nothing is left in force" in said.out
+    assert "no fault is in force" in said.out
 
 
 # Its rights: every run here has no others

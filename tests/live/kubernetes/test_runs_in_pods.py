@@ -59,7 +59,7 @@ PROOFS = (
     ("delete-pod", "is gone", "serves"),
     ("cut", "packets of kafka2", "put up anew 1 times"),
     ("delete-pod-now", "is gone", "serves"),
-    ("drain", "takes no pods", "takes pods again"),
+    ("drain", "takes no pods", "uncordoned"),
     ("cut-answers", "answers of", "no rule left"),
 )
 
@@ -180,7 +180,7 @@ def test_heal_starts_what_was_killed_and_can_take_everything_away(killed: Killed
 
     said = run(killed.cluster, killed.results, "heal", str(folder))
     assert 0 == said.code, said.err
-    assert "kafka-3: was held down: started" in said.out
+    assert "kafka-3: started what was kept down" in said.out
     await_true(lambda: "java" in killed.inside("kafka-3", JVM), 30, "kafka-3 to run")
     said = run(killed.cluster, killed.results, "heal", str(folder), "--down")
 

@@ -1,4 +1,4 @@
-"""By which address, and at which port, workers come to brokers' pods: asked of the pods.
+"""From which address, and to which port, workers connect to brokers' pods, as the pods see it.
 
 A service or another machine may stand between, so that what this host knows of itself would name
 nobody there. Some connections are held to each broker; whoever has so many more in its pod is us.
@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from harness.cluster.nodes import ClusterError, Node
 from harness.waiting import WaitTimeout, wait_until
 
-HELD, SEEN_LIMIT_S = 5, 20.0  # connections that are held to be told among others
+HELD, SEEN_LIMIT_S = 5, 20.0  # connections that are held, to be recognized among others
 SHOW = ("ss", "-tnH", "state", "established")
 
 Run = Callable[[Node, Sequence[str]], str]  # a command in a node's pod, and what it printed
@@ -31,9 +31,9 @@ def seen_by(kafkas: Sequence[Node], machines: Collection[str], run: Run) -> dict
     addresses = {address for address, _ in ends.values()}
     if len(addresses) > 1 or addresses & set(machines):
         raise ClusterError(
-            f"workers come to the pods as {', '.join(sorted(addresses))}, which others do too "
-            "(a machine's address, as of the kubelet's probes): let the listener keep their "
-            "own (externalTrafficPolicy: Local), or leave clients out of the faults"
+            f"workers reach the pods from {', '.join(sorted(addresses))}, which others use too "
+            "(such as the kubelet's probes): keep client addresses by "
+            "externalTrafficPolicy: Local, or remove clients from the faults"
         )
     return ends
 

@@ -19,7 +19,7 @@ may restart unordered (a liveness probe during a fault): the run would be unknow
 
     found_pods.py             which pod is whose
     run_containers.py         our containers in them; ephemeral_containers.py: how Kubernetes has it
-    client_address.py         as whom workers come to them
+    client_address.py         the address that pods see workers connect from
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from harness.cluster.kubernetes.attach.found_pods import FoundPods
 from harness.cluster.kubernetes.attach.run_containers import RunContainers, kinds_for
 from harness.cluster.kubernetes.pod_access import PodAccess
 from harness.cluster.kubernetes.pods import LASTING_DATA, Pod
-from harness.cluster.kubernetes.sidecars import NO_PROCESS, Holders
+from harness.cluster.kubernetes.sidecars import NO_PROCESS, Sidecars
 from harness.cluster.nodes import ClusterError, Node, brokers
 
 if TYPE_CHECKING:  # the class can be known without the extra `kubernetes`
@@ -114,8 +114,8 @@ class AttachedCluster(Cluster):
         return self._pods.host.spawn(argv, log=log)
 
     def close(self) -> None:
-        """Take our containers out; all else stays. Raises ClusterError when something had happened
-        that was not ordered, or a container of ours cannot be told to end."""
+        """End our containers; all else stays. Raises ClusterError when a pod or container was
+        restarted by somebody else, or a container of ours cannot be ended."""
         if self._closed:
             return
         self._closed = True
@@ -131,7 +131,9 @@ class AttachedCluster(Cluster):
         self._pods.check()
         sidecars = self._pods.sidecars(PROCESS)
         if sidecars is None or number not in (signal.SIGSTOP, signal.SIGCONT):
-            raise ClusterError(f"{number.name} cannot be sent to the container of {node.name}")
+            raise ClusterError(
+                f"{node.name}: {number.name} cannot be sent to a process in somebody else's pod"
+            )
         sidecars.signal(node.name, number)
 
     def state(self, node: Node) -> NodeState:
@@ -141,7 +143,7 @@ class AttachedCluster(Cluster):
         return sidecars.state(node.name) if sidecars else NO_PROCESS
 
     def exited_early(self, _: Node) -> str | None:
-        """What ends there Kubernetes starts, or the watch over pods tells."""
+        """Kubernetes restarts what ends there, and the watch over pods reports it."""
         return None
 
     # Links
@@ -170,18 +172,18 @@ class AttachedCluster(Cluster):
     def _refuse_second_run(self, pods: Mapping[str, Pod]) -> None:
         if busy := ephemeral_containers.at_work({pod.name: pod for pod in pods.values()}):
             raise ClusterError(
-                f"another run has a container in pod {busy}: wait for its end or, if it was "
-                "killed, heal it: kafka-harness heal --backend kubernetes --cluster "
+                f"another run has a container in pod {busy}: wait until it ends or, if it was "
+                "killed, run: kafka-harness heal --backend kubernetes --cluster "
                 f"{self.api.namespace}"
             )
 
-    def _sidecars(self, kind: str) -> Holders:
-        places = {
+    def _sidecars(self, kind: str) -> Sidecars:
+        pods = {
             node.name: self._found.names[node.name]
             for node in self.nodes
             if kind == LINKS or node.role == "broker"
         }
-        return Holders(self.api, f"{self._containers.prefix}{kind}", places)
+        return Sidecars(self.api, f"{self._containers.prefix}{kind}", pods)
 
     def _learn_client_address(self, pods: Mapping[str, Pod]) -> None:
         machines = {pod.host_ip for pod in pods.values() if pod.host_ip}

@@ -1,6 +1,6 @@
-"""Containers of ours in pods that are not: the harness's hands there.
+"""Containers of ours in pods that are not.
 
-They are ephemeral containers, put into a pod while it runs; nothing else of it changes. One of each
+They are ephemeral containers, added to a pod while it runs; nothing else of it changes. One of each
 kind that a run's faults need:
 
     links     shares the pod's network only. It outlives the node's container, so that its timer
@@ -26,13 +26,13 @@ from harness.waiting import WaitTimeout, wait_until
 
 if TYPE_CHECKING:  # needs the extra `kubernetes`
     from harness.cluster.kubernetes.api import Api
-    from harness.cluster.kubernetes.pods import Guest, Pod
+    from harness.cluster.kubernetes.pods import EphemeralContainer, Pod
 
 PREFIX = "kafka-harness-"
 LINKS, PROCESS = "links", "process"
 BEGIN_LIMIT_S = 120.0  # an image may have to be pulled
 END_LIMIT_S = 30.0
-SAID = "kafka-harness: "  # before every line of a holder in its container's log
+SAID = "kafka-harness: "  # before every line of sidecar.sh in its container's log
 
 
 def of_run(run_id: str) -> str:
@@ -57,18 +57,20 @@ def manifest(name: str, image: str, command: Iterable[str], target: str | None) 
     return made if target is None else {**made, "targetContainerName": target}
 
 
-def ours(pods: Mapping[str, Pod], prefix: str = PREFIX) -> Iterator[tuple[str, str, Guest]]:
+def ours(
+    pods: Mapping[str, Pod], prefix: str = PREFIX
+) -> Iterator[tuple[str, str, EphemeralContainer]]:
     """Pod, name and state of every container of ours, or of one run's."""
     for pod in sorted(pods):
-        for name, guest in pods[pod].guests.items():
+        for name, container in pods[pod].ephemeral.items():
             if name.startswith(prefix):
-                yield pod, name, guest
+                yield pod, name, container
 
 
 def at_work(pods: Mapping[str, Pod]) -> str | None:
     """The name of a pod in which a container of ours runs or is about to."""
-    for pod, _, guest in ours(pods):
-        if guest.running or (guest.code is None and guest.trouble is None):
+    for pod, _, container in ours(pods):
+        if container.running or (container.code is None and container.trouble is None):
             return pod
     return None
 
@@ -80,7 +82,7 @@ def put_into(api: Api, wanted: Mapping[str, Collection[Mapping[str, Any]]]) -> N
     """
     there = api.pods("")
     for pod, made in wanted.items():
-        known = there[pod].guests if pod in there else {}
+        known = there[pod].ephemeral if pod in there else {}
         if new := [each for each in made if each["name"] not in known]:
             api.put_into(pod, new)
     names = {(pod, each["name"]) for pod, made in wanted.items() for each in made}
@@ -90,15 +92,15 @@ def put_into(api: Api, wanted: Mapping[str, Collection[Mapping[str, Any]]]) -> N
 def end(api: Api, prefix: str) -> None:
     """Have a run's containers end, and wait until they have. Raises ClusterError."""
     pods = {name: pod for name, pod in api.pods("").items() if not pod.leaving}
-    running = {(pod, name) for pod, name, guest in ours(pods, prefix) if guest.running}
-    untold = list[str]()
+    running = {(pod, name) for pod, name, container in ours(pods, prefix) if container.running}
+    unended = list[str]()
     for pod, name in sorted(running):
         try:
             api.run_in(pod, name, sidecar.command("leave"))
         except ClusterError as error:
-            untold.append(str(error))  # the others are told all the same
-    if untold:
-        raise ClusterError(f"a container of the harness could not be told to end: {untold[0]}")
+            unended.append(str(error))  # the others are ended all the same
+    if unended:
+        raise ClusterError(f"a container of the harness could not be ended: {unended[0]}")
     _await(api, running, begun=False)
 
 
@@ -106,14 +108,14 @@ def _await(api: Api, names: Collection[tuple[str, str]], *, begun: bool) -> None
     """Until containers (pod, name) run, or have ended."""
 
     def settled() -> bool:
-        found = {(pod, name): guest for pod, name, guest in ours(api.pods(""))}
-        for (pod, name), guest in found.items():
-            if (pod, name) in names and begun and (guest.trouble or guest.code is not None):
-                why = guest.trouble or f"it ended with exit code {guest.code}"
-                raise ClusterError(f"the harness has no hand in pod {pod}: {why}")
+        found = {(pod, name): container for pod, name, container in ours(api.pods(""))}
+        for (pod, name), container in found.items():
+            if (pod, name) in names and begun and (container.trouble or container.code is not None):
+                why = container.trouble or f"it ended with exit code {container.code}"
+                raise ClusterError(f"the harness's container in pod {pod} does not run: {why}")
         if begun:
-            return all(place in found and found[place].running for place in names)
-        return not any(place in found and found[place].running for place in names)
+            return all(name in found and found[name].running for name in names)
+        return not any(name in found and found[name].running for name in names)
 
     limit_s = BEGIN_LIMIT_S if begun else END_LIMIT_S
     what = f"the harness's containers to {'run' if begun else 'end'}"
@@ -127,22 +129,22 @@ def _await(api: Api, names: Collection[tuple[str, str]], *, begun: bool) -> None
 
 
 def heal(api: Api, prefix: str = PREFIX) -> list[str]:
-    """Tell what its containers have undone by themselves, undo what they have not, end them.
+    """Report what its containers have undone by themselves, undo the rest, end them.
 
     Raises ClusterError while a harness is at work there.
     """
-    said: list[str] = []
-    for pod, name, guest in ours(api.pods(""), prefix):
-        if guest.running:
-            said += [f"{pod}: {line}, by itself" for line in _log(api, pod, name)]
+    done: list[str] = []
+    for pod, name, container in ours(api.pods(""), prefix):
+        if container.running:
+            done += [f"{pod}: {line}, by itself" for line in _log(api, pod, name)]
             undone = api.run_in(pod, name, sidecar.command("undo")).splitlines()
-            said += [f"{pod}: {line}" for line in undone]
-        elif guest.code and name.endswith(LINKS):
-            said += [f"{pod}: {line}" for line in _mend(api, pod, guest.image, prefix)]
+            done += [f"{pod}: {line}" for line in undone]
+        elif container.code and name.endswith(LINKS):
+            done += [f"{pod}: {line}" for line in _mend(api, pod, container.image, prefix)]
         elif prefix != PREFIX:
-            said += [f"{pod}: {line}, by itself" for line in _log(api, pod, name)]
+            done += [f"{pod}: {line}, by itself" for line in _log(api, pod, name)]
     end(api, prefix)
-    return said
+    return done
 
 
 def _mend(api: Api, pod: str, image: str, prefix: str) -> list[str]:
@@ -152,17 +154,18 @@ def _mend(api: Api, pod: str, image: str, prefix: str) -> list[str]:
 
     def ended() -> bool:
         return any(
-            (pod, name) == (p, n) and guest.code is not None for p, n, guest in ours(api.pods(""))
+            (pod, name) == (p, n) and container.code is not None
+            for p, n, container in ours(api.pods(""))
         )
 
     wait_until(
-        ended, timeout_s=BEGIN_LIMIT_S, what=f"what is left in {pod} to be undone", every_s=0.3
+        ended, timeout_s=BEGIN_LIMIT_S, what=f"the faults in {pod} to be undone", every_s=0.3
     )
     return _log(api, pod, name)
 
 
 def _log(api: Api, pod: str, name: str) -> list[str]:
-    """What a holder has done, as its container's log has it."""
+    """What a sidecar has done, by its container's log."""
     lines = [
         line.removeprefix(SAID) for line in api.log(pod, name).splitlines() if line.startswith(SAID)
     ]

@@ -38,7 +38,7 @@ class FoundPods:
             members = tuple(_zookeeper(name, pod) for name, pod in zoo.items())
             self.names |= zoo
         if unknown := sorted(end for end in ends if role_by_name(end) and end not in self.names):
-            raise ClusterError(f"there is no {unknown[0]}, only {', '.join(self.names)}")
+            raise ClusterError(f"the cluster has no {unknown[0]}, only {', '.join(self.names)}")
         ready = self._all_ready
         wait_until(ready, timeout_s=READY_LIMIT_S, what="every pod to be ready", every_s=0.5)
         pods = self.look()
@@ -60,8 +60,8 @@ class FoundPods:
         for pod in self._api.pods(self._selectors["brokers"]).values():
             if lost := [volume for volume in pod.volatile if volume.startswith("data")]:
                 raise ClusterError(
-                    f"deleting pod {pod.name} would take its broker's data along: "
-                    f"its volume {lost[0]} is an emptyDir"
+                    f"deleting pod {pod.name} would delete its broker's data: "
+                    f"its volume {lost[0]} is an emptyDir; remove the fault"
                 )
 
     def _all_ready(self) -> bool:

@@ -34,8 +34,7 @@ def numbered(pod: str) -> int:
     """The number at the end of a pod's name. Raises ClusterError."""
     if not (match := re.search(r"-(\d+)$", pod)):
         raise ClusterError(
-            f"pod {pod} has no number at its end, by which its node is known: "
-            f"narrow {WHERE}.selectors"
+            f"the name of pod {pod} does not end in a broker id: narrow {WHERE}.selectors"
         )
     return int(match[1])
 
@@ -49,17 +48,17 @@ def placed(nodes: Sequence[Node], pods: Collection[str]) -> dict[str, str]:
     for node in nodes:
         if node.id not in by_id:
             raise ClusterError(
-                f"no pod of {where} is that of {node.name}: the pods are "
-                f"{', '.join(sorted(pods)) or 'none'}"
+                f"{where} selects no pod of {node.name}, only {', '.join(sorted(pods)) or 'none'}: "
+                "correct it"
             )
     for number, same in by_id.items():
         if number not in {node.id for node in nodes}:
             raise ClusterError(
-                f"pod {same[0]} is no broker that the cluster knows of: narrow "
-                f"{where}, or wait until it has joined"
+                f"pod {same[0]} is no registered broker: narrow {where}, or wait until "
+                "it has joined"
             )
         if len(same) > 1:
-            raise ClusterError(f"pods {' and '.join(same)} have one number: narrow {where}")
+            raise ClusterError(f"pods {' and '.join(same)} end in the same id: narrow {where}")
     return {node.name: by_id[node.id][0] for node in nodes}
 
 
@@ -78,7 +77,7 @@ def because(scenario: Scenario, capability: type) -> str:
         return f" without {WHERE}.image, an image with sh, iptables, ip, ss, tc and python3"
     whose = " in pods that are not the harness's own"
     if capability is Restarts:
-        return f"{whose}, whose kubelet begins an ended container again at once"
+        return f"{whose}, where the kubelet restarts an ended container at once"
     return whose
 
 
@@ -91,13 +90,13 @@ def refuses(scenario: Scenario) -> str | None:
 def _problems(scenario: Scenario) -> Iterator[str]:
     wanted = scenario.backend.kubernetes
     if not wanted.attach.namespace:
-        yield f"{WHERE}.namespace: say where it is"
+        yield f"{WHERE}.namespace is missing: name the cluster's namespace"
     if wanted.namespace:
-        yield f"backend.kubernetes.namespace is for a cluster of the harness's own: {WHERE} has one"
+        yield "backend.kubernetes.namespace is for the harness's own cluster: remove it"
     if not wanted.attach.selectors.brokers:
-        yield f"{WHERE}.selectors.brokers: say by which labels the brokers' pods are known"
+        yield f"{WHERE}.selectors.brokers is missing: give the labels of the brokers' pods"
     if not wanted.attach.selectors.zookeepers and any(map(_from_zookeepers, faults_of(scenario))):
-        yield f'from = "zookeepers": say which they are by {WHERE}.selectors.zookeepers'
+        yield f'from = "zookeepers" needs {WHERE}.selectors.zookeepers, the labels of their pods'
 
 
 def _from_zookeepers(fault: FaultPart) -> bool:

@@ -5,7 +5,7 @@ What is done to a node is done in its pod's sidecar, which sees its processes an
     rules      iptables there; they go with the pod
     signals    sent from there. Before one that ends the JVM the order `held` is written into the
                folder that both containers have: k8s/base/node.sh then leaves the JVM down until it
-               is told to start, and the kubelet has nothing to restart
+               gets the order to start, and the kubelet has nothing to restart
 
     objects.py         what the run makes in the API server, and removes
     ../pod_access.py   sidecars and the watch over pods, which come and go
@@ -31,7 +31,7 @@ from harness.cluster.kubernetes.own.machines import CordonedMachines
 from harness.cluster.kubernetes.own.objects import RunObjects
 from harness.cluster.kubernetes.pod_access import PodAccess
 from harness.cluster.kubernetes.pods import LASTING_DATA, Pod
-from harness.cluster.kubernetes.sidecars import NO_PROCESS, Holders
+from harness.cluster.kubernetes.sidecars import NO_PROCESS, Sidecars
 from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
 from harness.cluster.starting import await_up
 from harness.cluster.view.zookeeper import serves
@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # the class can be known without the extra `kubernetes`
 POD_LIMIT_S = 120.0
 START_LIMIT_S = 120.0
 ORDERS = "/run/kafka-harness"
-HOLDER, NODE = "holder", "node"  # the containers of a pod
+SIDECAR, NODE = "holder", "node"  # the containers of a pod
 ENDING = (signal.SIGKILL, signal.SIGTERM)
 PATIENCE = 3  # restarts of a container that is coming up, after which it never will
 LAST_LINES = 12
@@ -74,8 +74,8 @@ class KubernetesCluster(Cluster):
             own=self.own,
             inside=self._inside,
         )
-        self._sidecars = Holders(
-            self.api, HOLDER, {node.name: manifests.pod_name(node) for node in self.nodes}
+        self._sidecars = Sidecars(
+            self.api, SIDECAR, {node.name: manifests.pod_name(node) for node in self.nodes}
         )
         self._pods = PodAccess()
         self._machines = CordonedMachines(self.api)
@@ -87,8 +87,8 @@ class KubernetesCluster(Cluster):
         """Pods may only be deleted where their nodes' data outlive them."""
         if LASTING_DATA in requirements.ways and not manifests.keeps_data(self.manifests):
             raise ClusterError(
-                "a deleted pod would take its node's data along, which these manifests keep on an "
-                "emptyDir: take the component k8s/claims, or leave the fault out"
+                "deleting a pod would delete its node's data, which these manifests keep on an "
+                "emptyDir: add the component k8s/claims, or remove the fault"
             )
 
     # Cluster
@@ -97,7 +97,7 @@ class KubernetesCluster(Cluster):
         """Make the namespace and all in it; wait until every broker takes connections."""
         self._objects.make(self.server, self.zoo)
         placed = self._objects.all_have_addresses
-        wait_until(placed, timeout_s=POD_LIMIT_S, what="every pod to have an address", every_s=0.2)
+        wait_until(placed, timeout_s=POD_LIMIT_S, what="every pod to get an address", every_s=0.2)
         pods = self._objects.pods()
         self.nodes = tuple(self._located(node, pods[node.name]) for node in self.nodes)
         self.client_address = self._pods.host.source_towards(self.nodes[0].dial)
@@ -105,7 +105,7 @@ class KubernetesCluster(Cluster):
             self._await_up(member, partial(serves, member))
         for broker in brokers(self.nodes):
             self._await_up(broker, partial(self._started, broker))
-        self._pods.open(HOLDER, self._sidecars)
+        self._pods.open(SIDECAR, self._sidecars)
         self._pods.watch(self._objects.pods(), self._objects.pods, self._adopt)
 
     def spawn(self, argv: Sequence[str], *, log: Path) -> subprocess.Popen[str]:
@@ -115,7 +115,7 @@ class KubernetesCluster(Cluster):
     def close(self) -> None:
         """Keep the nodes' logs, then have the namespace removed and wait until it is.
 
-        Raises ClusterError at the end when something had happened that was not ordered.
+        Raises ClusterError at the end when a pod or container was restarted by somebody else.
         """
         if self._closed:
             return
@@ -132,12 +132,14 @@ class KubernetesCluster(Cluster):
         """From the sidecar; one that ends the JVM holds the node down until it is started."""
         self._pods.check()
         if number in ENDING:
-            self._sidecars.order(node.name, f"rm -f {ORDERS}/started; : >{ORDERS}/held")
+            self._sidecars.run_script(node.name, f"rm -f {ORDERS}/started; : >{ORDERS}/held")
         self._sidecars.signal(node.name, number)
 
     def start_node(self, node: Node) -> None:
         """Give the order; returns at once."""
-        self._sidecars.order(node.name, f": >{ORDERS}/started; rm -f {ORDERS}/ended {ORDERS}/held")
+        self._sidecars.run_script(
+            node.name, f": >{ORDERS}/started; rm -f {ORDERS}/ended {ORDERS}/held"
+        )
 
     def state(self, node: Node) -> NodeState:
         """The node's JVM as its sidecar sees it; none while there is no pod."""
@@ -151,7 +153,7 @@ class KubernetesCluster(Cluster):
     def exited_early(self, node: Node) -> str | None:
         """The last log lines of a JVM that has ended by itself; None while it runs."""
         ended = f"[ ! -e {ORDERS}/held ] || cat {ORDERS}/ended || :"
-        if not self._sidecars.order(node.name, ended).strip():
+        if not self._sidecars.run_script(node.name, ended).strip():
             return None
         return self._last_lines(node) or "no log"
 
@@ -159,7 +161,7 @@ class KubernetesCluster(Cluster):
 
     def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
         """In the node's sidecar; what clients do is done here."""
-        return self._pods.run(HOLDER, node, argv)
+        return self._pods.run(SIDECAR, node, argv)
 
     def has_rules(self, node: Node) -> bool:
         """Clients live in this host's network, which is not ours to change."""
@@ -172,7 +174,7 @@ class KubernetesCluster(Cluster):
         return self._pods.uid(node)
 
     def delete_pod(self, node: Node, *, force: bool) -> None:
-        """What the old pod's container has said is kept first: it goes with it."""
+        """The log of the old pod's container is kept first: it goes with the pod."""
         self._keep_log(node)
         self._pods.let_go(node)
         self.api.delete_pod(manifests.pod_name(node), force=force)
@@ -211,7 +213,7 @@ class KubernetesCluster(Cluster):
 
     def _adopt(self, name: str, pod: Pod) -> bool:
         """Go on with the pod that has come in the place of one that we have had deleted."""
-        self._pods.adopt(HOLDER, name)  # its sidecar listens, before anybody is told of it
+        self._pods.adopt(SIDECAR, name)  # its sidecar first: faults need it at once
         self.nodes = tuple(self._located(n, pod) if n.name == name else n for n in self.nodes)
         return True
 

@@ -1,6 +1,6 @@
-"""Machines, which Kubernetes calls nodes: taken out of use for pods, and given back.
+"""Machines, which Kubernetes calls nodes: cordoned and uncordoned.
 
-A cordon bears the namespace of the run that has set it, so that nobody else's is ever taken away.
+A cordon is annotated with the namespace of the run that set it, so that no other is ever removed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ class CordonedMachines:
     def cordon(self, machine: str) -> None:
         """Let it take no pods. Raises ClusterError when it takes none already."""
         if self.cordoned(machine):
-            raise ClusterError(f"machine {machine} is cordoned already, and not by this run")
+            raise ClusterError(
+                f"machine {machine} is cordoned already, and not by this run: uncordon it first"
+            )
         self._set(machine, by=self._api.namespace)
 
     def uncordon(self, machine: str) -> None:

@@ -110,7 +110,7 @@ def remove_namespace(api: Api) -> None:
     wait_until(
         lambda: api.namespace_labels() is None,
         timeout_s=END_LIMIT_S,
-        what=f"namespace {api.namespace} to be gone",
+        what=f"namespace {api.namespace} to be deleted",
         every_s=0.2,
     )
 
@@ -121,7 +121,7 @@ def _remove_labelled(api: Api, selector: str) -> None:
     wait_until(
         lambda: not api.pods(selector),
         timeout_s=END_LIMIT_S,
-        what=f"the pods in {api.namespace} to be gone",
+        what=f"the pods in {api.namespace} to be deleted",
         every_s=0.2,
     )
 

@@ -98,7 +98,7 @@ def _halted(complaint: str) -> Callable[[Injection], str | None]:
 
 
 def _heard(injection: Injection, node: Node, complaint: str) -> str | None:
-    return disks(injection).said(node, complaint)
+    return disks(injection).log_line(node, complaint)
 
 
 FREEZE_DISK = Verb(

@@ -9,7 +9,7 @@ from harness.cluster.ownership import Orphan, guard
 from harness.model.run_record import ClusterRecord
 
 
-def test_what_bears_our_label_may_be_hit():
+def test_what_has_our_label_may_be_hit():
     guard("kafka-harness-x", ours=True, named=None, allowed=())
 
 
@@ -21,7 +21,7 @@ def test_somebody_s_cluster_may_be_hit_when_it_is_named_and_allowed():
     ("named", "allowed", "remedy"),
     [
         (None, (), "name it in the scenario"),
-        ("staging", (), "say so by --allow staging"),
+        ("staging", (), "give --allow staging"),
         (None, ("staging",), "name it in the scenario"),
         ("staging", ("prod",), "--allow staging"),
         ("prod", ("staging",), "name it in the scenario"),
@@ -32,5 +32,5 @@ def test_naming_alone_and_allowing_alone_are_not_enough(named, allowed, remedy):
         guard("staging", ours=False, named=named, allowed=allowed)
 
 
-def test_a_run_that_never_started_a_cluster_tells_of_none():
+def test_a_run_that_never_started_a_cluster_has_none():
     assert Orphan(record=None, name="x", down=False).cluster == ClusterRecord()

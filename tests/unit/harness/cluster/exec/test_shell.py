@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from harness.cluster.exec import shell
-from harness.cluster.exec.shell import Hand
+from harness.cluster.exec.shell import OpenShell
 from harness.cluster.nodes import ClusterError
 
 
-class Here:
+class Shell:
     """A real shell at the other end of two pipes."""
 
     def __init__(self) -> None:
@@ -24,17 +24,17 @@ class Here:
         assert self.shell.stdout is not None
         self._in, self._out = self.shell.stdin, self.shell.stdout
         os.set_blocking(self._out.fileno(), False)
-        self._said, self._over = b"", False
+        self._output, self._over = b"", False
 
     def send(self, line: str) -> None:
         self._in.write(f"{line}\n".encode())
         self._in.flush()
 
-    def said(self) -> str:
+    def output(self) -> str:
         while more := self._out.read(7):  # in small pieces, as a network may give them
-            self._said += more
+            self._output += more
         self._over = more == b""
-        return self._said.decode()
+        return self._output.decode()
 
     def over(self) -> bool:
         return self._over
@@ -46,8 +46,8 @@ class Here:
 
 
 @pytest.fixture
-def shells() -> Iterator[list[Here]]:
-    begun: list[Here] = []
+def shells() -> Iterator[list[Shell]]:
+    begun: list[Shell] = []
     yield begun
     for each in begun:
         each.shell.kill()
@@ -55,12 +55,12 @@ def shells() -> Iterator[list[Here]]:
 
 
 @pytest.fixture
-def there(shells: list[Here]) -> Iterator[Hand]:
-    def reach() -> Here:
-        shells.append(Here())
+def there(shells: list[Shell]) -> Iterator[OpenShell]:
+    def reach() -> Shell:
+        shells.append(Shell())
         return shells[-1]
 
-    opened = Hand("zk1", reach)
+    opened = OpenShell("zk1", reach)
     yield opened
     opened.close()
 
@@ -91,7 +91,7 @@ def test_a_command_cannot_eat_the_commands_after_it(there):
 
 def test_a_shell_that_ends_is_told_and_another_takes_its_place(there, shells):
     there.run(["true"])
-    with pytest.raises(ClusterError, match="zk1: sh: the shell there has ended"):
+    with pytest.raises(ClusterError, match="zk1: sh: its shell has ended"):
         there.run(["sh", "-c", f"kill -9 {shells[0].shell.pid}"])
 
     assert "new\n" == there.run(["echo", "new"])

@@ -49,13 +49,13 @@ def call(*words: str) -> str:
 
 
 def test_when_the_line_is_dead_chains_of_ours_go_and_others_stay(tmp_path):
-    watch = f"echo beat | {call('watch', '30')}\n{ACTED}"
+    watch = f"echo alive | {call('watch', '30')}\n{ACTED}"
     said, rules = inside(RULES + watch + SHOW, tmp_path).stdout.split("RULES")
 
     assert "ready" in said
     assert "-A INPUT -j OTHERS" in rules
     assert "HARNESS" not in rules
-    assert "took chain HARNESS-4-OUT of table filter away" in (tmp_path / "log").read_text()
+    assert "removed chain HARNESS-4-OUT of table filter" in (tmp_path / "log").read_text()
 
 
 def test_silence_is_death_too(tmp_path):
@@ -64,9 +64,9 @@ def test_silence_is_death_too(tmp_path):
     assert "HARNESS" not in inside(RULES + watch + SHOW, tmp_path).stdout.split("RULES")[1]
 
 
-def test_as_long_as_it_beats_nothing_is_undone_and_an_orderly_end_undoes_nothing(tmp_path):
-    beats = "(for i in 1 2 3 4 5 6 7 8; do echo beat; sleep 0.5; done; echo end)"
-    done = inside(f"{RULES} {beats} | {call('watch', '3')}; sleep 2 {SHOW}", tmp_path)
+def test_as_long_as_lines_come_nothing_is_undone_and_an_orderly_end_undoes_nothing(tmp_path):
+    lines = "(for i in 1 2 3 4 5 6 7 8; do echo alive; sleep 0.5; done; echo end)"
+    done = inside(f"{RULES} {lines} | {call('watch', '3')}; sleep 2 {SHOW}", tmp_path)
 
     assert "-A INPUT -j HARNESS-3" in done.stdout
     assert not (tmp_path / "acted").exists()
@@ -77,7 +77,7 @@ def test_undo_is_refused_while_a_harness_is_heard(tmp_path):
     done = inside(f"{RULES} {watch} sleep 1; {call('undo')}; echo exit $?; wait", tmp_path)
 
     assert "exit 3" in done.stdout
-    assert "still at work" in done.stderr
+    assert "still running" in done.stderr
 
 
 def test_undo_resumes_what_is_listed_and_says_so(tmp_path):
@@ -121,7 +121,7 @@ def test_a_jvm_that_ends_while_it_is_looked_at_is_none(tmp_path):
 
 
 class Line:
-    """A wire that says what it was told to say."""
+    """A connection that says what it was told to say."""
 
     def __init__(self, says: str = "ready\n", broken: bool = False) -> None:
         self.sent: list[str] = []
@@ -132,43 +132,45 @@ class Line:
             raise OSError("gone")
         self.sent.append(line)
 
-    def said(self) -> str:
+    def output(self) -> str:
         return self.says
 
     def close(self) -> None:
         self.sent.append("(closed)")
 
 
-def test_a_heart_beats_along_every_wire_and_says_when_it_ends(monkeypatch):
-    monkeypatch.setattr(sidecar, "BEAT_EVERY_S", 0.01)
-    wires = {"kafka1": Line(), "zk1": Line()}
-    heart = sidecar.Heart(wires)
-    heart.start()
-    wait_until(lambda: all("beat" in w.sent for w in wires.values()), timeout_s=10, what="beats")
-    heart.check()
-    heart.stop()
+def test_a_keepalive_lines_along_every_wire_and_says_when_it_ends(monkeypatch):
+    monkeypatch.setattr(sidecar, "KEEPALIVE_EVERY_S", 0.01)
+    connections = {"kafka1": Line(), "zk1": Line()}
+    keepalive = sidecar.Keepalive(connections)
+    keepalive.start()
+    wait_until(
+        lambda: all("alive" in w.sent for w in connections.values()), timeout_s=10, what="lines"
+    )
+    keepalive.check()
+    keepalive.stop()
 
-    assert all(wire.sent[-2:] == ["end", "(closed)"] for wire in wires.values())
+    assert all(connection.sent[-2:] == ["end", "(closed)"] for connection in connections.values())
 
 
 @pytest.mark.parametrize(
-    ("wire", "words"),
+    ("connection", "words"),
     [
-        (Line("ready\nacted took chain HARNESS-1 away\n"), "undid faults while it lived"),
-        (Line(broken=True), "cannot be reached"),
+        (Line("ready\nacted removed chain HARNESS-1\n"), "undid faults while the"),
+        (Line(broken=True), "no longer be reached"),
     ],
 )
-def test_a_holder_that_acted_or_is_gone_ends_the_run(monkeypatch, wire, words):
-    monkeypatch.setattr(sidecar, "BEAT_EVERY_S", 0.01)
-    heart = sidecar.Heart({"kafka1": wire})
-    heart.start()
+def test_a_sidecar_that_acted_or_is_gone_ends_the_run(monkeypatch, connection, words):
+    monkeypatch.setattr(sidecar, "KEEPALIVE_EVERY_S", 0.01)
+    keepalive = sidecar.Keepalive({"kafka1": connection})
+    keepalive.start()
 
     def failed() -> bool:
         try:
-            heart.check()
+            keepalive.check()
         except ClusterError as error:
             return words in str(error)
         return False
 
-    wait_until(failed, timeout_s=10, what="the heart to fail")
-    heart.stop()
+    wait_until(failed, timeout_s=10, what="the keepalive to fail")
+    keepalive.stop()

@@ -9,11 +9,11 @@ import pytest
 websocket = pytest.importorskip("websocket", reason="the extra kubernetes is not installed")
 pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed")
 
-from harness.cluster.kubernetes.exec_stream import PodWire  # noqa: E402
+from harness.cluster.kubernetes.exec_stream import PodConnection  # noqa: E402
 
 
 class Line:
-    """As the client's WSClient, as far as a wire needs it."""
+    """As the client's WSClient, as far as a connection needs it."""
 
     def __init__(self, *told: str) -> None:
         self.told, self.sent, self.broken = list(told), list[str](), False
@@ -44,58 +44,58 @@ class Api:
     def __init__(self, *lines: Line) -> None:
         self.lines = list(lines)
 
-    def line_to(self, pod: str, container: str, argv: Any) -> Line:
+    def attach(self, pod: str, container: str, argv: Any) -> Line:
         assert ("kafka-1", "holder", "watch") == (pod, container, argv[4])
         return self.lines.pop(0)
 
 
-def wire(*lines: Line) -> PodWire:
+def connection(*lines: Line) -> PodConnection:
     api: Any = Api(*lines)
-    return PodWire(api, "kafka-1", "holder")
+    return PodConnection(api, "kafka-1", "holder")
 
 
 def test_a_line_that_breaks_unordered_is_told_when_it_is_sent_to() -> None:
     line = Line("", "ready\n")
-    made = wire(line)
-    made.send("beat")
+    made = connection(line)
+    made.send("alive")
     line.broken = True
 
-    assert "ready\n" == made.said()  # asking never raises
+    assert "ready\n" == made.output()  # asking never raises
     with pytest.raises(OSError, match="gone"):
-        made.send("beat")
-    assert ["beat\n"] == line.sent
+        made.send("alive")
+    assert ["alive\n"] == line.sent
 
 
 def test_a_line_may_break_with_a_pod_that_goes_by_order_and_the_next_is_attached_to() -> None:
     first, second = Line("ready\n"), Line("ready\n")
-    made = wire(first, second)
+    made = connection(first, second)
     made.let_go()
-    made.send("beat")
+    made.send("alive")
     first.broken = True
-    made.send("beat")
-    assert "" == made.said()
+    made.send("alive")
+    assert "" == made.output()
     made.attach()
-    made.send("beat")
+    made.send("alive")
 
-    assert (["beat\n"], ["beat\n"]) == (first.sent, second.sent)
+    assert (["alive\n"], ["alive\n"]) == (first.sent, second.sent)
     second.broken = True
     with pytest.raises(OSError, match="gone"):
-        made.send("beat")
+        made.send("alive")
 
 
-def test_what_a_holder_undid_is_heard() -> None:
-    line = Line("ready\n", "acted took chain HARNESS-0 away\n")
-    made = wire(line)
+def test_what_a_sidecar_undid_is_heard() -> None:
+    line = Line("ready\n", "acted removed chain HARNESS-0\n")
+    made = connection(line)
 
-    assert made.said().endswith("acted took chain HARNESS-0 away\n")
+    assert made.output().endswith("acted removed chain HARNESS-0\n")
 
 
 def test_a_line_to_a_pod_that_stays_after_all_may_not_break() -> None:
     line = Line("ready\n")
-    made = wire(line)
+    made = connection(line)
     made.let_go()
     made.hold_on()
     line.broken = True
 
     with pytest.raises(OSError, match="gone"):
-        made.send("beat")
+        made.send("alive")

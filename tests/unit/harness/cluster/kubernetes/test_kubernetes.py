@@ -234,9 +234,9 @@ def test_a_pod_that_was_ordered_away_is_followed_by_another() -> None:
 def test_what_nobody_ordered_is_told_for_ever(seen: Pod | None) -> None:
     watched = Watched()
 
-    with pytest.raises(ClusterError, match="not by this run"):
+    with pytest.raises(ClusterError, match="by something else than this run"):
         watched.sees(seen)
-    with pytest.raises(ClusterError, match="not by this run"):
+    with pytest.raises(ClusterError, match="by something else than this run"):
         watched.sees(FIRST)
 
 

@@ -23,14 +23,18 @@ def test_the_number_at_the_end_of_a_pod_s_name_is_its_broker_s_id() -> None:
 @pytest.mark.parametrize(
     ("nodes", "pods", "words"),
     [
-        (KAFKAS, PODS[:2], "no pod of .*selectors.brokers is that of kafka2: the pods are my-"),
-        (KAFKAS, (), "the pods are none"),
-        (KAFKAS[:2], PODS, "pod my-cluster-kafka-2 is no broker that the cluster knows of"),
-        (KAFKAS, (*PODS, "other-kafka-1"), "pods my-cluster-kafka-1 and other-kafka-1 have one"),
+        (KAFKAS, PODS[:2], "selectors.brokers selects no pod of kafka2, only my-"),
+        (KAFKAS, (), "selects no pod of kafka0, only none"),
+        (KAFKAS[:2], PODS, "pod my-cluster-kafka-2 is no registered broker"),
+        (
+            KAFKAS,
+            (*PODS, "other-kafka-1"),
+            "pods my-cluster-kafka-1 and other-kafka-1 end in the same id",
+        ),
         (
             KAFKAS,
             (*PODS, "my-cluster-entity-operator-5c8x"),
-            "no number at its end, .*: narrow backend.kubernetes.attach.selectors",
+            "does not end in a broker id: narrow backend.kubernetes.attach.selectors",
         ),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 from harness.cluster.exec import sidecar
 from harness.cluster.kubernetes.attach import ephemeral_containers
 from harness.cluster.kubernetes.attach.ephemeral_containers import PROCESS
-from harness.cluster.kubernetes.pods import Guest, Pod
+from harness.cluster.kubernetes.pods import EphemeralContainer, Pod
 from harness.cluster.nodes import ClusterError
 
 pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed")
@@ -57,19 +57,21 @@ POD = Pod(
 class Api:
     """Pods with such containers, which end when they are told to leave."""
 
-    def __init__(self, **of_pods: dict[str, Guest]) -> None:
-        self.guests = of_pods
+    def __init__(self, **of_pods: dict[str, EphemeralContainer]) -> None:
+        self.ephemeral = of_pods
         self.asked: list[tuple[str, str, str]] = []
         self.log_of: dict[str, str] = {}
 
     def pods(self, _: str) -> Mapping[str, Pod]:
-        return {name: replace(POD, name=name, guests=dict(g)) for name, g in self.guests.items()}
+        return {
+            name: replace(POD, name=name, ephemeral=dict(g)) for name, g in self.ephemeral.items()
+        }
 
     def run_in(self, pod: str, container: str, argv: Sequence[str]) -> str:
         self.asked.append((pod, container, argv[4]))
         if argv[4] == "leave":
-            self.guests[pod][container] = Guest(image="i", code=0)
-        return "took chain HARNESS-1 of table filter away\n" if argv[4] == "undo" else ""
+            self.ephemeral[pod][container] = EphemeralContainer(image="i", code=0)
+        return "removed chain HARNESS-1 of table filter\n" if argv[4] == "undo" else ""
 
     def log(self, _: str, container: str) -> str:
         return self.log_of.get(container, "")
@@ -77,35 +79,42 @@ class Api:
     def put_into(self, pod: str, containers: Sequence[Mapping[str, Any]]) -> None:
         for each in containers:
             done = each["command"][4] == "undo"
-            state = Guest(image=each["image"], running=not done, code=0 if done else None)
-            self.guests[pod][each["name"]] = state
-            self.log_of[each["name"]] = "kafka-harness: took chain HARNESS-2 of table filter away\n"
+            state = EphemeralContainer(
+                image=each["image"], running=not done, code=0 if done else None
+            )
+            self.ephemeral[pod][each["name"]] = state
+            self.log_of[each["name"]] = "kafka-harness: removed chain HARNESS-2 of table filter\n"
 
 
 MINE, THEIRS = "kafka-harness-r-1-links", "debugger-links"
 
 
 def test_heal_tells_what_was_undone_by_itself_undoes_the_rest_and_ends_what_runs() -> None:
-    api: Any = Api(k1={MINE: Guest(image="i", running=True), THEIRS: Guest(image="x", code=1)})
+    api: Any = Api(
+        k1={
+            MINE: EphemeralContainer(image="i", running=True),
+            THEIRS: EphemeralContainer(image="x", code=1),
+        }
+    )
     api.log_of[MINE] = "kafka-harness: resumed process 7\nsomething else\n"
 
     assert [
         "k1: resumed process 7, by itself",
-        "k1: took chain HARNESS-1 of table filter away",
+        "k1: removed chain HARNESS-1 of table filter",
     ] == ephemeral_containers.heal(api)
     assert [("k1", MINE, "undo"), ("k1", MINE, "leave")] == api.asked
 
 
 def test_what_a_killed_container_could_not_undo_another_does() -> None:
-    api: Any = Api(k1={MINE: Guest(image="i", code=137)})
+    api: Any = Api(k1={MINE: EphemeralContainer(image="i", code=137)})
 
-    assert ["k1: took chain HARNESS-2 of table filter away"] == ephemeral_containers.heal(api)
-    made = [each for name, each in api.guests["k1"].items() if name != MINE]
+    assert ["k1: removed chain HARNESS-2 of table filter"] == ephemeral_containers.heal(api)
+    made = [each for name, each in api.ephemeral["k1"].items() if name != MINE]
     assert ["i"] == [each.image for each in made]
 
 
 def test_one_that_has_ended_in_order_is_left_alone() -> None:
-    api: Any = Api(k1={MINE: Guest(image="i", code=0)})
+    api: Any = Api(k1={MINE: EphemeralContainer(image="i", code=0)})
     api.log_of[MINE] = "kafka-harness: resumed process 7\n"
 
     assert [] == ephemeral_containers.heal(api)
@@ -115,9 +124,9 @@ def test_one_that_has_ended_in_order_is_left_alone() -> None:
 
 
 def test_a_container_that_cannot_begin_ends_the_set_up() -> None:
-    api: Any = Api(k1={MINE: Guest(image="i", trouble="ErrImagePull: no such image")})
+    api: Any = Api(k1={MINE: EphemeralContainer(image="i", trouble="ErrImagePull: no such image")})
 
-    with pytest.raises(ClusterError, match="no hand in pod k1: ErrImagePull"):
+    with pytest.raises(ClusterError, match="in pod k1 does not run: ErrImagePull"):
         ephemeral_containers.put_into(
             api, {"k1": [ephemeral_containers.manifest(MINE, "i", ["sh"], None)]}
         )
@@ -125,7 +134,8 @@ def test_a_container_that_cannot_begin_ends_the_set_up() -> None:
 
 def test_a_container_that_cannot_be_told_to_end_keeps_no_other_from_it() -> None:
     api: Any = Api(
-        k1={MINE: Guest(image="i", running=True)}, k2={MINE: Guest(image="i", running=True)}
+        k1={MINE: EphemeralContainer(image="i", running=True)},
+        k2={MINE: EphemeralContainer(image="i", running=True)},
     )
     tell = api.run_in
 
@@ -135,29 +145,29 @@ def test_a_container_that_cannot_be_told_to_end_keeps_no_other_from_it() -> None
         return str(tell(pod, container, argv))
 
     api.run_in = broken
-    with pytest.raises(ClusterError, match="could not be told to end: no line to k1"):
+    with pytest.raises(ClusterError, match="could not be ended: no line to k1"):
         ephemeral_containers.end(api, "kafka-harness-r-1-")
-    assert 0 == api.guests["k2"][MINE].code
+    assert 0 == api.ephemeral["k2"][MINE].code
 
 
 @pytest.mark.parametrize(
-    ("guest", "works"),
+    ("container", "works"),
     [
-        (Guest(image="i", running=True), "k1"),
-        (Guest(image="i"), "k1"),
-        (Guest(image="i", code=0), None),
-        (Guest(image="i", trouble="ErrImagePull"), None),
+        (EphemeralContainer(image="i", running=True), "k1"),
+        (EphemeralContainer(image="i"), "k1"),
+        (EphemeralContainer(image="i", code=0), None),
+        (EphemeralContainer(image="i", trouble="ErrImagePull"), None),
     ],
 )
 def test_who_works_in_a_pod_is_told_from_who_has_or_never_will(
-    guest: Guest, works: str | None
+    container: EphemeralContainer, works: str | None
 ) -> None:
-    assert works == ephemeral_containers.at_work({"k1": replace(POD, guests={MINE: guest})})
-    assert ephemeral_containers.at_work({"k1": replace(POD, guests={THEIRS: guest})}) is None
+    assert works == ephemeral_containers.at_work({"k1": replace(POD, ephemeral={MINE: container})})
+    assert ephemeral_containers.at_work({"k1": replace(POD, ephemeral={THEIRS: container})}) is None
 
 
 def test_only_new_containers_are_put_into_a_pod() -> None:
-    api: Any = Api(k1={MINE: Guest(image="old", running=True)})
+    api: Any = Api(k1={MINE: EphemeralContainer(image="old", running=True)})
     stay = sidecar.command("stay", "9")
 
     ephemeral_containers.put_into(
@@ -170,8 +180,8 @@ def test_only_new_containers_are_put_into_a_pod() -> None:
         },
     )
 
-    assert "old" == api.guests["k1"][MINE].image
-    assert "new" == api.guests["k1"][f"{MINE}2"].image
+    assert "old" == api.ephemeral["k1"][MINE].image
+    assert "new" == api.ephemeral["k1"][f"{MINE}2"].image
 
 
 def test_the_api_s_pods_tell_of_ephemeral_containers_and_volumes() -> None:
@@ -209,9 +219,9 @@ def test_the_api_s_pods_tell_of_ephemeral_containers_and_volumes() -> None:
     )
 
     assert (True, 137, None) == (
-        found.guests["a"].running,
-        found.guests["b"].code,
-        found.guests["d"].code,
+        found.ephemeral["a"].running,
+        found.ephemeral["b"].code,
+        found.ephemeral["d"].code,
     )
-    assert "ErrImagePull" in (found.guests["c"].trouble or "")
+    assert "ErrImagePull" in (found.ephemeral["c"].trouble or "")
     assert (("kafka",), ("data-0",)) == (found.containers, found.volatile)

@@ -54,7 +54,7 @@ pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed"
     ("said", "verb", "target", "changes"),
     [
         ("kill needs Restarts, which the backend kubernetes does not", "kill", "leader", {}),
-        ("whose kubelet begins an ended container again at once: choose", "kill", "leader", {}),
+        ("where the kubelet restarts an ended container at once: choose", "kill", "leader", {}),
         ("or one of pause, cut, lose, throttle", "roll", "all", {}),
         ("elect needs Ensemble", "elect", "preferred-leader", {}),
         ("zk1 cannot be hit on the backend kubernetes", "cut", "zk1", {}),
@@ -65,13 +65,13 @@ pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed"
             {"backend.kubernetes.attach.image": ""},
         ),
         (
-            "attach.namespace: say where it is",
+            "attach.namespace is missing: name the",
             "cut",
             "leader",
             {"backend.kubernetes.attach.namespace": ""},
         ),
         (
-            "attach.selectors.brokers: say by which labels",
+            "attach.selectors.brokers is missing: give the labels",
             "cut",
             "leader",
             {"backend.kubernetes.attach.selectors.brokers": ""},
@@ -84,13 +84,13 @@ pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed"
         ),
         ("selectors.zookeepers", "cut", "leader", {"options": {"from": "followers,zookeepers"}}),
         (
-            "its settings are not the harness's",
+            "the harness configures its own clusters",
             "cut",
             "leader",
             {"cluster.server": {"min.insync.replicas": 2}},
         ),
         (
-            "backend.kubernetes.namespace is for a cluster of the harness's own",
+            "backend.kubernetes.namespace is for the harness's own cluster",
             "cut",
             "leader",
             {"backend.kubernetes.namespace": "mine"},
