@@ -53,17 +53,17 @@ class Admin:
     """What an operator's tools do; `topics` makes and removes them."""
 
     def __init__(self, nodes: Sequence[Node], settings: Mapping[str, str] | None = None) -> None:
-        """`settings` let it in: harness.cluster.capabilities.client_settings."""
+        """`settings` authenticate it: harness.cluster.capabilities.client_settings."""
         self._connection = AdminConnection(nodes, settings)
         self.topics = Topics(self._connection)
 
     # Log ends
 
     def log_ends(self, topic: str, partitions: int) -> tuple[int, ...] | None:
-        """The high watermark of every partition; None while a broker cannot tell, or while an open
+        """The high watermark of every partition; None while a broker does not know it, or an open
         transaction keeps read_committed readers from it (the last stable offset is less).
 
-        The next try is a fresh client's: a broker that has just started tells of no brokers at all,
+        The next try is a fresh client's: a broker that has just started names no brokers at all,
         and a client that asked it then knows nobody for good.
         """
         try:

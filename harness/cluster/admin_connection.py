@@ -18,7 +18,7 @@ REQUEST_LIMIT_S = 10.0
 CREATE_LIMIT_S = 2.0  # a fresh client may wait in vain for a controller: ask again soon
 CHANGE_LIMIT_S = 30.0
 ASK_EVERY_S = 0.1
-# Errors of a broker that has not heard yet: who is controller, or of a topic that was just made.
+# Errors of a broker that does not know yet who is controller, or of a topic that was just made.
 NOT_YET = ("NOT_CONTROLLER", "UNKNOWN_TOPIC_OR_PART")
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class AdminConnection:
     """A `client` of confluent_kafka's; `renew` puts a fresh one in its place."""
 
     def __init__(self, nodes: Sequence[Node], settings: Mapping[str, str] | None) -> None:
-        """`settings` let it in: harness.cluster.capabilities.client_settings."""
+        """`settings` authenticate it: harness.cluster.capabilities.client_settings."""
         self._config: dict[str, Any] = {
             **(settings or {}),
             "bootstrap.servers": ",".join(node.endpoint for node in brokers(nodes)),
@@ -48,7 +48,7 @@ class AdminConnection:
             return False
 
     def insist(self, ask: Callable[[], T], what: str, limit_s: float = CHANGE_LIMIT_S) -> T:
-        """Ask again while brokers cannot tell; ClusterError when they refuse or time is over."""
+        """Ask again while brokers do not know; ClusterError when they refuse or time is over."""
 
         def asked() -> T | None:
             try:

@@ -100,7 +100,7 @@ class Topics:
         by itself soon after the member's session. Raises ClusterError.
         """
         done = [*self._remove_topic(topic), *(self._remove_group(group) if group else ())]
-        return done or [f"there is no topic {topic}"]
+        return done or [f"topic {topic} does not exist"]
 
     def _remove_topic(self, topic: str) -> list[str]:
         if not self.exists(topic):
@@ -118,7 +118,7 @@ class Topics:
         why = self._remove(group, ask, what, "NON_EMPTY_GROUP", "GROUP_ID_NOT_FOUND")
         if why is None:
             return [f"group {group} is removed"]
-        return [f"group {group} is left to Kafka: {why}"]
+        return [f"group {group} stays until Kafka expires it: {why}"]
 
     def _remove(
         self, name: str, ask: Callable[[], Mapping[str, Any]], what: str, *excuses: str

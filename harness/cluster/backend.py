@@ -17,7 +17,7 @@ EVERY_NODE: frozenset[Role] = frozenset({"broker", "zookeeper", "client"})
 
 
 def never(_: object) -> str | None:
-    """Of a backend that refuses nothing, or that can always be had."""
+    """Of a backend that refuses nothing, or that can always be used."""
     return None
 
 
@@ -49,7 +49,7 @@ class Backend:
     capabilities: Callable[[Scenario], frozenset[type]]  # of harness.cluster.capabilities
     enclosed: bool
     heal: Callable[[Orphan], list[str]]
-    hits: Callable[[Scenario], frozenset[Role]] = every_node  # whom faults may hit there
+    hits: Callable[[Scenario], frozenset[Role]] = every_node  # what faults may hit there
     because: Callable[[Scenario, type], str] = nothing_to_add  # after "which X does not have"
     refuses: Callable[[Scenario], str | None] = never  # why a scenario cannot be run there at all
     # Why there is no such backend here, from settings alone (`backend.X.KEY`).

@@ -102,7 +102,7 @@ class Links(Protocol):
 
     def has_rules(self, node: Node) -> bool:
         """Whether rules can stand there. Not where clients live in the network of the host: what
-        they are not to hear is dropped where it leaves the node."""
+        is sent to them is dropped where it leaves the node."""
 
 
 @runtime_checkable
@@ -115,7 +115,7 @@ class Netem(Protocol):
 
 @runtime_checkable
 class Pods(Protocol):
-    """A backend whose nodes live in pods, in whose place others come."""
+    """A backend whose nodes run in pods, which are replaced by others."""
 
     def delete_pod(self, node: Node, *, force: bool) -> None:
         """Have the node's pod deleted: with the time to end that it was given, or without."""
@@ -132,10 +132,10 @@ class Machines(Protocol):
         """The machine that the node's pod is on; None while it is on none."""
 
     def cordon(self, machine: str) -> None:
-        """Let it take no more pods. ClusterError when it takes none already: somebody is at it."""
+        """Let it take no more pods. ClusterError when somebody else has cordoned it."""
 
     def uncordon(self, machine: str) -> None:
-        """Let it take pods again, if it was we who forbade it; safe to call twice."""
+        """Let it take pods again, if this run cordoned it; safe to call twice."""
 
     def cordoned(self, machine: str) -> bool:
         """Whether it takes no pods now."""
@@ -230,7 +230,7 @@ class Requirements:
 
     capabilities: frozenset[type] = frozenset()
     ways: frozenset[str] = frozenset()  # in which nodes must be started (`Verb.prepares`)
-    ends: frozenset[str] = frozenset()  # whom they name as other ends of links: clients, kafka2, …
+    ends: frozenset[str] = frozenset()  # what they name as other ends of links: clients, kafka2, …
 
 
 @runtime_checkable
@@ -243,7 +243,7 @@ class Preparable(Protocol):
 
 @runtime_checkable
 class Ensemble(Protocol):
-    """A cluster whose ZooKeepers are the harness's to ask and to tell: by them an operator's
+    """A cluster whose ZooKeepers the harness reads and writes: by them an operator's
     commands (elections, reassignments, settings) are carried out, or proved."""
 
     zoo: Mapping[str, str | int | float | bool]  # their settings, beyond the defaults
@@ -251,7 +251,7 @@ class Ensemble(Protocol):
 
 @runtime_checkable
 class Secured(Protocol):
-    """A cluster that clients get into by settings of their own: TLS, SASL (cluster.security).
+    """A cluster that clients reach by settings of their own: TLS, SASL (cluster.security).
 
     They are secrets, and go neither into a run's folder nor into a command line.
     """

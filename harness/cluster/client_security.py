@@ -93,8 +93,8 @@ def _expanded(path: Path, setting: Setting, environment: Mapping[str, str]) -> s
         name = match[1].removeprefix("env:")  # as Java's EnvVarConfigProvider writes it
         if name not in environment:
             raise PropertiesError(
-                f"{path}, line {setting.line}: {setting.key} takes {name} from the environment, "
-                "which has none: set it"
+                f"{path}, line {setting.line}: {setting.key} takes {name} from the environment: "
+                "set this variable"
             )
         return environment[name]
 
@@ -105,7 +105,7 @@ def _from_jaas(path: Path, setting: Setting, value: str) -> dict[str, str]:
     words = dict(re.findall(r'(username|password)\s*=\s*"([^"]*)"', value))
     if len(words) != 2 or not re.search(r"\.(Plain|Scram)LoginModule\b", value):
         raise PropertiesError(
-            f"{path}, line {setting.line}: {_JAAS} is not understood: it has PlainLoginModule or "
+            f"{path}, line {setting.line}: {_JAAS} must have PlainLoginModule or "
             'ScramLoginModule with username="…" and password="…"; or use sasl.username and '
             "sasl.password"
         )
@@ -119,7 +119,7 @@ def _is_passed_over(path: Path, setting: Setting, value: str) -> bool:
         return False
     if part == "type" and value.upper() != "PEM":
         raise PropertiesError(
-            f"{path}, line {setting.line}: {setting.key} must be PEM: librdkafka reads no JKS; "
+            f"{path}, line {setting.line}: {setting.key} must be PEM, as librdkafka reads no JKS: "
             "convert the store with keytool and openssl"
         )
     return part in ("type", "password")
@@ -130,8 +130,8 @@ def _check_stores(path: Path, found: Mapping[str, Setting]) -> None:
         if f"{store}.location" in found and f"{store}.type" not in found:
             line = found[f"{store}.location"].line
             raise PropertiesError(
-                f"{path}, line {line}: {store}.location is a JKS store where {store}.type is not "
-                "PEM, and librdkafka reads none: convert it with keytool and openssl"
+                f"{path}, line {line}: {store}.location is a JKS store, which librdkafka "
+                f"does not read: convert it with keytool and openssl, and set {store}.type=PEM"
             )
 
 
@@ -181,7 +181,7 @@ def tls(settings: Settings) -> ssl.SSLContext | None:
 
 
 def sasl(settings: Settings, host: str) -> Any | None:
-    """A fresh conversation of the SASL mechanism with a broker; None where there is none."""
+    """A fresh SASL exchange with a broker; None where there is none."""
     if not protocol_of(settings).startswith("SASL"):
         return None
     from kafka.net.sasl import get_sasl_mechanism  # noqa: PLC0415  seldom needed

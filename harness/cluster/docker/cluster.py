@@ -90,7 +90,7 @@ class DockerCluster(Cluster):
         self._keepalive.start()
         for member in zookeepers(self.nodes):
             self._await_up(member, partial(serves, member))
-        self.client_address = self._clients_seen()
+        self.client_address = self._client_address_seen()
         shell.open_all(self._shells.values())
         for broker in brokers(self.nodes):
             self._await_up(broker, partial(self._started, broker))
@@ -194,7 +194,7 @@ class DockerCluster(Cluster):
     def _started(self, broker: Node) -> bool:
         return node_settings.STARTED in self.engine.log(broker.name).decode(errors="replace")
 
-    def _clients_seen(self) -> str:
+    def _client_address_seen(self) -> str:
         """What a node sees as the source of this host's packets, asked of one that sees them."""
         member = zookeepers(self.nodes)[0]
         show = ["ss", "-tnH", "state", "established", f"( sport = :{member.port} )"]

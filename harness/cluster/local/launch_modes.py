@@ -34,8 +34,8 @@ def check(ways: frozenset[str]) -> None:
     """Raises ClusterError, with the remedy, on a way that this host or the run cannot have."""
     if {SYNC_TRACE, TAMPERING} <= ways:
         raise ClusterError(
-            "a node can be traced once only, and lose-power as well as slow-disk and fail-disk "
-            "trace it: use one of them in a scenario of its own"
+            "lose-power cannot be combined with slow-disk or fail-disk, as both attach strace "
+            "to the node: put them into separate scenarios"
         )
     if ways & {SYNC_TRACE, TAMPERING}:
         _try_strace()
@@ -95,7 +95,7 @@ def _try_strace() -> None:
     probe = ["strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "true"]
     if _runs(probe):
         return
-    why = "cannot trace here" if system_packages.program("strace") else "is not installed"
+    why = "cannot attach here" if system_packages.program("strace") else "is not installed"
     raise ClusterError(
         f"lose-power, slow-disk and fail-disk need strace, which {why}: "
         f"{system_packages.install_command(['strace'])}"

@@ -77,7 +77,7 @@ class NodeProcesses:
         return started.process if started and started.process.poll() is None else None
 
     def required(self, node: Node, what_for: str) -> subprocess.Popen[bytes]:
-        """The node's process. Raises ClusterError, saying what it was to be there for."""
+        """The node's process. Raises ClusterError, saying what it was needed for."""
         process = self.of(node)
         if process is None:
             raise ClusterError(f"{node.name} has no process {what_for}")
@@ -121,7 +121,7 @@ class NodeProcesses:
 
     def in_mounts_of(self, node: Node, argv: Sequence[str]) -> str:
         """Run a command in the mount namespace that `ip netns exec` made for the node's process."""
-        process = self.required(node, "whose mounts could be reached")
+        process = self.required(node, "whose mounts could be changed")
         return run(["nsenter", "-t", str(process.pid), "-m", *argv])
 
     def start_dump(self, node: Node, log: str, name: str) -> Dump:

@@ -1,12 +1,12 @@
-"""What a cluster thinks of itself where no ZooKeeper can be asked: told by its brokers, every one.
+"""A cluster's view of itself where no ZooKeeper can be asked: from the metadata of every broker.
 
     kafka1 (cut off)   t-0: leader kafka1, epoch 4, ISR 1 2 3
     kafka2, kafka3     t-0: leader kafka2, epoch 5, ISR 2 3        => leader kafka2, ISR 2 3
 
 One broker's metadata may be old: it may be cut off, or just started. So every broker is asked on a
 connection of its own, and for each partition the answer with the highest leader epoch is believed
-(KIP-320). A change of the ISR has no epoch of its own that clients are told: among answers of the
-same epoch the controller's counts, which hears of it first, else what most brokers say.
+(KIP-320). A change of the ISR has no epoch that clients can see: among answers of the
+same epoch the controller's counts, which knows it first, else what most brokers say.
 Who is controller most brokers decide; among as many, who is news. KRaft's brokers name any broker
 there (KIP-590), so the quorum is asked for its leader, who may be none of the brokers.
 
@@ -41,7 +41,7 @@ LOOK_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class PartitionAnswer:
     """One partition as one broker knows it; numbers of brokers, None for no leader."""
 
     leader: int | None
@@ -52,36 +52,36 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one broker said."""
+    """One broker's metadata."""
 
     broker: int
     alive: frozenset[int]
     controller: int | None
-    topics: Mapping[str, Mapping[int, Told]]
+    topics: Mapping[str, Mapping[int, PartitionAnswer]]
     generation: int = 0  # of the connection: a broker's new process answers on another one
 
 
-def answer_of(broker: int, said: Any, generation: int = 0) -> Answer | None:
+def answer_of(broker: int, response: Any, generation: int = 0) -> Answer | None:
     """A Metadata response understood; None from a broker that does not know itself yet, as one
     that has just started, and so knows nothing."""
-    alive = frozenset(each.node_id for each in said.brokers)
+    alive = frozenset(each.node_id for each in response.brokers)
     if broker not in alive:
         return None
     return Answer(
         broker=broker,
         alive=alive,
-        controller=said.controller_id if said.controller_id >= 0 else None,
+        controller=response.controller_id if response.controller_id >= 0 else None,
         topics={
-            topic.name: {p.partition_index: _told(p) for p in topic.partitions}
-            for topic in said.topics
+            topic.name: {p.partition_index: _partition_of(p) for p in topic.partitions}
+            for topic in response.topics
             if topic.error_code == 0
         },
         generation=generation,
     )
 
 
-def _told(partition: Any) -> Told:
-    return Told(
+def _partition_of(partition: Any) -> PartitionAnswer:
+    return PartitionAnswer(
         leader=partition.leader_id if partition.leader_id >= 0 else None,
         epoch=partition.leader_epoch,
         isr=frozenset(partition.isr_nodes),
@@ -90,23 +90,23 @@ def _told(partition: Any) -> Told:
 
 
 def controller_of(answers: Sequence[Answer], last: int | None) -> int | None:
-    """Whom most answers name; among as many, one that is not the `last` known: news travels
-    forwards."""
+    """The controller that most answers name; in a tie, one that is not the `last` known: the new
+    one spreads."""
     votes = Counter(each.controller for each in answers if each.controller is not None)
     return max(votes, key=lambda one: (votes[one], one != last), default=None)
 
 
 def newest(
     answers: Sequence[Answer], topic: str, partition: int, controller: int | None
-) -> Told | None:
+) -> PartitionAnswer | None:
     """The partition as the answer says that is to be believed; None where nobody knows it."""
-    told = {
+    by_broker = {
         each.broker: each.topics[topic][partition]
         for each in answers
         if partition in each.topics.get(topic, {})
     }
-    highest = max((each.epoch for each in told.values()), default=None)
-    believed = {broker: each for broker, each in told.items() if each.epoch == highest}
+    highest = max((each.epoch for each in by_broker.values()), default=None)
+    believed = {broker: each for broker, each in by_broker.items() if each.epoch == highest}
     if controller in believed:
         return believed[controller]
     return Counter(believed.values()).most_common(1)[0][0] if believed else None
@@ -121,62 +121,62 @@ def alive_of(answers: Sequence[Answer], controller: int | None) -> frozenset[int
 
 
 class Asker(threading.Thread):
-    """Asks one broker when somebody wants to know; `heard` guards its answer and tells of it."""
+    """Asks one broker when somebody wants to know; `changed` guards its answer and signals it."""
 
     def __init__(
         self,
         node: Node,
         link: Link,
         topics: Callable[[], Sequence[str]],
-        heard: threading.Condition,
+        changed: threading.Condition,
     ) -> None:
         super().__init__(name=f"asks-{node.name}", daemon=True)
         self.answer: Answer | None = None
         self.asked_s = 0.0  # when it was asked for its answer
         self.problem: Unanswered | None = None
-        self._id, self._link, self._topics, self._heard = node.id, link, topics, heard
+        self._id, self._link, self._topics, self._changed = node.id, link, topics, changed
         self._wanted_s = 0.0
         self._silent_s: float | None = None  # since when it owes an answer
         self._closed = False
 
     def want(self, since_s: float) -> None:
-        """Let it be asked not before `since_s`; `heard` is held."""
+        """Let it be asked not before `since_s`; `changed` is held."""
         self._wanted_s = since_s
 
     def settled(self, since_s: float) -> bool:
-        """Whether it was heard, or failed, since then, or keeps silent; `heard` is held."""
+        """Whether it answered, or failed, since then, or keeps silent; `changed` is held."""
         silent = self._silent_s is not None and time.monotonic() - self._silent_s > SILENT_S
         return silent or self.asked_s >= since_s
 
     def end(self) -> None:
         """Ask no more."""
-        with self._heard:
+        with self._changed:
             self._closed = True
-            self._heard.notify_all()
+            self._changed.notify_all()
 
     def run(self) -> None:
         """Until `end`; a question that is under way then is cut short by its own limit."""
         while True:
-            with self._heard:
-                self._heard.wait_for(lambda: self._closed or self._wanted_s > self.asked_s)
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or self._wanted_s > self.asked_s)
                 if self._closed:
                     break
                 begun_s = time.monotonic()
                 self._silent_s = self._silent_s or begun_s
             answer, problem = self._ask()
-            with self._heard:
+            with self._changed:
                 self.answer, self.problem, self.asked_s = answer, problem, begun_s
                 if answer is not None or time.monotonic() - begun_s < SILENT_S:
                     self._silent_s = None
-                self._heard.notify_all()
+                self._changed.notify_all()
         self._link.close()
 
     def _ask(self) -> tuple[Answer | None, Unanswered | None]:
         try:
-            said = self._link.ask(metadata_request(self._topics()))
+            response = self._link.ask(metadata_request(self._topics()))
         except Unanswered as problem:
             return None, problem
-        return answer_of(self._id, said, self._link.generation), None
+        return answer_of(self._id, response, self._link.generation), None
 
 
 def metadata_request(topics: Sequence[str]) -> MetadataRequest:
@@ -194,9 +194,9 @@ class AskedView:
         self.topic, self.partitions = topic, partitions
         self._nodes = {node.id: node for node in brokers(nodes)}
         self._topics: tuple[str, ...] = (topic,)
-        self._heard = threading.Condition()
+        self._changed = threading.Condition()
         self._askers = [
-            Asker(node, Link(*node.dial, settings), lambda: self._topics, self._heard)
+            Asker(node, Link(*node.dial, settings), lambda: self._topics, self._changed)
             for node in self._nodes.values()
         ]
         self._quorum = Quorum([Link(*node.dial, settings) for node in self._nodes.values()])
@@ -210,8 +210,8 @@ class AskedView:
         try:
             wait_until(self.look, timeout_s=timeout_s, what="a broker's answer", ignoring=(Blind,))
         except WaitTimeout:
-            said = [str(asker.problem) for asker in self._askers if asker.problem]
-            raise ClusterError("; ".join(said) or "no broker answers") from None
+            problems = [str(asker.problem) for asker in self._askers if asker.problem]
+            raise ClusterError("; ".join(problems) or "no broker answers") from None
         self._quorum.start()
 
     def close(self) -> None:
@@ -263,15 +263,15 @@ class AskedView:
         """The view now. Raises Blind when no broker answers."""
         answers = self._answers()
         controller = self._last_controller = self._controller(answers)
-        told = [
+        partitions = [
             newest(answers, self.topic, number, controller) for number in range(self.partitions)
         ]
         return self._memory.keep(
             View(
-                partitions=tuple(self._state(each) for each in told),
+                partitions=tuple(self._state(each) for each in partitions),
                 controller=self._named(controller),
                 assignment=tuple(
-                    tuple(self._name(i) for i in each.replicas) for each in told if each
+                    tuple(self._name(i) for i in each.replicas) for each in partitions if each
                 ),
             )
         )
@@ -294,12 +294,12 @@ class AskedView:
     def _answers(self) -> list[Answer]:
         """What every broker says that answers, asked after this call began. Raises Blind."""
         since_s = time.monotonic()
-        with self._heard:
+        with self._changed:
             for asker in self._askers:
                 asker.want(since_s)
-            self._heard.notify_all()
+            self._changed.notify_all()
             while not all(a.settled(since_s) for a in self._askers):
-                self._heard.wait(0.05)
+                self._changed.wait(0.05)
                 if time.monotonic() > since_s + LOOK_S:
                     break
             answers = [a.answer for a in self._askers if a.answer and a.asked_s >= since_s]
@@ -307,28 +307,28 @@ class AskedView:
             raise Blind("no broker answers")
         return answers
 
-    def _partitions(self, topic: str) -> list[Told]:
+    def _partitions(self, topic: str) -> list[PartitionAnswer]:
         """Every partition of any topic, in order; none without such a topic. Raises Blind."""
         if topic not in self._topics:
             self._topics = (*self._topics, topic)
         answers = self._answers()
         controller = self._controller(answers)
         numbers = {number for each in answers for number in each.topics.get(topic, {})}
-        told = (newest(answers, topic, number, controller) for number in sorted(numbers))
-        return [each for each in told if each]
+        found = (newest(answers, topic, number, controller) for number in sorted(numbers))
+        return [each for each in found if each]
 
     def _controller(self, answers: Sequence[Answer]) -> int | None:
         if self._quorum.exists():
             return self._quorum.leader
         return controller_of(answers, self._last_controller)
 
-    def _state(self, told: Told | None) -> PartitionState:
-        if told is None:
+    def _state(self, answer: PartitionAnswer | None) -> PartitionState:
+        if answer is None:
             return PartitionState(leader=None, isr=(), leader_epoch=None)
         return PartitionState(
-            leader=self._named(told.leader),
-            isr=tuple(sorted(self._name(i) for i in told.isr)),
-            leader_epoch=told.epoch,
+            leader=self._named(answer.leader),
+            isr=tuple(sorted(self._name(i) for i in answer.isr)),
+            leader_epoch=answer.epoch,
         )
 
     def _named(self, broker: int | None) -> str | None:

@@ -33,7 +33,7 @@ class Unanswered(ClusterError):
 
 
 class Refused(Unanswered):
-    """A broker does not let us in."""
+    """A broker refuses TLS, SASL or the protocol."""
 
 
 class Link:
@@ -44,7 +44,7 @@ class Link:
     ) -> None:
         self.endpoint = f"{host}:{port}"
         self.generation = 0
-        self._place, self._settings, self._limit_s = (host, port), settings, limit_s
+        self._address, self._settings, self._limit_s = (host, port), settings, limit_s
         self._tls = tls(settings)
         self._socket: socket.socket | None = None
         self._protocol = KafkaProtocol()
@@ -55,7 +55,7 @@ class Link:
         return self._connected(lambda: self._exchange(request))
 
     def connect(self) -> None:
-        """Be connected, so that `newest` can tell. Raises Unanswered."""
+        """Be connected, so that `newest` is known. Raises Unanswered."""
         self._connected(lambda: None)
 
     def _connected(self, ask: Callable[[], Any]) -> Any:
@@ -85,46 +85,46 @@ class Link:
         self._protocol = KafkaProtocol(client_id="kafka-harness")
         self.generation += 1
         try:
-            told = self._exchange(ApiVersionsRequest(version=0))
+            answer = self._exchange(ApiVersionsRequest(version=0))
         except (EOFError, ConnectionError, KafkaError):
             raise Refused(
-                f"{self.endpoint}: it speaks no {protocol_of(self._settings)}, or is no broker: "
-                "see security.protocol in the client settings"
+                f"{self.endpoint}: no Kafka broker answers by {protocol_of(self._settings)}: "
+                "check the port, and security.protocol in the client settings"
             ) from None
-        self._offered = {key.api_key: key.max_version for key in told.api_keys}
+        self._offered = {key.api_key: key.max_version for key in answer.api_keys}
         self._authenticate()
 
     def _dial(self) -> socket.socket:
-        plain = socket.create_connection(self._place, timeout=self._limit_s)
+        plain = socket.create_connection(self._address, timeout=self._limit_s)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self._tls is None:
             return plain
         try:
-            return self._tls.wrap_socket(plain, server_hostname=self._place[0])
+            return self._tls.wrap_socket(plain, server_hostname=self._address[0])
         except (ssl.SSLError, ConnectionError) as error:
             plain.close()
-            said = getattr(error, "verify_message", "") or getattr(error, "reason", "") or error
-            raise Refused(f"{self.endpoint}: TLS failed: {said}") from None
+            reason = getattr(error, "verify_message", "") or getattr(error, "reason", "") or error
+            raise Refused(f"{self.endpoint}: TLS failed: {reason}") from None
 
     def _authenticate(self) -> None:
-        mechanism = sasl(self._settings, self._place[0])
+        mechanism = sasl(self._settings, self._address[0])
         if mechanism is None:
             return
         name = mechanism_of(self._settings)
         shaken = self._exchange(SaslHandshakeRequest(mechanism=name, version=1))
         if shaken.error_code:
             raise Refused(
-                f"{self.endpoint}: it knows no {name}, only "
+                f"{self.endpoint}: sasl.mechanism {name} is not enabled, only "
                 f"{', '.join(shaken.mechanisms) or 'none'}"
             )
         while not mechanism.is_done():
-            said = self._exchange(SaslAuthenticateRequest(mechanism.auth_bytes(), version=1))
-            if said.error_code:
-                why = said.error_message or for_code(said.error_code).__name__
+            answer = self._exchange(SaslAuthenticateRequest(mechanism.auth_bytes(), version=1))
+            if answer.error_code:
+                why = answer.error_message or for_code(answer.error_code).__name__
                 raise Refused(f"{self.endpoint}: {name}: {why}")
-            mechanism.receive(said.auth_bytes)
+            mechanism.receive(answer.auth_bytes)
         if not mechanism.is_authenticated():
-            raise Refused(f"{self.endpoint}: {name} did not let us in")
+            raise Refused(f"{self.endpoint}: {name} authentication did not complete")
 
     def _exchange(self, request: Any) -> Any:
         assert self._socket is not None
@@ -134,8 +134,8 @@ class Link:
             received = self._socket.recv(65536)
             if not received:
                 raise EOFError(
-                    f"it ended the connection: is {protocol_of(self._settings)} what "
-                    "it wants as security.protocol?"
+                    "the broker closed the connection: check security.protocol, which is "
+                    f"{protocol_of(self._settings)}"
                 )
             if answers := self._protocol.receive_bytes(received):
                 return answers[0][1]

@@ -1,4 +1,4 @@
-"""Who belongs to a cluster of which only some addresses are known: its metadata says."""
+"""The brokers of a cluster, found in its metadata by some of their addresses."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ METADATA = 3  # the request's number
 def discovered(bootstrap: Sequence[str], settings: Mapping[str, str]) -> tuple[Node, ...]:
     """The brokers of a cluster, as the first of these that answers knows them.
 
-    Raises ClusterError with what each of them said.
+    Raises ClusterError with the problem of each.
     """
-    said: list[str] = []
+    problems: list[str] = []
     for endpoint in bootstrap:
         host, _, port = endpoint.rpartition(":")
         link = Link(host.strip("[]"), int(port), settings)
         try:
             found = _brokers(link)
         except Refused as problem:
-            raise ClusterError(f"the cluster does not let us in: {problem}") from None
+            raise ClusterError(f"the connection was refused: {problem}") from None
         except Unanswered as problem:
-            said.append(str(problem))
+            problems.append(str(problem))
             continue
         finally:
             link.close()
         if found:
             return found
-        said.append(f"{endpoint}: it knows of no brokers yet")
-    raise ClusterError("the cluster cannot be reached: " + "; ".join(said))
+        problems.append(f"{endpoint}: it names no brokers yet")
+    raise ClusterError("the cluster cannot be reached: " + "; ".join(problems))
 
 
 def _brokers(link: Link) -> tuple[Node, ...]:
     link.connect()
     if link.newest(METADATA) < VERSION:
         raise ClusterError(
-            f"{link.endpoint}: this is older than Kafka 2.4, and its metadata tell "
-            "no leader epochs that can be trusted"
+            f"{link.endpoint}: this broker is older than Kafka 2.4, whose metadata has "
+            "no reliable leader epochs: use a newer one"
         )
     known = link.ask(metadata_request([])).brokers
     return tuple(

@@ -1,4 +1,4 @@
-"""What every view of a cluster does alike, whoever is asked: it remembers what was told last, for
+"""What every view of a cluster does alike, whoever is asked: it remembers the last answer, for
 when nobody answers, and says when a cluster has recovered."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from harness.cluster.view.state import BLIND, ClusterView, View
 
 
 class Memory:
-    """The view and the coordinators that were told last."""
+    """The view and the coordinators of the last answers."""
 
     def __init__(self) -> None:
         self._view: View | None = None

@@ -56,8 +56,8 @@ class Quorum:
                 link.connect()
                 if not self.exists():
                     return
-                said = link.ask(DescribeQuorumRequest(topics=[topic], version=0))
-                if said.error_code == 0:
-                    self.leader = said.topics[0].partitions[0].leader_id
+                response = link.ask(DescribeQuorumRequest(topics=[topic], version=0))
+                if response.error_code == 0:
+                    self.leader = response.topics[0].partitions[0].leader_id
                     return
             self._links.append(self._links.pop(0))

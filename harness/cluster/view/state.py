@@ -1,4 +1,4 @@
-"""What a cluster says of itself at one moment, and what whoever is asked for it can do."""
+"""What a cluster says of itself at one moment, and what a source of it can do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.cluster.view.coordinators import Coordinated
 
 
 class Blind(Exception):
-    """Nobody who could tell what the cluster thinks of itself has answered."""
+    """Neither ZooKeeper nor a broker has answered."""
 
 
 BLIND = (KazooException, KazooTimeoutError, Blind)
@@ -60,7 +60,7 @@ class View:
 class ClusterView(Protocol):
     """A cluster's view of itself, whoever is asked for it; of one topic's first partitions.
 
-    What cannot be told now raises one of BLIND.
+    What cannot be read now raises one of BLIND.
     """
 
     topic: str

@@ -59,7 +59,7 @@ PROOFS = (
     ("delete-pod", "is gone", "serves"),
     ("cut", "packets of kafka2", "put up anew 1 times"),
     ("delete-pod-now", "is gone", "serves"),
-    ("drain", "takes no pods", "uncordoned"),
+    ("drain", "is cordoned", "is uncordoned"),
     ("cut-answers", "answers of", "no rule left"),
 )
 

@@ -177,4 +177,4 @@ def test_a_backend_that_is_not_to_be_had_stops_a_campaign_before_its_first_run(
     with pytest.raises(ScenarioError, match=r"--backends: docker .* no Docker engine answers"):
         campaign.make_runs(written(tmp_path, ON_TWO), tmp_path, sitting, console=Console())
     assert absent("local", {}) is None
-    assert absent("moon", {}) == "there is no such backend"
+    assert absent("moon", {}) == "there is no backend of this name"

@@ -12,7 +12,7 @@ from harness.host import system_packages
 
 
 def test_two_tracers_at_one_process_are_refused_with_the_remedy() -> None:
-    with pytest.raises(ClusterError, match="scenario of its own"):
+    with pytest.raises(ClusterError, match="put them into separate scenarios"):
         launch_modes.check(frozenset({launch_modes.SYNC_TRACE, launch_modes.TAMPERING}))
 
 
