@@ -50,7 +50,7 @@ class Nodes:
         self.done.append(tuple(argv))
         return ""
 
-    def said(self, node: Node, pattern: str) -> str | None:
+    def log_line(self, node: Node, pattern: str) -> str | None:
         return next((line for line in reversed(self.log) if re.search(pattern, line)), None)
 
     def state(self, node: Node) -> NodeState:

@@ -66,7 +66,10 @@ def test_a_key_store_of_type_pem_is_certificate_and_key(file):
             "sasl.password is missing",
         ),
         ("sasl.password=${NOT_THERE}\n", "line 1: sasl.password takes NOT_THERE from the env"),
-        ("sasl.jaas.config=com.other.Module required hidden;\n", "sasl.jaas.config must have PlainLoginModule"),
+        (
+            "sasl.jaas.config=com.other.Module required hidden;\n",
+            "sasl.jaas.config must have PlainLoginModule",
+        ),
         ("acks=hidden\n", "line 1: acks is no key of TLS or SASL"),
     ],
 )
