@@ -94,7 +94,7 @@ def ensure(home: KafkaHome, java: Java, say: Say = lambda _line: None) -> None:
             return
         for killed in home.archives.glob("training-*"):
             shutil.rmtree(killed, ignore_errors=True)
-        say("training the class archives that make nodes start faster")
+        say("making the class archives that let nodes start faster")
         begun = time.monotonic()
         for unfit in home.archives.parent.glob("*/"):  # of jars that are no longer these
             if unfit != home.archives:
@@ -116,7 +116,7 @@ def _train_privately(home: KafkaHome, java: Java, folder: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         reason = (done.stderr.strip() or f"exit {done.returncode}").splitlines()[-1]
-        raise KafkaHomeError(f"no class archives, so nodes will start slower: {reason}")
+        raise KafkaHomeError(f"no class archives, so nodes will start more slowly: {reason}")
     for role in ROLES:
         (folder / f"{role}.jsa").rename(class_archive(home, java, role))
 

@@ -52,7 +52,7 @@ _ZOOKEEPER_JAR = re.compile(r"zookeeper-(\d+(?:\.\d+)+[-.\w]*)\.jar")
 
 
 class KafkaHomeError(HostError):
-    """Kafka or Java is not here or not usable; one sentence that says what to do about it."""
+    """Kafka or Java is missing or not usable; one sentence with the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class KafkaHome:
 
     @property
     def zookeeper_version(self) -> str:
-        """The version of the ZooKeeper that these jars run, told from the jar's name."""
+        """The version of the ZooKeeper that these jars run, by the jar's name."""
         return _version(self.libs, _ZOOKEEPER_JAR) or "unknown"
 
 
@@ -170,20 +170,20 @@ def java_options(role: Role, home: KafkaHome, java: Java) -> list[str]:
 
 @contextmanager
 def locked(path: Path, say: Say = lambda _line: None) -> Iterator[None]:
-    """Alone among this host's processes. The kernel lets go of the lock of one that dies."""
+    """Alone among this host's processes. The kernel releases the lock of one that dies."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.open("w")
     except OSError as error:
         raise KafkaHomeError(
             f"cannot write {path}: {error.strerror}; "
-            "set KAFKA_HARNESS_CACHE to a folder of your own with 200 MB free"
+            "set KAFKA_HARNESS_CACHE to a writable folder with 200 MB free"
         ) from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"waiting for another set-up that holds {path}")
+            say(f"waiting for another set-up that has locked {path}")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -196,18 +196,20 @@ def _examined(kafka_home: Path) -> KafkaHome:
     libs = kafka_home / "libs"
     if not libs.is_dir():
         raise KafkaHomeError(
-            f"{kafka_home} has no folder libs/: --kafka-home wants an unpacked Kafka, with its jars"
+            f"{kafka_home} has no folder libs/: give --kafka-home an unpacked Kafka distribution"
         )
     version = _version(libs, _KAFKA_JAR)
     if version is None:
-        raise KafkaHomeError(f"{libs} has no kafka_2.13-*.jar: --kafka-home wants a built Kafka")
+        raise KafkaHomeError(f"{libs} has no kafka_2.13-*.jar: give --kafka-home a built Kafka")
     if int(version.split(".", maxsplit=1)[0]) >= 4:
         raise KafkaHomeError(
-            f"{libs} is Kafka {version}, and since 4.0 Kafka has no ZooKeeper mode, which is what "
-            "this harness runs: give a Kafka 3.x"
+            f"{libs} is Kafka {version}, but this harness runs ZooKeeper mode, which Kafka 4.0 "
+            "removed: give --kafka-home a Kafka 3.x"
         )
     if _version(libs, _ZOOKEEPER_JAR) is None:
-        raise KafkaHomeError(f"{libs} has no zookeeper-*.jar: give a complete Kafka {version}")
+        raise KafkaHomeError(
+            f"{libs} has no zookeeper-*.jar: give --kafka-home a complete Kafka {version}"
+        )
     return _home(libs, version)
 
 
@@ -245,14 +247,14 @@ def _retrieve(work: Path, say: Say) -> None:
         ("org.slf4j", "slf4j-reload4j", SLF4J_BINDING_VERSION),
     ]
     java = find_java().path
-    say(f"fetching Kafka {KAFKA_VERSION} and what it needs (46 MB) from Maven Central")
+    say(f"fetching Kafka {KAFKA_VERSION} and its dependencies (46 MB) from Maven Central")
     try:
         ivy.retrieve(modules, into=work / "libs", scratch=scratch, java=java, say=say)
     except ivy.IvyError as error:
         raise KafkaHomeError(
             f"Kafka {KAFKA_VERSION} could not be fetched ({error}): check the network and "
             "$https_proxy, set KAFKA_HARNESS_MAVEN to a mirror of Maven Central, or give "
-            "--kafka-home a Kafka that you have"
+            "--kafka-home an unpacked Kafka"
         ) from None
     shutil.rmtree(scratch)
     count = _write_bill(work)
@@ -266,9 +268,9 @@ def _write_bill(work: Path) -> int:
     digest = _digest("".join(f"{jar['sha256']}  {name}\n" for name, jar in jars.items()))
     if digest != BILL_SHA256:
         raise KafkaHomeError(
-            f"the {len(jars)} jars fetched for Kafka {KAFKA_VERSION} are not those that this "
-            f"version was made with (digest {digest}): ask Maven Central itself, not a mirror, "
-            "and if it says the same, report it"
+            f"the {len(jars)} jars fetched for Kafka {KAFKA_VERSION} have another digest than "
+            f"expected ({digest}): unset KAFKA_HARNESS_MAVEN to fetch from Maven Central, and if "
+            "the digest is the same, report it"
         )
     bill = {"kafka": KAFKA_VERSION, "digest": digest, "jars": jars}
     (work / "bill.json").write_text(json.dumps(bill, indent=1) + "\n")

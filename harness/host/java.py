@@ -39,16 +39,16 @@ def find_java() -> Java:
         java = _asked(program)
         if java is not None and java.major in SUPPORTED_JAVA:
             return java
-        refused.append(f"{program} is {f'Java {java.version}' if java else 'no working Java'}")
+        refused.append(f"{program} is {f'Java {java.version}' if java else 'not a working Java'}")
     raise HostError(
-        "Kafka 3.9 needs Java 17 or 21, and "
-        + ("; ".join(refused) if refused else "there is no java")
+        "Kafka 3.9 needs Java 17 or 21, but "
+        + ("; ".join(refused) if refused else "no Java is installed")
         + ": install one (`apt-get install openjdk-17-jre-headless`) or set JAVA_HOME"
     )
 
 
 def _java_programs() -> list[Path]:
-    """Every `java` worth asking, the user's choice first, each once."""
+    """Every `java` worth trying, the user's choice first, each once."""
     asked_for = [Path(home) / "bin" / "java" for home in [os.environ.get("JAVA_HOME")] if home]
     on_path = [Path(java) for java in [shutil.which("java")] if java]
     installed = sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
@@ -60,7 +60,7 @@ def _java_programs() -> list[Path]:
 
 @functools.cache
 def _asked(program: Path) -> Java | None:
-    """What `program` says that it is; None if it does not run or does not say."""
+    """What `program` is by its own output; None if it does not run or does not show it."""
     try:
         answer = subprocess.run(
             [program, "-XshowSettings:properties", "-version"],
@@ -71,11 +71,11 @@ def _asked(program: Path) -> Java | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    said: dict[str, str] = dict(
+    shown: dict[str, str] = dict(
         re.findall(r"^\s*([\w.]+) = (.*)$", answer.stderr, flags=re.MULTILINE)
     )
-    version = said.get("java.version", "")
+    version = shown.get("java.version", "")
     if not re.match(r"\d", version):
         return None
-    build = re.sub(r"[^\w.+-]", "_", said.get("java.vm.version", version))
+    build = re.sub(r"[^\w.+-]", "_", shown.get("java.vm.version", version))
     return Java(path=program, version=version, build=build)

@@ -51,7 +51,7 @@ def run_enclosed(argv: Sequence[str], *, own_session: bool = True) -> int:
 def run_beside(argv: Sequence[str]) -> int:
     """The same in this host's own namespaces, for a cluster that lives elsewhere.
 
-    When this process dies, `argv` is told by TERM, and has time to heal.
+    When this process dies, `argv` gets TERM, and has time to heal.
     """
     return _run([*system_packages.dying_along("TERM"), *argv], lambda pid: pid, own_session=True)
 

@@ -9,10 +9,10 @@ step while the one before is unhealed, so that every planned fault meets a healt
 load ("a fault every 1,000 rounds" is then true however slowly a node comes back).
 
     conducting/moments.py        when a step is due
-    conducting/choosing.py       whom it hits
+    conducting/choosing.py       which nodes it hits
     conducting/reservations.py   what a fault has for itself
     conducting/fault_runner.py   one fault, injected, proved, healed and proved again
-    conducting/fault_log.py      what the history tells of it
+    conducting/fault_log.py      its lines in the history
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from harness.waiting import WaitTimeout
 @dataclass(kw_only=True)
 class Conductor:
     """Conducts one plan. `write(event, **fields)` appends to the nemesis's history; `tell(line)`
-    speaks to the user. `start` returns at once, `stop` when all is healed.
+    prints for the user. `start` returns at once, `stop` when all is healed.
     """
 
     steps: Sequence[Step]

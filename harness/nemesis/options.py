@@ -1,4 +1,4 @@
-"""What a verb can be told: a model of its options, and a sentence for each that is wrong.
+"""The options of a verb: a model of them, and a sentence for each that is wrong.
 
     class RollOptions(Options):
         how: Literal["clean", "hard"] = Field("clean", description="…")

@@ -6,8 +6,8 @@
 
 A pure function: same faults and seed, same plan, byte for byte. Steps of one fault entry form a
 *series* and follow one another; each waits until the one before is healed and the ISR is full.
-Different series may overlap. Each step has with it what its verb can do to its target, and in which
-words it is told, so that a stored run is judged by what was known when it was made.
+Different series may overlap. Each step carries what its verb can do to its target, and its words
+in reports, so that a stored run is judged by what was known when it was made.
 """
 
 from __future__ import annotations

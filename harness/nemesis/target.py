@@ -1,9 +1,9 @@
-"""What a target is, and what it may look at: who plays which role now, and who there is at all.
+"""What a target is, and what it is resolved by: which node plays which role now.
 
     Target(name="controller", kind="broker", who="the controller", choose=_controller)
 
-One that nobody plays at the moment is NoTarget: it may come. One that can never mean anybody in a
-scenario (a follower of one replica) says so by `impossible`.
+A role that no node plays at the moment raises NoTarget: it may come. A target that can never mean
+a node in a scenario (a follower of one replica) says so by `impossible`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness.cluster.view.state import PartitionState, View
 
 
 class NoTarget(RuntimeError):
-    """Nobody plays that role now: there is no leader, no controller…"""
+    """No node plays that role now: there is no leader, no controller…"""
 
 
 def _nobody(_: Coordinated) -> str | None:
@@ -30,9 +30,9 @@ def _nobody(_: Coordinated) -> str | None:
 class Roles:
     """What a target may look at: the nodes, the cluster's view of itself, and seeded randomness.
 
-    `clients` are the workers that live now; `coordinator` tells who coordinates the workload's
-    group or transactions. `able` are those to whom the verb would do something now, from whom lots
-    are drawn first; None: all.
+    `clients` are the workers that live now; `coordinator` gives the coordinator of the
+    workload's group or transactions. `able` are those that the verb would do something to now,
+    which are drawn first; None: all.
     """
 
     nodes: tuple[Node, ...]
@@ -46,7 +46,7 @@ class Roles:
 
     @property
     def state(self) -> PartitionState | None:
-        """The partition that targets mean; None when ZooKeeper never told of it."""
+        """The partition that targets mean; None while the view has none."""
         states = self.view.partitions
         return states[self.partition] if self.partition < len(states) else None
 
@@ -100,11 +100,11 @@ def _nobody_for_certain(_: Setting) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Whom a fault is meant for, by role, by kind or by name.
+    """What a fault is meant for, by role, by kind or by name.
 
-    `who` is said in reports: "the leader" was killed; `many` of them were. `plays` is the role that
-    the history gives to those whom it means. `impossible` tells why it can never mean anybody in a
-    scenario, with the remedy; `certain`, whom it means for sure, whoever plays which role.
+    `who` is for reports: "the leader" was killed; `many` of them were. `plays` is the role that
+    the history gives to those nodes. `impossible` says why it can never mean a node in a
+    scenario, with the remedy; `certain`, which nodes it means in any case.
     """
 
     name: str

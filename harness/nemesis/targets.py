@@ -1,8 +1,8 @@
-"""Who is hit: target names, resolved at the moment of injection from the cluster's view.
+"""The targets: names of roles, resolved to nodes at the moment of injection.
 
 The plan names a target, the history the nodes that were hit. A node's own name is a target too, and
 so is a worker's: `producer-0` stands for whoever does that worker's part now, a successor included.
-Adding a target is one entry in TARGETS: its name, its kind, its words, whom it means.
+Adding a target is one entry in TARGETS: its name, its kind, its words, the nodes it means.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ _FOLLOWED = _unless(
     "with one replica there is no follower: raise topic.replication_factor",
 )
 _TWO_BROKERS = _unless(
-    lambda s: s.brokers > 1, "one broker is leader and controller in one: raise cluster.brokers"
+    lambda s: s.brokers > 1,
+    "a single broker is always leader and controller: raise cluster.brokers",
 )
 _BROKER_MINORITY = _unless(
     lambda s: minority(s.brokers) > 0,
@@ -128,11 +129,11 @@ _BROKER_MINORITY = _unless(
 )
 _TRANSACTIONS = _unless(
     lambda s: s.transactions,
-    "nobody uses transactions: set workload.producer.transactional.id",
+    "no producer uses transactions: set workload.producer.transactional.id",
 )
 _ZK_ENSEMBLE = _unless(
     lambda s: s.zookeepers > 1,
-    "one ZooKeeper neither leads nor follows: raise cluster.zookeepers, or name zk1",
+    "a single ZooKeeper neither leads nor follows: raise cluster.zookeepers, or name zk1",
 )
 _ZK_MINORITY = _unless(
     lambda s: minority(s.zookeepers) > 0,
@@ -143,7 +144,9 @@ _PRODUCERS = _unless(lambda s: s.producers > 0, _NO_WORKER)
 _CONSUMERS = _unless(
     lambda s: s.consumers > 0, f"{_NO_WORKER}, and workload.consumers must be at least 1"
 )
-_MEMBERS = _unless(lambda s: s.members > 0, "set workload.group_consumers, or there is no group")
+_MEMBERS = _unless(
+    lambda s: s.members > 0, "there is no consumer group: set workload.group_consumers"
+)
 
 _broker = partial(Target, kind="broker")
 _zookeeper = partial(Target, kind="zookeeper")
@@ -300,19 +303,19 @@ def resolve(target: str, roles: Roles) -> tuple[Node, ...]:
     chosen = TARGETS[target].choose(roles) if target in TARGETS else _called(target, roles)
     found = tuple(by_name[name] for name in chosen if name)
     if not found:
-        raise NoTarget(f"there is no {target} now")
+        raise NoTarget(f"no node plays the role {target} now")
     return found
 
 
 def _called(name: str, roles: Roles) -> Chosen:
-    """Who has that name, or has taken the worker's place: producer-0-2 that of producer-0."""
-    heir = re.compile(rf"{re.escape(name)}-\d+")
+    """The node of that name, or the worker's successor: producer-0-2 is one of producer-0."""
+    successor = re.compile(rf"{re.escape(name)}-\d+")
     names = [node.name for node in (*roles.nodes, *roles.clients)]
-    return [each for each in names if each == name or heir.fullmatch(each)]
+    return [each for each in names if each == name or successor.fullmatch(each)]
 
 
 def roles_of(name: str, roles: Roles) -> list[str]:
-    """Which roles a node plays now, as the history says it of who was hit."""
+    """Which roles a node plays now, for the history."""
     kinds = {node.role for node in roles.nodes if node.name == name}
     return [
         target.plays

@@ -4,7 +4,7 @@
         {"event": "begun", "fault": 3, "verb": "cut", "undo": "mend", "nodes": ["kafka1"], …}
         {"event": "undone", "fault": 3, …}
 
-A fault that was begun and not undone may be in force still: `kafka-harness heal RUN` goes by this
+A fault that was begun and not undone may be in force still: `kafka-harness heal RUN` reads this
 record where a backend's cluster outlives the harness. On the local backend the kernel has taken
 everything with the namespaces, whatever the record says.
 """

@@ -1,4 +1,4 @@
-"""What a verb is: four functions, its words and effects, what it needs, whom it can hit."""
+"""What a verb is: four functions, its words and effects, what it needs, what it can hit."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from harness.nemesis.target import Roles, Setting, Target
 
 
 class DoesNothing(RuntimeError):
-    """The fault is in place and what is seen says that it does nothing; the message is a sentence.
+    """The fault is in place, but measurably does nothing; the message is a sentence.
 
-    Raised instead of a proof: nobody need wait for one any longer.
+    Raised instead of a proof: there is no point in waiting longer.
     """
 
 
@@ -51,7 +51,9 @@ class Injection:
     def zookeeper(self) -> Znodes:
         """The view, for verbs that go through znodes. Raises ClusterError where it has none."""
         if not hasattr(self.view, "znode"):
-            raise ClusterError("this fault goes through ZooKeeper, and the cluster shows us none")
+            raise ClusterError(
+                "this fault needs ZooKeeper, and the harness reaches none of this cluster"
+            )
         return cast(Znodes, self.view)
 
     def admin(self) -> Admin:
@@ -65,7 +67,7 @@ def always_possible(_: Setting, __: Target) -> str | None:
 
 
 def named_in_from(given: Mapping[str, Any]) -> frozenset[str]:
-    """Whom the option `from` names as other ends of links: groups and nodes."""
+    """What the option `from` names as other ends of links: groups and nodes."""
     words = str(given.get("from", "")).split(",")
     return frozenset(word.strip() for word in words) - {""}
 
@@ -79,14 +81,14 @@ PROCESSES: frozenset[Role] = NODES | {"client"}
 class Verb:
     """A fault's verb and its undo.
 
-    `done` is the past participle that reports tell of it by, after "the leader was"; empty for one
+    `done` is the past participle in reports, after "the leader was"; empty for one
     that breaks nothing. `effects` are what it can do to the cluster at a node, or a function of its
     options and its target; None where that is not known. `options` is the model of its options.
 
     `holds` names what a fault has for itself at each node while it is in force: two faults that
     hold the same thing ("process", "disk", "clock") wait for each other. None: any number at once,
     such as rules in chains of their own. `hits` says what kinds of nodes it can be done to, and
-    `targets`, where it is given, by which names only. `impossible` tells why it cannot be done to a
+    `targets`, where it is given, by which names only. `impossible` says why it cannot be done to a
     target in a scenario at all, with the remedy; `idle`, why it would do nothing to certain nodes
     now, who are no target then. `during` is called again and again while it is in force.
     """
@@ -114,14 +116,14 @@ class Verb:
     during: Callable[[Injection], object] | None = None
     # Other ends of links that it names, by its options as the scenario has them.
     ends: Callable[[Mapping[str, Any]], frozenset[str]] = named_in_from
-    patience: float = 1.0  # how many times as long as usual it may take to bite and to heal
+    patience: float = 1.0  # how many times as long as usual its proofs may take
 
     def problems(self, given: Mapping[str, Any]) -> list[str]:
         """A sentence for each of a scenario's options that is wrong."""
         return options.problems(self.options, given)
 
     def telling(self, target: Target) -> Telling:
-        """How reports tell of it at that target."""
+        """Its words in reports at that target."""
         return Telling(done=self.done, who=target.who, many=target.many)
 
     def effects_at(self, target: Target, given: Mapping[str, Any]) -> Effects | None:

@@ -32,7 +32,7 @@ PROBE_TIMEOUT_S = 20
 
 
 def examine(user_home: Path | None = None) -> list[Finding]:
-    """Everything, in the order in which a user should mend it. `user_home`: as in --kafka-home."""
+    """Everything, in the order in which a user should fix it. `user_home`: as in --kafka-home."""
     return [
         *programs(),
         java(),
@@ -163,17 +163,17 @@ def why_no_namespaces(
         reason = "this system allows no user namespaces"
         remedy = "sudo sysctl -w user.max_user_namespaces=15000"
     elif uid != 0 and settings.get("kernel.unprivileged_userns_clone") == "0":
-        reason = "this kernel keeps user namespaces for root"
+        reason = "this kernel allows user namespaces for root only"
         remedy = "sudo sysctl -w kernel.unprivileged_userns_clone=1"
     elif uid != 0 and settings.get("kernel.apparmor_restrict_unprivileged_userns") == "1":
         reason = "AppArmor restricts unprivileged user namespaces here, as Ubuntu 24.04 does"
         remedy = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
     elif box == "container":
-        reason = "this container may not make namespaces"
+        reason = "this container is not allowed to create namespaces"
         remedy = "start the container with `docker run --privileged`"
     elif box == "chroot":
         reason = "the kernel allows no user namespaces in a chroot"
-        remedy = "run outside of the chroot, or enter it by pivot_root"
+        remedy = "run outside the chroot, or enter it by pivot_root"
     else:
         reason = "neither kernel settings nor a container explain it"
         remedy = f"find out why this fails: {' '.join(UNSHARE)} true"
@@ -190,16 +190,16 @@ _NETWORK = (
 _RULE = "iptables -w -N X && iptables -w -A X -s 10.77.0.1 {0} && iptables -w -S X"
 _PROBES: dict[str, tuple[str, str, Status, str]] = {
     # name: (what for, command, status if it fails, needed for)
-    "bridge, veth, nsenter": ("a network of its own for each node", _NETWORK, "missing", LOCAL),
+    "bridge, veth, nsenter": ("a network namespace for each node", _NETWORK, "missing", LOCAL),
     "iptables rules": ("cut links", _RULE.format("-j DROP"), "missing", LOCAL),
     "iptables REJECT": (
-        "links cut by resets",
+        "links cut by TCP resets",
         _RULE.format("-p tcp -j REJECT --reject-with tcp-reset"),
         "unavailable",
         'cut and cut-answers with how = "reject" or "reset"',
     ),
     "iptables statistic": (
-        "packets by chance",
+        "random packet loss",
         _RULE.format("-m statistic --mode nth --every 2 --packet 0 -j DROP"),
         "unavailable",
         'lose, cut-answers with how = "reset"',
@@ -211,7 +211,7 @@ _PROBES: dict[str, tuple[str, str, Status, str]] = {
         "delay",
     ),
     "tc netem": (
-        "packets out of order, twice, spoiled",
+        "packets reordered, duplicated, corrupted",
         "tc qdisc add dev lo root netem delay 10ms",
         "unavailable",
         "reorder, duplicate, corrupt",
@@ -223,13 +223,13 @@ _PROBES: dict[str, tuple[str, str, Status, str]] = {
         "throttle",
     ),
     "strace": (
-        "system calls watched, delayed, failed",
+        "system calls traced, delayed, failed",
         "strace -f --seccomp-bpf -qq -o /dev/null -e trace=fsync true",
         "unavailable",
         "lose-power, slow-disk, fail-disk",
     ),
     "libfaketime": (
-        "a clock of each node's own",
+        "a separate clock for each node",
         "for f in /usr/lib/*/faketime/libfaketimeMT.so.1 /usr/lib*/faketime/libfaketimeMT.so.1 "
         "/usr/lib*/libfaketimeMT.so.1; do "
         'test -e "$f" && test "$(LD_PRELOAD=$f FAKETIME="@2001-01-01 00:00:00" date +%Y)" = 2001 '
@@ -238,7 +238,7 @@ _PROBES: dict[str, tuple[str, str, Status, str]] = {
         "skew-clock",
     ),
     "mounts in a node's namespace": (
-        "a disk of each node's own, read-only or full",
+        "a separate disk for each node, read-only or full",
         "mount -t tmpfs -o size=1m tmpfs /mnt && mount --bind /mnt /mnt "
         "&& mount -o remount,bind,ro /mnt && ! touch /mnt/x 2>/dev/null",
         "unavailable",
@@ -318,7 +318,7 @@ def kafka(user_home: Path | None = None) -> list[Finding]:
     except HostError as error:
         return [Finding(name="Kafka", status="missing", detail=str(error), remedy="make setup")]
     if changed := kafka_home.damaged(home):
-        detail = f"{home.libs}: {', '.join(changed)} changed since fetched"
+        detail = f"{home.libs}: {', '.join(changed)} changed since they were fetched"
         remedy = f"rm -r {home.libs.parent}; make setup"
         return [Finding(name="Kafka", status="missing", detail=detail, remedy=remedy)]
     detail = f"{home.version}, ZooKeeper {home.zookeeper_version}, {home.libs}"
@@ -329,7 +329,7 @@ def _archives(home: kafka_home.KafkaHome) -> list[Finding]:
     try:
         runtime = find_java()
     except HostError:
-        return []  # said already
+        return []  # reported already
     if all(kafka_home.archive_fits(home, runtime, role) for role in kafka_home.ROLES):
         detail = str(home.archives)
         return [Finding(name="class archives", status="ok", detail=detail, needed_for=FASTER)]
@@ -339,7 +339,7 @@ def _archives(home: kafka_home.KafkaHome) -> list[Finding]:
             status="warning",
             needed_for=FASTER,
             remedy=f"rm -rf {home.archives}; make setup",
-            detail="none that fits: nodes start slower",
+            detail="none for these jars and this Java: nodes start more slowly",
         )
     ]
 
@@ -348,7 +348,7 @@ ASPECTS: dict[str, Callable[[], Finding]] = {"namespaces": namespaces, "java": j
 
 
 def main(argv: Sequence[str]) -> int:
-    """Set-up's question: one aspect's reason and remedy, exit 0 if there is nothing to mend."""
+    """Set-up's question: one aspect's reason and remedy, exit 0 if there is nothing to fix."""
     finding = ASPECTS[argv[0]]()
     if finding.status == "ok":
         return 0

@@ -47,7 +47,7 @@ def can_run(findings: Sequence[Finding]) -> bool:
 
 
 def render(findings: Sequence[Finding]) -> Table:
-    """The findings as a table; purpose and remedy only where there is something to mend."""
+    """The findings as a table; purpose and remedy only where there is something to fix."""
     table = Table(box=None, pad_edge=False, show_header=False)
     for keep in (True, True, False):
         table.add_column(overflow="fold", no_wrap=keep)

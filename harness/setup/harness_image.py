@@ -31,7 +31,7 @@ CONTEXT = IMAGES / "harness"
 NAME, BASE = "kafka-harness/harness", "kafka-harness/harness-base"
 PACKAGES = ("openjdk-17-jre-headless", "python3", "python3-venv")
 PYTHON = "3.11"  # of the suite
-GLIBC = ("manylinux2014", "manylinux_2_28")  # that the suite has, as wheels tell it (PEP 600)
+GLIBC = ("manylinux2014", "manylinux_2_28")  # that the suite has, as wheels name it (PEP 600)
 
 
 def make(say: Say) -> str:
@@ -71,8 +71,8 @@ def _pip(*words: str) -> None:
     argv = [sys.executable, "-m", "pip", "--quiet", "--no-input", "--disable-pip-version-check"]
     done = subprocess.run([*argv, *words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        said = "\n".join(done.stderr.strip().splitlines()[-5:])
-        raise ClusterError(f"pip {words[0]} failed:\n{said}")
+        errors = "\n".join(done.stderr.strip().splitlines()[-5:])
+        raise ClusterError(f"pip {words[0]} failed:\n{errors}")
 
 
 def main() -> int:

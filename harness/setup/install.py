@@ -1,8 +1,8 @@
 """Installs whatever a run of this checkout needs and does not have yet; then says nothing.
 
 Every step looks first whether it is done, so a second call takes a moment and changes nothing.
-Two calls at once do not disturb each other, and one that is killed half-way is gone on with by the
-next. Exit 0: ready. Exit 1: the last lines say what is missing and the command that installs it.
+Two calls at once do not disturb each other, and the next call continues one that was killed
+half-way. Exit 0: ready. Exit 1: the last lines name what is missing, and the command to install it.
 
 `scripts/setup` starts this before there is a virtual environment: standard library only, and so
 are the modules that it imports.
@@ -72,10 +72,10 @@ def _install_system_packages(*, tests: bool) -> None:
 
 
 def apt_install(names: Sequence[str], privilege: Sequence[str] = ()) -> None:
-    """Have apt install packages. Raises SetUpError with what it said."""
+    """Have apt install packages. Raises SetUpError with its output."""
     # RUNLEVEL=1: no package starts a service; the tests run the Docker engine by themselves.
     apt = [*privilege, "env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1", "apt-get", "-qq"]
-    apt += ["-o", "DPkg::Lock::Timeout=300"]  # another apt may be at work
+    apt += ["-o", "DPkg::Lock::Timeout=300"]  # another apt may be running
     update = _run([*apt, "update"])  # where it fails, the lists that are here may do
     done = _run([*apt, "install", "-y", "--no-install-recommends", *names])
     if done.returncode != 0:
@@ -104,7 +104,9 @@ def _install_python_packages() -> None:
         made = _run([sys.executable, "-m", "venv", "--clear", str(VENV)])
         if made.returncode != 0:
             command = system_packages.install_command(["venv"])
-            raise SetUpError(f"{made.stdout.strip()}\nno virtual environment: try {command}")
+            raise SetUpError(
+                f"{made.stdout.strip()}\nthe virtual environment could not be made: try {command}"
+            )
     _say("installing Python packages into .venv (PySpark is most of it)")
     pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-input"]
     pip += ["--disable-pip-version-check", "--no-build-isolation"]  # nothing that is not pinned
@@ -138,20 +140,20 @@ def _stamped() -> bool:
 def _check_namespaces() -> None:
     """Whether a run's namespaces can be made here; the doctor knows why not."""
     if _run([*UNSHARE, "true"]).returncode != 0:
-        told = _run([str(PYTHON), "-m", "harness.setup.doctor", "namespaces"])
-        raise SetUpError(told.stdout.strip())
+        found = _run([str(PYTHON), "-m", "harness.setup.doctor", "namespaces"])
+        raise SetUpError(found.stdout.strip())
 
 
 def _fetch_kafka() -> None:
     """Jars and class archives, unless they are in the cache; its progress is for the user."""
     fetch = [str(PYTHON), "-u", "-m", "harness.distribution.class_archives"]
     if subprocess.run(fetch, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode != 0:
-        raise SetUpError("Kafka is not ready, see above")
+        raise SetUpError("Kafka could not be set up: see the lines above")
 
 
 def _train_spark() -> None:
     """A class archive for the checker's JVM. Without it checks start slower, nothing else."""
-    _say("training the class archive that makes checks start faster")
+    _say("making the class archive that lets checks start faster")
     _run([str(PYTHON), "-m", "analysis.train_archive"])
 
 
@@ -178,7 +180,7 @@ def main(argv: Sequence[str]) -> int:
         return 1
     if sys.platform != "linux":
         sys.stderr.write(
-            "set-up stopped: not supported here, Linux only: nodes live in namespaces\n"
+            "set-up stopped: only Linux is supported, because nodes run in namespaces\n"
         )
         return 1
     try:

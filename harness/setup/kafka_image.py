@@ -7,7 +7,7 @@
     2. imported, and with Kafka's jars and images/kafka/run built into IMAGE
     3. started once to make class archives, which make every later start faster
 
-One image serves as ZooKeeper, broker and net holder; its start script reads the variables of the
+One image serves as ZooKeeper, broker and sidecar; its start script reads the variables of the
 public images. Prints how to use it.
 """
 
@@ -56,7 +56,7 @@ def make(home: KafkaHome, say: Say) -> str:
     """Make the image, unless this engine has it; its name. Raises ClusterError, KafkaHomeError."""
     client, name = connect(), image_of(home)
     if client.images.list(name):
-        say(f"{name} is here already; `docker rmi {name}` first to make it anew")
+        say(f"{name} exists already: to build it again, run `docker rmi {name}` first")
         return name
     base = import_base(client, BASE, root_filesystem(SUITE, PACKAGES, say), say)
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +88,7 @@ def root_filesystem(name: str, contents: Sequence[str], say: Say) -> Path:
             return tar
         if system_packages.program("mmdebstrap") is None:
             command = system_packages.install_command(["mmdebstrap"])
-            raise ClusterError(f"mmdebstrap is missing, which makes root filesystems: {command}")
+            raise ClusterError(f"mmdebstrap, which makes root filesystems, is missing: {command}")
         say("making a root filesystem of Debian packages (a minute or two, once)")
         partial_tar = tar.with_suffix(".part")
         options = [f"--dpkgopt=path-exclude={pattern}" for pattern in EXCLUDED]
@@ -105,14 +105,14 @@ def root_filesystem(name: str, contents: Sequence[str], say: Say) -> Path:
         ]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            said = "\n".join(done.stderr.strip().splitlines()[-5:])
-            raise ClusterError(f"mmdebstrap could not make a root filesystem:\n{said}")
+            errors = "\n".join(done.stderr.strip().splitlines()[-5:])
+            raise ClusterError(f"mmdebstrap could not make a root filesystem:\n{errors}")
         partial_tar.replace(tar)
         return tar
 
 
 def _train(client: Any, name: str, say: Say) -> None:
-    say("training the class archives that make nodes start faster")
+    say("making the class archives that let nodes start faster")
     repository, tag = name.rsplit(":", 1)
     container = client.containers.run(
         f"{name}-untrained",
@@ -123,8 +123,8 @@ def _train(client: Any, name: str, say: Say) -> None:
     try:
         ended = container.wait(timeout=TRAINING_LIMIT_S)
         if ended["StatusCode"] != 0:
-            said = container.logs(tail=5).decode(errors="replace")
-            raise ClusterError(f"the training run in {name} failed:\n{said}")
+            log = container.logs(tail=5).decode(errors="replace")
+            raise ClusterError(f"the training run in {name} failed:\n{log}")
         start = 'CMD ["/etc/confluent/docker/run"]'
         container.commit(repository=repository, tag=tag, changes=start)
     finally:

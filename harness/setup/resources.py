@@ -17,7 +17,7 @@ def resources() -> list[Finding]:
     memory = _memory_available()
     disk = shutil.disk_usage(Path.cwd()).free
     return [
-        _enough("cores", cores, 2, "", "a starved host shows gaps that are not Kafka's"),
+        _enough("cores", cores, 2, "", "an overloaded host causes gaps that are not Kafka's"),
         _enough("free memory", memory / GIB, 2, " GiB", "six nodes take 1 GiB, the check another"),
         _enough("free disk", disk / GIB, 2, " GiB", "histories and logs are kept with each run"),
     ]
@@ -30,12 +30,12 @@ def _enough(name: str, have: float, want: float, unit: str, why: str) -> Finding
         name=name,
         status="warning",
         detail=f"{have:.3g}{unit}, and {why}",
-        remedy=f"have at least {want:g}{unit}",
+        remedy=f"provide at least {want:g}{unit}",
     )
 
 
 def _memory_available() -> int:
-    """Bytes that can still be had, by the kernel and by this process's cgroup."""
+    """Bytes that are still available, by the kernel and by this process's cgroup."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     available = next(int(line.split()[1]) * 1024 for line in lines if "MemAvailable" in line)
     try:

@@ -1,16 +1,16 @@
-# The main process of a node's container: begins the JVM, and leaves it down while the harness wants
+# The main process of a node's container: starts the JVM, and leaves it down while the harness wants
 # it down. POSIX sh. The sidecar sees the same processes, and the same folder of orders:
 #
-#   held       While it is there no JVM is begun, and one that ends does not end the container.
+#   held       While it exists no JVM is started, and one that ends does not end the container.
 #   started    The harness has ordered a start. A JVM that ends within START_S of it is held, so
-#              that the harness hears of it by `ended` and orders the next one.
+#              that the harness sees it by `ended` and orders the next start.
 #   ended      The exit code of the last JVM; none while one runs.
 #
-# A JVM that ends by nobody's order ends the container with its code: the kubelet begins the
-# container again and counts that, and the run knows that something happened which it did not order.
+# A JVM that ends without such an order ends the container with its code: the kubelet restarts the
+# container and counts that, by which the run sees a restart that it did not order.
 #
 # KAFKA_LIBS and KAFKA_ARCHIVE say where the image has its jars and its class archive; HOST_IP is
-# the address of the machine, by which workers outside the cluster come.
+# the address of the machine, which workers outside the cluster connect to.
 role=$1
 : "${ORDERS:=/run/kafka-harness}" "${SETTINGS:=/settings}" "${DATA:=/data}" "${START_S:=60}"
 : "${KAFKA_LIBS:=/opt/kafka/libs}" "${KAFKA_ARCHIVE:=/opt/kafka/archives/$role.jsa}"

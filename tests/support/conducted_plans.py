@@ -16,7 +16,7 @@ from harness.nemesis.undo_record import Undo
 from harness.waiting import wait_until
 
 NODES = local_nodes(3, 3)
-SHORT = Limits(bite_s=0.05, heal_s=0.05, target_s=0.05, trigger_s=0.3)
+SHORT = Limits(proof_s=0.05, heal_s=0.05, target_s=0.05, trigger_s=0.3)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""From a step's target to nodes: who is who now, and whether the verb can do anything to them."""
+"""From a step's target to nodes: their roles now, and whether the verb would do anything."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Chooser:
         @cache
         def coordinator(kind: Coordinated) -> str | None:
             name = self.coordinated.get(kind)
-            # A blind ZooKeeper has just been waited for: not again.
+            # A ZooKeeper without a quorum has just been waited for: not again.
             return self.view.coordinator(kind, name, ask=view.known) if name else None
 
         roles = Roles(

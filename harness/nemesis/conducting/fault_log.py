@@ -1,4 +1,4 @@
-"""What the history tells of each fault: invoke and ok (or info, with the error) of the injection
+"""The history's lines of each fault: invoke and ok (or info, with the error) of the injection
 and of the healing, the nodes that were hit, and leader, ISR and controller before and after."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from harness.nemesis.targets import roles_of
 
 class FaultLog:
     """Writes a line for each moment of a fault. `write(event, **fields)` appends to the nemesis's
-    history; `tell(line)` speaks to the user."""
+    history; `tell(line)` prints for the user."""
 
     def __init__(
         self, write: Callable[..., None], tell: Callable[[str], None], view: ClusterView

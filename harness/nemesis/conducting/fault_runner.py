@@ -91,8 +91,8 @@ class FaultRunner:
         self.in_force[step.step] = f"{verb.name} {', '.join(names)}"
         for injection in injections:
             verb.inject(injection)
-        done_ns, limit_s = time.monotonic_ns(), self.limits.bite_s * verb.patience
-        wait, what = self.moments.waits.wait, f"{verb.name} to bite"
+        done_ns, limit_s = time.monotonic_ns(), self.limits.proof_s * verb.patience
+        wait, what = self.moments.waits.wait, f"{verb.name} to take effect"
         try:
             evidence = [wait(partial(verb.bit, each), limit_s, what) for each in injections]
         except (WaitTimeout, DoesNothing) as error:
@@ -112,7 +112,7 @@ class FaultRunner:
                     during(injection)
             return time.monotonic_ns() >= end_ns
 
-        self.moments.waits.wait(over, None, "the fault's time")
+        self.moments.waits.wait(over, None, "the end of the fault")
 
     @contextmanager
     def _healing(self, step: Step, injections: list[Injection]) -> Iterator[None]:

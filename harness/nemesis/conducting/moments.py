@@ -19,7 +19,7 @@ from harness.nemesis.conducting.waits import Limits, Waits
 
 
 class Load(Protocol):
-    """What the nemesis needs to know of the producers, and the one thing it may tell them."""
+    """What the nemesis needs to know of the producers, and the one thing it may ask of them."""
 
     def acks(self) -> int:
         """Acknowledged sends so far."""
@@ -123,7 +123,7 @@ class Moments:
         return bool(states) and states[0].leader is None
 
     def _states(self) -> tuple[PartitionState, ...]:
-        """Every partition's state; none while nobody can be asked."""
+        """Every partition's state; none while neither ZooKeeper nor a broker answers."""
         try:
             return self.view.look().partitions
         except BLIND:

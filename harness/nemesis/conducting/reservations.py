@@ -18,7 +18,7 @@ class Reservations:
     """Which step holds what of which node; safe to use from every series' thread."""
 
     def __init__(self) -> None:
-        self._holders: dict[tuple[str, str], int] = {}  # (what, whose) -> step
+        self._taken: dict[tuple[str, str], int] = {}  # (what, node) -> step
         self._lock = threading.Lock()
 
     def take(self, step: int, verb: Verb, nodes: Sequence[Node]) -> None:
@@ -26,11 +26,11 @@ class Reservations:
         wanted = {(verb.holds, node.name) for node in nodes if verb.holds}
         wanted |= {("assignment", "the topic")} if verb.alone else set()
         with self._lock:
-            for what, whose in wanted & self._holders.keys():
-                raise NoTarget(f"another fault holds the {what} of {whose}")
-            self._holders |= dict.fromkeys(wanted, step)
+            for what, node in wanted & self._taken.keys():
+                raise NoTarget(f"another fault is using the {what} of {node}")
+            self._taken |= dict.fromkeys(wanted, step)
 
     def give_back(self, step: int) -> None:
         """The step holds nothing any more."""
         with self._lock:
-            self._holders = {key: each for key, each in self._holders.items() if each != step}
+            self._taken = {key: each for key, each in self._taken.items() if each != step}

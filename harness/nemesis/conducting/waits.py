@@ -1,4 +1,4 @@
-"""Waiting while a plan is conducted: how long for what, and how a run that is told to end cuts it
+"""Waiting while a plan is conducted: how long for what, and how the end of the run cuts it
 short."""
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ ASK_EVERY_S = 0.01
 
 
 class Interrupted(RuntimeError):
-    """The run was told to end; faults in force are healed, no new one begins."""
+    """The run is ending; faults in force are healed, no new one begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """The longest waits; a verb's patience multiplies those for its proofs."""
 
-    bite_s: float = 60.0  # until the fault is proved to be in force
+    proof_s: float = 60.0  # until the fault is proved to be in force
     heal_s: float = 120.0  # until it is proved to be healed, and then until every ISR is full
     target_s: float = 60.0  # until somebody plays the target's role and is free
     until_s: float = 120.0  # until what the step awaits before it is healed
@@ -29,7 +29,7 @@ class Limits:
 
 
 class Waits:
-    """Waits that end with Interrupted when the run is told to end."""
+    """Waits that end with Interrupted when the run is ending."""
 
     def __init__(self) -> None:
         self._stopped = threading.Event()
@@ -39,7 +39,7 @@ class Waits:
         self._stopped.set()
 
     def check(self, what: str) -> None:
-        """Raise Interrupted when the run was told to end."""
+        """Raise Interrupted when the run is ending."""
         if self._stopped.is_set():
             raise Interrupted(f"stopped while waiting for {what}")
 

@@ -38,7 +38,7 @@ DUMP_HEAD = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$"
 def _far_enough(offset_s: float) -> float:
     if abs(offset_s) < LEAST_S:
         raise ValueError(
-            f"offset_s is {offset_s:g}, must be a number of at least {LEAST_S} either way"
+            f"offset_s is {offset_s:g}, must be at least {LEAST_S} or at most -{LEAST_S}"
         )
     return offset_s
 
@@ -50,7 +50,7 @@ class SkewClockOptions(Options):
         float,
         AfterValidator(_far_enough),
         Field(
-            description=f"the seconds that the clock jumps by, at least {LEAST_S} either way",
+            description=f"the clock's jump in seconds, at least {LEAST_S} or at most -{LEAST_S}",
             examples=[-60],
         ),
     ]
@@ -82,8 +82,8 @@ def _ahead_s(injection: Injection) -> float | None:
     """How far the node's clock was ahead when it was asked last; asks it once a second."""
     memo, now = injection.memo, time.monotonic()
     if now - memo.get("asked_s", -math.inf) >= ASK_EVERY_S:
-        memo["asked_s"], memo["asked_at"] = now, datetime.now()  # noqa: DTZ005  as the JVM tells it
-        with suppress(ClusterError):  # it is down for another fault's sake
+        memo["asked_s"], memo["asked_at"] = now, datetime.now()  # noqa: DTZ005  as the JVM prints it
+        with suppress(ClusterError):  # another fault keeps it down
             processes(injection).signal(injection.node, signal.SIGQUIT)
         return None
     line = disks(injection).said(injection.node, DUMP_HEAD)

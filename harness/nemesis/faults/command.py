@@ -15,11 +15,11 @@
 
 Run once for each node that the target means, on the harness's host (on the local backend inside the
 run's namespaces), without a shell, in the environment of the harness and without input. {node},
-{id}, {host} and {port} stand for the node's; braces that are doubled are braces. `heal` must be
+{id}, {host} and {port} stand for the node's; doubled braces are plain braces. `heal` must be
 safe to run twice, and after an `inject` that came half way.
 
 Proof: the last line that a probe prints when it ends with 0. Without a probe there is only the
-command's word, its exit code 0, and the evidence says so. A command that fails, or is not over by
+command's exit code 0, and the evidence says so. A command that fails, or is not over by
 its limit, ends the run; it is healed all the same. Of what is printed only the last line is kept.
 """
 
@@ -43,7 +43,7 @@ from harness.nemesis.options import Options
 from harness.nemesis.target import Target
 from harness.nemesis.verb import Injection, Verb
 
-PLACES = ("node", "id", "host", "port")
+PLACEHOLDERS = ("node", "id", "host", "port")
 LIMIT_S = 60.0
 ASK_EVERY_S = 0.5
 KEPT = 300  # characters of a last line
@@ -51,7 +51,7 @@ KEPT = 300  # characters of a last line
 
 # Options
 
-# What a command can be said to do; those of a word are fields of Effects.
+# What a command can do, by the words of `effects`: fields of Effects.
 EFFECTS: dict[str, dict[str, Any]] = {
     "nothing": {},
     "moves-leadership": {"leadership": "anywhere"},
@@ -69,17 +69,17 @@ OF_CLIENTS = {"clients-only", "ends-processes"}
 
 
 def _fillable(command: list[str], info: ValidationInfo) -> list[str]:
-    """Of its braces each names something of the node."""
+    """Each of its placeholders is known."""
     try:
         names = [name for word in command for _, name, _, _ in Formatter().parse(word)]
     except ValueError as error:
         raise ValueError(
-            f"{info.field_name}: {error}: double a brace that is to stay one"
+            f"{info.field_name}: {error}: write {{{{ and }}}} for plain braces"
         ) from None
     for name in names:
-        if name is not None and name not in PLACES:
+        if name is not None and name not in PLACEHOLDERS:
             raise ValueError(
-                f"{info.field_name}: {{{name}}} stands for nothing: there is {', '.join(PLACES)}"
+                f"{info.field_name}: {{{name}}} is unknown: use one of {', '.join(PLACEHOLDERS)}"
             )
     return command
 
@@ -89,24 +89,26 @@ def _effects_agree(words: list[str]) -> list[str]:
     for word in words:
         if word not in EFFECTS:
             hint = did_you_mean(word, EFFECTS)
-            raise ValueError(f"effects: {word!r} is none of {', '.join(EFFECTS)}{hint}")
+            raise ValueError(
+                f"effects: {word!r} is unknown{hint}: use some of {', '.join(EFFECTS)}"
+            )
     for word in ALONE:
         if word in words and len(set(words)) > 1:
-            raise ValueError(f"effects: {word!r} stands alone: remove it, or all others")
+            raise ValueError(f"effects: {word!r} cannot be combined: remove it, or all others")
     if "clients-only" in words and (others := sorted(set(words) - OF_CLIENTS)):
         raise ValueError(
-            f"effects: 'clients-only' says that no node is touched, {others[0]!r} that one is: "
+            f"effects: 'clients-only' (no node is touched) contradicts {others[0]!r}: "
             "remove one of them"
         )
     for field in ("leadership", "takes"):
         both = [word for word in EFFECTS if word in words and field in EFFECTS[word]]
         if len(both) > 1:
-            raise ValueError(f"effects: {both[0]!r} and {both[1]!r}: remove one of them")
+            raise ValueError(f"effects: {both[0]!r} contradicts {both[1]!r}: remove one of them")
     return words
 
 
 Command = Annotated[list[str], AfterValidator(_fillable), Field(min_length=1)]
-WORDS = Field(description="a list of words", examples=[["ssh", "{host}"]])
+WORDS = Field(description="a list of arguments", examples=[["ssh", "{host}"]])
 
 
 class CommandOptions(Options):
@@ -117,18 +119,18 @@ class CommandOptions(Options):
     bit: Annotated[Command | None, WORDS] = None
     healed: Annotated[Command | None, WORDS] = None
     limit_s: Annotated[
-        float, Field(gt=0, description="seconds that each of them may take, more than 0")
+        float, Field(gt=0, description="the seconds that each command may take, more than 0")
     ] = LIMIT_S
     effects: Annotated[list[str], AfterValidator(_effects_agree)] = Field(
         [BY_DEFAULT],
         min_length=1,
-        description=f"a list of some of {', '.join(EFFECTS)}",
+        description=f"a list of one or several of {', '.join(EFFECTS)}",
         examples=[[BY_DEFAULT]],
     )
 
 
 def effects_of(options: Options, _: Target) -> Effects | None:
-    """What the user says that it can do."""
+    """What the user has stated that it can do."""
     stated = CommandOptions.of(options).effects
     if "unknown" in stated:
         return None
@@ -141,8 +143,8 @@ def effects_of(options: Options, _: Target) -> Effects | None:
 def of_node(template: Sequence[str], node: Node) -> list[str]:
     """The command for one node."""
     host, port = node.dial
-    places = {"node": node.name, "id": node.id, "host": host, "port": port}
-    return [word.format_map(places) for word in template]
+    values = {"node": node.name, "id": node.id, "host": host, "port": port}
+    return [word.format_map(values) for word in template]
 
 
 def carried_out(argv: Sequence[str], limit_s: float) -> tuple[int, str]:
@@ -161,12 +163,14 @@ def carried_out(argv: Sequence[str], limit_s: float) -> tuple[int, str]:
     except OSError as error:
         raise ClusterError(f"{argv[0]}: cannot be run: {error.strerror}") from None
     try:
-        said, _ = process.communicate(timeout=limit_s)
+        output, _ = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        raise ClusterError(f"{argv[0]}: not over after {limit_s:g} s (options.limit_s)") from None
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+        raise ClusterError(
+            f"{argv[0]}: did not end within {limit_s:g} s: raise options.limit_s"
+        ) from None
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     return process.returncode, lines[-1][:KEPT] if lines else ""
 
 
@@ -177,7 +181,7 @@ def insist(which: str, template: Sequence[str], node: Node, limit_s: float) -> s
     if code != 0:
         raise ClusterError(
             f"the {which} command for {node.name}, {argv[0]}, ended with exit code "
-            f"{code}: {last or 'it said nothing'}"
+            f"{code}: {last or 'it printed nothing'}"
         )
     return last
 
@@ -194,20 +198,22 @@ def _heal(injection: Injection) -> None:
 
 def _bit(injection: Injection) -> str | None:
     asked = CommandOptions.of(injection.options)
-    return _probed(injection, "bit", asked.bit) if asked.bit else _own_word(injection, "inject")
+    return _probed(injection, "bit", asked.bit) if asked.bit else _by_exit_code(injection, "inject")
 
 
 def _healed(injection: Injection) -> str | None:
     asked = CommandOptions.of(injection.options)
     return (
-        _probed(injection, "healed", asked.healed) if asked.healed else _own_word(injection, "heal")
+        _probed(injection, "healed", asked.healed)
+        if asked.healed
+        else _by_exit_code(injection, "heal")
     )
 
 
-def _own_word(injection: Injection, command: str) -> str:
+def _by_exit_code(injection: Injection, command: str) -> str:
     last = injection.memo[command]
-    word = f"{command} for {injection.node.name} ended with exit code 0, by its own word"
-    return f"{word}: {last}" if last else word
+    sentence = f"{command} for {injection.node.name} ended with exit code 0; there was no probe"
+    return f"{sentence}: {last}" if last else sentence
 
 
 def _probed(injection: Injection, probe: str, template: Sequence[str]) -> str | None:
@@ -227,15 +233,15 @@ def _probed(injection: Injection, probe: str, template: Sequence[str]) -> str | 
 def heal_left(fault: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Carry out the heal commands of a fault of an undo record, at the run's `nodes`; what was
     done. Raises ClusterError."""
-    told, limit_s = [], float(fault["options"].get("limit_s", LIMIT_S))
+    done, limit_s = [], float(fault["options"].get("limit_s", LIMIT_S))
     for name in fault["nodes"]:
         host, _, port = nodes[name]["address"].rpartition(":")
         node = Node(
             name=name, role=nodes[name]["role"], id=nodes[name]["id"], address=host, port=int(port)
         )
         last = insist("heal", fault["options"]["heal"], node, limit_s)
-        told.append(f"{name}: its heal command ended with exit code 0" + (f": {last}" * bool(last)))
-    return told
+        done.append(f"{name}: its heal command ended with exit code 0" + (f": {last}" * bool(last)))
+    return done
 
 
 COMMAND = Verb(

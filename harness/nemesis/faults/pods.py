@@ -9,7 +9,7 @@
 The StatefulSet makes a pod of the same name, with the same volume and another address, as soon as
 the old one is gone. Nothing is held down by `delete-pod`: the fault's time is only waited for.
 After `drain` the new pod comes up on another machine that its volume lets it have; where there is
-none the node is down until the machine takes pods again. A fault has bitten when the pod is gone or
+none the node is down until the machine is uncordoned. A fault is in force when the pod is gone or
 another one is there (its uid), and is healed when the node serves from a pod of another uid.
 """
 
@@ -45,7 +45,7 @@ def _drain(injection: Injection) -> None:
     machines, node = cast(Machines, injection.cluster), injection.node
     machine = injection.memo["machine"] = machines.machine(node)
     if machine is None:
-        raise ClusterError(f"the pod of {node.name} is on no machine now")
+        raise ClusterError(f"the pod of {node.name} is not scheduled on any machine")
     remember(injection, node)
     injection.memo["uid"] = cast(Pods, injection.cluster).pod(node)
     machines.cordon(machine)
@@ -53,7 +53,7 @@ def _drain(injection: Injection) -> None:
         lambda: machines.evict(node),
         timeout_s=BUDGET_LIMIT_S,
         every_s=0.5,
-        what=f"the disruption budget to let {node.name} go",
+        what=f"a PodDisruptionBudget to allow the eviction of {node.name}",
     )
 
 
@@ -62,7 +62,7 @@ def _drained(injection: Injection) -> str | None:
     gone = _gone(injection)
     if gone is None or not cast(Machines, injection.cluster).cordoned(machine):
         return None
-    return f"{gone}, and machine {machine} takes no pods"
+    return f"{gone}, and machine {machine} is cordoned"
 
 
 def _use_again(injection: Injection) -> None:
@@ -91,7 +91,7 @@ def _in_use_again(injection: Injection) -> str | None:
     machine, serves = injection.memo["machine"], _another_serves(injection)
     if serves is None or cast(Machines, injection.cluster).cordoned(machine):
         return None
-    return f"{serves}, and machine {machine} takes pods again"
+    return f"{serves}, and machine {machine} is uncordoned"
 
 
 DELETE_POD = Verb(

@@ -19,7 +19,7 @@ from harness.cluster.nodes import brokers
 from harness.cluster.view.state import BLIND
 from harness.model.effects import Effects
 from harness.nemesis.faults.admin import reassignments
-from harness.nemesis.faults.admin.moves import needs_a_spare, told, towards
+from harness.nemesis.faults.admin.moves import in_words, needs_a_spare, towards
 from harness.nemesis.faults.processes.signals import back, begin, end, processes
 from harness.nemesis.verb import BROKERS, Injection, Verb
 from harness.waiting import wait_until
@@ -35,7 +35,7 @@ def _begin(injection: Injection) -> None:
         return {partition: replicas for each in by_topic for partition, replicas in each.items()}
 
     now = wait_until(
-        everything, timeout_s=ASK_LIMIT_S, what="ZooKeeper to tell of all topics", ignoring=BLIND
+        everything, timeout_s=ASK_LIMIT_S, what="ZooKeeper to list all topics", ignoring=BLIND
     )
     names = [node.name for node in brokers(injection.cluster.nodes)]
     wanted = reassignments.without(now, injection.node.name, names)
@@ -51,26 +51,28 @@ def _gone(injection: Injection) -> str | None:
         return None
     if processes(injection).state(node).pid is not None:
         return None
-    return f"{node.name} is empty ({told(memo['wanted'])}), its process {memo['pid']} is gone"
+    return f"{node.name} is empty ({in_words(memo['wanted'])}), its process {memo['pid']} is gone"
 
 
 def _replace(injection: Injection) -> None:
     """An empty broker in its place, if it ever left."""
-    hands, node, pid = processes(injection), injection.node, injection.memo.get("pid")
+    control, node, pid = processes(injection), injection.node, injection.memo.get("pid")
     if pid is None:
         return
-    if hands.state(node).pid == pid:
-        hands.signal(node, signal.SIGKILL)
-        wait_until(lambda: hands.state(node).pid is None, timeout_s=10, what=f"{node.name} to end")
+    if control.state(node).pid == pid:
+        control.signal(node, signal.SIGKILL)
+        wait_until(
+            lambda: control.state(node).pid is None, timeout_s=10, what=f"{node.name} to end"
+        )
     cast(Disks, injection.cluster).wipe(node)
     begin(injection, node)
 
 
 def _has_all_back(injection: Injection) -> str | None:
-    said, original = back(injection, injection.node), injection.memo.get("original", {})
-    if said is None or not towards(injection, original):
+    sentence, original = back(injection, injection.node), injection.memo.get("original", {})
+    if sentence is None or not towards(injection, original):
         return None
-    return f"{said}; back to {told(original)}"
+    return f"{sentence}; back to {in_words(original)}"
 
 
 DECOMMISSION = Verb(

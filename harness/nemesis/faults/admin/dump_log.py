@@ -4,7 +4,7 @@ What an experiment claims of a replica's log ("the record was on all three") is 
 itself: Kafka's own DumpLogSegments reads the first partition's segments on the broker's disk, while
 the broker goes on. Its whole output is kept as logs/dump-<step>-<broker>.txt of the run.
 
-It has bitten when every dump is there. There is nothing to undo.
+It is in force when every dump is complete. There is nothing to undo.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Dumped:
 
     records: dict[int, int]
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """Where its log begins and ends."""
         if not self.records:
             return "no record"
@@ -54,14 +54,14 @@ def _is_there(injection: Injection) -> str | None:
     dumps: list[tuple[Node, Any]] = injection.memo["dumps"]
     if any(dump.process.poll() is None for _, dump in dumps):
         return None
-    said = []
+    sentences = []
     for node, dump in dumps:
         text = dump.file.read_text(errors="replace")
         if dump.process.returncode != 0:
             last = text.strip().splitlines()[-1:]
             raise ClusterError(f"the log of {node.name} could not be dumped: {' '.join(last)}")
-        said.append(f"{node.name} holds {read(text).told()}")
-    return ", ".join(said)
+        sentences.append(f"{node.name} holds {read(text).in_words()}")
+    return ", ".join(sentences)
 
 
 def _end(injection: Injection) -> None:

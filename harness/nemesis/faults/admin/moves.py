@@ -1,11 +1,13 @@
 """elect, move-leader, reassign, raise-replication: replicas and leaderships moved by an operator.
 
     elect               leadership goes back to the preferred leader (an election of Kafka's own);
-                        of the partitions that the target is preferred for. Who is preferred for
-                        none that another leads, or is not in its ISR, is no target
+                        of the partitions that the target is preferred for. A broker that is
+                        preferred for no partition that another leads, or is not in its ISR, is
+                        no target
     move-leader         the target's leaderships go to a follower in the ISR, by the seed: it is put
                         first among the replicas, and elected. Undone by the old order and another
-                        election. Who leads nothing that another could lead is no target
+                        election. One that leads nothing that another could lead is
+                        no target
     reassign            every replica of the topic goes to the next broker, and back
     raise-replication   every partition of the topic gets one more replica, and loses it again
 
@@ -31,7 +33,7 @@ ASK_EVERY_S = 2.0
 LEADING = {"leader", "leader-and-controller", "leader-not-controller", "last-isr"}
 
 
-# Steps that are taken again and again until they are done
+# Steps that are repeated until they are done
 
 
 def towards(injection: Injection, wanted: Assignment) -> bool:
@@ -63,7 +65,7 @@ def elected(injection: Injection, wanted: dict[int, str]) -> bool:
     return not waiting
 
 
-def told(wanted: Assignment) -> str:
+def in_words(wanted: Assignment) -> str:
     """An assignment in words."""
     return ", ".join(
         f"{topic}-{number} on {'+'.join(replicas)}"
@@ -75,7 +77,7 @@ def there_now(injection: Injection) -> Assignment:
     """The topic's assignment as it was when the fault was begun."""
     view = injection.roles.view
     if not view.assignment:
-        raise ClusterError(f"ZooKeeper never told who has topic {injection.view.topic}")
+        raise ClusterError(f"ZooKeeper has not shown the replicas of topic {injection.view.topic}")
     return reassignments.of_topic(injection.view.topic, view.assignment)
 
 
@@ -102,7 +104,7 @@ def _nothing_to_win(roles: Roles, hit: frozenset[str]) -> str | None:
     for name, state in zip(preferred, roles.view.partitions, strict=False):
         if name in hit and name != state.leader and name in state.isr:
             return None
-    return f"{_all(hit)} leads, or is not in the ISR of, every partition that prefers it"
+    return f"a preferred election would elect {_all(hit)} for no partition"
 
 
 def _led_by_the_preferred(injection: Injection) -> str | None:
@@ -129,11 +131,11 @@ def _left(_: Injection) -> str | None:
 def _move(injection: Injection) -> None:
     now, hit = there_now(injection), {node.name for node in injection.nodes}
     random = Random(injection.seed)  # noqa: S311
-    heirs: dict[Partition, str] = {
+    successors: dict[Partition, str] = {
         (injection.view.topic, number): random.choice(followers)
         for number, followers in _followers(injection.roles, frozenset(hit)).items()
     }
-    wanted = reassignments.led_by(now, heirs)
+    wanted = reassignments.led_by(now, successors)
     injection.memo.update(wanted=wanted, original={p: now[p] for p in wanted})
 
 
@@ -147,10 +149,10 @@ def _followers(roles: Roles, hit: frozenset[str]) -> dict[int, list[str]]:
     return {number: followers for number, followers in led.items() if followers}
 
 
-def _nothing_to_hand_over(roles: Roles, hit: frozenset[str]) -> str | None:
+def _nothing_to_move(roles: Roles, hit: frozenset[str]) -> str | None:
     if _followers(roles, hit):
         return None
-    return f"{_all(hit)} leads nothing that another member of an ISR could lead"
+    return f"{_all(hit)} leads no partition that has another replica in the ISR"
 
 
 def _moved(injection: Injection) -> str | None:
@@ -159,7 +161,7 @@ def _moved(injection: Injection) -> str | None:
 
 def _moved_back(injection: Injection) -> str | None:
     original = injection.memo.get("original")
-    return _leads(injection, original) if original else "nothing had been moved"
+    return _leads(injection, original) if original else "nothing was moved"
 
 
 def _leads(injection: Injection, wanted: Assignment) -> str | None:
@@ -183,9 +185,9 @@ def _raise(injection: Injection) -> None:
 
 
 def _there(injection: Injection) -> str | None:
-    """The replicas are where they shall be, and have caught up: so the controller ends it."""
+    """The replicas are where they are wanted and in sync: the controller has ended it."""
     wanted = injection.memo["wanted"]
-    return f"now {told(wanted)}" if towards(injection, wanted) else None
+    return f"now {in_words(wanted)}" if towards(injection, wanted) else None
 
 
 def _begin_return(injection: Injection) -> None:
@@ -194,7 +196,7 @@ def _begin_return(injection: Injection) -> None:
 
 def _returned(injection: Injection) -> str | None:
     original = injection.memo.get("original", {})
-    return f"back to {told(original)}" if towards(injection, original) else None
+    return f"back to {in_words(original)}" if towards(injection, original) else None
 
 
 # What cannot be
@@ -203,13 +205,13 @@ def _returned(injection: Injection) -> str | None:
 def _needs_followers(setting: Setting) -> str | None:
     if setting.replicas > 1:
         return None
-    return "with one replica nobody else can lead: raise topic.replication_factor"
+    return "with one replica no other broker can lead: raise topic.replication_factor"
 
 
 def _cannot_elect(setting: Setting, target: Target) -> str | None:
     if setting.partitions == 1 and target.name in LEADING:
         return (
-            f"{target.name}: who leads the only partition has none to win back: raise "
+            f"{target.name}: the leader of the only partition has no other to win: raise "
             "topic.partitions, or use preferred-leader"
         )
     return _needs_followers(setting)
@@ -217,14 +219,14 @@ def _cannot_elect(setting: Setting, target: Target) -> str | None:
 
 def _cannot_move(setting: Setting, target: Target) -> str | None:
     if setting.replicas > 1 and target.name in {"all", "last-isr"}:
-        return f"{target.name}: nobody is left who could lead: use leader"
+        return f"{target.name}: no other replica could lead: use leader"
     if (
         setting.replicas > 1
         and setting.partitions == 1
         and target.name in {"follower", "followers"}
     ):
         return (
-            f"{target.name}: a follower of the only partition leads nothing: raise "
+            f"{target.name}: a follower of the only partition leads no partition: raise "
             "topic.partitions, or use leader"
         )
     return _needs_followers(setting)
@@ -240,7 +242,7 @@ def needs_a_spare(setting: Setting, _: Target) -> str | None:
     )
 
 
-# By order: whoever is hit, leadership may go elsewhere, or to the one that is hit.
+# Whichever broker is hit, leadership may move away from it, or to it.
 ANYWHERE = Effects(leadership="anywhere")
 ELECT = Verb(
     name="elect",
@@ -271,7 +273,7 @@ MOVE_LEADER = Verb(
     heal=_begin_return,
     healed=_moved_back,
     impossible=_cannot_move,
-    idle=_nothing_to_hand_over,
+    idle=_nothing_to_move,
 )
 REASSIGN = Verb(
     name="reassign",

@@ -46,9 +46,9 @@ def without(now: Assignment, gone: str, brokers: Sequence[str]) -> Assignment:
     """
     moved = {}
     for partition, replicas in now.items():
-        heirs = _spare(replicas, gone, brokers)
-        if gone in replicas and heirs:
-            moved[partition] = tuple(heirs[0] if name == gone else name for name in replicas)
+        successors = _spare(replicas, gone, brokers)
+        if gone in replicas and successors:
+            moved[partition] = tuple(successors[0] if name == gone else name for name in replicas)
     return moved
 
 

@@ -83,7 +83,7 @@ class SetConfigOptions(Options):
     @model_validator(mode="after")
     def _can_be_changed(self) -> Self:
         if not self.changes:
-            raise ValueError('name at least one key of Kafka\'s, as in "min.insync.replicas" = 2')
+            raise ValueError('name at least one Kafka key, as in "min.insync.replicas" = 2')
         known = DYNAMIC[self.on]
         wrong = next((key for key in self.changes if key not in known), None)
         if wrong is not None:
@@ -177,7 +177,7 @@ def _add(injection: Injection) -> None:
     try:
         now = len(injection.view.assignment_of(topic))
     except BLIND as error:
-        raise ClusterError(f"ZooKeeper does not tell how many partitions {topic} has") from error
+        raise ClusterError(f"ZooKeeper does not show the partitions of topic {topic}") from error
     injection.memo.update(was=now, total=now + AddPartitionsOptions.of(injection.options).count)
     injection.admin().topics.add_partitions(topic, injection.memo["total"])
 

@@ -4,9 +4,9 @@ Undone by `restore-bit`. A segment is closed once the next one is rolled (topic 
 the nemesis waits for one. Which segment, batch and bit follow from the seed. The bit lies in a
 batch's records, which its CRC covers.
 
-A broker hands out closed segments without looking at them. A follower that fetches the batch checks
-the CRC and refuses it; a consumer does so when it is told to (`check.crcs`, off in librdkafka by
-default), else it is given the changed record.
+A broker serves closed segments without checking them. A follower that fetches the batch checks
+the CRC and refuses it; a consumer does so with `check.crcs` (off in librdkafka by
+default), else it gets the changed record.
 
 Source: Kafka documentation, Implementation: Messages (record batch); librdkafka's CONFIGURATION.md.
 """

@@ -30,15 +30,15 @@ END_LIMIT_S = 20.0
 
 def _lose_power(injection: Injection) -> None:
     _kill(injection)
-    injection.memo["told"] = [_cut_back(injection, node) for node in injection.nodes]
+    injection.memo["evidence"] = [_cut_back(injection, node) for node in injection.nodes]
 
 
 def _kill(injection: Injection) -> None:
     """All of them, and return when they are gone."""
     note_pids(injection)
-    hands = processes(injection)
+    control = processes(injection)
     for node in injection.nodes:
-        hands.signal(node, signal.SIGKILL)
+        control.signal(node, signal.SIGKILL)
     wait_until(
         lambda: all(gone(injection, node) for node in injection.nodes),
         timeout_s=END_LIMIT_S,
@@ -59,7 +59,7 @@ def _cut_back(injection: Injection, node: Node) -> str:
     try:
         cuts = sync_trace.cuts(sync_trace.files(lines), sizes(folder))
     except sync_trace.TraceError as error:
-        raise ClusterError(f"{node.name}: what was synced is not known: {error}") from None
+        raise ClusterError(f"{node.name}: cannot tell what was synced: {error}") from None
     for path, length in cuts.cut.items():
         os.truncate(path, length)
     for path in cuts.remove:
@@ -80,7 +80,7 @@ def sizes(folder: Path) -> dict[str, int]:
 
 def _lose_disk(injection: Injection) -> None:
     _kill(injection)
-    injection.memo["told"] = [_empty(injection, node) for node in injection.nodes]
+    injection.memo["evidence"] = [_empty(injection, node) for node in injection.nodes]
 
 
 def _empty(injection: Injection, node: Node) -> str:
@@ -92,8 +92,8 @@ def _empty(injection: Injection, node: Node) -> str:
     )
 
 
-def _told(injection: Injection) -> str | None:
-    return "; ".join(injection.memo["told"])
+def _evidence(injection: Injection) -> str | None:
+    return "; ".join(injection.memo["evidence"])
 
 
 LOSE_POWER = Verb(
@@ -107,7 +107,7 @@ LOSE_POWER = Verb(
     together=True,
     prepares="sync-trace",
     inject=_lose_power,
-    bit=_told,
+    bit=_evidence,
     heal=revive,
     healed=revived,
 )
@@ -121,7 +121,7 @@ LOSE_DISK = Verb(
     hits=BROKERS,
     together=True,
     inject=_lose_disk,
-    bit=_told,
+    bit=_evidence,
     heal=revive,
     healed=revived,
 )

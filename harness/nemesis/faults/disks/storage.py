@@ -57,7 +57,7 @@ def _fill(injection: Injection) -> None:
     note_pids(injection)
     folder = disks(injection).data_folder(injection.node)
     if not folder.is_mount():
-        raise ClusterError(f"{injection.node.name} has no disk of its own that could be filled")
+        raise ClusterError(f"{injection.node.name} has no disk of its own to fill")
     injection.memo["bytes"] = fill(folder / BALLAST)
 
 
@@ -87,7 +87,7 @@ def _halted(complaint: str) -> Callable[[Injection], str | None]:
     """Evidence: the broker met the error, and its process is gone."""
 
     def bit(injection: Injection) -> str | None:
-        ended, line = gone(injection, injection.node), _heard(injection, injection.node, complaint)
+        ended, line = gone(injection, injection.node), _logged(injection, injection.node, complaint)
         if ended is None or line is None:
             return None
         return (
@@ -97,7 +97,7 @@ def _halted(complaint: str) -> Callable[[Injection], str | None]:
     return bit
 
 
-def _heard(injection: Injection, node: Node, complaint: str) -> str | None:
+def _logged(injection: Injection, node: Node, complaint: str) -> str | None:
     return disks(injection).said(node, complaint)
 
 

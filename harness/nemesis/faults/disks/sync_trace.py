@@ -9,7 +9,7 @@ disk behind it: names are kept in order (a journaling filesystem), contents are 
 somebody syncs. So of each file the unsynced end is cut off; a file that was never synced is gone;
 offset and time indexes and the index of aborted transactions are gone, because they are written
 through memory maps that no system call shows: Kafka builds them anew. A truncation counts as synced
-at once: the bytes that it took cannot be had back.
+at once: the bytes that it took cannot come back.
 
 Pure: lines and sizes in, lengths out. The lines are strace's
 (`harness.cluster.local.launch_modes`), and those of `baseline`, which say what an earlier power
@@ -37,16 +37,16 @@ _ENDED = r"^{pid} +\+\+\+ (?:killed|exited)"
 
 
 class TraceError(RuntimeError):
-    """The trace does not tell the whole story of a file; nothing may be concluded from it."""
+    """The trace does not explain a file's length; nothing may be concluded from it."""
 
 
 @dataclass(slots=True, kw_only=True)
 class File:
-    """A file as the trace tells it so far; changes line by line."""
+    """A file as the trace shows it so far; changes line by line."""
 
     length: int = 0
     synced: int | None = None  # None: never
-    writing: int = 0  # writes begun whose end the trace has not told
+    writing: int = 0  # writes begun whose end the trace has not shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,8 +44,8 @@ class SlowDiskOptions(Options):
         Field(
             gt=0,
             le=LONGEST_MS,
-            description="the milliseconds that each write or sync waits, "
-            f"a number from above 0 to {LONGEST_MS}",
+            description="how long each write or sync waits, in ms, "
+            f"above 0 and at most {LONGEST_MS:,}",
         ),
     ] = 100.0
 
@@ -136,8 +136,8 @@ def _undisturbed(injection: Injection) -> str | None:
     if _syscalls(injection).is_tampered(injection.node):
         return None
     return (
-        f"nothing changes the system calls of process {pid} of {injection.node.name}; "
-        f"{_seen(injection).count('(DELAYED)')} writes took longer in all"
+        f"strace is detached from process {pid} of {injection.node.name}; "
+        f"{_seen(injection).count('(DELAYED)')} writes were delayed in all"
     )
 
 

@@ -1,11 +1,11 @@
-"""cut-answers: a broker hears its clients, but its answers do not reach them.
+"""cut-answers: a broker receives requests of clients, but its answers do not reach them.
 
 The classic cause of duplicates: the record is in the log, the acknowledgement is not delivered, the
-producer sends again. Options: `how = "drop"` (answers vanish; default) or `how = "reset"` (one
+producer sends again. Options: `how = "drop"` (answers are dropped; default) or `how = "reset"` (one
 answer becomes a connection reset). Undone by `mend`.
 
 Done by rules in a chain of our own in the broker's network namespace; only that chain is removed.
-The chain's packet counters prove that the cut bit. Of a node that gives no answer for a while
+The chain's packet counters prove the cut. Of a node that gives no answer for a while
 (a follower, a ZooKeeper) one is asked for: a connection from the clients, which must not succeed.
 Source: iptables-extensions(8), REJECT and statistic.
 """
@@ -57,7 +57,7 @@ class CutAnswersOptions(Options):
     """What becomes of the answers."""
 
     how: Literal["drop", "reset"] = Field(
-        "drop", description="they vanish, or one of them becomes a connection reset"
+        "drop", description="they are dropped, or one of them becomes a connection reset"
     )
 
 
@@ -107,7 +107,7 @@ CUT_ANSWERS = Verb(
     name="cut-answers",
     undo="mend",
     done="kept from answering clients",
-    effects=Effects(),  # brokers and ensemble hear each other as ever
+    effects=Effects(),  # brokers and ensemble reach each other as before
     options=CutAnswersOptions,
     needs=(Links,),
     inject=_cut,

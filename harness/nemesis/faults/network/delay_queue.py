@@ -3,8 +3,8 @@
     python -m harness.nemesis.faults.network.delay_queue QUEUE DELAY_MS JITTER_MS      (in the
     node's network)
 
-An iptables rule hands packets to a queue of the kernel (NFQUEUE); this program is told that one
-came, waits, and tells the kernel to let it pass. It is told a packet's number only, never its
+An iptables rule passes packets to a queue of the kernel (NFQUEUE); this program
+reads its number, waits, and has the kernel let it pass. It gets a packet's number only, never its
 content, and passes all whose time has come by one message: 10 µs a packet. Packets keep their
 order, with jitter too.
 
@@ -144,17 +144,17 @@ def _let_pass(kernel: socket.socket, queue: int, packet: int | None) -> None:
 def main(argv: Sequence[str]) -> None:
     """Hold packets of one queue back until SIGTERM."""
     queue, delay_s, jitter_s = int(argv[0]), float(argv[1]) / 1000, float(argv[2]) / 1000
-    told: list[int] = []
+    signals: list[int] = []
 
     def stop(number: int, _: FrameType | None) -> None:
-        told.append(number)
+        signals.append(number)
 
     signal.signal(signal.SIGTERM, stop)
     with open_queue(queue) as kernel:
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         line = Line(delay_s, jitter_s, Random(queue))  # noqa: S311
-        hold_back(kernel, queue, line, lambda: bool(told))
+        hold_back(kernel, queue, line, lambda: bool(signals))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """Shapes of a network partition, as grudges: node -> the nodes whose packets it drops.
 
-    apart({a}, {b, c})            a: b c   b: a   c: a      neither side hears the other
-    apart({a}, {b, c}, "in")      a: b c                    a hears neither, both hear a
-    apart({a}, {b, c}, "out")     b: a     c: a             a hears both, neither hears a
-    scattered({a, b, c})          a: b c   b: a c   c: a b  everybody alone
+    apart({a}, {b, c})            a: b c   b: a   c: a      neither side receives from the other
+    apart({a}, {b, c}, "in")      a: b c                    a receives from neither, both from a
+    apart({a}, {b, c}, "out")     b: a     c: a             a receives from both, neither from a
+    scattered({a, b, c})          a: b c   b: a c   c: a b  every node alone
     halves([a, b, c])             like apart({a}, {b, c})   the smaller half first
-    bridge([a, b, c])             a: c     c: a             b still hears both sides
-    ring([a, b, c, d, e])         a: c d   b: d e   …       each hears a majority, no two the same
+    bridge([a, b, c])             a: c     c: a             b still receives from both
+    ring([a, b, c, d, e])         a: c d   b: d e   …       each from a majority, no two the same
 
 Packets are dropped where they arrive, so a link can be cut one way. TCP needs both ways: a
 connection over a link that is cut in one direction still ends, but what is sent the other way until
@@ -27,7 +27,7 @@ Grudge = Mapping[str, frozenset[str]]
 
 
 def apart(ones: Collection[str], others: Collection[str], direction: Direction = "both") -> Grudge:
-    """The two sides do not hear each other; "in": only `ones` do not hear; "out": only `others`.
+    """Neither side receives from the other; "in": only `ones` do not; "out": only `others`.
 
     Who is in both sides counts for the first.
     """
@@ -41,32 +41,32 @@ def apart(ones: Collection[str], others: Collection[str], direction: Direction =
 
 
 def scattered(nodes: Collection[str]) -> Grudge:
-    """Each node hears none of the others."""
+    """No node receives from another."""
     everyone = frozenset(nodes)
     return _without_empty({node: everyone - {node} for node in sorted(everyone)})
 
 
 def halves(nodes: Sequence[str]) -> Grudge:
-    """The first half, the smaller one, and the rest do not hear each other."""
+    """The first half, the smaller one, and the rest do not receive from each other."""
     middle = len(nodes) // 2
     return apart(nodes[:middle], nodes[middle:])
 
 
 def bridge(nodes: Sequence[str]) -> Grudge:
-    """Two halves do not hear each other; the node in the middle hears both and is heard by both."""
+    """Two halves do not receive from each other; the node in the middle reaches both."""
     middle = len(nodes) // 2
     return apart(nodes[:middle], nodes[middle + 1 :])
 
 
 def ring(nodes: Sequence[str]) -> Grudge:
-    """Each node hears a majority of all (itself counted), and no two nodes hear the same one."""
+    """Each node receives from a majority of all (itself counted), no two from the same one."""
     count = len(nodes)
     majority = count // 2 + 1
     before = majority // 2
     grudge = {}
-    for place, node in enumerate(nodes):
-        heard = {nodes[(place - before + step) % count] for step in range(majority)}
-        grudge[node] = frozenset(nodes) - heard
+    for position, node in enumerate(nodes):
+        reachable = {nodes[(position - before + step) % count] for step in range(majority)}
+        grudge[node] = frozenset(nodes) - reachable
     return _without_empty(grudge)
 
 

@@ -1,4 +1,4 @@
-"""Chains of our own: iptables rules in a node's network namespace that are ours to take back.
+"""Chains of our own: iptables rules in a node's network namespace that the harness removes again.
 
 A chain is named by the number of its fault and hangs before everything else in INPUT (or OUTPUT),
 so established connections are hit too. It is filled before it is hung up: a cut is complete at once
@@ -21,7 +21,7 @@ from typing import Literal
 from harness.cluster.capabilities import Links
 from harness.cluster.nodes import Node
 
-PREFIX = "HARNESS-"  # sidecar.sh goes by it when the harness is gone
+PREFIX = "HARNESS-"  # sidecar.sh removes such chains when the harness is gone
 TAKING = ("DROP", "REJECT", "NFQUEUE")  # targets after which a packet is gone, or waits
 Rule = Sequence[str]
 
@@ -56,7 +56,7 @@ def hang(links: Links, node: Node, chain: Chain) -> None:
 
 
 def remove(links: Links, node: Node, chain: Chain) -> None:
-    """Take the chain down and away, as much of it as there is."""
+    """Unhook and delete the chain, as much of it as there is."""
     rules, commands = _rules(links, node, chain), []
     if f"-A {chain.hook} -j {chain.name}" in rules:
         commands.append(["-D", chain.hook, "-j", chain.name])

@@ -3,24 +3,24 @@
     cut     drops every packet, or rejects it with a TCP reset (`how = "reject"`)
     lose    drops packets by chance (`percent`)
 
-Both are undone by `mend`. Who no longer hears whom:
+Both are undone by `mend`. Which packets are dropped:
 
     from        the target's nodes from these, several separated by commas: followers (the other
                 replicas of the partition), brokers, zookeepers, clients, others (every other node),
                 everyone (and the clients), or a node's name. Default: others.
-    direction   "both" (default), "in" (the target does not hear them), "out" (nor they the target)
+    direction   "both" (default), "in" (packets to the target), "out" (packets from the target)
     shape       instead of `from`, among the target's nodes themselves: scattered, halves, bridge,
-                ring (harness.nemesis.faults.network.grudges); who stands where follows from the
-                seed
+                ring (harness.nemesis.faults.network.grudges); the order of nodes follows from
+                the seed
 
 A node that is not named in `from` is still reached: a leader cut from its followers keeps its
 ZooKeeper session.
 
 Done by rules at the receiver, in a chain of our own in its network namespace (or the clients'),
 which hits existing connections too. Where clients have no network of their own (docker, Kubernetes)
-what they are not to hear is dropped as it leaves the node. Proof: packets of each sender to each
-receiver were counted. Where a pair has nothing to say to each other, or in order to see a rejection
-at work, the sender is made to send one packet. Healed when the chains are gone.
+packets to them are dropped as they leave the node. Proof: packets of each sender to each
+receiver were counted. Where a pair exchanges nothing, or in order to see a rejection,
+the sender is made to send one packet. Healed when the chains are gone.
 Source: iptables-extensions(8): REJECT, statistic.
 """
 
@@ -39,7 +39,12 @@ from harness.cluster.nodes import ClusterError, Node
 from harness.nemesis.faults.network import grudges, iptables
 from harness.nemesis.faults.network.grudges import Grudge
 from harness.nemesis.faults.network.iptables import Chain, Rule
-from harness.nemesis.faults.network.peers import PeerOptions, effects_on_links, peers, places
+from harness.nemesis.faults.network.peers import (
+    PeerOptions,
+    effects_on_links,
+    nodes_and_clients,
+    peers,
+)
 from harness.nemesis.verb import Injection, Verb
 
 SHAPES: dict[str, Callable[[Sequence[str]], Grudge]] = {
@@ -49,8 +54,8 @@ SHAPES: dict[str, Callable[[Sequence[str]], Grudge]] = {
     "ring": grudges.ring,
 }
 QUIET = 9  # a port where nobody listens
-# What a sender runs who has nothing to say: one packet to each address, to where nobody listens.
-# Where the rule stands at the sender itself, the kernel tells it of the drop: EPERM.
+# What a silent sender runs: one packet to each address, to a port where nobody listens.
+# Where the rule stands at the sender itself, the kernel reports the drop to it: EPERM.
 _SENDS = """
 import contextlib, socket, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
@@ -73,10 +78,10 @@ for end in sys.argv[1:]:
 
 
 class LinkOptions(PeerOptions):
-    """Who no longer hears whom."""
+    """Which packets are dropped."""
 
     direction: Literal["both", "in", "out"] = Field(
-        "both", description="both ways; the target does not hear them; nor they the target"
+        "both", description="both ways; packets to the target; packets from the target"
     )
     shape: Literal["scattered", "halves", "bridge", "ring"] | None = Field(
         None, description="instead of `from`: among the target's nodes themselves"
@@ -93,10 +98,10 @@ class LinkOptions(PeerOptions):
 
 
 class CutOptions(LinkOptions):
-    """How packets are kept away."""
+    """What happens to packets."""
 
     how: Literal["drop", "reject"] = Field(
-        "drop", description="packets vanish, or each is answered by a TCP reset"
+        "drop", description="packets are dropped, or each is answered by a TCP reset"
     )
 
 
@@ -108,7 +113,7 @@ class LoseOptions(LinkOptions):
         Field(
             gt=0,
             lt=100,
-            description="the share of packets to lose, in percent, between 0 and 100",
+            description="the percentage of packets to drop, above 0 and below 100",
             examples=[30],
         ),
     ]
@@ -128,7 +133,8 @@ def grudge_of(injection: Injection) -> Grudge:
         grudge = grudges.apart(names, peers(injection, asked.peers), asked.direction)
     if not grudge:
         raise ClusterError(
-            f"nobody to cut {', '.join(names)} from: {asked.as_given() or 'there is no other node'}"
+            f"there is no other end to cut {', '.join(names)} from: change from "
+            f"or shape ({asked.as_given() or 'defaults'})"
         )
     return grudge
 
@@ -140,19 +146,23 @@ Site = tuple[str, Chain]  # where a chain stands
 
 
 def sites(injection: Injection, grudge: Grudge) -> dict[Site, list[Pair]]:
-    """Where rules must stand, for whose packets to whom."""
-    links, by_name, found = links_of(injection), places(injection), dict[Site, list[Pair]]()
+    """Where rules must be, for packets from which sender to which receiver."""
+    links, by_name, found = (
+        links_of(injection),
+        nodes_and_clients(injection),
+        dict[Site, list[Pair]](),
+    )
     for receiver, senders in grudge.items():
         at_receiver = links.has_rules(by_name[receiver])
         for sender in sorted(senders):
             chain = Chain(fault=injection.fault, hook="INPUT" if at_receiver else "OUTPUT")
-            place = receiver if at_receiver else sender
-            found.setdefault((place, chain), []).append((receiver, sender))
+            site = receiver if at_receiver else sender
+            found.setdefault((site, chain), []).append((receiver, sender))
     return found
 
 
 def rules(ends: Sequence[str], how: str, percent: float = 100.0, side: str = "-s") -> list[Rule]:
-    """The rules of a place that does not hear, or reach, these addresses."""
+    """The rules of a node that does not receive from, or send to, these addresses."""
     made: list[Rule] = []
     chance = ("-m", "statistic", "--mode", "random", "--probability", f"{percent / 100:.6f}")
     for end in ends:
@@ -180,14 +190,14 @@ def _set_up(injection: Injection, *, how: str, percent: float) -> None:
 
 
 def _put_up(injection: Injection, *, how: str, percent: float) -> None:
-    links, by_name = links_of(injection), places(injection)
+    links, by_name = links_of(injection), nodes_and_clients(injection)
     wanted: dict[Site, list[Pair]] = injection.memo["sites"]
     injection.memo["addresses"] = addresses(injection)
 
     def fill(site: Site) -> None:
-        place, chain = site
+        name, chain = site
         ends = [_other_end(injection, chain, pair) for pair in wanted[site]]
-        iptables.fill(links, by_name[place], chain, rules(ends, how, percent, chain.side))
+        iptables.fill(links, by_name[name], chain, rules(ends, how, percent, chain.side))
 
     at_once(fill, wanted)
     # All chains first, so that the cut is nearly at once everywhere.
@@ -195,8 +205,8 @@ def _put_up(injection: Injection, *, how: str, percent: float) -> None:
 
 
 def _keep_up(injection: Injection) -> None:
-    """Rules go with a pod and name addresses that are a pod's: where another pod has come in a
-    node's place they are put up anew, everywhere."""
+    """Rules go with a pod and name addresses that are a pod's: where a node's pod was
+    replaced they are put up anew, everywhere."""
     if injection.memo["addresses"] != addresses(injection):
         _mend(injection)
         injection.memo["again"]()
@@ -204,25 +214,25 @@ def _keep_up(injection: Injection) -> None:
 
 
 def stay(injection: Injection) -> None:
-    """Of faults that are not put up anew: raise ClusterError once another pod has come in a node's
-    place, which they do not hit."""
+    """Of faults that are not put up anew: raise ClusterError once a node's pod was replaced,
+    because they do not hit the new one."""
     now = addresses(injection)
     begun = injection.memo.setdefault("addresses", now)
     if moved := [n.name for n in injection.nodes if begun[n.name] != now[n.name]]:
         raise ClusterError(
-            f"another pod came in the place of {', '.join(moved)} while a fault was "
-            "in force, and it is not hit by it"
+            f"the pod of {', '.join(moved)} was replaced while a fault was in force, "
+            "which the new pod is not hit by"
         )
 
 
 def addresses(injection: Injection) -> dict[str, str]:
-    """Where every place is now."""
-    return {name: place.address for name, place in places(injection).items()}
+    """Every node's address now, and the clients'."""
+    return {name: node.address for name, node in nodes_and_clients(injection).items()}
 
 
 def _other_end(injection: Injection, chain: Chain, pair: Pair) -> str:
     receiver, sender = pair
-    return places(injection)[sender if chain.side == "-s" else receiver].address
+    return nodes_and_clients(injection)[sender if chain.side == "-s" else receiver].address
 
 
 T = TypeVar("T")
@@ -254,7 +264,7 @@ def _lose_bit(injection: Injection) -> str | None:
 
 def _counted(injection: Injection) -> dict[Pair, int]:
     """(receiver, sender) -> packets that did not arrive."""
-    links, by_name, counted = links_of(injection), places(injection), dict[Pair, int]()
+    links, by_name, counted = links_of(injection), nodes_and_clients(injection), dict[Pair, int]()
     wanted: dict[Site, list[Pair]] = injection.memo["sites"]
     listed = at_once(lambda site: iptables.packets(links, by_name[site[0]], site[1]), wanted)
     for ((_, chain), pairs), taken in zip(wanted.items(), listed, strict=True):
@@ -266,13 +276,13 @@ def _sentence(counted: Mapping[tuple[str, str], int], verb: str) -> str:
     by_receiver: dict[str, list[str]] = {}
     for (receiver, sender), packets in counted.items():
         by_receiver.setdefault(receiver, []).append(f"{packets} packets of {sender}")
-    told = (f"{receiver} {verb} {', '.join(parts)}" for receiver, parts in by_receiver.items())
-    return "; ".join(told)
+    sentences = (f"{receiver} {verb} {', '.join(parts)}" for receiver, parts in by_receiver.items())
+    return "; ".join(sentences)
 
 
 def _provoke(injection: Injection, pairs: Sequence[Pair]) -> None:
     """Let each sender send its receivers one packet, which must not arrive."""
-    links, by_name = links_of(injection), places(injection)
+    links, by_name = links_of(injection), nodes_and_clients(injection)
 
     def send(name: str) -> None:
         receivers = [by_name[receiver] for receiver, to in pairs if to == name]
@@ -288,7 +298,7 @@ def _provoke(injection: Injection, pairs: Sequence[Pair]) -> None:
 
 
 def reach(links: Links, sender: Node, node: Node, port: int | None = None) -> tuple[str, int]:
-    """Host and port at which the sender's place reaches a node; `port` is another one there."""
+    """Host and port at which the sender reaches a node; `port` is another one there."""
     if node.role != "client" and not links.has_rules(sender):
         return node.dial
     return node.address, port or node.port
@@ -298,19 +308,19 @@ def reach(links: Links, sender: Node, node: Node, port: int | None = None) -> tu
 
 
 def _mend(injection: Injection) -> None:
-    links, by_name = links_of(injection), places(injection)
+    links, by_name = links_of(injection), nodes_and_clients(injection)
     wanted: dict[Site, list[Pair]] = injection.memo.get("sites", {})
     at_once(lambda site: iptables.remove(links, by_name[site[0]], site[1]), wanted)
 
 
 def _mended(injection: Injection) -> str | None:
     wanted: dict[Site, list[Pair]] = injection.memo.get("sites", {})
-    links, by_name = links_of(injection), places(injection)
+    links, by_name = links_of(injection), nodes_and_clients(injection)
     if any(at_once(lambda site: iptables.stands(links, by_name[site[0]], site[1]), wanted)):
         return None
-    gone = ", ".join(dict.fromkeys(place for place, _ in wanted)) or "everywhere"
+    gone = ", ".join(dict.fromkeys(name for name, _ in wanted)) or "everywhere"
     renewed = injection.memo.get("renewed", 0)
-    again = f", after it was put up anew {renewed} times for new pods" if renewed else ""
+    again = f", after it was set again {renewed} times for new pods" if renewed else ""
     return f"chain {Chain(fault=injection.fault).name} is gone from {gone}{again}"
 
 

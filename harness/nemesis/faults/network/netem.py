@@ -1,11 +1,12 @@
-"""reorder, duplicate, corrupt: packets of a node that arrive out of order, twice, or spoiled.
+"""reorder, duplicate, corrupt: packets of a node that arrive out of order, twice, or corrupted.
 
     reorder     `percent` of the packets that the node sends go at once, the others `ms` (10) later
     duplicate   `percent` are sent twice
-    corrupt     `percent` have one bit turned; a receiver's checksum drops them
+    corrupt     `percent` have one bit flipped; a receiver's checksum drops them
 
 Only where the kernel has netem, on what the node sends (tc on its eth0); undone by `restore`. A
-kernel without it refuses the scenario before a node starts; `kafka-harness doctor` tells. TCP hides
+kernel without it refuses the scenario before a node starts; `kafka-harness doctor` shows it. TCP
+hides
 all three from Kafka and pays in time, which is what there is to see. Proof: packets of the node
 went through netem with that setting; healed when it is gone.
 Source: tc-netem(8).
@@ -34,7 +35,7 @@ class SomePackets(Options):
         Field(
             gt=0,
             le=100,
-            description="the share of packets that it hits, in percent, above 0 and at most 100",
+            description="the percentage of packets that it hits, above 0 and at most 100",
             examples=[30],
         ),
     ]
@@ -44,24 +45,24 @@ class ReorderOptions(SomePackets):
     """How long the other packets wait."""
 
     ms: Annotated[
-        float, Field(gt=0, description="the milliseconds that the other packets wait, more than 0")
+        float, Field(gt=0, description="how long the other packets wait, in ms, above 0")
     ] = 10.0
 
 
 def setting(verb: str, options: Options) -> list[str]:
-    """What netem is told."""
+    """The parameters of netem."""
     if verb == "reorder":
         asked = ReorderOptions.of(options)
         return ["delay", f"{asked.ms:g}ms", "reorder", f"{asked.percent:g}%"]
     return [verb, f"{SomePackets.of(options).percent:g}%"]
 
 
-def _injects(verb: str, injection: Injection) -> None:
+def _inject(verb: str, injection: Injection) -> None:
     add = ["tc", "qdisc", "add", "dev", "eth0", "root", "handle", handle_of(injection), "netem"]
     links_of(injection).in_network_of(injection.node, [*add, *setting(verb, injection.options)])
 
 
-def _bites(verb: str, injection: Injection) -> str | None:
+def _proved(verb: str, injection: Injection) -> str | None:
     shown = links_of(injection).in_network_of(
         injection.node, ["tc", "-s", "qdisc", "show", "dev", "eth0"]
     )
@@ -88,8 +89,8 @@ def _verb(name: str, done: str, options: type[Options] = SomePackets) -> Verb:
         needs=(Links, Netem, Preparable),
         holds="egress",
         prepares="netem",
-        inject=lambda injection: _injects(name, injection),
-        bit=lambda injection: _bites(name, injection),
+        inject=lambda injection: _inject(name, injection),
+        bit=lambda injection: _proved(name, injection),
         heal=restore,
         healed=restored,
         during=stay,

@@ -1,9 +1,9 @@
-"""The other ends of bad links: whom the option `from` names, and what follows for leadership.
+"""The other ends of bad links: what the option `from` names, and what follows for leadership.
 
     from = "followers"          the other replicas of the partition
     from = "clients, kafka2"    several, with commas between them
 
-Where it names the clients alone, brokers and ensemble hear each other as ever.
+Where it names the clients alone, brokers and ensemble reach each other as before.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ def _known(peers: str) -> str:
     for word in words(peers):
         if word not in PEERS and not re.fullmatch(r"(kafka|zk)\d+", word):
             raise ValueError(
-                f"from names {word!r}, which is none of {', '.join(PEERS)}, "
-                "nor a node such as kafka1"
+                f"from names {word!r}, must be of {', '.join(PEERS)}, or a node such as kafka1"
             )
     return peers
 
@@ -61,26 +60,25 @@ Peers = Annotated[
     AfterValidator(_known),
     Field(
         alias="from",
-        description=f"one or several, with commas between them, of {', '.join(PEERS)}, "
-        "or a node's name",
+        description=f"one or several of {', '.join(PEERS)} or node names, separated by commas",
     ),
 ]
 
 
 class PeerOptions(Options):
-    """Between whom and the target's nodes links are bad."""
+    """The other ends of the target's bad links."""
 
     peers: Peers = "others"
 
 
 def effects_on_links(options: Options, _: Target) -> Effects:
-    """Where links to the clients alone are bad, brokers and ensemble hear each other as ever."""
+    """Where links to the clients alone are bad, brokers and ensemble reach each other as before."""
     clients_alone = set(words(PeerOptions.of(options).peers)) == {"clients"}
     return Effects(leadership="if-seen" if clients_alone else "anywhere")
 
 
 def peers(injection: Injection, named: str) -> list[str]:
-    """Whom `from` names now."""
+    """The names of the nodes that `from` means now."""
     found: list[str] = []
     for word in words(named):
         nodes = PEERS[word](injection) if word in PEERS else ()
@@ -88,7 +86,7 @@ def peers(injection: Injection, named: str) -> list[str]:
     return found
 
 
-def places(injection: Injection) -> dict[str, Node]:
-    """Every place that has a network of its own, by name."""
-    places = (*injection.cluster.nodes, clients_of(injection.cluster))
-    return {node.name: node for node in places}
+def nodes_and_clients(injection: Injection) -> dict[str, Node]:
+    """Every node, and `clients`, by name: each has a network of its own."""
+    everyone = (*injection.cluster.nodes, clients_of(injection.cluster))
+    return {node.name: node for node in everyone}

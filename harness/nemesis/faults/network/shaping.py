@@ -4,16 +4,16 @@
                 that every round trip with it takes so much longer; `from` as for `cut`, default
                 everyone. No netem needed: harness.nemesis.faults.network.delay_queue holds them
                 back.
-    throttle    the node sends at most `kbit` kilobits a second, to everybody together (tc tbf on
+    throttle    the node sends at most `kbit` kilobits a second, to all together (tc tbf on
                 its eth0); what would have to wait for longer than half a second is dropped. What
                 others send to it is not limited, but TCP's acknowledgements wait with the rest
 
 Undone by `restore`. Proof of a delay: packets were handed to our queue, and a connection to the
 node takes at least so long; it heals when the rules are gone and connections are fast again. If the
-program that holds packets back dies, packets pass at once, and the run is told when the fault is
+program that holds packets back dies, packets pass at once, and the run fails when the fault is
 healed. Proof of a throttle: the kernel says that packets had to wait (`overlimits`)
-or were dropped. Where neither happens in the first ten seconds the limit limits nothing, which is
-said at once and leaves the fault unproved.
+or were dropped. Where neither happens in the first ten seconds the limit has no effect, which is
+reported at once and leaves the fault unproved.
 Source: iptables-extensions(8) NFQUEUE, tc-tbf(8).
 """
 
@@ -39,8 +39,8 @@ from harness.nemesis.faults.network.peers import (
     PeerOptions,
     Peers,
     effects_on_links,
+    nodes_and_clients,
     peers,
-    places,
 )
 from harness.nemesis.options import Options
 from harness.nemesis.verb import DoesNothing, Injection, Verb
@@ -68,7 +68,7 @@ print((time.monotonic() - begin) * 1000)
 
 
 class DelayOptions(PeerOptions):
-    """Whose packets wait, and for how long."""
+    """Which packets wait, and for how long."""
 
     ms: Annotated[
         float,
@@ -111,8 +111,8 @@ def _delay(injection: Injection) -> None:
         ],
     )
     assert program.stdout is not None
-    if (said := program.stdout.readline().strip()) != "ready":
-        raise ClusterError(f"packets of {node.name} cannot be held back: {_last(program, said)}")
+    if (line := program.stdout.readline().strip()) != "ready":
+        raise ClusterError(f"packets to {node.name} cannot be delayed: {_last(program, line)}")
     hold = ["-j", "NFQUEUE", "--queue-num", str(injection.fault), "--queue-bypass"]
     senders = _senders(injection)
     iptables.fill(links, node, chain, [["-s", sender.address, *hold] for sender in senders])
@@ -128,12 +128,12 @@ def _delayed(injection: Injection) -> str | None:
     before = injection.memo["before_ms"]
     earlier = "had no answer" if before is None else f"took {before:.1f} ms"
     return (
-        f"{packets} packets to {node.name} were held back; a connection to it takes "
+        f"{packets} packets to {node.name} were delayed; a connection to it takes "
         f"{took_ms:.1f} ms, and {earlier} before"
     )
 
 
-def _let_go(injection: Injection) -> None:
+def _stop_delay(injection: Injection) -> None:
     """Rules first: no packet is handed over any more when the program ends."""
     iptables.remove(links_of(injection), injection.node, _chain(injection))
     program = injection.memo.pop("program", None)
@@ -148,7 +148,7 @@ def _let_go(injection: Injection) -> None:
         program.wait()
     if died is not None:
         raise ClusterError(
-            f"the program that held packets of {injection.node.name} back died "
+            f"the program that delayed packets to {injection.node.name} died "
             f"during the fault: {_last(program, f'exit {died}')}"
         )
 
@@ -176,25 +176,25 @@ def _round_trip_ms(injection: Injection) -> float | None:
     for sender in _senders(injection):
         host, port = reach(links, sender, injection.node)
         argv = [sys.executable, "-S", "-c", CONNECT, host, str(port), str(patience_s)]
-        if said := links.in_network_of(sender, argv).strip():
-            return float(said)
+        if output := links.in_network_of(sender, argv).strip():
+            return float(output)
     return None
 
 
 def _senders(injection: Injection) -> list[Node]:
-    by_name = places(injection)
+    by_name = nodes_and_clients(injection)
     named = peers(injection, _asked(injection).peers)
     names = [name for name in named if name != injection.node.name]
     if not names:
-        raise ClusterError(f"nobody whose packets to {injection.node.name} could wait")
+        raise ClusterError(f"from names no sender of packets to {injection.node.name}: change it")
     return [by_name[name] for name in names]
 
 
-def _last(program: subprocess.Popen[str], said: str) -> str:
-    """The last thing that a program which ended has said."""
+def _last(program: subprocess.Popen[str], otherwise: str) -> str:
+    """The last line that a program which ended has printed."""
     program.kill()
     assert program.stdout is not None
-    return (program.stdout.read().strip().splitlines() or [said or "it said nothing"])[-1]
+    return (program.stdout.read().strip().splitlines() or [otherwise or "it printed nothing"])[-1]
 
 
 # throttle
@@ -207,7 +207,7 @@ class ThrottleOptions(Options):
         int,
         Field(
             ge=1,
-            description="the most that the node may send in kilobits a second, 1 or more",
+            description="the most that the node may send, in kbit/s, 1 or more",
             examples=[8],
         ),
     ]
@@ -242,15 +242,15 @@ def _throttled(injection: Injection) -> str | None:
     seen, name, kbit = seen_by(shown, handle_of(injection)), injection.node.name, _kbit(injection)
     if seen.waits or seen.dropped:
         return (
-            f"packets of {name} had to wait {seen.waits} times for their share of {kbit} "
-            f"kbit/s, {seen.dropped} were dropped"
+            f"packets of {name} had to wait {seen.waits} times because of the limit of "
+            f"{kbit} kbit/s, {seen.dropped} were dropped"
         )
     lasted_s = time.monotonic() - injection.memo["since_s"]
     if lasted_s < JUDGED_AFTER_S:
         return None
     raise DoesNothing(
         f"{name} sent {seen.sent:,} bytes in {lasted_s:.0f} s and none had to wait: "
-        f"{kbit} kbit/s limits nothing there, lower kbit"
+        f"{kbit} kbit/s limits nothing there: lower kbit"
     )
 
 
@@ -313,7 +313,7 @@ DELAY = Verb(
     holds="ingress",
     inject=_delay,
     bit=_delayed,
-    heal=_let_go,
+    heal=_stop_delay,
     healed=_fast_again,
 )
 THROTTLE = Verb(

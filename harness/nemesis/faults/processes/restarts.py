@@ -7,7 +7,7 @@
                  kill `every_s` seconds (default 2) after each start. A broker that is started
                  inside its old ZooKeeper session ends by itself: that too is a crash
 
-roll has bitten when the last broker is back, so that it is over when it is in force. Both are
+roll is in force when the last broker is back: then it is over, too. Both are
 undone by `start`: whatever is down then is started.
 """
 
@@ -97,8 +97,8 @@ def _start_what_is_down(injection: Injection) -> None:
 
 
 def _all_back(injection: Injection) -> str | None:
-    said = [back(injection, node) for node in injection.nodes]
-    return None if None in said else "; ".join(str(each) for each in said)
+    sentences = [back(injection, node) for node in injection.nodes]
+    return None if None in sentences else "; ".join(map(str, sentences))
 
 
 # crash-loop
@@ -108,7 +108,7 @@ class CrashLoopOptions(Options):
     """How fast one crash follows another."""
 
     every_s: Annotated[
-        float, Field(gt=0, description="seconds from a start to the next kill, more than 0")
+        float, Field(gt=0, description="the seconds from a start to the next kill, more than 0")
     ] = 2.0
 
 
@@ -119,20 +119,20 @@ def _begin_loop(injection: Injection) -> None:
 
 def _crash(injection: Injection) -> None:
     """Start it if it is gone, kill it if it is due."""
-    hands, node, memo = restarts(injection), injection.node, injection.memo
-    pid = hands.state(node).pid
+    control, node, memo = restarts(injection), injection.node, injection.memo
+    pid = control.state(node).pid
     if pid is None:
-        _start_again(hands, node, memo)
+        _start_again(control, node, memo)
         memo["due_s"] = time.monotonic() + CrashLoopOptions.of(injection.options).every_s
     elif time.monotonic() >= memo["due_s"] and pid != memo["pids"].get(node.name):
         memo["pids"][node.name] = end(injection, node, signal.SIGKILL)
         memo["kills"] += 1
 
 
-def _start_again(hands: Restarts, node: Node, memo: dict[str, Any]) -> None:
+def _start_again(control: Restarts, node: Node, memo: dict[str, Any]) -> None:
     if memo["pids"].pop(node.name, None) is None:
-        memo["exits"] += 1  # of its own accord: its old session still lives
-    hands.start_node(node)
+        memo["exits"] += 1  # by itself: its old session still lives
+    control.start_node(node)
 
 
 def _crashed_twice(injection: Injection) -> str | None:
@@ -142,13 +142,13 @@ def _crashed_twice(injection: Injection) -> str | None:
 
 
 def _loop_over(injection: Injection) -> str | None:
-    said = back(injection, injection.node)
-    if said is None:
+    sentence = back(injection, injection.node)
+    if sentence is None:
         return None
     memo = injection.memo
     again = memo["exits"] + memo.get("restarts", 0)
-    ended = f", and ended by itself {again} times, its old session alive" if again else ""
-    return f"{injection.node.name} was killed {memo['kills']} times in all{ended}; {said}"
+    ended = f", and ended by itself {again} times while its old session was alive" if again else ""
+    return f"{injection.node.name} was killed {memo['kills']} times in all{ended}; {sentence}"
 
 
 ROLL = Verb(

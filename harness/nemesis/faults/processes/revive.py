@@ -21,18 +21,18 @@ PASSING = (*nodes.PASSING, "log dirs in")
 
 
 def disks(injection: Injection) -> Disks:
-    """The cluster as who reaches what nodes have on disk."""
+    """The cluster, as what reads and changes what nodes have on disk."""
     return cast(Disks, injection.cluster)
 
 
 def note_pids(injection: Injection) -> None:
     """Remember which processes the fault meets."""
-    hands = processes(injection)
-    injection.memo["pids"] = {node.name: hands.state(node).pid for node in injection.nodes}
+    control = processes(injection)
+    injection.memo["pids"] = {node.name: control.state(node).pid for node in injection.nodes}
 
 
 def gone(injection: Injection, node: Node) -> str | None:
-    """The sentence that says so once the process that the fault met is gone."""
+    """The sentence for the evidence, once the process that the fault met is gone."""
     pid = injection.memo["pids"][node.name]
     now = processes(injection).state(node).pid
     return None if pid is None or now == pid else f"process {pid} of {node.name} is gone"
@@ -47,5 +47,5 @@ def revive(injection: Injection) -> None:
 
 def revived(injection: Injection) -> str | None:
     """Every node is a member of the cluster, again or still."""
-    said = [signals.back(injection, node, PASSING) for node in injection.nodes]
-    return "; ".join(filter(None, said)) if all(said) else None
+    sentences = [signals.back(injection, node, PASSING) for node in injection.nodes]
+    return "; ".join(filter(None, sentences)) if all(sentences) else None

@@ -1,15 +1,15 @@
 """kill, stop, pause: what happens to a node's process.
 
-    kill    SIGKILL; no goodbye, so its ZooKeeper session must expire before it is replaced
-    stop    SIGTERM; a broker hands its leaderships over first (controlled shutdown)
+    kill    SIGKILL; its ZooKeeper session must expire before it is replaced
+    stop    SIGTERM; a broker control its leaderships over first (controlled shutdown)
     pause   SIGSTOP; it keeps its connections and answers nothing
 
 kill and stop are undone by `start`, pause by `resume`. A broker that starts inside its old
 ZooKeeper session exits with NodeExists (its ephemeral znode still lives): it is started again
 until it stays, as after the other reasons that pass (PASSING).
 
-A worker can be hit as well. Told to stop it awaits what is outstanding, then ends. The one that is
-started in its place is a new process with a name of its own; healed is when that one acks or reads.
+A worker can be hit as well. On SIGTERM it awaits what is outstanding, then ends. The one that
+replaces it is a new process with a name of its own; healed is when that one acks or reads.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from harness.waiting import wait_until
 def end(injection: Injection, node: Node, number: signal.Signals) -> int | None:
     """Send a signal that ends the node's process; returns that process's pid."""
     remember(injection, node)
-    hands = processes(injection)
-    pid = hands.state(node).pid
-    hands.signal(node, number)
+    control = processes(injection)
+    pid = control.state(node).pid
+    control.signal(node, number)
     return pid
 
 
@@ -75,13 +75,15 @@ def _start(injection: Injection) -> None:
 
 
 def start(injection: Injection, node: Node, ended: int | None) -> None:
-    """Start a node that is down; `ended` is the pid of the process that was told to end, which may
-    not have come to it yet."""
-    hands = processes(injection)
-    if ended is not None and hands.state(node).pid == ended:
-        hands.signal(node, signal.SIGKILL)
-        wait_until(lambda: hands.state(node).pid is None, timeout_s=10, what=f"{node.name} to end")
-    if hands.state(node).pid is None:
+    """Start a node that is down; `ended` is the pid of the process that got the signal, which may
+    not have ended yet."""
+    control = processes(injection)
+    if ended is not None and control.state(node).pid == ended:
+        control.signal(node, signal.SIGKILL)
+        wait_until(
+            lambda: control.state(node).pid is None, timeout_s=10, what=f"{node.name} to end"
+        )
+    if control.state(node).pid is None:
         begin(injection, node)
 
 
@@ -94,7 +96,7 @@ def _gone(injection: Injection) -> str | None:
 def _stands_still(injection: Injection) -> str | None:
     state = processes(injection).state(injection.node)
     if state.pid is None:
-        raise ClusterError(f"{injection.node.name} died while it was paused")
+        raise ClusterError(f"{injection.node.name} ended while it was paused")
     return f"process {state.pid} of {injection.node.name} is stopped" if state.stopped else None
 
 
@@ -103,8 +105,8 @@ def back(injection: Injection, node: Node, passing: Sequence[str] = PASSING) -> 
 
     One that ended itself for a reason in `passing` is started again; for another, ClusterError.
     """
-    hands = processes(injection)
-    last = hands.exited_early(node)
+    control = processes(injection)
+    last = control.exited_early(node)
     if last is not None:
         if not any(reason in last for reason in passing):
             raise ClusterError(f"{node.name} did not come back; its last log lines:\n{last}")
@@ -113,7 +115,7 @@ def back(injection: Injection, node: Node, passing: Sequence[str] = PASSING) -> 
         return None
     if injection.clients and node.role == "client":
         return injection.clients.works(node, since=0)
-    pid = hands.state(node).pid
+    pid = control.state(node).pid
     return f"process {pid} of {node.name} serves" if takes_part(injection, node) else None
 
 
@@ -153,12 +155,14 @@ def processes(injection: Injection) -> Processes:
     """Who can signal and start the nodes that are hit."""
     if injection.node.role == "client":
         if injection.clients is None:
-            raise ClusterError(f"{injection.node.name} is a worker, and no worker can be hit here")
+            raise ClusterError(
+                f"{injection.node.name} is a worker, and this workload has none that can be hit"
+            )
         return injection.clients
     return cast(Processes, injection.cluster)
 
 
-# Who leads is replaced; a follower that is gone leaves the leader where it is.
+# A leader is replaced; where a follower goes, the leader stays.
 ENDED = Effects(leadership="where-it-hits", ends_processes=True)
 
 

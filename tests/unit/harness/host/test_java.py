@@ -48,14 +48,14 @@ def test_another_java_is_refused_by_its_name_and_version(
     program = fake_java(tmp_path / "jdk", "11.0.2")
     only_java(monkeypatch, tmp_path / "jdk")
 
-    with pytest.raises(HostError, match=f"needs Java 17 or 21, and {program} is Java 11.0.2"):
+    with pytest.raises(HostError, match=f"needs Java 17 or 21, but {program} is Java 11.0.2"):
         find_java()
 
 
 def test_no_java_at_all_is_said_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_java_programs", list)
 
-    with pytest.raises(HostError, match="there is no java: install one"):
+    with pytest.raises(HostError, match="no Java is installed: install one"):
         find_java()
 
 

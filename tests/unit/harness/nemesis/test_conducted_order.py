@@ -59,7 +59,7 @@ def test_two_faults_that_hold_the_same_of_a_node_are_never_in_force_together(wor
     first = step(0, verb="fell-alone", target="kafka1", for_s=0.5)
     finish(conductor(world, first, step(1, series=1, verb="fell-alone", target="kafka1")))
 
-    assert "holds the process of kafka1" in world.told("inject", "info")[0]["error"]
+    assert "is using the process of kafka1" in world.told("inject", "info")[0]["error"]
     assert len(world.told("heal", "ok")) == 1
 
 
@@ -73,7 +73,7 @@ def test_reassignments_wait_for_each_other(world, monkeypatch):
     wait_until(lambda: world.told("inject", "info"), timeout_s=10, what="the second to give up")
     made.stop()
 
-    assert "holds the assignment" in world.told("inject", "info")[0]["error"]
+    assert "is using the assignment" in world.told("inject", "info")[0]["error"]
 
 
 def test_a_chain_of_faults_may_take_longer_than_a_trigger_may(world):

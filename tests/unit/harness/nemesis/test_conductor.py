@@ -87,7 +87,7 @@ def test_a_fault_that_is_seen_to_do_nothing_is_not_waited_for(world, monkeypatch
         raise DoesNothing("2000 kbit/s limits nothing")
 
     monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], bit=bit))
-    world.limits = replace(world.limits, bite_s=60.0)
+    world.limits = replace(world.limits, proof_s=60.0)
     world.sent = 11
     made = conductor(world, step())
     finish(made)

@@ -74,20 +74,29 @@ def test_options_do_not_change() -> None:
 @pytest.mark.parametrize(
     ("effects", "said"),
     [
-        ([], "effects is [], must be a list of some of nothing, moves-leadership,"),
-        ("takes-all", "effects is 'takes-all', must be a list of some of nothing,"),
-        (["take-all"], "effects: 'take-all' is none of nothing, "),
+        ([], "effects is [], must be a list of one or several of nothing, moves-leadership,"),
+        ("takes-all", "effects is 'takes-all', must be a list of one or several of nothing,"),
+        (
+            ["take-all"],
+            "effects: 'take-all' is unknown (did you mean 'takes-all'?): use some of nothing",
+        ),
         (["take-all"], "(did you mean 'takes-all'?)"),
-        (["unknown", "takes-all"], "effects: 'unknown' stands alone: remove it, or all others"),
-        (["nothing", "takes-all"], "effects: 'nothing' stands alone"),
-        (["takes-all", "takes-unsynced"], "effects: 'takes-unsynced' and 'takes-all': remove one"),
+        (
+            ["unknown", "takes-all"],
+            "effects: 'unknown' cannot be combined: remove it, or all others",
+        ),
+        (["nothing", "takes-all"], "effects: 'nothing' cannot be combined"),
+        (
+            ["takes-all", "takes-unsynced"],
+            "effects: 'takes-unsynced' contradicts 'takes-all': remove one",
+        ),
         (
             ["moves-leadership", "moves-leadership-where-it-hits"],
-            "effects: 'moves-leadership' and 'moves-leadership-where-it-hits': remove one of them",
+            "effects: 'moves-leadership' contradicts 'moves-leadership-where-it-hits'",
         ),
         (
             ["clients-only", "takes-all"],
-            "effects: 'clients-only' says that no node is touched, 'takes-all' that one is",
+            "effects: 'clients-only' (no node is touched) contradicts 'takes-all'",
         ),
     ],
 )
@@ -103,10 +112,10 @@ def test_effects_of_a_command_that_mean_nothing_are_refused(effects: Any, said: 
     [
         ("kill", {"how": "hard"}, "'how' is unknown: this verb takes none"),
         ("cut", {"direction": ["in"]}, "direction is ['in'], must be one of both, in, out"),
-        ("delay", {"ms": 5, "from": 3}, "from is 3, must be one or several, with commas"),
+        ("delay", {"ms": 5, "from": 3}, "from is 3, must be one or several of"),
         ("set-config", {"segment.ms": [1]}, "segment.ms is [1], must be one text, number or"),
         ("command", {"inject": ["a"], "heal": ["b"], "bit": []}, "bit is [], must be a list of"),
-        ("command", {"inject": [1], "heal": ["b"]}, "inject is 1, must be a list of words"),
+        ("command", {"inject": [1], "heal": ["b"]}, "inject is 1, must be a list of arguments"),
     ],
 )
 def test_a_verb_s_own_options_are_refused_as_well(

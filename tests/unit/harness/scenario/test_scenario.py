@@ -145,15 +145,15 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
         ),
         (
             MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "follower"\nat_s = 1',
-            "faults.0.verb: move-leader: follower: a follower of the only partition leads nothing",
+            "faults.0.verb: move-leader: follower: a follower of the only partition leads",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "all"\nat_s = 1',
-            "faults.0.verb: move-leader: all: nobody is left who could lead",
+            "faults.0.verb: move-leader: all: no other replica could lead",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "leader"\nat_s = 1',
-            "faults.0.verb: elect: leader: who leads the only partition has none to win back",
+            "faults.0.verb: elect: leader: the leader of the only partition has no other to win",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "zk-leader"\nat_s = 1',
@@ -171,7 +171,7 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
         (
             MINIMAL + "[cluster]\nzookeepers = 1\n"
             '[[faults]]\nverb = "kill"\ntarget = "zk-follower"\nat_s = 1',
-            "one ZooKeeper neither leads nor follows",
+            "a single ZooKeeper neither leads nor follows",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "cut-answers"\ntarget = "leader"\nat_s = 1\n'

@@ -118,7 +118,7 @@ def test_a_kubernetes_that_does_not_answer_is_unavailable_with_the_reason(
             "container",
             "start the container with `docker run --privileged`",
         ),
-        ({}, 0, "chroot", "chroot", "run outside of the chroot, or enter it by pivot_root"),
+        ({}, 0, "chroot", "chroot", "run outside the chroot, or enter it by pivot_root"),
         ({}, 1000, None, "neither", f"find out why this fails: {' '.join(UNSHARE)} true"),
     ],
 )
@@ -202,13 +202,13 @@ def test_a_changed_jar_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     )
     monkeypatch.setattr(kafka_home, "find", lambda _home=None: home)
 
-    assert "a.jar changed since fetched" in doctor.kafka()[0].detail
+    assert "a.jar changed since they were fetched" in doctor.kafka()[0].detail
 
 
 def test_too_little_room_is_a_warning() -> None:
     found = resources._enough("cores", 1, 2, "", "reasons")
 
-    assert ("warning", "have at least 2") == (found.status, found.remedy)
+    assert ("warning", "provide at least 2") == (found.status, found.remedy)
 
 
 # --- system packages

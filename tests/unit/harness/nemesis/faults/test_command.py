@@ -70,15 +70,15 @@ def test_words_stand_for_the_node():
     ]
 
 
-def test_without_a_probe_it_is_the_commands_own_word(injection):
+def test_without_a_probe_it_is_the_commands_exit_code(injection):
     made = injection(inject=say("stopped {node}"))
     COMMAND.inject(made)
     COMMAND.heal(made)
 
     assert COMMAND.bit(made) == (
-        "inject for kafka2 ended with exit code 0, by its own word: stopped kafka2"
+        "inject for kafka2 ended with exit code 0; there was no probe: stopped kafka2"
     )
-    assert COMMAND.healed(made) == "heal for kafka2 ended with exit code 0, by its own word"
+    assert COMMAND.healed(made) == "heal for kafka2 ended with exit code 0; there was no probe"
 
 
 def test_a_probes_last_line_is_the_evidence_once_it_ends_with_0(injection, tmp_path):
@@ -111,7 +111,7 @@ def test_what_is_not_over_in_time_is_ended_with_all_that_it_started(tmp_path):
     pid = tmp_path / "pid"
     begin_s = time.monotonic()
 
-    with pytest.raises(ClusterError, match=r"not over after 1 s"):
+    with pytest.raises(ClusterError, match=r"did not end within 1 s"):
         carried_out(["sh", "-c", f"sleep 60 & echo $! > {pid}; wait"], 1)
     assert time.monotonic() - begin_s < 20
     child = Path(f"/proc/{pid.read_text().strip()}/stat")
@@ -136,14 +136,14 @@ def test_the_environment_is_the_harness_s_and_there_is_no_input(monkeypatch):
         ({"inject": ["a"]}, "heal is missing"),
         (
             {"inject": "a b", "heal": ["b"]},
-            'must be a list of words, as in inject = ["ssh", "{host}"]',
+            'must be a list of arguments, as in inject = ["ssh", "{host}"]',
         ),
         (
             {"inject": [], "heal": ["b"]},
-            'must be a list of words, as in inject = ["ssh", "{host}"]',
+            'must be a list of arguments, as in inject = ["ssh", "{host}"]',
         ),
-        ({"inject": ["{name}"], "heal": ["b"]}, "inject: {name} stands for nothing: there is node"),
-        ({"inject": ["a{"], "heal": ["b"]}, "double a brace"),
+        ({"inject": ["{name}"], "heal": ["b"]}, "inject: {name} is unknown: use one of node"),
+        ({"inject": ["a{"], "heal": ["b"]}, "write {{ and }}"),
         ({"inject": ["a"], "heal": ["b"], "limit_s": 0}, "limit_s is 0"),
         ({"inject": ["a"], "heal": ["b"], "undo": ["c"]}, "'undo' is unknown"),
     ],

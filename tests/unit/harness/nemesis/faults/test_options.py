@@ -12,7 +12,7 @@ from harness.nemesis.verbs import VERBS
 @pytest.mark.parametrize(
     ("verb", "options", "problem"),
     [
-        ("skew-clock", {}, "offset_s is missing: give the seconds that the clock jumps by"),
+        ("skew-clock", {}, "offset_s is missing: give the clock's jump in seconds"),
         ("skew-clock", {"offset_s": 2}, "at least 5"),
         ("skew-clock", {"offset_s": "9"}, "at least 5"),
         ("skew-clock", {"offset_s": 9, "by": 1}, "'by' is unknown"),

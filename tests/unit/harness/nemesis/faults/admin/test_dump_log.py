@@ -27,8 +27,8 @@ def test_a_dump_is_read_in_the_old_format_and_in_the_new() -> None:
 
 
 def test_a_dump_says_where_the_log_begins_and_ends() -> None:
-    assert read(OLD).told() == "offsets 0 to 1"
-    assert read("").told() == "no record"
+    assert read(OLD).in_words() == "offsets 0 to 1"
+    assert read("").in_words() == "no record"
 
 
 def test_the_others_go_round_from_the_one_after() -> None:

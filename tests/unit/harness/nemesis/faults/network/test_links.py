@@ -199,7 +199,7 @@ def test_packets_that_leave_are_counted_by_where_they_go():
 
 
 def test_nobody_to_cut_from_is_said():
-    with pytest.raises(ClusterError, match="nobody to cut kafka1 from"):
+    with pytest.raises(ClusterError, match="there is no other end to cut kafka1 from"):
         VERBS["cut"].inject(injection(Network(), **{"from": "kafka1"}))
 
 
@@ -215,15 +215,15 @@ def test_packets_are_counted_by_their_sender_and_those_let_through_are_not():
             {"form": "clients"},
             "'form' is unknown (did you mean 'from'?): this verb takes from, direction",
         ),
-        ("cut", {"from": "client"}, "from names 'client', which is none of followers"),
+        ("cut", {"from": "client"}, "from names 'client', must be of followers"),
         ("cut", {"from": "clients,"}, "from names ''"),
         ("cut", {"direction": "up"}, "direction is 'up', must be one of both, in, out"),
         ("cut", {"how": "gently"}, "how is 'gently', must be one of drop, reject"),
         ("cut", {"shape": "star"}, "shape is 'star', must be one of scattered"),
         ("cut", {"shape": "ring", "from": "brokers"}, "give either shape or from"),
         ("cut", {"shape": "ring", "direction": "in"}, "direction has no meaning with shape"),
-        ("lose", {}, "percent is missing: give the share of packets to lose, in percent"),
-        ("lose", {"percent": 100}, "percent is 100, must be the share of packets to lose"),
+        ("lose", {}, "percent is missing: give the percentage of packets to drop"),
+        ("lose", {"percent": 100}, "percent is 100, must be the percentage of packets to drop"),
         ("lose", {"percent": 5, "how": "drop"}, "'how' is unknown"),
     ],
 )
@@ -265,7 +265,7 @@ def test_a_cut_is_put_up_anew_where_another_pod_came_in_a_node_s_place():
     ]
     assert "-A INPUT -j HARNESS-1" in network.rules["zk1"]
     VERBS["cut"].heal(made)
-    assert str(VERBS["cut"].healed(made)).endswith("put up anew 1 times for new pods")
+    assert str(VERBS["cut"].healed(made)).endswith("set again 1 times for new pods")
 
 
 def test_a_fault_that_cannot_follow_a_pod_ends_the_run():
@@ -277,5 +277,5 @@ def test_a_fault_that_cannot_follow_a_pod_ends_the_run():
     moved = replace(BY_NAME["kafka1"], address="10.77.0.99")
     network.nodes = tuple(moved if node.name == "kafka1" else node for node in NODES)
 
-    with pytest.raises(ClusterError, match="in the place of kafka1"):
+    with pytest.raises(ClusterError, match="the pod of kafka1 was replaced"):
         during(made)

@@ -89,7 +89,7 @@ def test_a_delay_is_proved_by_packets_and_by_a_slow_connection():
 
     assert network.argv[-3:] == ["1", "25.0", "0.0"]
     assert VERBS["delay"].bit(made) == (
-        "42 packets to kafka1 were held back; a connection to it takes 25.5 ms, "
+        "42 packets to kafka1 were delayed; a connection to it takes 25.5 ms, "
         "and took 0.5 ms before"
     )
 
@@ -144,7 +144,7 @@ def test_a_program_that_died_during_the_fault_is_said_once_the_rules_are_gone():
 
 
 def test_a_program_that_cannot_begin_ends_the_run_with_its_last_line():
-    with pytest.raises(ClusterError, match="cannot be held back: OSError: EPERM"):
+    with pytest.raises(ClusterError, match="cannot be delayed: OSError: EPERM"):
         begun(SlowNetwork(said="Traceback\nOSError: EPERM\n"), "delay", ms=25)
 
 
@@ -169,7 +169,7 @@ def test_a_throttle_has_a_name_of_its_own_and_is_removed_by_it():
         "500ms",
     )
     assert VERBS["throttle"].bit(made) == (
-        "packets of kafka1 had to wait 12 times for their share of 64 kbit/s, 0 were dropped"
+        "packets of kafka1 had to wait 12 times because of the limit of 64 kbit/s, 0 were dropped"
     )
     VERBS["throttle"].heal(made)
     assert network.tc[-1] == ("qdisc", "del", "dev", "eth0", "root", "handle", "1001:")
@@ -245,9 +245,9 @@ def test_a_kernel_without_netem_is_refused_before_a_node_starts(monkeypatch, tmp
         ("delay", {"ms": 5, "from": "nobody"}, "from names 'nobody'"),
         ("delay", {"ms": 5, "direction": "in"}, "'direction' is unknown"),
         ("throttle", {"kbit": 0}, "kbit is 0, must be the most"),
-        ("throttle", {"kbit": "1mbit"}, "kilobits a second, 1 or more, as in kbit = 8"),
-        ("reorder", {"percent": 0}, "percent is 0, must be the share"),
-        ("reorder", {"percent": 5, "ms": 0}, "ms is 0, must be the milliseconds"),
+        ("throttle", {"kbit": "1mbit"}, "in kbit/s, 1 or more, as in kbit = 8"),
+        ("reorder", {"percent": 0}, "percent is 0, must be the percentage"),
+        ("reorder", {"percent": 5, "ms": 0}, "ms is 0, must be how long"),
         ("corrupt", {"percent": 5, "ms": 5}, "'ms' is unknown"),
     ],
 )
