@@ -100,7 +100,7 @@ def test_a_run_in_containers_meets_the_demands_of_its_scenario(runs, scenario):
         ("reject", r"(?=.*rejected).*[1-9]\d* packets of zk1.*"),
         ("lose", r".* lost \d+ packets of .*"),
         ("cut-answers", r"[1-9]\d* answers of kafka\d to clients were cut"),
-        ("delay", r"[1-9]\d* packets to kafka\d were held back; a connection to it takes .*"),
+        ("delay", r"[1-9]\d* packets to kafka\d were delayed; a connection to it takes .*"),
         ("throttle", r".* had to wait [1-9]\d* times .*"),
     ],
 )

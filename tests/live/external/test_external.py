@@ -89,7 +89,7 @@ def test_the_run_is_valid_and_its_final_read_complete(run):
 def test_a_command_proves_itself_by_its_probe_or_has_only_its_word(run):
     first, second = faults_of(run)
 
-    assert "by its own word: sent STOP to process" in first["evidence"]
+    assert "there was no probe: sent STOP to process" in first["evidence"]
     assert f"of {second['nodes'][0]} is stopped: T" in second["evidence"]
     assert f"of {second['nodes'][0]} runs: " in second["heal_evidence"]
     for fault in (first, second):

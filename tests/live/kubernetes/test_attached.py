@@ -106,7 +106,7 @@ PROOFS = (
     ("pause", "is stopped", "runs and serves"),
     ("cut-answers", "answers of", "no rule left"),
     ("delete-pod", "is gone", "serves"),
-    ("cut", "packets of kafka2", "put up anew 1 times"),
+    ("cut", "packets of kafka2", "set again 1 times"),
     ("delete-pod-now", "is gone", "serves"),
 )
 

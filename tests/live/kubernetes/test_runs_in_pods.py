@@ -57,9 +57,9 @@ PROOFS = (
     ("stop", "is gone", "serves"),
     ("cut", "packets of clients", "is gone from"),
     ("delete-pod", "is gone", "serves"),
-    ("cut", "packets of kafka2", "put up anew 1 times"),
+    ("cut", "packets of kafka2", "set again 1 times"),
     ("delete-pod-now", "is gone", "serves"),
-    ("drain", "takes no pods", "takes pods again"),
+    ("drain", "is cordoned", "is uncordoned"),
     ("cut-answers", "answers of", "no rule left"),
 )
 

@@ -22,7 +22,7 @@ from harness.nemesis.faults.network import iptables, shaping
 from harness.nemesis.verbs import VERBS
 from harness.run import __main__ as inside
 
-SOON = 0.05  # of the usual patience: 3 s to bite
+SOON = 0.05  # of the usual patience: 3 s to take effect
 
 
 def nothing(*_: Any) -> None:

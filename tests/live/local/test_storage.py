@@ -24,7 +24,7 @@ BITES = {
 HEALS = {
     "flip-bit": "again",
     "skew-clock": "is right again",
-    "slow-disk": "nothing changes the system calls",
+    "slow-disk": "strace is detached from process",
 }
 
 

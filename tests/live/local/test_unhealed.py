@@ -66,8 +66,8 @@ def test_a_run_whose_faults_do_nothing_is_unknown_and_never_valid(idle):
 @pytest.mark.parametrize(
     ("step", "told"),
     [
-        (0, "waited 3 s for cut to bite"),
-        (1, "waited 3 s for pause to bite"),
+        (0, "waited 3 s for cut to take effect"),
+        (1, "waited 3 s for pause to take effect"),
         (2, "limits nothing there, lower kbit"),
     ],
 )
