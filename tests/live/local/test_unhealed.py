@@ -68,7 +68,7 @@ def test_a_run_whose_faults_do_nothing_is_unknown_and_never_valid(idle):
     [
         (0, "waited 3 s for cut to take effect"),
         (1, "waited 3 s for pause to take effect"),
-        (2, "limits nothing there, lower kbit"),
+        (2, "limits nothing there: lower kbit"),
     ],
 )
 def test_a_fault_that_does_nothing_has_no_evidence_but_a_reason(idle, step, told):
