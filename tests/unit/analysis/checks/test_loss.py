@@ -99,8 +99,7 @@ def test_without_acks_losses_are_counted_apart(report: Report) -> None:
     assert report["counts"]["unacknowledged_lost"] == 1
     assert report["verdict"] == "valid"
     assert (
-        "1 record that was sent without asking for an ack is gone, which this configuration "
-        "allows." in report["sentence"]
+        "1 record sent with acks=0 is gone, which this configuration allows." in report["sentence"]
     )
 
 

@@ -42,8 +42,8 @@ def test_a_forbidden_loss_convicts(report: Report) -> None:
     assert report["anomalies"]["lost"]["convicts"] is True
     assert report["reasons"] == ["lost: 1 seen, and this configuration forbids any"]
     assert report["sentence"].startswith(
-        "Data was lost: 1 of 2 acknowledged records is gone; with acks=all Kafka promises that "
-        "none is."
+        "Data was lost: 1 of 2 acknowledged records is gone, and no fault was injected; "
+        "with acks=all Kafka promises that this cannot happen."
     )
 
 
