@@ -16,9 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jinja2
-
-from analysis.studies.study import Line, spread, write_page
+from analysis.studies.study import Line, spread, template, write_page
 
 GAP_S = 0.5  # a difference of gaps that is worth a sentence
 
@@ -133,15 +131,9 @@ def _pressure(line: Line) -> float | None:
 
 def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
     """The whole page."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("analysis"),
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701  it is Markdown
-    )
     columns = campaign["backends"]
     runs = {name_of(c): [runs_of(lines, c, name) for name in columns] for c in campaign["cells"]}
-    return environment.get_template("backends.md.j2").render(
+    return template("backends.md.j2").render(
         backends=columns,
         cells=[{**cell, "name": name_of(cell)} for cell in campaign["cells"]],
         demanded={name: [demanded(each) for each in own] for name, own in runs.items()},

@@ -209,18 +209,23 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
     }
 
 
-def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
-    """The whole page."""
+def template(name: str) -> jinja2.Template:
+    """A Markdown page's template; a name that it is not given is an error."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("analysis"),
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
         autoescape=False,  # noqa: S701  it is Markdown
     )
+    return environment.get_template(name)
+
+
+def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
+    """The whole page."""
     cells = [(cell, _of(cell, lines)) for cell in campaign["cells"]]
     rows = [row(cell, own) for cell, own in cells]
     versions = sorted({line["kafka"] for line in lines if "kafka" in line})
-    return environment.get_template("study.md.j2").render(
+    return template("study.md.j2").render(
         rows=[r for r in rows if not r["part"]],
         parts={part: [r for r in rows if r["part"] == part] for part in _parts(rows)},
         gaps=[found for cell, own in cells if (found := every_gap(cell, own))],
