@@ -9,7 +9,7 @@ Undone by `thaw-disk` and `free-disk`. Kafka takes the directory offline at the 
 is the only one, the broker halts, and leadership moves when its ZooKeeper session expires. Healing
 undoes the mount or removes the file, then starts the broker again.
 
-Sources: mount(8) on bind mounts and remount,bind; KIP-112 on log directory failure.
+Sources: mount(8) on bind mounts, remount,bind and --move; KIP-112 on log directory failure.
 """
 
 from __future__ import annotations
@@ -28,21 +28,27 @@ from harness.nemesis.verb import BROKERS, Injection, Verb
 
 BALLAST = "kafka-harness.ballast"
 PAGE = 4096
+ASIDE = "/mnt"  # where hier(7) lets anybody mount for a while
 
 
 def _freeze(injection: Injection) -> None:
     note_pids(injection)
     folder = str(disks(injection).data_folder(injection.node))
-    _among_mounts(injection, "mount", "--bind", folder, folder)
-    _among_mounts(injection, "mount", "-o", "remount,bind,ro", folder)
+    # A mount with a file open for writing cannot become read-only (EBUSY). The broker may open a
+    # checkpoint at any moment, so the mount turns read-only where the broker does not look.
+    _among_mounts(injection, "mount", "--bind", folder, ASIDE)
+    _among_mounts(injection, "mount", "-o", "remount,bind,ro", ASIDE)
+    _among_mounts(injection, "mount", "--move", ASIDE, folder)
+    injection.memo["frozen"] = True
 
 
 def _thaw(injection: Injection) -> None:
     """With the process its mounts are gone; where it lives on, its open files may be on ours."""
     met = injection.memo["pids"][injection.node.name]
-    if processes(injection).state(injection.node).pid == met:
+    frozen = injection.memo.get("frozen", False)
+    if frozen and processes(injection).state(injection.node).pid == met:
         folder = str(disks(injection).data_folder(injection.node))
-        # It may end in between, or never have been mounted: then there is nothing to undo.
+        # The process may end in between: then there is nothing to undo.
         with contextlib.suppress(ClusterError):
             _among_mounts(injection, "mount", "-o", "remount,bind,rw", folder)
             _among_mounts(injection, "umount", "--lazy", folder)

@@ -21,8 +21,9 @@ def test_a_frozen_disk_has_bitten_when_the_broker_met_it_and_is_gone(nodes: Node
     folder = str(nodes.data_folder(KAFKA1))
 
     assert nodes.done == [
-        ("mount", "--bind", folder, folder),
-        ("mount", "-o", "remount,bind,ro", folder),
+        ("mount", "--bind", folder, "/mnt"),
+        ("mount", "-o", "remount,bind,ro", "/mnt"),
+        ("mount", "--move", "/mnt", folder),
     ]
     assert verb.bit(injection) is None
     nodes.log.append("java.io.FileNotFoundException: x.tmp (Read-only file system)")
@@ -43,6 +44,23 @@ def test_thawing_undoes_our_mount_where_the_process_lives_and_starts_it_where_it
     nodes.done.clear()
     verb.heal(injection)
     assert nodes.done == [("start", "kafka1")]
+
+
+def test_a_disk_that_could_not_be_frozen_keeps_its_own_mount(
+    nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    injection, verb = at(nodes), VERBS["freeze-disk"]
+
+    def refuse(*_: object) -> str:
+        raise ClusterError("mount failed")
+
+    with monkeypatch.context() as refused:
+        refused.setattr(nodes, "in_mounts_of", refuse)
+        with pytest.raises(ClusterError, match="mount failed"):
+            verb.inject(injection)
+    verb.heal(injection)
+
+    assert "umount" not in [step[0] for step in nodes.done]
 
 
 def test_the_ballast_takes_what_is_left_and_no_more(
