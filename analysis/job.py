@@ -18,8 +18,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from analysis.frames.history import history_of
-from analysis.frames.reading import CheckError
-from analysis.frames.run import Run, open_run
+from analysis.frames.run_files import CheckError
+from analysis.frames.stored_run import Run, open_run
 from analysis.queries import queries
 from analysis.report import write
 from analysis.report.build import report

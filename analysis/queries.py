@@ -12,13 +12,13 @@ from functools import reduce
 from pyspark.sql import DataFrame
 
 from analysis.anomalies import ANOMALIES
+from analysis.checks.anomaly import Anomaly
 from analysis.checks.availability import windows
 from analysis.frames.evidence import Rule, Table, Tables, evidence, rows
 from analysis.frames.history import History
 from analysis.frames.operations import fates
+from analysis.measures.latency_and_rates import counts, landings
 from analysis.measures.leadership import acks_between_cuts
-from analysis.measures.tally import counts, landings
-from analysis.promises.anomaly import Anomaly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ from harness.host.machine import HostError
 from harness.model import exit_codes
 from harness.model.run_folder import StoreError, find
 from harness.model.scenario import ScenarioError
-from harness.run.screen import Screen
+from harness.run.progress import Screen
 from harness.scenario.file import load, shipped
 from harness.scenario.overrides import parse_override
 from harness.scenario.prepare import Request, prepare

@@ -14,17 +14,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import NO_COPY, NO_EPOCHS, OTHERWISE, forbidden, permitted, when
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import place_of
-from analysis.promises.anomaly import Anomaly
-from analysis.promises.promise import (
-    NO_COPY,
-    NO_EPOCHS,
-    OTHERWISE,
-    forbidden,
-    permitted,
-    when,
-)
 
 
 def held(operations: DataFrame) -> DataFrame:

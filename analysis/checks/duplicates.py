@@ -25,19 +25,23 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.frames.evidence import Rule, by_place, by_value
-from analysis.frames.operations import ACKED, offset_of
-from analysis.promises.anomaly import Anomaly
-from analysis.promises.promise import (
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import (
+    ACKS,
     ALTERED,
+    CRCS,
+    FLUSH,
     NO_COPY,
     OTHERWISE,
+    SEMANTICS,
     SHRINKS,
+    UNCLEAN,
     forbidden,
     permitted,
     when,
 )
-from analysis.promises.sources import ACKS, CRCS, FLUSH, SEMANTICS, UNCLEAN
+from analysis.frames.evidence import Rule, by_place, by_value
+from analysis.frames.operations import ACKED, offset_of
 
 
 def duplicate() -> Rule:

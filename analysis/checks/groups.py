@@ -30,18 +30,20 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.frames.evidence import Rule, Tables
-from analysis.frames.operations import offset_of, partition_of, place_of
-from analysis.promises.anomaly import Anomaly
-from analysis.promises.promise import (
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import (
+    AUTO_COMMIT,
     OTHERWISE,
+    SEMANTICS,
     SHRINKS,
     TOOK_OFFSETS,
+    UNCLEAN,
     forbidden,
     permitted,
     when,
 )
-from analysis.promises.sources import AUTO_COMMIT, SEMANTICS, UNCLEAN
+from analysis.frames.evidence import Rule, Tables
+from analysis.frames.operations import offset_of, partition_of, place_of
 
 
 def handled(operations: DataFrame, fates: DataFrame) -> DataFrame:

@@ -34,21 +34,26 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.frames.evidence import Rule, by_value
-from analysis.frames.operations import ACKED, UNASKED, offset_of
-from analysis.promises.anomaly import Anomaly
-from analysis.promises.promise import (
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import (
+    ACKS,
     ALTERED,
     ALWAYS,
+    CRCS,
+    FLUSH,
     NO_COPY,
     NO_EPOCHS,
     OTHERWISE,
+    REPLICATION,
+    SEMANTICS,
     SHRINKS,
+    UNCLEAN,
     forbidden,
     permitted,
     when,
 )
-from analysis.promises.sources import ACKS, CRCS, FLUSH, REPLICATION, SEMANTICS, UNCLEAN
+from analysis.frames.evidence import Rule, by_value
+from analysis.frames.operations import ACKED, UNASKED, offset_of
 
 
 def lost() -> Rule:

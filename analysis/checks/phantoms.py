@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import ALTERED, CRCS, OTHERWISE, SEMANTICS, forbidden, permitted, when
 from analysis.frames.evidence import Rule, by_place, by_value
 from analysis.frames.operations import FAILED
-from analysis.promises.anomaly import Anomaly
-from analysis.promises.promise import ALTERED, OTHERWISE, forbidden, permitted, when
-from analysis.promises.sources import CRCS, SEMANTICS
 
 
 def phantom() -> Rule:

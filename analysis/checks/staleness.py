@@ -16,11 +16,10 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import ALWAYS, REPLICATION, permitted
 from analysis.frames.evidence import Rule, by_value
 from analysis.frames.operations import ACKED
-from analysis.promises.anomaly import Anomaly
-from analysis.promises.promise import ALWAYS, permitted
-from analysis.promises.sources import REPLICATION
 
 
 def stale_read() -> Rule:

@@ -30,11 +30,19 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import (
+    OTHERWISE,
+    REPLICATION,
+    SHRINKS,
+    TOOK,
+    UNCLEAN,
+    forbidden,
+    permitted,
+    when,
+)
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import offset_of, partition_of, place_of, places
-from analysis.promises.anomaly import Anomaly
-from analysis.promises.promise import OTHERWISE, SHRINKS, TOOK, forbidden, permitted, when
-from analysis.promises.sources import REPLICATION, UNCLEAN
 
 _SECOND_NS = 10**9
 

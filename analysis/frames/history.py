@@ -18,7 +18,7 @@ from pyspark.sql.types import ArrayType
 from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
 from analysis.frames.replica_samples import looks_of
-from analysis.frames.run import WATERMARKS, Run, final_ends
+from analysis.frames.stored_run import WATERMARKS, Run, final_ends
 
 SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from analysis.frames.elections import Election, elections
 from analysis.frames.replica_samples import Look, looks_of
-from analysis.frames.run import Run
+from analysis.frames.stored_run import Run
 
 Row = Mapping[str, Any]
 LAG_MAX_MS = 30_000  # Kafka's default of replica.lag.time.max.ms

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.anomalies import BY_NAME, NAMES, promised
-from analysis.frames.reading import CheckError
-from analysis.frames.run import Run, final_ends
+from analysis.frames.run_files import CheckError
+from analysis.frames.stored_run import Run, final_ends
+from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.leadership import leadership
 from analysis.measures.replication import replication
-from analysis.measures.tally import QUANTILES
-from analysis.promises.facts import Facts, facts_of
-from analysis.promises.happened import Happened
 from analysis.report import outages
 from analysis.report.headline import Judged, sentence
+from analysis.run_facts.configuration import Facts, facts_of
+from analysis.run_facts.faults import Happened
 from analysis.verdict.doubts import doubts
 from analysis.verdict.expectations import Demand, ExpectationError, parse
 from analysis.verdict.judge import (

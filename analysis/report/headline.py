@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.anomalies import ANOMALIES
-from analysis.promises.facts import Facts
 from analysis.report.wording import count_of
+from analysis.run_facts.configuration import Facts
 from analysis.verdict.judge import Counted, Gap, Judgement, Verdict
 from harness.model.plan import Telling
 

@@ -27,9 +27,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import NAMES
 from analysis.frames import schema
-from analysis.frames.run import Run
+from analysis.frames.stored_run import Run
+from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.replication import behind
-from analysis.measures.tally import QUANTILES
 from analysis.queries import Queries
 from analysis.report.build import COUNTED, EXAMPLES, PAST, Finding, Found, no_finding
 

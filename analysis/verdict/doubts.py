@@ -11,7 +11,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.frames.run import Run, final_ends
+from analysis.frames.stored_run import Run, final_ends
 from harness.model.client_settings import acks_of
 
 

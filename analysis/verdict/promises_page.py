@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 
 from analysis.anomalies import ANOMALIES
-from analysis.promises.anomaly import IN_EVERY_RUN, Anomaly
+from analysis.checks.anomaly import IN_EVERY_RUN, Anomaly
 from harness.checkout import DOCS
 
 HEAD = """# Promises

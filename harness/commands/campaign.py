@@ -17,7 +17,7 @@ from harness.commands.run import carry_out_run, prepare_run
 from harness.model.exit_codes import INTERRUPTED, VALID, worst
 from harness.model.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
-from harness.run.screen import Screen
+from harness.run.progress import Screen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from harness.model import run_folder
 from harness.model.exit_codes import FAILED, INTERRUPTED, worst
 from harness.model.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
-from harness.run.screen import Screen
+from harness.run.progress import Screen
 from harness.scenario.prepare import Prepared, Request, prepare
 
 

@@ -17,8 +17,8 @@ from harness.host.namespaces import run_enclosed
 from harness.model.exit_codes import FAILED, VALID, interrupted
 from harness.model.run_folder import RunFolder
 from harness.model.run_record import parse
-from harness.run.screen import Screen
-from harness.run.stopping import Stopped, stop_on_signals
+from harness.run.interrupts import Stopped, stop_on_signals
+from harness.run.progress import Screen
 from harness.scenario.prepare import Prepared
 
 

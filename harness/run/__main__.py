@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from harness.model.run_folder import RunFolder
+from harness.run.interrupts import stop_on_signals
 from harness.run.phases import carry_out
-from harness.run.screen import Screen
-from harness.run.stopping import stop_on_signals
+from harness.run.progress import Screen
 
 
 def main() -> None:

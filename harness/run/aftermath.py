@@ -10,7 +10,7 @@ from harness.model.worker_kinds import FINAL_READ
 from harness.run import replica_dumps
 from harness.run.load.start import Load
 from harness.run.load.workers import READY_LIMIT_S
-from harness.run.running import Running
+from harness.run.run_context import Running
 
 RECOVERY_LIMIT_S = 120.0
 STABLE_LOOKS = 3

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, ExitStack
 from harness.run.aftermath import await_recovery, final_read
 from harness.run.load.load_phase import conduct, in_a_line
 from harness.run.load.start import start_workers, warm_up
-from harness.run.running import Run
+from harness.run.run_context import Run
 from harness.run.set_up import set_up
 
 Phase = Callable[[str, str], AbstractContextManager[None]]

@@ -19,9 +19,9 @@ from harness.model.exit_codes import FAILED, VALID, interrupted
 from harness.model.run_folder import RunFolder
 from harness.model.run_record import FailureRecord, PhaseRecord
 from harness.run.experiment import story
-from harness.run.running import Run
-from harness.run.screen import Screen
-from harness.run.stopping import Stopped
+from harness.run.interrupts import Stopped
+from harness.run.progress import Screen
+from harness.run.run_context import Run
 from harness.waiting import WaitTimeout
 
 

@@ -18,7 +18,7 @@ from harness.history.recorder import Lines
 from harness.model.run_record import NodeRecord, NodeSettings
 from harness.nemesis.plan import requirements
 from harness.run import topic, watermark_sampler
-from harness.run.running import Run, Running
+from harness.run.run_context import Run, Running
 from harness.scenario.rules import setting_of
 
 VIEW_LIMIT_S = 30.0

@@ -18,7 +18,7 @@ from typing import Literal
 
 from harness.cluster.docker import backend as docker
 from harness.cluster.docker import compose, engine
-from harness.cluster.kubernetes import access, manifests
+from harness.cluster.kubernetes import location, manifests
 from harness.cluster.nodes import ClusterError
 from harness.distribution import kafka_home
 from harness.host import system_packages
@@ -110,7 +110,7 @@ def kubernetes_backend() -> Finding:
         version, words = Api(configuration(""), "").version(), manifests.kustomize()
         return f"API server {version}, `{' '.join(words)}`"
 
-    return _backend("kubernetes", access.without_client(), ask)
+    return _backend("kubernetes", location.without_client(), ask)
 
 
 def _backend(name: str, lacks: str | None, ask: Callable[[], str]) -> Finding:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from analysis.promises.facts import Facts, facts_of
-from analysis.promises.happened import Happened
+from analysis.run_facts.configuration import Facts, facts_of
+from analysis.run_facts.faults import Happened
 from harness.model.plan import Step
 from harness.nemesis.targets import TARGETS, Setting, target_of
 from harness.nemesis.verbs import VERBS

@@ -10,8 +10,8 @@ from harness.cluster.local.backend import local_nodes
 from harness.cluster.nodes import Node
 from harness.cluster.view.state import ClusterView, PartitionState, View
 from harness.model.plan import Step
-from harness.nemesis.conducting.waits import Limits
-from harness.nemesis.conductor import Conductor
+from harness.nemesis.conductor.conductor import Conductor
+from harness.nemesis.conductor.waits import Limits
 from harness.nemesis.undo_record import Undo
 from harness.waiting import wait_until
 

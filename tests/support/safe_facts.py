@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.anomalies import promised
-from analysis.promises.facts import Facts
+from analysis.run_facts.configuration import Facts
 
 # acks=all with an idempotent producer, clean elections, and a leader that was killed.
 SAFE = Facts(

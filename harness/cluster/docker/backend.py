@@ -13,9 +13,9 @@ from harness.cluster.capabilities import Cluster, Companions, Ensemble, Links, P
 from harness.cluster.docker import compose
 from harness.cluster.docker.cluster import START_LIMIT_S, DockerCluster
 from harness.cluster.docker.engine import Engine, connect
-from harness.cluster.exec import sidecar
 from harness.cluster.nodes import ClusterError, Node, role_by_name
 from harness.cluster.ownership import Orphan, guard
+from harness.cluster.sidecar import heartbeat
 from harness.model.run_folder import RunFolder
 from harness.model.run_record import ClusterRecord, RunRecord
 from harness.model.scenario import Scenario
@@ -121,7 +121,7 @@ def heal(orphan: Orphan) -> list[str]:
     done, prefix = list[str](), compose.holder_of("")
     for name in sorted(services):
         holds, node = name.startswith(prefix), name.removeprefix(prefix)
-        lines = engine.run(name, sidecar.command("undo")).splitlines() if holds else []
+        lines = engine.run(name, heartbeat.command("undo")).splitlines() if holds else []
         done += [f"{node}: {line}" for line in lines]
     down = [name for name in sorted(services) if engine.pid(name) is None]
     done += [f"{name}: started again, {_stay_up(engine, name)}" for name in down]

@@ -9,8 +9,8 @@ have no network that is ours, so what they are not to hear is dropped where it l
 
 A run has a compose project of its own, which it removes when it ends. If the harness is killed its
 containers stay: each sidecar then mends links and resumes what was paused
-(harness.cluster.exec.sidecar), and `kafka-harness heal` starts what was killed, and removes the
-project when it is told to. Needs membership in the group docker, no root.
+(harness.cluster.sidecar.heartbeat), and `kafka-harness heal` starts what was killed, and removes
+the project when it is told to. Needs membership in the group docker, no root.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from harness.cluster import node_settings
 from harness.cluster.capabilities import Cluster, NodeState
 from harness.cluster.docker import compose
 from harness.cluster.docker.engine import Engine, ExecStream
-from harness.cluster.exec import shell, sidecar
+from harness.cluster.exec import shell
 from harness.cluster.exec.host_processes import HostProcesses
 from harness.cluster.exec.shell import OpenShell
-from harness.cluster.exec.sidecar import Heartbeat
 from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
-from harness.cluster.starting import await_up
+from harness.cluster.sidecar import heartbeat
+from harness.cluster.sidecar.heartbeat import Heartbeat
+from harness.cluster.startup import await_up
 from harness.cluster.view.zookeeper import serves
 from harness.waiting import wait_until
 
@@ -82,7 +83,7 @@ class DockerCluster(Cluster):
         self._heartbeat = Heartbeat(
             {
                 n.name: self.engine.exec_stream(
-                    compose.holder_of(n.name), sidecar.command("watch", str(sidecar.LIMIT_S))
+                    compose.holder_of(n.name), heartbeat.command("watch", str(heartbeat.LIMIT_S))
                 )
                 for n in self.nodes
             }
@@ -121,7 +122,7 @@ class DockerCluster(Cluster):
         self._check()
         if number in (signal.SIGSTOP, signal.SIGCONT):
             name = number.name.removeprefix("SIG")
-            self.engine.run(compose.holder_of(node.name), sidecar.command("signal", name))
+            self.engine.run(compose.holder_of(node.name), heartbeat.command("signal", name))
         else:
             self.engine.kill(node.name, number.name)
 
@@ -150,7 +151,7 @@ class DockerCluster(Cluster):
             return self._host.run(argv)
         if argv[0] in shell.QUICK:
             return self._shells[node.name].run(argv)
-        return self.engine.run(compose.holder_of(node.name), sidecar.there(argv))
+        return self.engine.run(compose.holder_of(node.name), heartbeat.there(argv))
 
     def has_rules(self, node: Node) -> bool:
         """Clients live in this host's network, which is not ours."""
@@ -169,7 +170,7 @@ class DockerCluster(Cluster):
                 "harness.cluster.docker.exec_process",
                 self.engine.project,
                 service,
-                *sidecar.there(argv),
+                *heartbeat.there(argv),
             ]
         )
 

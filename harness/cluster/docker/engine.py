@@ -167,7 +167,7 @@ class Engine:
 
 
 class ExecStream:
-    """An attached command in a container (harness.cluster.exec.sidecar.ExecStream)."""
+    """An attached command in a container (harness.cluster.sidecar.heartbeat.ExecStream)."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

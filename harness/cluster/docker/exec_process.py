@@ -3,7 +3,7 @@
     python -m harness.cluster.docker.exec_process PROJECT SERVICE ARGV…
 
 Prints what the program prints. At TERM, or when this process ends in any way, the program's input
-ends, upon which its sidecar tells it to end (harness/cluster/exec/sidecar.sh, `beside`).
+ends, upon which its sidecar tells it to end (harness/cluster/sidecar/sidecar.sh, `beside`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from types import FrameType
 
 from harness.cluster.docker.engine import Engine, connect
-from harness.cluster.exec import sidecar
+from harness.cluster.sidecar import heartbeat
 
 
 def main(argv: Sequence[str]) -> None:
     """Stay attached until the program has ended."""
     project, service, *program = argv
-    stream = Engine(connect(), project).exec_stream(service, sidecar.command("beside", *program))
+    stream = Engine(connect(), project).exec_stream(service, heartbeat.command("beside", *program))
 
     def end(_: int, __: FrameType | None) -> None:
         stream.end()

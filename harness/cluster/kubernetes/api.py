@@ -20,7 +20,7 @@ from websocket import WebSocketException
 
 from harness.cluster.kubernetes import minikube
 from harness.cluster.kubernetes.manifests import Manifest
-from harness.cluster.kubernetes.pods import EphemeralContainer, Pod
+from harness.cluster.kubernetes.pod_watch import EphemeralContainer, Pod
 from harness.cluster.nodes import ClusterError
 
 EXEC_LIMIT_S = 20.0

@@ -18,10 +18,10 @@ from harness.cluster.capabilities import (
     Restarts,
 )
 from harness.cluster.external.cluster import brokers_of, settings_of
-from harness.cluster.kubernetes import access, manifests, minikube
+from harness.cluster.kubernetes import location, manifests, minikube
 from harness.cluster.kubernetes.attach import rules
 from harness.cluster.kubernetes.attach.cluster import AttachedCluster
-from harness.cluster.kubernetes.healing import heal
+from harness.cluster.kubernetes.leftovers import heal
 from harness.cluster.kubernetes.own.cluster import KubernetesCluster
 from harness.cluster.node_settings import server_settings
 from harness.cluster.nodes import ClusterError, Role
@@ -35,7 +35,7 @@ AFTERWARDS_S = 60.0  # what a run may need beyond its time limit, to end in orde
 
 def make(folder: RunFolder, record: RunRecord) -> Cluster:
     """The cluster of a run; where it is goes on record before anything starts."""
-    if access.attaches(record.scenario):
+    if location.attaches(record.scenario):
         return _attached(folder, record)
     return _own(folder, record)
 
@@ -48,14 +48,14 @@ def _own(folder: RunFolder, record: RunRecord) -> Cluster:
     )
 
     sizes, wanted = record.scenario.cluster, record.scenario.backend.kubernetes
-    name = access.namespace_of(folder.run_id)
+    name = location.namespace_of(folder.run_id)
     api = Api(configuration(wanted.context), wanted.namespace or name)
     version = api.version()
     if wanted.namespace:
         ours = LABEL in (api.namespace_labels() or {})
         guard(wanted.namespace, ours=ours, named=wanted.namespace, allowed=record.allow)
     folder.update(cluster=ClusterRecord(namespace=api.namespace, context=wanted.context))
-    rendered = manifests.rendered(access.manifests_of(record.scenario))
+    rendered = manifests.rendered(location.manifests_of(record.scenario))
     if profile := minikube_profile(wanted.context):
         minikube.bring(profile, manifests.images(rendered).values())
     return KubernetesCluster(
@@ -100,28 +100,28 @@ def _attached(folder: RunFolder, record: RunRecord) -> Cluster:
 
 def capabilities(scenario: Scenario) -> frozenset[type]:
     """What a sidecar in each pod can do; in pods that are not ours less."""
-    if access.attaches(scenario):
+    if location.attaches(scenario):
         return rules.capabilities(scenario)
     return frozenset({Processes, Restarts, Links, Pods, Machines, Preparable, Ensemble})
 
 
 def hits(scenario: Scenario) -> frozenset[Role]:
     """ZooKeepers in somebody's pods are known as other ends of cuts only."""
-    return EVERY_NODE - {"zookeeper"} if access.attaches(scenario) else EVERY_NODE
+    return EVERY_NODE - {"zookeeper"} if location.attaches(scenario) else EVERY_NODE
 
 
 def because(scenario: Scenario, capability: type) -> str:
     """Why its cluster lacks a capability, where there is more to say."""
-    return rules.because(scenario, capability) if access.attaches(scenario) else ""
+    return rules.because(scenario, capability) if location.attaches(scenario) else ""
 
 
 def refuses(scenario: Scenario) -> str | None:
     """Why a scenario cannot be run there, before anything starts."""
-    if why := access.without_client():
+    if why := location.without_client():
         return why
-    if access.attaches(scenario):
+    if location.attaches(scenario):
         return rules.refuses(scenario)
-    source = access.manifests_of(scenario)
+    source = location.manifests_of(scenario)
     if not source.exists():
         return f"backend.kubernetes.manifests: there is no {source}"
     return None
@@ -144,6 +144,6 @@ KUBERNETES = Backend(
     hits=hits,
     because=because,
     refuses=refuses,
-    absent=access.absent,
+    absent=location.absent,
     containers=containers,
 )

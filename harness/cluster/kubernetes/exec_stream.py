@@ -8,9 +8,10 @@ from typing import Any
 
 from websocket import WebSocketException
 
-from harness.cluster.exec import shell, sidecar
+from harness.cluster.exec import shell
 from harness.cluster.kubernetes.api import Api
 from harness.cluster.nodes import ClusterError
+from harness.cluster.sidecar import heartbeat
 from harness.waiting import WaitTimeout, wait_until
 
 READY_LIMIT_S = 30.0
@@ -18,8 +19,8 @@ BROKEN = (WebSocketException, OSError)
 
 
 class PodWatchStream:
-    """A harness.cluster.exec.sidecar.ExecStream to the pod of a node: `let_go` when one goes by our
-    order, `attach` to the one that comes in its place."""
+    """An ExecStream (harness.cluster.sidecar.heartbeat) to a node's pod: `let_go` when one goes by
+    our order, `attach` to the one that comes in its place."""
 
     def __init__(self, api: Api, pod: str, container: str) -> None:
         self._api = api
@@ -87,7 +88,7 @@ class PodWatchStream:
             self._line, self._said, self._leaving = line, heard, False
 
     def _begun(self) -> Any:
-        command = sidecar.command("watch", str(sidecar.LIMIT_S))
+        command = heartbeat.command("watch", str(heartbeat.LIMIT_S))
         return self._api.line_to(self._pod, self._container, command)
 
 

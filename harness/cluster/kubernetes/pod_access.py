@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from harness.cluster.exec.host_processes import HostProcesses
-from harness.cluster.kubernetes.pods import Pod, PodWatch
-from harness.cluster.kubernetes.sidecars import Sidecars
+from harness.cluster.kubernetes.pod_watch import Pod, PodWatch
+from harness.cluster.kubernetes.sidecar_containers import Sidecars
 from harness.cluster.nodes import Node
 
 
@@ -38,7 +38,7 @@ class PodAccess:
         look: Callable[[], dict[str, Pod]],
         adopt: Callable[[str, Pod], bool],
     ) -> None:
-        """Watch over the pods from now on: harness.cluster.kubernetes.pods.PodWatch."""
+        """Watch over the pods from now on: harness.cluster.kubernetes.pod_watch.PodWatch."""
         self._watch = PodWatch(known, look, adopt)
         self._watch.start()
 

@@ -30,7 +30,7 @@ from harness.cluster.local.node_files import NodeFiles
 from harness.cluster.local.node_processes import NodeProcesses
 from harness.cluster.local.tracers import Tracers
 from harness.cluster.nodes import PASSING, ClusterError, Node, brokers, zookeepers
-from harness.cluster.starting import await_up
+from harness.cluster.startup import await_up
 from harness.cluster.view.zookeeper import serves
 from harness.distribution.kafka_home import KafkaHome
 from harness.host.java import Java

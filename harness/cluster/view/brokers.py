@@ -30,7 +30,7 @@ from kafka.protocol.metadata import MetadataRequest
 from harness.cluster.nodes import ClusterError, Node, brokers
 from harness.cluster.view.connection import Link, Unanswered
 from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
-from harness.cluster.view.memory import Memory, recovered
+from harness.cluster.view.last_known import Memory, recovered
 from harness.cluster.view.quorum import Quorum
 from harness.cluster.view.state import Blind, PartitionState, View
 from harness.waiting import WaitTimeout, wait_until

@@ -24,7 +24,7 @@ from kazoo.retry import KazooRetry
 
 from harness.cluster.nodes import Node, brokers, zookeepers
 from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
-from harness.cluster.view.memory import Memory, recovered
+from harness.cluster.view.last_known import Memory, recovered
 from harness.cluster.view.state import PartitionState, View
 
 logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # its connection losses are our data

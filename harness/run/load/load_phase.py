@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from harness.cluster.nodes import ClusterError
 from harness.history.recorder import Lines
 from harness.model.run_record import RunRecord
-from harness.nemesis.conductor import Conductor
+from harness.nemesis.conductor.conductor import Conductor
 from harness.nemesis.undo_record import Undo
 from harness.run.load.start import END_MARGIN_S, Load
 from harness.run.load.worker_nodes import WorkerNodes
 from harness.run.load.worker_specs import coordinated, flush_s
 from harness.run.load.workers import Worker
-from harness.run.screen import Status
+from harness.run.progress import Status
 from harness.waiting import WaitTimeout, wait_until
 
 CATCH_UP_LIMIT_S = 15.0

@@ -11,7 +11,7 @@ from harness.cluster.nodes import ClusterError
 from harness.model.worker_kinds import WorkerKind
 from harness.run.load.worker_specs import Specs
 from harness.run.load.workers import Worker, Workers, spawn
-from harness.run.running import Running
+from harness.run.run_context import Running
 
 END_MARGIN_S = 30.0
 OPEN_LIMIT_S = 60.0

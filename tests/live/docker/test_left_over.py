@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from harness.cluster.docker import compose, engine
-from harness.cluster.exec import sidecar
+from harness.cluster.sidecar import heartbeat
 from harness.nemesis import undo_record
 from harness.waiting import wait_until
 from tests.support.commands import in_force, newest
@@ -37,7 +37,7 @@ class Left:
 
     def node(self, name: str) -> str:
         """Pid and state of a node's JVM, as its sidecar sees it."""
-        return self.project.run(compose.holder_of(name), sidecar.command("node")).strip()
+        return self.project.run(compose.holder_of(name), heartbeat.command("node")).strip()
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,9 @@ def test_links_mend_and_what_was_paused_goes_on_without_a_harness(left):
         stopped = [node for node in PAUSED if left.node(node).endswith("T")]
         return "HARNESS" not in rules and not stopped
 
-    wait_until(undone, timeout_s=2 * sidecar.LIMIT_S + 20, what="the sidecars to act", every_s=0.5)
+    wait_until(
+        undone, timeout_s=2 * heartbeat.LIMIT_S + 20, what="the sidecars to act", every_s=0.5
+    )
 
     for node in PAUSED:
         said = left.project.log(compose.holder_of(node)).decode()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.anomalies import ANOMALIES, NAMES, promised
-from analysis.promises.facts import Facts
+from analysis.run_facts.configuration import Facts
 from tests.support.safe_facts import SAFE, forbidden
 
 STAYS: dict[str, Any] = {"leader_may_move": False}

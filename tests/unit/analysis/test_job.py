@@ -19,8 +19,8 @@ import pytest
 from analysis import job
 from analysis.anomalies import NAMES
 from analysis.frames import schema
-from analysis.frames.reading import CheckError
-from analysis.frames.run import open_run
+from analysis.frames.run_files import CheckError
+from analysis.frames.stored_run import open_run
 from analysis.job import check
 from analysis.report import page
 from analysis.spark.session import _start

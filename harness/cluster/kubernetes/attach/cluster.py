@@ -36,11 +36,11 @@ from harness.cluster.external.cluster import KEEPS_ALL
 from harness.cluster.kubernetes.attach import ephemeral_containers
 from harness.cluster.kubernetes.attach.client_address import seen_by
 from harness.cluster.kubernetes.attach.ephemeral_containers import LINKS, PROCESS
-from harness.cluster.kubernetes.attach.found_pods import FoundPods
+from harness.cluster.kubernetes.attach.pod_selection import FoundPods
 from harness.cluster.kubernetes.attach.run_containers import RunContainers, kinds_for
 from harness.cluster.kubernetes.pod_access import PodAccess
-from harness.cluster.kubernetes.pods import LASTING_DATA, Pod
-from harness.cluster.kubernetes.sidecars import NO_PROCESS, Sidecars
+from harness.cluster.kubernetes.pod_watch import LASTING_DATA, Pod
+from harness.cluster.kubernetes.sidecar_containers import NO_PROCESS, Sidecars
 from harness.cluster.nodes import ClusterError, Node, brokers
 
 if TYPE_CHECKING:  # the class can be known without the extra `kubernetes`

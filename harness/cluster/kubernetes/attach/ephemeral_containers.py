@@ -20,13 +20,13 @@ import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from harness.cluster.exec import sidecar
 from harness.cluster.nodes import ClusterError
+from harness.cluster.sidecar import heartbeat
 from harness.waiting import WaitTimeout, wait_until
 
 if TYPE_CHECKING:  # needs the extra `kubernetes`
     from harness.cluster.kubernetes.api import Api
-    from harness.cluster.kubernetes.pods import EphemeralContainer, Pod
+    from harness.cluster.kubernetes.pod_watch import EphemeralContainer, Pod
 
 PREFIX = "kafka-harness-"
 LINKS, PROCESS = "links", "process"
@@ -96,7 +96,7 @@ def end(api: Api, prefix: str) -> None:
     untold = list[str]()
     for pod, name in sorted(running):
         try:
-            api.run_in(pod, name, sidecar.command("leave"))
+            api.run_in(pod, name, heartbeat.command("leave"))
         except ClusterError as error:
             untold.append(str(error))  # the others are told all the same
     if untold:
@@ -137,7 +137,7 @@ def heal(api: Api, prefix: str = PREFIX) -> list[str]:
     for pod, name, container in ours(api.pods(""), prefix):
         if container.running:
             said += [f"{pod}: {line}, by itself" for line in _log(api, pod, name)]
-            undone = api.run_in(pod, name, sidecar.command("undo")).splitlines()
+            undone = api.run_in(pod, name, heartbeat.command("undo")).splitlines()
             said += [f"{pod}: {line}" for line in undone]
         elif container.code and name.endswith(LINKS):
             said += [f"{pod}: {line}" for line in _mend(api, pod, container.image, prefix)]
@@ -150,7 +150,7 @@ def heal(api: Api, prefix: str = PREFIX) -> list[str]:
 def _mend(api: Api, pod: str, image: str, prefix: str) -> list[str]:
     """Undo by a new container what one that was killed could not."""
     name = f"{prefix}{secrets.token_hex(2)}-mend"
-    api.put_into(pod, [manifest(name, image, sidecar.command("undo"), None)])
+    api.put_into(pod, [manifest(name, image, heartbeat.command("undo"), None)])
 
     def ended() -> bool:
         return any(

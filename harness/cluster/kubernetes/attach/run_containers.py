@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.cluster.capabilities import Links, Processes, Requirements
-from harness.cluster.exec import sidecar
 from harness.cluster.kubernetes.attach import ephemeral_containers
 from harness.cluster.kubernetes.attach.ephemeral_containers import LINKS, PROCESS
-from harness.cluster.kubernetes.pods import Pod
+from harness.cluster.kubernetes.pod_watch import Pod
 from harness.cluster.nodes import ClusterError, Node
+from harness.cluster.sidecar import heartbeat
 
 if TYPE_CHECKING:  # needs the extra `kubernetes`
     from harness.cluster.kubernetes.api import Api
@@ -58,7 +58,7 @@ class RunContainers:
                 f"pod {pod.name} has no container {self.container}, only "
                 f"{', '.join(pod.containers)}"
             )
-        command = sidecar.command("stay", f"{self.limit_s:.0f}")
+        command = heartbeat.command("stay", f"{self.limit_s:.0f}")
         targets = {LINKS: None, PROCESS: self.container or pod.containers[0]}
         return [
             ephemeral_containers.manifest(

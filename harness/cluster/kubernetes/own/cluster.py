@@ -30,10 +30,10 @@ from harness.cluster.kubernetes import manifests
 from harness.cluster.kubernetes.own.machines import CordonedMachines
 from harness.cluster.kubernetes.own.objects import RunObjects
 from harness.cluster.kubernetes.pod_access import PodAccess
-from harness.cluster.kubernetes.pods import LASTING_DATA, Pod
-from harness.cluster.kubernetes.sidecars import NO_PROCESS, Sidecars
+from harness.cluster.kubernetes.pod_watch import LASTING_DATA, Pod
+from harness.cluster.kubernetes.sidecar_containers import NO_PROCESS, Sidecars
 from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
-from harness.cluster.starting import await_up
+from harness.cluster.startup import await_up
 from harness.cluster.view.zookeeper import serves
 from harness.waiting import wait_until
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from harness.cluster import node_settings
 from harness.cluster.kubernetes import manifests
-from harness.cluster.kubernetes.pods import Pod
+from harness.cluster.kubernetes.pod_watch import Pod
 from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.ownership import LABEL
 from harness.waiting import wait_until

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from analysis.frames.replica_samples import Look
-from analysis.frames.run import Run
+from analysis.frames.stored_run import Run
 from analysis.measures.replication import absences, behind, lag
 from analysis.verdict.expectations import ExpectationError, parse
 from analysis.verdict.judge import judge_isr_times

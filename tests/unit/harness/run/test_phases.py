@@ -16,9 +16,9 @@ from harness.cluster.nodes import ClusterError
 from harness.host.machine import HostError
 from harness.model.run_folder import RunFolder
 from harness.run import phases
-from harness.run.running import Run
-from harness.run.screen import Screen
-from harness.run.stopping import STOPPING, Stopped, stop_on_signals
+from harness.run.interrupts import STOPPING, Stopped, stop_on_signals
+from harness.run.progress import Screen
+from harness.run.run_context import Run
 from harness.waiting import WaitTimeout
 from tests.support.run_records import run_record
 

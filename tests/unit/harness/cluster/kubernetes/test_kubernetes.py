@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from harness.checkout import MANIFESTS
-from harness.cluster.kubernetes import access, manifests
+from harness.cluster.kubernetes import location, manifests
 from harness.cluster.kubernetes.api import Api
 from harness.cluster.kubernetes.own.machines import CORDONED, CordonedMachines
-from harness.cluster.kubernetes.pods import Pod, PodWatch
+from harness.cluster.kubernetes.pod_watch import Pod, PodWatch
 from harness.cluster.nodes import ClusterError, Node
 
 BASE = MANIFESTS / "base"
@@ -174,10 +174,10 @@ def test_the_base_stands_alone_with_the_settings_that_a_plain_run_has() -> None:
 
 
 def test_a_namespace_is_a_name_that_kubernetes_takes() -> None:
-    assert "kafka-harness-study-1-20261121t172215z-7" == access.namespace_of(
+    assert "kafka-harness-study-1-20261121t172215z-7" == location.namespace_of(
         "study-1/20261121T172215Z-7"
     )
-    assert 63 >= len(access.namespace_of("x" * 80))
+    assert 63 >= len(location.namespace_of("x" * 80))
 
 
 # Pods

@@ -16,8 +16,8 @@ from harness.model.scenario import Scenario, WorkloadPart
 from harness.run.load import load_phase, start
 from harness.run.load.start import Load, start_workers
 from harness.run.load.workers import Workers
-from harness.run.running import Run, Running
-from harness.run.screen import Screen
+from harness.run.progress import Screen
+from harness.run.run_context import Run, Running
 from tests.support.run_records import run_record
 
 SCENARIO = Scenario(title="told", workload=WorkloadPart(kind="stream", producers=1, consumers=1))

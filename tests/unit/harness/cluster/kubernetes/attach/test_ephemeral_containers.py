@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.exec import sidecar
 from harness.cluster.kubernetes.attach import ephemeral_containers
 from harness.cluster.kubernetes.attach.ephemeral_containers import PROCESS
-from harness.cluster.kubernetes.pods import EphemeralContainer, Pod
+from harness.cluster.kubernetes.pod_watch import EphemeralContainer, Pod
 from harness.cluster.nodes import ClusterError
+from harness.cluster.sidecar import heartbeat
 
 pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed")
 
@@ -168,7 +168,7 @@ def test_who_works_in_a_pod_is_told_from_who_has_or_never_will(
 
 def test_only_new_containers_are_put_into_a_pod() -> None:
     api: Any = Api(k1={MINE: EphemeralContainer(image="old", running=True)})
-    stay = sidecar.command("stay", "9")
+    stay = heartbeat.command("stay", "9")
 
     ephemeral_containers.put_into(
         api,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.kubernetes import access
+from harness.cluster.kubernetes import location
 from harness.cluster.kubernetes.attach.ephemeral_containers import LINKS, PROCESS
 from harness.cluster.kubernetes.attach.run_containers import kinds_for
 from harness.model.plan import Step
@@ -126,7 +126,7 @@ def test_workers_may_be_killed_and_brokers_be_named_by_any_id() -> None:
     )
 
     assert {LINKS} == kinds_for(requirements(prepared.steps, setting_of(prepared.scenario)))
-    assert access.attaches(prepared.scenario)
+    assert location.attaches(prepared.scenario)
 
 
 def step(verb: str, target: str = "leader", **options: str) -> Step:

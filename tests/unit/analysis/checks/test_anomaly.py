@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from analysis.checks.anomaly import Anomaly, PromiseError
+from analysis.checks.promise import ALWAYS, OTHERWISE, Promise, forbidden, permitted, when
 from analysis.frames.evidence import by_value
-from analysis.promises.anomaly import Anomaly, PromiseError
-from analysis.promises.facts import Facts
-from analysis.promises.promise import ALWAYS, OTHERWISE, Promise, forbidden, permitted, when
+from analysis.run_facts.configuration import Facts
 from tests.support.safe_facts import SAFE
 
 UNLIKELY = permitted(when("acks=7", lambda facts: facts.acks == "7"), "Nobody says so.", "nobody")
@@ -37,7 +37,7 @@ def test_promises_without_a_last_one_that_always_holds_are_refused(
         anomaly(*promises)
 
     assert str(refused.value) == (
-        "tests/unit/analysis/promises/test_anomaly.py: late-ack has no promise that always holds: "
+        "tests/unit/analysis/checks/test_anomaly.py: late-ack has no promise that always holds: "
         "end its promises with forbidden(OTHERWISE, …) or permitted(ALWAYS, …)"
     )
 

@@ -15,7 +15,7 @@ from harness.cluster.view.state import ClusterView
 from harness.model.run_folder import RunFolder
 from harness.model.run_record import RunRecord
 from harness.model.scenario import Scenario
-from harness.run.screen import Screen
+from harness.run.progress import Screen
 from harness.waiting import Deadline, WaitTimeout, wait_until
 
 

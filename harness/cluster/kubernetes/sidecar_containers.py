@@ -15,8 +15,9 @@ from signal import Signals
 from typing import TYPE_CHECKING
 
 from harness.cluster.capabilities import NodeState
-from harness.cluster.exec import shell, sidecar
+from harness.cluster.exec import shell
 from harness.cluster.exec.shell import OpenShell
+from harness.cluster.sidecar import heartbeat
 
 if TYPE_CHECKING:  # needs the extra `kubernetes`
     from harness.cluster.kubernetes.api import Api
@@ -34,7 +35,7 @@ class Sidecars:
         self._api, self._container, self._pods = api, container, dict(pods)
         self._shells = {name: OpenShell(name, partial(self._shell, name)) for name in pods}
         self._streams: dict[str, PodWatchStream] = {}
-        self._heartbeat: sidecar.Heartbeat | None = None
+        self._heartbeat: heartbeat.Heartbeat | None = None
 
     def open(self) -> None:
         """Have every sidecar watch, and every shell opened. Raises ClusterError."""
@@ -42,7 +43,7 @@ class Sidecars:
 
         for name, pod in self._pods.items():
             self._streams[name] = PodWatchStream(self._api, pod, self._container)
-        self._heartbeat = sidecar.Heartbeat(self._streams)
+        self._heartbeat = heartbeat.Heartbeat(self._streams)
         self._heartbeat.start()
         shell.open_all(self._shells.values())
 
@@ -51,11 +52,11 @@ class Sidecars:
         ClusterError."""
         if argv[0] in shell.QUICK:
             return self._shells[name].run(argv)
-        return self._api.run_in(self._pods[name], self._container, sidecar.there(argv))
+        return self._api.run_in(self._pods[name], self._container, heartbeat.there(argv))
 
     def tell(self, name: str, *words: str) -> str:
         """What sidecar.sh answers to a verb of its own. Raises ClusterError."""
-        return self._api.run_in(self._pods[name], self._container, sidecar.command(*words))
+        return self._api.run_in(self._pods[name], self._container, heartbeat.command(*words))
 
     def signal(self, name: str, number: Signals) -> None:
         """Send the node's JVM a signal. Raises ClusterError."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from analysis.frames.reading import footer_of, read_record, small_table, statistics
+from analysis.frames.run_files import footer_of, read_record, small_table, statistics
 from harness.history import tables
 from harness.history.recorder import SEQUENCE_BITS
 

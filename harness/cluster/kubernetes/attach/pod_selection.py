@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.cluster.kubernetes.attach.rules import numbered, placed
-from harness.cluster.kubernetes.pods import Pod
+from harness.cluster.kubernetes.pod_watch import Pod
 from harness.cluster.nodes import ClusterError, Node, brokers, role_by_name
 from harness.waiting import wait_until
 

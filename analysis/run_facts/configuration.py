@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.promises.happened import Happened, done
+from analysis.run_facts.faults import Happened, done
 from harness.model.client_settings import acks_of, retries_of
 from harness.model.effects import Takes
 

@@ -15,7 +15,7 @@ from typing import Protocol
 from harness.cluster.nodes import Node
 from harness.cluster.view.state import BLIND, ClusterView, PartitionState
 from harness.model.plan import UNTIL, WHEN, Step
-from harness.nemesis.conducting.waits import Limits, Waits
+from harness.nemesis.conductor.waits import Limits, Waits
 
 
 class Load(Protocol):
@@ -58,8 +58,8 @@ class Progress:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moments:
-    """Waits for the moments of steps; `replicas` is how many the ISR of each partition has."""
+class Triggers:
+    """Waits for the triggers of steps; `replicas` is how many the ISR of each partition has."""
 
     view: ClusterView
     load: Load

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.cluster.exec import sidecar
 from harness.cluster.external.cluster import heal_topic
-from harness.cluster.kubernetes.access import attaches
 from harness.cluster.kubernetes.attach import ephemeral_containers
+from harness.cluster.kubernetes.location import attaches
 from harness.cluster.kubernetes.own.machines import CordonedMachines
 from harness.cluster.kubernetes.own.objects import remove_namespace
 from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import LABEL, Orphan, guard
+from harness.cluster.sidecar import heartbeat
 
 if TYPE_CHECKING:  # needs the extra `kubernetes`
     from harness.cluster.kubernetes.api import Api
@@ -70,7 +70,7 @@ def _heal_ephemeral(api: Api, prefix: str = ephemeral_containers.PREFIX) -> list
 def heal_pod(api: Api, pod: str) -> list[str]:
     """What was done in one pod. Raises ClusterError while a harness is at work there."""
     try:
-        done = api.run_in(pod, "holder", sidecar.command("undo")).splitlines()
+        done = api.run_in(pod, "holder", heartbeat.command("undo")).splitlines()
         start = "cd /run/kafka-harness && [ -e held ] && rm held && echo was held down: started"
         done += api.run_in(pod, "holder", ["sh", "-c", f"{start} || :"]).splitlines()
     except ClusterError as error:

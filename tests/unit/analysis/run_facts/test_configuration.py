@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.promises.facts import facts_of
+from analysis.run_facts.configuration import facts_of
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from analysis.promises.facts import Facts, facts_of
-from analysis.promises.happened import EVERYTHING, Done, Happened, done
+from analysis.run_facts.configuration import Facts, facts_of
+from analysis.run_facts.faults import EVERYTHING, Done, Happened, done
 from harness.model.old_runs import completed
 from tests.support.safe_facts import forbidden
 from tests.support.told_runs import NODES

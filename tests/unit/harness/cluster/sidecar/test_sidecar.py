@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.exec import sidecar
 from harness.cluster.nodes import ClusterError
+from harness.cluster.sidecar import heartbeat
 from harness.host.machine import is_stopped
 from harness.host.namespaces import UNSHARE
 from harness.waiting import wait_until
@@ -31,7 +31,7 @@ ACTED = "until [ -e $KAFKA_HARNESS_FOLDER/acted ]; do sleep 0.2; done"
 
 def inside(script: str, folder: Path, **more: Any) -> subprocess.CompletedProcess[str]:
     """A script in a network of its own, where $SIDECAR is the sidecar's command."""
-    environment = {**os.environ, "KAFKA_HARNESS_FOLDER": str(folder), "SIDECAR": sidecar.SCRIPT}
+    environment = {**os.environ, "KAFKA_HARNESS_FOLDER": str(folder), "SIDECAR": heartbeat.SCRIPT}
     done: subprocess.CompletedProcess[str] = subprocess.run(
         [*UNSHARE, "sh", "-c", script],
         env=environment,
@@ -86,7 +86,7 @@ def test_undo_resumes_what_is_listed_and_says_so(tmp_path):
         os.kill(sleeper.pid, signal.SIGSTOP)
         wait_until(lambda: is_stopped(sleeper.pid), timeout_s=10, what="it to stop")
         (tmp_path / "stopped").write_text(f"{sleeper.pid}\n")
-        script = sidecar.SCRIPT.replace("choose_iptables\n    undo", "undo")  # no rules here
+        script = heartbeat.SCRIPT.replace("choose_iptables\n    undo", "undo")  # no rules here
         done = subprocess.run(
             ["sh", "-c", script, "sidecar", "undo"],
             env={**os.environ, "KAFKA_HARNESS_FOLDER": str(tmp_path)},
@@ -107,7 +107,9 @@ def test_undo_resumes_what_is_listed_and_says_so(tmp_path):
 def test_a_jvm_that_ends_while_it_is_looked_at_is_none(tmp_path):
     gone = subprocess.Popen(["true"])
     gone.wait()
-    script = sidecar.SCRIPT.replace("\ncase $1 in", f"\njvms() {{ echo {gone.pid}; }}\ncase $1 in")
+    script = heartbeat.SCRIPT.replace(
+        "\ncase $1 in", f"\njvms() {{ echo {gone.pid}; }}\ncase $1 in"
+    )
     done = subprocess.run(
         ["sh", "-c", script, "sidecar", "node"],
         env={**os.environ, "KAFKA_HARNESS_FOLDER": str(tmp_path)},
@@ -140,9 +142,9 @@ class Line:
 
 
 def test_a_heart_beats_along_every_wire_and_says_when_it_ends(monkeypatch):
-    monkeypatch.setattr(sidecar, "BEAT_EVERY_S", 0.01)
+    monkeypatch.setattr(heartbeat, "BEAT_EVERY_S", 0.01)
     wires = {"kafka1": Line(), "zk1": Line()}
-    heart = sidecar.Heartbeat(wires)
+    heart = heartbeat.Heartbeat(wires)
     heart.start()
     wait_until(lambda: all("beat" in w.sent for w in wires.values()), timeout_s=10, what="beats")
     heart.check()
@@ -159,8 +161,8 @@ def test_a_heart_beats_along_every_wire_and_says_when_it_ends(monkeypatch):
     ],
 )
 def test_a_holder_that_acted_or_is_gone_ends_the_run(monkeypatch, wire, words):
-    monkeypatch.setattr(sidecar, "BEAT_EVERY_S", 0.01)
-    heart = sidecar.Heartbeat({"kafka1": wire})
+    monkeypatch.setattr(heartbeat, "BEAT_EVERY_S", 0.01)
+    heart = heartbeat.Heartbeat({"kafka1": wire})
     heart.start()
 
     def failed() -> bool:

@@ -14,11 +14,11 @@ from functools import partial
 
 from harness.cluster.nodes import ClusterError, Node
 from harness.model.plan import Step
-from harness.nemesis.conducting.choosing import Chooser
-from harness.nemesis.conducting.fault_log import FaultLog
-from harness.nemesis.conducting.moments import Moments
-from harness.nemesis.conducting.reservations import Reservations
-from harness.nemesis.conducting.waits import Interrupted, Limits
+from harness.nemesis.conductor.fault_log import FaultLog
+from harness.nemesis.conductor.reservations import Reservations
+from harness.nemesis.conductor.target_choice import Chooser
+from harness.nemesis.conductor.triggers import Triggers
+from harness.nemesis.conductor.waits import Interrupted, Limits
 from harness.nemesis.target import NoTarget, Roles
 from harness.nemesis.undo_record import Undo
 from harness.nemesis.verb import DoesNothing
@@ -31,7 +31,7 @@ class FaultRunner:
     """Carries out steps whose moment has come; `in_force` has what is in force now, by step."""
 
     chooser: Chooser
-    moments: Moments
+    triggers: Triggers
     log: FaultLog
     limits: Limits
     undo: Undo | None
@@ -49,14 +49,14 @@ class FaultRunner:
         with self._healing(step, injections):
             self._inject(step, injections)
             self._hold_in_force(step, injections)
-            self.moments.await_until(step, nodes)
+            self.triggers.await_until(step, nodes)
 
     def _choose(self, step: Step) -> tuple[tuple[Node, ...], Roles]:
         """The nodes that the target means now, and who was who; waits while nobody plays the role
         or another fault holds one of them."""
 
         def chosen() -> tuple[tuple[Node, ...], Roles]:
-            self.moments.waits.check(f"a {step.target}")
+            self.triggers.waits.check(f"a {step.target}")
             nodes, roles = self.chooser.choose(step)
             self.reservations.take(step.step, VERBS[step.verb], nodes)
             return nodes, roles
@@ -92,7 +92,7 @@ class FaultRunner:
         for injection in injections:
             verb.inject(injection)
         done_ns, limit_s = time.monotonic_ns(), self.limits.proof_s * verb.patience
-        wait, what = self.moments.waits.wait, f"{verb.name} to take effect"
+        wait, what = self.triggers.waits.wait, f"{verb.name} to take effect"
         try:
             evidence = [wait(partial(verb.bit, each), limit_s, what) for each in injections]
         except (WaitTimeout, DoesNothing) as error:
@@ -100,7 +100,7 @@ class FaultRunner:
             self.log.write("inject", "info", step, nodes=names, error=str(error))
             return
         self.log.write("inject", "ok", step, nodes=names, evidence=evidence, done_ns=done_ns)
-        self.moments.progress.in_force(step)
+        self.triggers.progress.in_force(step)
 
     def _hold_in_force(self, step: Step, injections: Sequence[Injection]) -> None:
         end_ns = time.monotonic_ns() + int(step.for_s * 1e9)
@@ -112,7 +112,7 @@ class FaultRunner:
                     during(injection)
             return time.monotonic_ns() >= end_ns
 
-        self.moments.waits.wait(over, None, "the end of the fault")
+        self.triggers.waits.wait(over, None, "the end of the fault")
 
     @contextmanager
     def _healing(self, step: Step, injections: list[Injection]) -> Iterator[None]:
@@ -124,7 +124,7 @@ class FaultRunner:
             self.reservations.give_back(step.step)
 
     def _heal(self, step: Step, injections: list[Injection]) -> None:
-        verb, names, wait = VERBS[step.verb], _names(injections), self.moments.waits.wait
+        verb, names, wait = VERBS[step.verb], _names(injections), self.triggers.waits.wait
         self.log.write("heal", "invoke", step, nodes=names)
         self.log.tell(f"{verb.undo} {', '.join(names)}")
         try:
@@ -138,7 +138,7 @@ class FaultRunner:
             ]
             if self.undo is not None:
                 self.undo.undone(step.step)
-            recovered = self.moments.recovered
+            recovered = self.triggers.recovered
             evidence.append(wait(recovered, self.limits.heal_s, "every ISR to be full"))
         except (ClusterError, WaitTimeout, Interrupted) as error:
             self.log.write("heal", "info", step, nodes=names, error=str(error))

@@ -7,12 +7,12 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness.cluster.exec import sidecar
+from harness.cluster.sidecar import heartbeat
 from harness.host.namespaces import UNSHARE
 
 
 def staying(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "KAFKA_HARNESS_FOLDER": str(folder), "SIDECAR": sidecar.SCRIPT}
+    environment = {**os.environ, "KAFKA_HARNESS_FOLDER": str(folder), "SIDECAR": heartbeat.SCRIPT}
     return subprocess.run(
         [*UNSHARE, "sh", "-c", f"iptables -N HARNESS-3\n{script}\niptables -S"],
         env=environment,

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from analysis.checks.promise import Condition, Promise
 from analysis.frames.evidence import Rule, Table
-from analysis.promises.facts import Facts
-from analysis.promises.promise import Condition, Promise
+from analysis.run_facts.configuration import Facts
 from harness.checkout import ROOT
 
 

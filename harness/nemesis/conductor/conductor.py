@@ -8,11 +8,11 @@ Steps counted in rounds also hold the load back: no producer runs past the momen
 step while the one before is unhealed, so that every planned fault meets a healthy cluster under
 load ("a fault every 1,000 rounds" is then true however slowly a node comes back).
 
-    conducting/moments.py        when a step is due
-    conducting/choosing.py       which nodes it hits
-    conducting/reservations.py   what a fault has for itself
-    conducting/fault_runner.py   one fault, injected, proved, healed and proved again
-    conducting/fault_log.py      its lines in the history
+    triggers.py        when a step is due
+    target_choice.py   which nodes it hits
+    reservations.py    what a fault has for itself
+    fault_runner.py    one fault, injected, proved, healed and proved again
+    fault_log.py       its lines in the history
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from harness.cluster.capabilities import Clients, Cluster
 from harness.cluster.view.coordinators import Coordinated
 from harness.cluster.view.state import ClusterView
 from harness.model.plan import Step
-from harness.nemesis.conducting.choosing import Chooser
-from harness.nemesis.conducting.fault_log import FaultLog
-from harness.nemesis.conducting.fault_runner import FaultRunner
-from harness.nemesis.conducting.moments import Load, Moments, Progress
-from harness.nemesis.conducting.waits import Interrupted, Limits, Waits
+from harness.nemesis.conductor.fault_log import FaultLog
+from harness.nemesis.conductor.fault_runner import FaultRunner
+from harness.nemesis.conductor.target_choice import Chooser
+from harness.nemesis.conductor.triggers import Load, Progress, Triggers
+from harness.nemesis.conductor.waits import Interrupted, Limits, Waits
 from harness.nemesis.undo_record import Undo
 from harness.waiting import WaitTimeout
 
@@ -58,7 +58,7 @@ class Conductor:
         self._waits = Waits()
         self._progress = Progress(self.steps)
         self._log = FaultLog(self.write, self.tell, self.view)
-        self._moments = Moments(
+        self._triggers = Triggers(
             view=self.view,
             load=self.load,
             replicas=self.replicas,
@@ -73,7 +73,7 @@ class Conductor:
                 clients=self.clients,
                 coordinated=self.coordinated,
             ),
-            moments=self._moments,
+            triggers=self._triggers,
             log=self._log,
             limits=self.limits,
             undo=self.undo,
@@ -124,7 +124,7 @@ class Conductor:
     def _comes(self, step: Step) -> bool:
         """Wait for the step's moment; False, and on the record, when its trigger does not come."""
         try:
-            self._moments.await_due(step, self._begin_ns)
+            self._triggers.await_due(step, self._begin_ns)
         except WaitTimeout as error:
             self._log.did_not_happen(step, error)
             return False

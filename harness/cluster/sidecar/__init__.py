@@ -1,0 +1,4 @@
+"""The sidecar: a container beside a node, whose script heals the node when the harness is gone.
+
+May import what clusters share, and no backend.
+"""
