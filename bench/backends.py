@@ -19,7 +19,7 @@ read from the run's history.
                           time that doubles, at most about a second here
     failover              leader killed: from the last ack to the next one; the session is 4 s
 
-CPU and memory need the nodes' processes on this machine, and root. A backend that is not to be had
+CPU and memory need the nodes' processes on this machine, and root. A backend that is not available
 is left out, with the reason. Where a backend's ports can only be dialled from a network namespace
 (scripts/private-dockerd), `--way docker="nsenter --net --target PID"` goes before the command.
 """
@@ -68,7 +68,7 @@ NS = 1e9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class BackendUnderTest:
     """A backend, and how its runs are started."""
 
     name: str
@@ -194,21 +194,21 @@ def stillness(acks: Sequence[int], begin_ns: int, end_ns: int) -> tuple[int, int
     return max(pairs, key=lambda pair: pair[1] - pair[0], default=None)
 
 
-def read(place: Place, folder: Path, rows: dict[str, Row]) -> None:
+def read(backend: BackendUnderTest, folder: Path, rows: dict[str, Row]) -> None:
     """What a complete run's record and history tell."""
     record = RunFolder(path=folder).read()
-    rows["start"].add(place.name, cold_start_s(folder, record))
+    rows["start"].add(backend.name, cold_start_s(folder, record))
     acks, steps = acks_ns(folder), moments(folder)
     for step in CUTS:
         cut = steps[step]
-        rows["stands"].add(place.name, _from(cut, "inject-invoke", cut.get("inject-done")))
-        rows["proved"].add(place.name, _from(cut, "inject-invoke", cut.get("inject-ok")))
-        rows["gone"].add(place.name, _from(cut, "heal-invoke", cut.get("heal-done")))
+        rows["stands"].add(backend.name, _from(cut, "inject-invoke", cut.get("inject-done")))
+        rows["proved"].add(backend.name, _from(cut, "inject-invoke", cut.get("inject-ok")))
+        rows["gone"].add(backend.name, _from(cut, "heal-invoke", cut.get("heal-done")))
         still = stillness(acks, cut["inject-invoke"], cut["heal-invoke"])
-        rows["felt"].add(place.name, _from(cut, "inject-invoke", still and still[0]))
-        rows["mended"].add(place.name, _from(cut, "heal-invoke", still and still[1]))
+        rows["felt"].add(backend.name, _from(cut, "inject-invoke", still and still[0]))
+        rows["mended"].add(backend.name, _from(cut, "heal-invoke", still and still[1]))
     still = stillness(acks, steps[KILL]["inject-invoke"], steps[KILL]["heal-invoke"])
-    rows["failover"].add(place.name, still and (still[1] - still[0]) / NS)
+    rows["failover"].add(backend.name, still and (still[1] - still[0]) / NS)
 
 
 def _from(step: dict[str, int], event: str, until_ns: int | None) -> float | None:
@@ -218,11 +218,11 @@ def _from(step: dict[str, int], event: str, until_ns: int | None) -> float | Non
 # The nodes' processes
 
 
-def node_processes(place: Place, run: int, record: RunRecord) -> list[psutil.Process]:
+def node_processes(backend: BackendUnderTest, run: int, record: RunRecord) -> list[psutil.Process]:
     """The nodes' processes on this machine; fewer than six where they are not all here."""
-    if BACKENDS[place.name].enclosed:
+    if BACKENDS[backend.name].enclosed:
         return [p for p in psutil.Process(run).children(recursive=True) if _is_java(p)]
-    marks = BACKENDS[place.name].containers(record)
+    marks = BACKENDS[backend.name].containers(record)
     return [p for p in psutil.process_iter() if _is_java(p) and _bears(p, marks)]
 
 
@@ -253,12 +253,12 @@ def pss_mib(process: psutil.Process) -> float:
 # Rounds
 
 
-def one(place: Place, seed: int, rows: dict[str, Row]) -> str | None:
+def one(backend: BackendUnderTest, seed: int, rows: dict[str, Row]) -> str | None:
     """Run once on one backend; why nothing was measured, if so."""
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         results = Path(name)
         process = subprocess.Popen(
-            place.argv(results, seed),
+            backend.argv(results, seed),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -273,7 +273,7 @@ def one(place: Place, seed: int, rows: dict[str, Row]) -> str | None:
                     every_s=0.02,
                 )
             if process.poll() is None and _isr_is_full(results):
-                _sample(place, process.pid, results, rows)
+                _sample(backend, process.pid, results, rows)
             said, _ = process.communicate(timeout=RUN_LIMIT_S)
         finally:
             if process.poll() is None:
@@ -281,7 +281,7 @@ def one(place: Place, seed: int, rows: dict[str, Row]) -> str | None:
                 process.wait()
         if process.returncode != 0:
             return _why(results, said)
-        read(place, (results / "latest").resolve(), rows)
+        read(backend, (results / "latest").resolve(), rows)
         return None
 
 
@@ -298,14 +298,14 @@ def _isr_is_full(results: Path) -> bool:
     return (results / "latest").exists() and full_isr_ns(results / "latest") is not None
 
 
-def _sample(place: Place, run: int, results: Path, rows: dict[str, Row]) -> None:
+def _sample(backend: BackendUnderTest, run: int, results: Path, rows: dict[str, Row]) -> None:
     """CPU and memory of the nodes now; nothing where their processes are not all here."""
     with suppress(psutil.Error, ClusterError, StoreError, OSError):
         record = RunFolder(path=results / "latest").read()
-        nodes = node_processes(place, run, record)
+        nodes = node_processes(backend, run, record)
         if len(nodes) == NODES:
-            rows["cpu"].add(place.name, sum(map(cpu_s, nodes)))
-            rows["memory"].add(place.name, sum(map(pss_mib, nodes)))
+            rows["cpu"].add(backend.name, sum(map(cpu_s, nodes)))
+            rows["memory"].add(backend.name, sum(map(pss_mib, nodes)))
 
 
 def parsed(settings: Iterable[str]) -> dict[str, Any]:
@@ -354,24 +354,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--way", action="append", default=[], metavar="BACKEND=COMMAND")
     asked, console = parser.parse_args(argv), Console(highlight=False, soft_wrap=True)
     ways = dict(each.split("=", 1) for each in asked.way)
-    places = [
-        Place(
+    tried = [
+        BackendUnderTest(
             name=name,
             way=tuple(shlex.split(ways.get(name, ""))),
             settings=tuple(s for s in asked.set if s.startswith(f"backend.{name}.")),
         )
         for name in asked.backends.split(",")
     ]
-    missing = {p.name: why for p in places if (why := absent(p.name, parsed(p.settings)))}
+    missing = {p.name: why for p in tried if (why := absent(p.name, parsed(p.settings)))}
     for name, why in missing.items():
         console.print(f"{name} is left out: {why}", style="yellow")
-    places = [place for place in places if place.name not in missing]
+    tried = [backend for backend in tried if backend.name not in missing]
     os.environ.setdefault("PYTHONPATH", str(ROOT))
     for number in range(asked.rounds):
-        for place in places:
-            why = one(place, number, ROWS)
-            console.print(f"round {number + 1}, {place.name}: {why or 'measured'}")
-    names = [place.name for place in places if place.name in ROWS["start"].values]
+        for backend in tried:
+            why = one(backend, number, ROWS)
+            console.print(f"round {number + 1}, {backend.name}: {why or 'measured'}")
+    names = [backend.name for backend in tried if backend.name in ROWS["start"].values]
     if not names:
         return 255
     console.print(table(ROWS.values(), names))

@@ -31,7 +31,8 @@ from typing import Any
 from confluent_kafka import KafkaError, Message
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from harness.history.recorder import NOTHING, OK, SEND, Recorder
+from harness.history.record_format import NOTHING, OK, SEND
+from harness.history.recorder import Recorder
 from workloads.client import payload
 from workloads.client.sends import Sender
 from workloads.producer import Schedule

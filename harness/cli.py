@@ -35,10 +35,10 @@ from harness.commands.up import hold_up
 from harness.history.sealing import HistoryError
 from harness.host.machine import HostError
 from harness.model import exit_codes
-from harness.model.run_folder import StoreError, find
+from harness.model.run_folder import StoreError, find_run
 from harness.model.scenario import ScenarioError
 from harness.run.progress import Screen
-from harness.scenario.file import load, shipped
+from harness.scenario.file import read_scenario, shipped
 from harness.scenario.overrides import parse_override
 from harness.scenario.prepare import Request, prepare
 
@@ -153,14 +153,14 @@ def run(
 @app.command()
 def check(runs: Runs, master: Master = None, results: Results = RESULTS) -> None:
     """Check stored runs again; needs no cluster, only their folders."""
-    folders = [find(which, results) for which in runs]
+    folders = [find_run(which, results) for which in runs]
     raise typer.Exit(check_runs(folders, master=master, console=console))
 
 
 @app.command()
 def report(run: OneRun, results: Results = RESULTS) -> None:
     """Show what the check of a run found, and where its HTML report is."""
-    folder = find(run, results)
+    folder = find_run(run, results)
     file = folder.path / "report.json"
     if not file.is_file():
         raise StoreError(f"{folder.path}: not checked yet: `kafka-harness check {folder.path}`")
@@ -173,7 +173,7 @@ def history(run: OneRun, results: Results = RESULTS) -> None:
     from harness.history import export  # noqa: PLC0415  needs pyarrow, which most commands do not
 
     try:
-        for line in export.export(find(run, results).path):
+        for line in export.export(find_run(run, results).path):
             sys.stdout.write(json.dumps(line) + "\n")
     except BrokenPipeError:  # `| head` has seen enough
         sys.stderr.close()
@@ -186,7 +186,7 @@ def scenarios() -> None:
     table.add_column("scenario", style="bold", no_wrap=True)
     table.add_column("what it shows")
     for name in shipped():
-        table.add_row(name, load(name).title)
+        table.add_row(name, read_scenario(name).title)
     console.print(table)
 
 
@@ -254,7 +254,7 @@ def heal(
     if (run is None) == (cluster is None):
         raise ScenarioError("heal: give either a run or --cluster NAME")
     if run is not None:
-        raise typer.Exit(heal_run(find(run, results), console, down=down))
+        raise typer.Exit(heal_run(find_run(run, results), console, down=down))
     orphan = Orphan(record=None, name=cluster, down=down)
     raise typer.Exit(heal_cluster(backend, orphan, console))
 

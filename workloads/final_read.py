@@ -20,7 +20,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     OffsetSpec,
 )
 
-from harness.history.recorder import FINAL_READ
+from harness.history.record_format import FINAL_READ
 from workloads.client.tail import Tail
 from workloads.worker import Session, leave, main
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from harness.history.recorder import COMMIT, COMMITTED, INFO, NOTHING, OK, POLL, PROCESS
+from harness.history.record_format import COMMIT, COMMITTED, INFO, NOTHING, OK, POLL, PROCESS
 from workloads.client import payload
 from workloads.client.make import make_member
 from workloads.worker import Session, Spec, leave, main

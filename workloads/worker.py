@@ -34,7 +34,8 @@ from typing import Any, Final, Literal, Self
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException
 
-from harness.history.recorder import DONE, RUNNING, Progress, Recorder
+from harness.history.progress_page import DONE, RUNNING, Progress
+from harness.history.recorder import Recorder
 
 EXIT_OK, EXIT_USAGE, EXIT_BROKEN = 0, 64, 70
 CONNECT_LIMIT_S: Final = 55.0  # the harness gives up at 60, and should hear why

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 
-from harness.history.recorder import FAIL, LOOKUP, NOTHING, OK
+from harness.history.record_format import FAIL, LOOKUP, NOTHING, OK
 from workloads.client.tail import Tail
 from workloads.client.transactions import sender_of
 from workloads.worker import Session, leave, main

@@ -1,5 +1,5 @@
 """The checkers: one family of anomalies a file, with its rules, its words and its promises.
 
-Such a file is made of `anomaly` and `promise`; `analysis.anomalies` lists what is in them.
+`anomaly` is what such a file states; `analysis.anomalies` lists them.
 May import run_facts and frames.
 """

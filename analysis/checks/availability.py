@@ -30,7 +30,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from analysis.checks.loss import is_readable
 from analysis.frames.history import History
 from analysis.frames.operations import ACKED, is_ack, is_delivery
-from harness.history.recorder import SEQUENCE_BITS
+from harness.history.record_format import SEQUENCE_BITS
 
 _FIRST_SLICE, _LAST_SLICE = -1, 2**62
 

@@ -25,8 +25,7 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.checks.anomaly import Anomaly
-from analysis.checks.promise import (
+from analysis.checks.anomaly import (
     ACKS,
     ALTERED,
     CRCS,
@@ -36,6 +35,7 @@ from analysis.checks.promise import (
     SEMANTICS,
     SHRINKS,
     UNCLEAN,
+    Anomaly,
     forbidden,
     permitted,
     when,

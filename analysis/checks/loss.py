@@ -34,8 +34,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.checks.anomaly import Anomaly
-from analysis.checks.promise import (
+from analysis.checks.anomaly import (
     ACKS,
     ALTERED,
     ALWAYS,
@@ -48,6 +47,7 @@ from analysis.checks.promise import (
     SEMANTICS,
     SHRINKS,
     UNCLEAN,
+    Anomaly,
     forbidden,
     permitted,
     when,

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from analysis.frames import schema
 from analysis.frames.history import History
 from analysis.frames.operations import SENT_NAMES, offset_of, partition_of, places
-from harness.history.recorder import SEQUENCE_BITS
+from harness.history.record_format import SEQUENCE_BITS
 
 # What evidence takes over from the table that a rule looked at; null where it has no such column.
 _TAKEN = {

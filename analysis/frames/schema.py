@@ -1,6 +1,6 @@
 """The tables of a check, written out: what is read from a sealed history and what is found in it.
 
-Read (docs/history.md; `harness.history.recorder` holds the same columns, a test compares the two):
+Read (docs/history.md; `harness.history.record_format` has the same columns, a test compares them):
 OPERATIONS and WATERMARKS by Spark; EVENTS, FAULTS, VIEWS, BLIND and FINDINGS are small and read
 beside it.
 
@@ -42,7 +42,7 @@ OPERATIONS = _struct(
     run_id=_STRING,
     process=_STRING,
     id=_LONG,
-    f=_STRING,  # one of harness.history.recorder.F_NAMES
+    f=_STRING,  # one of harness.history.record_format.F_NAMES
     type=_STRING,  # ok | fail | info
     partition=_INT,
     value=_LONG,  # null: the payload could not be parsed

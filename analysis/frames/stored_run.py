@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from analysis.frames.run_files import footer_of, read_record, small_table, statistics
 from harness.history import tables
-from harness.history.recorder import SEQUENCE_BITS
+from harness.history.record_format import SEQUENCE_BITS
 
 WATERMARKS = "history/watermarks.parquet"
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms

@@ -108,7 +108,7 @@ def leadership(run: Run, counted: Iterable[Row]) -> list[dict[str, Any]]:
         bounds_ns=(run.load_start_ns, run.load_end_ns),
         partitions=int(run.scenario["topic"]["partitions"]),
     )
-    return [_told(stretch, run, brokers) for stretch in merged(pieces)]
+    return [_as_row(stretch, run, brokers) for stretch in merged(pieces)]
 
 
 def between_cuts(
@@ -173,7 +173,7 @@ def _brokers(run: Run) -> list[str]:
     return sorted(named | seen, key=lambda name: (len(name), name))
 
 
-def _told(stretch: Stretch, run: Run, brokers: Sequence[str]) -> dict[str, Any]:
+def _as_row(stretch: Stretch, run: Run, brokers: Sequence[str]) -> dict[str, Any]:
     length_s = (stretch.end_ns - stretch.start_ns) / 1e9
     return {
         "start_s": run.seconds(stretch.start_ns),

@@ -58,7 +58,7 @@ def replication(run: Run, counts: Mapping[str, int], lost: int) -> dict[str, Any
         ],
         "isr_limit_s": limit_s,
         "isr": [
-            _told(absence, run, limit_s)
+            _as_row(absence, run, limit_s)
             for fault in run.faults
             for partition, each in looks.items()
             for absence in absences(fault, partition, each, run.views)
@@ -252,7 +252,7 @@ def _has(look: Look, broker: str) -> bool:
     return mark is not None and end is not None and end >= mark
 
 
-def _told(absence: Absence, run: Run, limit_s: float) -> dict[str, Any]:
+def _as_row(absence: Absence, run: Run, limit_s: float) -> dict[str, Any]:
     fault, left_ns, back_ns = absence.fault, absence.left_ns, absence.returned_ns
     after_s = _between(absence.caught_up_ns, left_ns)
     return {

@@ -57,7 +57,7 @@ PAST = ("lost_past_log_end", "kept_past_log_end")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class AnomalyFinding:
     """What was found of one anomaly: how many, how they split, and the first few rows."""
 
     count: int = 0
@@ -72,7 +72,7 @@ class Found:
     counts: Mapping[str, int]
     ack_ms: Sequence[float] | None
     delivery_ms: Sequence[float] | None
-    findings: Mapping[str, Finding]
+    findings: Mapping[str, AnomalyFinding]
     windows: Sequence[Mapping[str, Any]]
     acks: Sequence[Mapping[str, Any]] = ()  # rows of `leadership.acks_between_cuts`
 
@@ -170,9 +170,9 @@ def _measured(gaps: Mapping[str, Gap], numbers: Mapping[str, Counted]) -> dict[s
     }
 
 
-def no_finding(name: str) -> Finding:
+def no_finding(name: str) -> AnomalyFinding:
     """Nothing found of an anomaly."""
-    return Finding(split=dict.fromkeys(BY_NAME[name].outcomes, 0))
+    return AnomalyFinding(split=dict.fromkeys(BY_NAME[name].outcomes, 0))
 
 
 def _happened(run: Run) -> Happened:
@@ -237,7 +237,7 @@ def _quantiles(values: Sequence[float] | None) -> dict[str, float] | None:
     return {name: round(value, 2) for name, value in zip(QUANTILES, values, strict=True)}
 
 
-def _anomaly(judgement: Judgement, finding: Finding) -> dict[str, Any]:
+def _anomaly(judgement: Judgement, finding: AnomalyFinding) -> dict[str, Any]:
     return {
         "count": finding.count,
         "split": dict(finding.split),

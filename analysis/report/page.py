@@ -35,7 +35,7 @@ from analysis.report.timeline import figure
 
 Row = Mapping[str, Any]
 
-TEMPLATES = files("analysis") / "templates"
+TEMPLATES = files("analysis.report") / "templates"
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 ROWS_MAX = 200  # of a table of windows or faults: a page, not an archive
 STRETCHES_MAX = 12  # of the table of leaders
@@ -286,7 +286,7 @@ def _policy(script: str) -> str:
 
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("analysis"),
+        loader=PackageLoader("analysis.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

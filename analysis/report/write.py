@@ -31,7 +31,7 @@ from analysis.frames.stored_run import Run
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.replication import behind
 from analysis.queries import Queries
-from analysis.report.build import COUNTED, EXAMPLES, PAST, Finding, Found, no_finding
+from analysis.report.build import COUNTED, EXAMPLES, PAST, AnomalyFinding, Found, no_finding
 
 Row = dict[str, Any]
 _NO_EVIDENCE = schema.arrow(schema.EVIDENCE).empty_table()
@@ -142,7 +142,7 @@ def _write_evidence(queries: Queries, place: Path) -> dict[str, dict[str, Path]]
     return folders
 
 
-def _finding(name: str, folder: Path | None) -> Finding:
+def _finding(name: str, folder: Path | None) -> AnomalyFinding:
     """Counts are exact however many rows there are; only the first few rows are read whole."""
     nothing = no_finding(name)
     if folder is None:
@@ -152,7 +152,7 @@ def _finding(name: str, folder: Path | None) -> Finding:
     split = Counter(keys["outcome"].drop_null().to_pylist()) if nothing.split else {}
     first = pc.sort_indices(keys["time_ns"])[:EXAMPLES]  # unknown times come last
     rows = table.take(first).to_pylist()
-    return Finding(
+    return AnomalyFinding(
         count=keys.num_rows,
         split={**nothing.split, **split},
         examples=[{k: v for k, v in row.items() if k != "run_id"} for row in rows],

@@ -212,7 +212,7 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
 def template(name: str) -> jinja2.Template:
     """A Markdown page's template; a name that it is not given is an error."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("analysis"),
+        loader=jinja2.PackageLoader("analysis.studies"),
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
         autoescape=False,  # noqa: S701  it is Markdown

@@ -41,7 +41,7 @@ def view_of(cluster: Cluster, topic: str, partitions: int) -> ClusterView:
 
 
 def absent(backend: str, settings: Mapping[str, Any]) -> str | None:
-    """Why a backend is not to be had here, if it is not: asked before a campaign or a benchmark,
+    """Why a backend is not available here, if it is not: asked before a campaign or a benchmark,
     where one whose engine does not answer would fail run after run."""
     if backend not in BACKENDS:
         return "there is no such backend"

@@ -43,10 +43,10 @@ def guard(name: str, *, ours: bool, named: str | None, allowed: Collection[str])
         return
     if name == named:
         raise ClusterError(
-            f"{name} does not bear the label {LABEL}, so it is not a cluster of ours: if faults "
-            f"may be done to it, say so by --allow {name}"
+            f"{name} has no label {LABEL}, so the harness did not make it: add --allow {name} if "
+            "faults may hit it"
         )
     raise ClusterError(
-        f"{name} does not bear the label {LABEL}, so it is not a cluster of ours: name it in the "
-        f"scenario's [backend] section and allow it by --allow {name} if faults may be done to it"
+        f"{name} has no label {LABEL}, so the harness did not make it: if faults may hit it, name "
+        f"it in the scenario's [backend] section and add --allow {name}"
     )

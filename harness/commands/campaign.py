@@ -31,7 +31,7 @@ class CampaignOptions:
 
 def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: Console) -> int:
     """Make a campaign's missing runs. Returns the worst exit code of those made now."""
-    plan = campaign_file.load(file)
+    plan = campaign_file.read_campaign(file)
     data = file.parent / plan.data
     done = campaign_file.finished(data)
     todo = campaign_file.missing(

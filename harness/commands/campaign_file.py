@@ -77,7 +77,7 @@ class Campaign(BaseModel):
     cells: tuple[Cell, ...]
 
 
-def load(path: Path) -> Campaign:
+def read_campaign(path: Path) -> Campaign:
     """Read a campaign's file. Raises ScenarioError naming file and key."""
     try:
         campaign = Campaign.model_validate(tomllib.loads(path.read_text()))

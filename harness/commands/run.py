@@ -79,7 +79,7 @@ def carry_out_run(
 def _make_archives(own_kafka: str | None, screen: Screen) -> None:
     """Class archives for a Kafka that has none yet; without them nodes only start slower."""
     try:
-        home = kafka_home.find(Path(own_kafka) if own_kafka else None)
+        home = kafka_home.find_kafka(Path(own_kafka) if own_kafka else None)
         class_archives.ensure(home, find_java(), screen.say)
     except HostError as error:
         screen.say(str(error), style="yellow")
@@ -98,7 +98,7 @@ def _at_start(folder: RunFolder) -> dict[str, Any]:
             "confluent_kafka": confluent_kafka.__version__,
             "librdkafka": confluent_kafka.libversion()[0],
         },
-        "host": {**machine.facts(), "cpu_starvation": None},  # known when the run ends in order
+        "host": {**machine.describe(), "cpu_starvation": None},  # known when the run ends in order
         "workers": [],
         "phases": [],
         "nodes": {},

@@ -87,7 +87,7 @@ def cache_folder() -> Path:
     return Path(base).expanduser().absolute() / "kafka-harness"
 
 
-def find(kafka_home: Path | None = None) -> KafkaHome:
+def find_kafka(kafka_home: Path | None = None) -> KafkaHome:
     """The user's own Kafka in `kafka_home`, or the one that set-up has fetched.
 
     Reads file names and sizes only, no contents. Raises KafkaHomeError.
@@ -121,7 +121,7 @@ def fetch(say: Say = lambda _line: None) -> KafkaHome:
                 work.rename(home)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
-    return find()
+    return find_kafka()
 
 
 def damaged(home: KafkaHome) -> list[str]:

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from harness.history import side_files
-from harness.history.recorder import SEQUENCE_BITS
+from harness.history.record_format import SEQUENCE_BITS
 from harness.history.sealing import seal
 from harness.model.run_folder import RunFolder, StoreError
 

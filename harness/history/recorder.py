@@ -1,6 +1,6 @@
-"""The history while it is being recorded: binary records, JSON lines beside them, a progress page.
+"""The recorder: the history while it is being recorded, binary records and JSON lines beside them.
 
-Every worker process owns four kinds of files in the run's `history/` folder:
+Every worker process owns three kinds of files in the run's `history/` folder:
 
     <process>.<NNNN>.seg    operations: fixed 56-byte records in a preallocated, memory-mapped file
     <process>.jsonl         events: whatever is rare or needs words, one JSON line each
@@ -11,11 +11,8 @@ how it ended is written last, so a process that is killed at any byte leaves *in
 *torn* slot that counts as not invoked, never a wrong answer. Written pages belong to the kernel:
 they outlive the process, even after SIGKILL (not a crash of the host).
 
-    slot 0 of a segment   magic(8) record_size(u16) pad(2) capacity(u32) first_id(u64), zeros to 56
-    slot 1..capacity      0 type  1 f  4 partition i32  8 value  16 intended_ns  24 start_ns
-                          32 offset  40 end_ns  48 broker i32  52 error i32     (else i64, all LE)
-
-All times are CLOCK_MONOTONIC of the one host, in ns. docs/history.md tells it field by field.
+All times are CLOCK_MONOTONIC of the one host, in ns. A record's bytes are
+`harness.history.record_format`, the counters `harness.history.progress_page`.
 Standard library only: workers, harness and checkers all import this module.
 """
 
@@ -26,49 +23,28 @@ import fcntl
 import json
 import mmap
 import os
-import re
 import struct
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-EMPTY, OPEN, OK, FAIL, INFO = range(5)  # the type byte
-SEND, READ, LOOKUP, FINAL_READ, POLL, PROCESS, COMMIT, COMMITTED, REPLICA = range(1, 10)  # f
-TYPE_NAMES: Final = {OPEN: "info", OK: "ok", FAIL: "fail", INFO: "info"}
-F_NAMES: Final = {
-    SEND: "send",
-    READ: "read",
-    LOOKUP: "lookup",
-    FINAL_READ: "final-read",
-    POLL: "poll",
-    PROCESS: "process",
-    COMMIT: "commit",
-    COMMITTED: "committed",  # of a group
-    REPLICA: "replica",
-}
+from harness.history.record_format import (
+    COMPLETION_AT,
+    EMPTY,
+    HEADER,
+    MAGIC,
+    OK,
+    OPEN,
+    RECORD,
+    RECORD_SIZE,
+    SEGMENT_CAPACITY,
+)
 
-MAGIC: Final = b"KHIST\0\0\1"
-RECORD_SIZE: Final = 56
-SEGMENT_CAPACITY: Final = 65_536
-COMPLETION_AT: Final = 32  # where the part begins that is written at completion
-HEADER: Final = struct.Struct("<8sH2xIQ")
-RECORD: Final = struct.Struct("<BB2xiqqqqqii")
 # Bound once: looking a method up costs a tenth of what it does.
 _pack_invocation: Final = struct.Struct("<BB2xiqqq").pack_into
 _pack_completion: Final = struct.Struct("<qqii").pack_into
 _pack_record: Final = RECORD.pack_into
-SEGMENT_NAME: Final = re.compile(r"(?P<process>[A-Za-z0-9_-]+)\.(?P<number>\d{4,})\.seg")
-
-NOTHING: Final = -1  # a missing offset, broker or value in a record; null once sealed
-SEQUENCE_BITS: Final = 40
-
-
-def value_of(producer: int, sequence: int) -> int:
-    """The value of one record: unique in a run, dense for each producer."""
-    return producer << SEQUENCE_BITS | sequence
 
 
 class Lines:
@@ -211,154 +187,3 @@ def _new_segment(path: Path, capacity: int, first_id: int) -> mmap.mmap:
     HEADER.pack_into(segment, 0, MAGIC, RECORD_SIZE, capacity, first_id)
     partial.rename(path)
     return segment
-
-
-# Reading records without any library; seal.py does the same by columns
-
-
-class HistoryError(Exception):
-    """A history cannot be used as it is: one sentence that names the file and the remedy."""
-
-
-class BadHeaderError(ValueError):
-    """The file does not begin as a segment does."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """One operation as its record tells it; None where nothing is known."""
-
-    id: int
-    f: str  # one of F_NAMES
-    type: str  # ok, fail, info
-    partition: int
-    value: int | None
-    intended_ns: int
-    start_ns: int
-    offset: int | None
-    end_ns: int | None
-    broker: int | None
-    error: int  # librdkafka's code, 0 for none
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
-    """What a segment says about itself."""
-
-    capacity: int
-    first_id: int
-
-
-def read_header(head: bytes) -> Header:
-    """The header in a segment's first bytes. Raises BadHeaderError."""
-    if len(head) < HEADER.size:
-        raise BadHeaderError(f"it has only {len(head)} bytes")
-    magic, record_size, capacity, first_id = HEADER.unpack_from(head)
-    if magic != MAGIC or record_size != RECORD_SIZE or capacity == 0:
-        raise BadHeaderError("its header is not that of a segment of this version")
-    return Header(capacity=capacity, first_id=first_id)
-
-
-def read_operations(segment: bytes) -> Iterator[Operation | str]:
-    """Every used slot of a segment in order: its operation, or "torn" or "bad".
-
-    A torn slot was being invoked when its process died. A bad one can come from no recorder, nor
-    can an empty one before a used one. Raises BadHeaderError.
-    """
-    header = read_header(segment)
-    whole = min(header.capacity, (len(segment) - RECORD_SIZE) // RECORD_SIZE)
-    # A slot that was cut off tells nothing, not even that those before it were used.
-    used = segment[RECORD_SIZE : (whole + 1) * RECORD_SIZE].rstrip(b"\0")
-    slots = -(-len(used) // RECORD_SIZE)
-    for slot in range(slots):
-        at = (slot + 1) * RECORD_SIZE
-        yield _operation(segment[at : at + RECORD_SIZE], header.first_id + slot)
-
-
-def _operation(slot: bytes, operation: int) -> Operation | str:
-    type_, f, partition, value, intended, start, offset, end, broker, error = RECORD.unpack(slot)
-    if type_ == EMPTY and any(slot):
-        return "torn"
-    if type_ == OPEN:
-        offset, end, broker, error = NOTHING, start, NOTHING, 0
-    possible = (
-        type_ in TYPE_NAMES
-        and f in F_NAMES
-        and partition >= 0
-        and min(value, offset, broker) >= NOTHING
-        and intended > 0
-        and 0 < start <= end
-    )
-    if not possible:
-        return "bad"
-    return Operation(
-        id=operation,
-        f=F_NAMES[f],
-        type=TYPE_NAMES[type_],
-        partition=partition,
-        value=_known(value),
-        intended_ns=intended,
-        start_ns=start,
-        offset=_known(offset),
-        end_ns=None if type_ == OPEN else end,
-        broker=_known(broker),
-        error=error,
-    )
-
-
-def _known(number: int) -> int | None:
-    return None if number == NOTHING else number
-
-
-# Progress
-
-
-class _Cell:
-    """One counter of a progress page."""
-
-    def __init__(self, index: int) -> None:
-        self._index = index
-
-    def __get__(self, page: Progress, _: type | None = None) -> int:
-        return page.cells[self._index]
-
-    def __set__(self, page: Progress, number: int) -> None:
-        page.cells[self._index] = number
-
-
-RUNNING, DONE = 1, 2  # 0 as long as it starts
-
-
-class Progress:
-    """A page of counters that a worker keeps and the harness looks at, shared through a file.
-
-    `allowed` goes the other way: the harness lets the worker begin so many sends, -1 for no limit.
-    Each counter is one aligned 8-byte store; two counters read together may be a moment apart.
-    """
-
-    CELLS = 9
-    sends, acked, failed, info = _Cell(0), _Cell(1), _Cell(2), _Cell(3)
-    reads, last_ack_ns, state, errors = _Cell(4), _Cell(5), _Cell(6), _Cell(7)
-    allowed = _Cell(8)
-
-    def __init__(self, path: Path) -> None:
-        with path.open("r+b") as file:
-            self._page = mmap.mmap(file.fileno(), 8 * self.CELLS)
-        self.cells = memoryview(self._page).cast("q")
-
-    @classmethod
-    def create(cls, directory: Path, process: str) -> Progress:
-        """A fresh page: all zero, no limit."""
-        path = directory / f"{process}.progress"
-        path.write_bytes(struct.pack(f"={cls.CELLS}q", *[0] * (cls.CELLS - 1), -1))
-        return cls(path)
-
-    @classmethod
-    def open(cls, directory: Path, process: str) -> Progress:
-        """The page that the harness made, or a fresh one where there is no harness."""
-        path = directory / f"{process}.progress"
-        return cls(path) if path.exists() else cls.create(directory, process)
-
-    def allow(self, sends: int | None) -> None:
-        """Let the worker begin `sends` sends in all; None: as many as it likes."""
-        self.allowed = -1 if sends is None else sends

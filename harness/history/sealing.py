@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.history import side_files
-from harness.history.recorder import F_NAMES, NOTHING, OPEN, TYPE_NAMES, HistoryError
+from harness.history.record_format import F_NAMES, NOTHING, OPEN, TYPE_NAMES, HistoryError
 from harness.history.segments import Array, Content, Finding, read_segment, segments_of
 from harness.history.side_files import NEMESIS, VIEWS, WATERMARKS
 from harness.history.tables import (

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from harness.history.recorder import (
+from harness.history.record_format import (
     EMPTY,
     F_NAMES,
     NOTHING,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from harness.history.recorder import HistoryError
+from harness.history.record_format import HistoryError
 from harness.history.segments import Finding
 from harness.history.tables import (
     BLIND_COLUMNS,

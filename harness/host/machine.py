@@ -18,7 +18,7 @@ class HostError(RuntimeError):
     """Something that this machine must have is missing; one sentence with the remedy."""
 
 
-def facts() -> dict[str, Any]:
+def describe() -> dict[str, Any]:
     """CPUs, memory and kernel; what does not change during a run."""
     return {
         "cpus": len(os.sched_getaffinity(0)),

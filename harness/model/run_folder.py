@@ -92,7 +92,7 @@ def create(results: Path, scenario: str, seed: int) -> RunFolder:
     return RunFolder(path=path)
 
 
-def find(which: str, results: Path) -> RunFolder:
+def find_run(which: str, results: Path) -> RunFolder:
     """A run by its folder, by its id below `results`, or by a scenario's name (its latest run)."""
     for path in (Path(which), results / which, results / which / "latest"):
         if (path / "run.json").is_file():

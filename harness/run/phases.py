@@ -55,7 +55,7 @@ def carry_out(folder: RunFolder, screen: Screen) -> int:
         state="incomplete" if why else "complete",
         ended_utc=datetime.now(UTC).isoformat(),
         phases=phases.done,
-        host={**machine.facts(), "cpu_starvation": starved},
+        host={**machine.describe(), "cpu_starvation": starved},
         failure=FailureRecord(phase=phases.current, error=why) if why else None,
     )
     if why:

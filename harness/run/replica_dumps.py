@@ -15,7 +15,8 @@ from pathlib import Path
 
 from harness.cluster.capabilities import Dump, Dumps
 from harness.cluster.nodes import ClusterError, Node
-from harness.history.recorder import REPLICA, Recorder
+from harness.history.record_format import REPLICA
+from harness.history.recorder import Recorder
 from harness.nemesis.faults.admin.dump_log import read
 from harness.waiting import wait_until
 

@@ -44,12 +44,12 @@ def shipped() -> dict[str, Path]:
     return {path.stem: path for path in files}
 
 
-def load(which: str, overrides: Mapping[str, Any] | None = None) -> Scenario:
+def read_scenario(which: str, overrides: Mapping[str, Any] | None = None) -> Scenario:
     """A shipped scenario by name or any file by path, with `overrides` ("a.b": value) laid over.
 
     Raises ScenarioError.
     """
-    path = find(which)
+    path = scenario_path(which)
     raw = read_raw(path)
     for key, value in (overrides or {}).items():
         lay_over(raw, key, value)
@@ -71,7 +71,7 @@ def checked(tables: Mapping[str, Any]) -> Scenario:
     return scenario
 
 
-def find(which: str) -> Path:
+def scenario_path(which: str) -> Path:
     """The file of a scenario given by name or path."""
     if which.endswith(".toml") or "/" in which:
         path = Path(which)
@@ -101,7 +101,7 @@ def read_raw(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
     if path in seen:
         raise ScenarioError(f"{path.name}: extends itself; remove one `extends`")
     beside = path.parent / f"{base}.toml"
-    below = read_raw(beside if beside.is_file() else find(str(base)), (*seen, path))
+    below = read_raw(beside if beside.is_file() else scenario_path(str(base)), (*seen, path))
     return _merge(below, raw)
 
 

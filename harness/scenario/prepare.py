@@ -80,7 +80,7 @@ def prepare(request: Request) -> Prepared:
         )
     producer_file = _client_file(request.producer_config, "producer")
     consumer_file = _client_file(request.consumer_config, "consumer")
-    chosen = file.load(request.scenario, {**_server_settings(request), **request.settings})
+    chosen = file.read_scenario(request.scenario, {**_server_settings(request), **request.settings})
     producer = defaults.producer_config(chosen.workload.producer, producer_file.config)
     consumer = defaults.consumer_config(chosen.workload.consumer, consumer_file.config)
     _check_client("producer", producer)
@@ -144,7 +144,7 @@ def _check_client(role: Role, config: Mapping[str, Any]) -> None:
 def _server_settings(request: Request) -> dict[str, str]:
     if request.server_properties is None:
         return {}
-    known = server_keys(kafka_home.find(request.kafka_home), find_java())
+    known = server_keys(kafka_home.find_kafka(request.kafka_home), find_java())
     keys = read_server_properties(request.server_properties, known)
     return {f"cluster.server.{key}": value for key, value in keys.items()}
 

@@ -25,13 +25,13 @@ from harness.host import system_packages
 from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
-from harness.setup.findings import FASTER, LOCAL, TESTS, Finding, Status
+from harness.setup.findings import FASTER, LOCAL, TESTS, HostFinding, Status
 from harness.setup.resources import resources
 
 PROBE_TIMEOUT_S = 20
 
 
-def examine(user_home: Path | None = None) -> list[Finding]:
+def examine(user_home: Path | None = None) -> list[HostFinding]:
     """Everything, in the order in which a user should fix it. `user_home`: as in --kafka-home."""
     return [
         *programs(),
@@ -49,30 +49,30 @@ def examine(user_home: Path | None = None) -> list[Finding]:
 # --- programs
 
 
-def programs() -> list[Finding]:
+def programs() -> list[HostFinding]:
     """The system's programs that a run starts."""
     return [_program(name, need) for name, need in system_packages.PROGRAMS.items()]
 
 
-def _program(name: str, need: str) -> Finding:
+def _program(name: str, need: str) -> HostFinding:
     path = system_packages.program(name)
     if path:
-        return Finding(name=name, status="ok", detail=str(path))
+        return HostFinding(name=name, status="ok", detail=str(path))
     remedy = system_packages.install_command([need])
-    return Finding(name=name, status="missing", detail="not installed", remedy=remedy)
+    return HostFinding(name=name, status="missing", detail="not installed", remedy=remedy)
 
 
-def java() -> Finding:
+def java() -> HostFinding:
     """A Java that Kafka 3.9 and PySpark run on."""
     try:
         found = find_java()
     except HostError as error:
         remedy = system_packages.install_command(["java"])
-        return Finding(name="Java", status="missing", detail=str(error), remedy=remedy)
-    return Finding(name="Java", status="ok", detail=f"{found.version}, {found.path}")
+        return HostFinding(name="Java", status="missing", detail=str(error), remedy=remedy)
+    return HostFinding(name="Java", status="ok", detail=f"{found.version}, {found.path}")
 
 
-def browser() -> Finding:
+def browser() -> HostFinding:
     """A Chromium with its driver, in which the tests open the report."""
     found = [
         next(filter(None, map(system_packages.program, names)), None)
@@ -80,9 +80,9 @@ def browser() -> Finding:
     ]
     if all(found):
         detail = ", ".join(map(str, found))
-        return Finding(name="Chromium", status="ok", detail=detail, needed_for=TESTS)
+        return HostFinding(name="Chromium", status="ok", detail=detail, needed_for=TESTS)
     remedy = system_packages.install_command(["browser", "browser-driver"])
-    return Finding(
+    return HostFinding(
         name="Chromium",
         status="missing",
         detail="not installed, or without its driver",
@@ -91,7 +91,7 @@ def browser() -> Finding:
     )
 
 
-def docker_backend() -> Finding:
+def docker_backend() -> HostFinding:
     """The Docker engine and compose, asked as a run asks them."""
 
     def ask() -> str:
@@ -101,7 +101,7 @@ def docker_backend() -> Finding:
     return _backend("docker", docker.without_sdk(), ask)
 
 
-def kubernetes_backend() -> Finding:
+def kubernetes_backend() -> HostFinding:
     """The API server of the kubeconfig's current context and kustomize, asked as a run asks."""
 
     def ask() -> str:
@@ -113,35 +113,37 @@ def kubernetes_backend() -> Finding:
     return _backend("kubernetes", location.without_client(), ask)
 
 
-def _backend(name: str, lacks: str | None, ask: Callable[[], str]) -> Finding:
+def _backend(name: str, lacks: str | None, ask: Callable[[], str]) -> HostFinding:
     status: Status
     try:
         status, detail = ("unavailable", lacks) if lacks else ("ok", ask())
     except ClusterError as error:
         status, detail = "unavailable", str(error).splitlines()[0]
-    return Finding(name=name, status=status, detail=detail, needed_for=f"the {name} backend")
+    return HostFinding(name=name, status=status, detail=detail, needed_for=f"the {name} backend")
 
 
 # --- the kernel
 
 
-def namespaces() -> Finding:
+def namespaces() -> HostFinding:
     """The private namespaces of a run, made by the very command line that a run uses."""
     try:
         made = _inside("test $$ = 1 && test -d /proc/1 && test $(id -u) = 0")
     except OSError as error:
-        return Finding(
+        return HostFinding(
             name="private namespaces",
             status="missing",
             detail=f"{error.filename} is not installed",
             remedy=system_packages.install_command(["util-linux"]),
         )
     if made.returncode == 0:
-        return Finding(name="private namespaces", status="ok", detail="user, network, mount, pid")
+        return HostFinding(
+            name="private namespaces", status="ok", detail="user, network, mount, pid"
+        )
     complaint = (made.stdout.strip() or f"exit {made.returncode}").splitlines()[-1]
     box: Box | None = "container" if _in_container() else "chroot" if _in_chroot() else None
     detail, remedy = why_no_namespaces(complaint, _settings(), uid=os.getuid(), box=box)
-    return Finding(name="private namespaces", status="missing", detail=detail, remedy=remedy)
+    return HostFinding(name="private namespaces", status="missing", detail=detail, remedy=remedy)
 
 
 Box = Literal["container", "chroot"]
@@ -248,21 +250,23 @@ _PROBES: dict[str, tuple[str, str, Status, str]] = {
 _REMEDIES = {"strace": "strace", "libfaketime": "libfaketime"}
 
 
-def kernel() -> list[Finding]:
+def kernel() -> list[HostFinding]:
     """What a run, or a fault, does inside the namespaces; one private probe each."""
     return [_probe(name, *probe) for name, probe in _PROBES.items()]
 
 
-def _probe(name: str, purpose: str, command: str, otherwise: Status, needed_for: str) -> Finding:
+def _probe(
+    name: str, purpose: str, command: str, otherwise: Status, needed_for: str
+) -> HostFinding:
     try:
         done = _inside(command)
     except (OSError, subprocess.TimeoutExpired) as error:
         done = subprocess.CompletedProcess([], 1, stdout=str(error))
     if done.returncode == 0:
-        return Finding(name=name, status="ok", detail=purpose, needed_for=needed_for)
+        return HostFinding(name=name, status="ok", detail=purpose, needed_for=needed_for)
     complaint = next((line for line in done.stdout.splitlines() if line.strip()), "failed")
     remedy = system_packages.install_command([_REMEDIES[name]]) if name in _REMEDIES else ""
-    return Finding(
+    return HostFinding(
         name=name,
         status=otherwise,
         detail=f"{purpose}: {complaint.strip()}",
@@ -311,30 +315,30 @@ def _in_chroot() -> bool:
 # --- Kafka
 
 
-def kafka(user_home: Path | None = None) -> list[Finding]:
+def kafka(user_home: Path | None = None) -> list[HostFinding]:
     """Kafka's jars, whole and unchanged, and the archives that make its nodes start faster."""
     try:
-        home = kafka_home.find(user_home)
+        home = kafka_home.find_kafka(user_home)
     except HostError as error:
-        return [Finding(name="Kafka", status="missing", detail=str(error), remedy="make setup")]
+        return [HostFinding(name="Kafka", status="missing", detail=str(error), remedy="make setup")]
     if changed := kafka_home.damaged(home):
         detail = f"{home.libs}: {', '.join(changed)} changed since they were fetched"
         remedy = f"rm -r {home.libs.parent}; make setup"
-        return [Finding(name="Kafka", status="missing", detail=detail, remedy=remedy)]
+        return [HostFinding(name="Kafka", status="missing", detail=detail, remedy=remedy)]
     detail = f"{home.version}, ZooKeeper {home.zookeeper_version}, {home.libs}"
-    return [Finding(name="Kafka", status="ok", detail=detail), *_archives(home)]
+    return [HostFinding(name="Kafka", status="ok", detail=detail), *_archives(home)]
 
 
-def _archives(home: kafka_home.KafkaHome) -> list[Finding]:
+def _archives(home: kafka_home.KafkaHome) -> list[HostFinding]:
     try:
         runtime = find_java()
     except HostError:
         return []  # reported already
     if all(kafka_home.archive_fits(home, runtime, role) for role in kafka_home.ROLES):
         detail = str(home.archives)
-        return [Finding(name="class archives", status="ok", detail=detail, needed_for=FASTER)]
+        return [HostFinding(name="class archives", status="ok", detail=detail, needed_for=FASTER)]
     return [
-        Finding(
+        HostFinding(
             name="class archives",
             status="warning",
             needed_for=FASTER,
@@ -344,7 +348,7 @@ def _archives(home: kafka_home.KafkaHome) -> list[Finding]:
     ]
 
 
-ASPECTS: dict[str, Callable[[], Finding]] = {"namespaces": namespaces, "java": java}
+ASPECTS: dict[str, Callable[[], HostFinding]] = {"namespaces": namespaces, "java": java}
 
 
 def main(argv: Sequence[str]) -> int:

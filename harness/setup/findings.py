@@ -31,7 +31,7 @@ _STYLE: dict[Status, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class HostFinding:
     """One thing that a run may need."""
 
     name: str
@@ -41,12 +41,12 @@ class Finding:
     needed_for: str = LOCAL
 
 
-def can_run(findings: Sequence[Finding]) -> bool:
+def can_run(findings: Sequence[HostFinding]) -> bool:
     """Whether the local backend can run here."""
     return not any(f.status == "missing" and f.needed_for == LOCAL for f in findings)
 
 
-def render(findings: Sequence[Finding]) -> Table:
+def render(findings: Sequence[HostFinding]) -> Table:
     """The findings as a table; purpose and remedy only where there is something to fix."""
     table = Table(box=None, pad_edge=False, show_header=False)
     for keep in (True, True, False):

@@ -32,7 +32,7 @@ from harness.distribution.kafka_home import (
     KafkaHome,
     Say,
     cache_folder,
-    find,
+    find_kafka,
     locked,
 )
 from harness.host import system_packages
@@ -153,7 +153,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--kafka-home", type=Path)
     chosen = parser.parse_args(argv).kafka_home
     return made(
-        lambda say: make(find(chosen), say),
+        lambda say: make(find_kafka(chosen), say),
         "kafka-harness run SCENARIO --backend docker --set backend.docker.image={name}",
     )
 

@@ -6,12 +6,12 @@ import os
 import shutil
 from pathlib import Path
 
-from harness.setup.findings import Finding
+from harness.setup.findings import HostFinding
 
 GIB = 1024**3
 
 
-def resources() -> list[Finding]:
+def resources() -> list[HostFinding]:
     """Cores, memory and disk: too little of one makes runs slow, or ends them."""
     cores = len(os.sched_getaffinity(0))
     memory = _memory_available()
@@ -23,10 +23,10 @@ def resources() -> list[Finding]:
     ]
 
 
-def _enough(name: str, have: float, want: float, unit: str, why: str) -> Finding:
+def _enough(name: str, have: float, want: float, unit: str, why: str) -> HostFinding:
     if have >= want:
-        return Finding(name=name, status="ok", detail=f"{have:.3g}{unit}")
-    return Finding(
+        return HostFinding(name=name, status="ok", detail=f"{have:.3g}{unit}")
+    return HostFinding(
         name=name,
         status="warning",
         detail=f"{have:.3g}{unit}, and {why}",

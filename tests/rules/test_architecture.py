@@ -50,5 +50,5 @@ def test_the_listing_of_texts_has_those_of_code_help_scenarios_and_templates(
         Path("harness/cli.py"),
         Path("harness/scenario/rules.py"),
         Path("harness/scenarios/baseline.toml"),
-        Path("analysis/templates/page.html"),
+        Path("analysis/report/templates/page.html"),
     } <= places

@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-from harness.history.recorder import (
-    Operation,
-    read_operations,
-)
+from harness.history.record_format import Operation, read_operations
 
 
 def recorded(folder: Path, process: str = "p") -> list[Operation | str]:

@@ -6,13 +6,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from harness.history.recorder import (
-    NOTHING,
-    OK,
-    SEND,
-    Lines,
-    Recorder,
-)
+from harness.history.record_format import NOTHING, OK, SEND
+from harness.history.recorder import Lines, Recorder
 from harness.history.sealing import seal
 
 RUN_ID = "study-1/20261120T140307Z-42"

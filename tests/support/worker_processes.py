@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from harness.checkout import ROOT
-from harness.history.recorder import DONE, Progress
+from harness.history.progress_page import DONE, Progress
 from harness.history.sealing import seal
 from harness.waiting import wait_until
 from tests.support.mock_kafka import TOPIC

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.history.recorder import FAIL, INFO
+from harness.history.record_format import FAIL, INFO
 
 NO_ACK: Final = -10_001  # our own codes, out of librdkafka's range
 NO_ACK_NAME: Final = "_NO_ACK"

@@ -9,7 +9,7 @@ from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from harness.history.recorder import FAIL, INFO, NOTHING, OK, SEND, value_of
+from harness.history.record_format import FAIL, INFO, NOTHING, OK, SEND, value_of
 from workloads.client import payload
 from workloads.client.errors import NO_ACK, NO_ACK_NAME, SendRules
 from workloads.client.make import make_producer, queue_limits

@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from harness.history.recorder import NOTHING, READ
+from harness.history.record_format import NOTHING, READ
 from workloads.client import payload
 from workloads.client.make import make_consumer
 from workloads.worker import CONNECT_LIMIT_S, Session, WorkerError

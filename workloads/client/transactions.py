@@ -28,7 +28,7 @@ from collections.abc import Callable
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from harness.history.recorder import FAIL, INFO, OK
+from harness.history.record_format import FAIL, INFO, OK
 from workloads.client.errors import ABORTED, ABORTED_NAME
 from workloads.client.sends import Observer, Sender
 from workloads.worker import Session

@@ -78,7 +78,10 @@ def capabilities(_: Scenario) -> frozenset[type]:
 def refuses(scenario: Scenario) -> str | None:
     """Why a scenario cannot be run here, before anything starts."""
     if (scenario.cluster.zookeepers, scenario.cluster.brokers) != (3, 3):
-        return "docker-compose.yml has 3 ZooKeepers and 3 brokers, cluster wants other numbers"
+        return (
+            "docker-compose.yml has 3 ZooKeepers and 3 brokers: "
+            "set cluster.zookeepers and cluster.brokers to 3"
+        )
     return without_sdk()
 
 
@@ -125,7 +128,7 @@ def heal(orphan: Orphan) -> list[str]:
         done += [f"{node}: {line}" for line in lines]
     down = [name for name in sorted(services) if engine.pid(name) is None]
     done += [f"{name}: started again, {_stay_up(engine, name)}" for name in down]
-    done = done or [f"nothing to heal: nothing is left in force in the project {project}"]
+    done = done or [f"nothing to heal: no fault is in force in the project {project}"]
     if orphan.down:
         engine.remove()
         done.append(f"removed the project {project}")

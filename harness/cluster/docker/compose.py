@@ -111,7 +111,7 @@ def command() -> tuple[str, ...]:
         if answers(words):
             return words
     raise ClusterError(
-        "neither `docker compose` (v2) nor `docker-compose` (v1) is here: install "
+        "neither `docker compose` (v2) nor `docker-compose` (v1) is installed: install "
         "docker-compose-plugin or docker-compose"
     )
 

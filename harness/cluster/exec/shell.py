@@ -77,13 +77,13 @@ class OpenShell:
             f"printf '%s %s\\n%s\\n%s\\n' {mark} $code \"$said\" {mark}"
         )
 
-        def told() -> list[str] | None:
+        def answer() -> list[str] | None:
             parts = line.said()[before:].split(mark)
             if len(parts) < 3 and line.over():
                 raise OSError("the shell there has ended")
             return parts if parts[2:] == ["\n"] else None
 
-        parts = wait_until(told, timeout_s=LIMIT_S, what="its end", every_s=LOOK_EVERY_S)
+        parts = wait_until(answer, timeout_s=LIMIT_S, what="its end", every_s=LOOK_EVERY_S)
         assert parts is not None
         code, _, err = parts[1].strip(" ").partition("\n")
         if len(line.said()) > ENOUGH:

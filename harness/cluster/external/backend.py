@@ -70,8 +70,8 @@ def there_already(scenario: Scenario, part: ExternalPart | AttachPart, where: st
     for section, settings in (("server", scenario.cluster.server), ("zoo", scenario.cluster.zoo)):
         for key in settings:
             yield (
-                f"cluster.{section}.{key}: the cluster is there, and its settings are not the "
-                "harness's: remove the key"
+                f"cluster.{section}.{key}: the settings of this cluster are not the harness's: "
+                "remove the key"
             )
     if scenario.workload.read_via == "follower":
         yield 'workload.read_via = "follower" needs brokers that the harness has configured'
@@ -80,7 +80,9 @@ def there_already(scenario: Scenario, part: ExternalPart | AttachPart, where: st
 def heal(orphan: Orphan) -> list[str]:
     """Tell what the run has left there; with `down`, remove it."""
     if orphan.record is None:
-        raise ClusterError("a cluster that is not ours has no labels: give the run instead")
+        raise ClusterError(
+            "the harness puts no label on a cluster that it did not make: name the run"
+        )
     return heal_topic(orphan, orphan.record.scenario.backend.external)
 
 

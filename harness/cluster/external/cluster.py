@@ -92,7 +92,7 @@ def heal_topic(orphan: Orphan, part: ExternalPart | AttachPart) -> list[str]:
     """What heal does about the run's topic and group in the cluster that `part` tells of."""
     topic = orphan.cluster.topic
     if topic is None:
-        return ["nothing to heal: the run had made nothing"]
+        return ["nothing to heal: the run ended before it changed the cluster"]
     if not orphan.down:
         return [f"topic {topic} stays if the run could not remove it: heal with --down does"]
     from harness.cluster.view.discovery import discovered  # noqa: PLC0415

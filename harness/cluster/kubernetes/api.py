@@ -42,7 +42,7 @@ def configuration(context: str) -> client.Configuration:
             config.load_kube_config(context=context, client_configuration=made)
     except (ConfigException, OSError) as error:
         raise ClusterError(
-            f"--backend kubernetes: no cluster to go to ({error}): set KUBECONFIG, or "
+            f"--backend kubernetes: no Kubernetes is configured ({error}): set KUBECONFIG, or "
             "backend.kubernetes.context"
         ) from None
     made.retries = 1
@@ -81,7 +81,7 @@ class Api:
 
     def version(self) -> str:
         """The API server's."""
-        with told("the cluster to be reached"):
+        with api_errors("the cluster to be reached"):
             asked = client.VersionApi(self._client).get_code(_request_timeout=ASK_LIMIT_S)
             return str(asked.git_version)
 
@@ -90,7 +90,7 @@ class Api:
     def create(self, manifest: Manifest) -> None:
         """Make one object; an existing one is an error."""
         what = f"{manifest['kind']} {manifest['metadata']['name']}"
-        with told(f"{what} to be made"):
+        with api_errors(f"{what} to be made"):
             try:
                 utils.create_from_dict(self._client, manifest)
             except utils.FailToCreateError as error:
@@ -98,7 +98,7 @@ class Api:
 
     def namespace_labels(self) -> dict[str, str] | None:
         """The namespace's labels; None when there is no such namespace."""
-        with told(f"namespace {self.namespace}"):
+        with api_errors(f"namespace {self.namespace}"):
             try:
                 found = self._core.read_namespace(self.namespace, _request_timeout=ASK_LIMIT_S)
             except ApiException as error:
@@ -109,7 +109,7 @@ class Api:
 
     def delete_namespace(self) -> None:
         """Have the namespace and all in it removed; returns at once."""
-        with told(f"namespace {self.namespace} to be removed"), absent_is_fine():
+        with api_errors(f"namespace {self.namespace} to be removed"), absent_is_fine():
             self._core.delete_namespace(self.namespace, _request_timeout=ASK_LIMIT_S)
 
     def delete_all(self, selector: str) -> None:
@@ -119,7 +119,7 @@ class Api:
         """
         apps, policy = client.AppsV1Api(self._client), client.PolicyV1Api(self._client)
         core, more = self._core, {"label_selector": selector, "_request_timeout": ASK_LIMIT_S}
-        with told(f"what is labelled {selector} to be removed"):
+        with api_errors(f"what is labelled {selector} to be removed"):
             apps.delete_collection_namespaced_stateful_set(
                 self.namespace, propagation_policy="Orphan", **more
             )
@@ -131,7 +131,7 @@ class Api:
 
     def node_ports(self, selector: str) -> dict[str, int]:
         """The node port of each Service with these labels that has one."""
-        with told("the Services"):
+        with api_errors("the Services"):
             found = self._core.list_namespaced_service(self.namespace, label_selector=selector)
             return {
                 each.metadata.name: each.spec.ports[0].node_port
@@ -143,7 +143,7 @@ class Api:
 
     def pods(self, selector: str) -> dict[str, Pod]:
         """The pods with these labels, by name."""
-        with told("the pods"):
+        with api_errors("the pods"):
             found = self._core.list_namespaced_pod(
                 self.namespace, label_selector=selector, _request_timeout=ASK_LIMIT_S
             )
@@ -153,7 +153,7 @@ class Api:
         """Graceful: SIGTERM, and the time that the manifest gives; by force: gone at once as far
         as the cluster knows."""
         grace = {"grace_period_seconds": 0} if force else {}
-        with told(f"pod {name} to be deleted"):
+        with api_errors(f"pod {name} to be deleted"):
             self._core.delete_namespaced_pod(
                 name, self.namespace, _request_timeout=ASK_LIMIT_S, **grace
             )
@@ -163,7 +163,7 @@ class Api:
         eviction = client.V1Eviction(
             metadata=client.V1ObjectMeta(name=name, namespace=self.namespace)
         )
-        with told(f"pod {name} to be evicted"):
+        with api_errors(f"pod {name} to be evicted"):
             try:
                 self._core.create_namespaced_pod_eviction(
                     name, self.namespace, eviction, _request_timeout=ASK_LIMIT_S
@@ -178,12 +178,12 @@ class Api:
 
     def machine(self, name: str) -> Any:
         """One of them, as the client has it."""
-        with told(f"machine {name}"):
+        with api_errors(f"machine {name}"):
             return self._core.read_node(name, _request_timeout=ASK_LIMIT_S)
 
     def machines(self) -> list[Any]:
         """All of them, as the client has them; none where we may not look."""
-        with told("the machines"):
+        with api_errors("the machines"):
             try:
                 return list(self._core.list_node(_request_timeout=ASK_LIMIT_S).items)
             except ApiException as error:
@@ -193,14 +193,14 @@ class Api:
 
     def change_machine(self, name: str, patch: Mapping[str, Any]) -> None:
         """Change some of what is said of one."""
-        with told(f"machine {name}"):
+        with api_errors(f"machine {name}"):
             self._core.patch_node(name, patch, _request_timeout=ASK_LIMIT_S)
 
     # What is in pods
 
     def put_into(self, pod: str, containers: Sequence[Mapping[str, Any]]) -> None:
         """Have ephemeral containers begun in a pod that is there; returns at once."""
-        with told(f"containers to be put into pod {pod}"):
+        with api_errors(f"containers to be put into pod {pod}"):
             self._core.patch_namespaced_pod_ephemeralcontainers(
                 pod,
                 self.namespace,
@@ -226,7 +226,7 @@ class Api:
 
     def run_in(self, pod: str, container: str, argv: Sequence[str]) -> str:
         """Run a command in a container and return what it printed; ClusterError when it fails."""
-        with told(f"a command in {pod}"):
+        with api_errors(f"a command in {pod}"):
             line = self._line(pod, container, argv, stdin=False)
             try:
                 line.run_forever(timeout=EXEC_LIMIT_S)
@@ -241,7 +241,7 @@ class Api:
 
     def line_to(self, pod: str, container: str, argv: Sequence[str]) -> Any:
         """A command in a container with a line to its standard input: kubernetes' own WSClient."""
-        with told(f"a command in {pod}"):
+        with api_errors(f"a command in {pod}"):
             return self._line(pod, container, argv, stdin=True)
 
     def _line(self, pod: str, container: str, argv: Sequence[str], *, stdin: bool) -> Any:
@@ -317,7 +317,9 @@ def _code(line: Any) -> int:
     try:
         return int(line.returncode)
     except (TypeError, KeyError, IndexError, ValueError):
-        raise ClusterError("the line to the container broke before the command ended") from None
+        raise ClusterError(
+            "the connection to the container broke before the command ended"
+        ) from None
 
 
 def _short(argv: Sequence[str]) -> str:
@@ -326,7 +328,7 @@ def _short(argv: Sequence[str]) -> str:
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
+def api_errors(what: str) -> Iterator[None]:
     """What the client raises inside the block, as one sentence."""
     try:
         yield

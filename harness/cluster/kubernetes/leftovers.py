@@ -18,12 +18,12 @@ if TYPE_CHECKING:  # needs the extra `kubernetes`
 
 
 def heal(orphan: Orphan) -> list[str]:
-    """Undo in every pod what was left in force, and start what was held down."""
+    """Heal every pod in which a fault is in force, and start what was kept stopped."""
     from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
 
     name = orphan.name or orphan.cluster.namespace
     if not name:
-        return ["nothing to heal: the run had not come to its namespace"]
+        return ["nothing to heal: the run ended before it made its namespace"]
     api = Api(configuration(orphan.cluster.context or ""), name)
     labels = api.namespace_labels()
     if labels is None:
@@ -37,7 +37,7 @@ def heal(orphan: Orphan) -> list[str]:
     machines = CordonedMachines(api)
     for machine in machines.ours():
         machines.uncordon(machine)
-        done.append(f"machine {machine}: was cordoned: takes pods again")
+        done.append(f"machine {machine}: uncordoned")
     if orphan.down and labels[LABEL] != name:
         raise ClusterError(
             f"namespace {name} was not made by a run, so it stays: remove by hand "
@@ -63,7 +63,7 @@ def _heal_attached(orphan: Orphan, api: Api) -> list[str]:
 def _heal_ephemeral(api: Api, prefix: str = ephemeral_containers.PREFIX) -> list[str]:
     """Heal what is left in somebody's pods. The namespace stays in any case."""
     return ephemeral_containers.heal(api, prefix) or [
-        f"nothing is left in force in the pods of {api.namespace}"
+        f"nothing to heal: no fault is in force in the pods of {api.namespace}"
     ]
 
 
@@ -71,7 +71,7 @@ def heal_pod(api: Api, pod: str) -> list[str]:
     """What was done in one pod. Raises ClusterError while a harness is at work there."""
     try:
         done = api.run_in(pod, "holder", heartbeat.command("undo")).splitlines()
-        start = "cd /run/kafka-harness && [ -e held ] && rm held && echo was held down: started"
+        start = "cd /run/kafka-harness && [ -e held ] && rm held && echo was kept stopped: started"
         done += api.run_in(pod, "holder", ["sh", "-c", f"{start} || :"]).splitlines()
     except ClusterError as error:
         raise ClusterError(f"{pod} could not be healed: {error}") from None

@@ -67,7 +67,7 @@ class PodWatch:
         self._coming: set[str] = set()  # those whose successor has come and was never ready yet
         self._failure: str | None = None
         self._lock = threading.Lock()
-        self._looks = Every(LOOK_EVERY_S, self._look_if_told, name="pods")
+        self._looks = Every(LOOK_EVERY_S, self._look_if_changed, name="pods")
 
     def start(self) -> None:
         """Begin to look; returns at once."""
@@ -106,7 +106,7 @@ class PodWatch:
             for node, old in self._known.items():
                 self._compare(node, old, now.get(node))
 
-    def _look_if_told(self) -> None:
+    def _look_if_changed(self) -> None:
         with suppress(ClusterError):  # no answer now; what happened is seen later
             self.look_once()
 

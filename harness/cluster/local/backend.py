@@ -24,7 +24,7 @@ from harness.cluster.local.node_files import private_tmpfs
 from harness.cluster.node_settings import server_settings
 from harness.cluster.nodes import Node
 from harness.cluster.ownership import Orphan
-from harness.distribution.kafka_home import find
+from harness.distribution.kafka_home import find_kafka
 from harness.host.java import find_java
 from harness.model.run_folder import RunFolder
 from harness.model.run_record import RunRecord
@@ -47,7 +47,7 @@ def local_nodes(zookeeper_count: int, broker_count: int) -> tuple[Node, ...]:
 def make(folder: RunFolder, record: RunRecord) -> Cluster:
     """The cluster of a run that is inside its namespaces already."""
     wanted = record.scenario.cluster
-    home, java = find(Path(record.kafka_home) if record.kafka_home else None), find_java()
+    home, java = find_kafka(Path(record.kafka_home) if record.kafka_home else None), find_java()
     return LocalCluster(
         nodes=local_nodes(wanted.zookeepers, wanted.brokers),
         home=home,

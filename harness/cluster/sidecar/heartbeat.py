@@ -88,6 +88,6 @@ def _trouble_of(name: str, stream: ExecStream) -> str | None:
     if not acted:
         return None
     return (
-        f"the sidecar of {name} heard nothing of the harness for {LIMIT_S} s and undid faults "
+        f"the sidecar of {name} heard nothing from the harness for {LIMIT_S} s and undid faults "
         f"while it lived ({acted[0].removeprefix('acted').strip()})"
     )

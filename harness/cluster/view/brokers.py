@@ -41,7 +41,7 @@ LOOK_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class PartitionAnswer:
     """One partition as one broker knows it; numbers of brokers, None for no leader."""
 
     leader: int | None
@@ -57,7 +57,7 @@ class Answer:
     broker: int
     alive: frozenset[int]
     controller: int | None
-    topics: Mapping[str, Mapping[int, Told]]
+    topics: Mapping[str, Mapping[int, PartitionAnswer]]
     generation: int = 0  # of the connection: a broker's new process answers on another one
 
 
@@ -72,7 +72,7 @@ def answer_of(broker: int, said: Any, generation: int = 0) -> Answer | None:
         alive=alive,
         controller=said.controller_id if said.controller_id >= 0 else None,
         topics={
-            topic.name: {p.partition_index: _told(p) for p in topic.partitions}
+            topic.name: {p.partition_index: _partition_answer(p) for p in topic.partitions}
             for topic in said.topics
             if topic.error_code == 0
         },
@@ -80,8 +80,8 @@ def answer_of(broker: int, said: Any, generation: int = 0) -> Answer | None:
     )
 
 
-def _told(partition: Any) -> Told:
-    return Told(
+def _partition_answer(partition: Any) -> PartitionAnswer:
+    return PartitionAnswer(
         leader=partition.leader_id if partition.leader_id >= 0 else None,
         epoch=partition.leader_epoch,
         isr=frozenset(partition.isr_nodes),
@@ -98,7 +98,7 @@ def controller_of(answers: Sequence[Answer], last: int | None) -> int | None:
 
 def newest(
     answers: Sequence[Answer], topic: str, partition: int, controller: int | None
-) -> Told | None:
+) -> PartitionAnswer | None:
     """The partition as the answer says that is to be believed; None where nobody knows it."""
     told = {
         each.broker: each.topics[topic][partition]
@@ -307,7 +307,7 @@ class AskedView:
             raise Blind("no broker answers")
         return answers
 
-    def _partitions(self, topic: str) -> list[Told]:
+    def _partitions(self, topic: str) -> list[PartitionAnswer]:
         """Every partition of any topic, in order; none without such a topic. Raises Blind."""
         if topic not in self._topics:
             self._topics = (*self._topics, topic)
@@ -322,7 +322,7 @@ class AskedView:
             return self._quorum.leader
         return controller_of(answers, self._last_controller)
 
-    def _state(self, told: Told | None) -> PartitionState:
+    def _state(self, told: PartitionAnswer | None) -> PartitionState:
         if told is None:
             return PartitionState(leader=None, isr=(), leader_epoch=None)
         return PartitionState(

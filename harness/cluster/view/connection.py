@@ -88,8 +88,8 @@ class Link:
             told = self._exchange(ApiVersionsRequest(version=0))
         except (EOFError, ConnectionError, KafkaError):
             raise Refused(
-                f"{self.endpoint}: it speaks no {protocol_of(self._settings)}, or is no broker: "
-                "see security.protocol in the client settings"
+                f"{self.endpoint}: it does not speak {protocol_of(self._settings)}, or is not a "
+                "broker: see security.protocol in the client settings"
             ) from None
         self._offered = {key.api_key: key.max_version for key in told.api_keys}
         self._authenticate()
@@ -134,8 +134,8 @@ class Link:
             received = self._socket.recv(65536)
             if not received:
                 raise EOFError(
-                    f"it ended the connection: is {protocol_of(self._settings)} what "
-                    "it wants as security.protocol?"
+                    "it closed the connection: is its security.protocol "
+                    f"{protocol_of(self._settings)}?"
                 )
             if answers := self._protocol.receive_bytes(received):
                 return answers[0][1]

@@ -15,7 +15,7 @@ from typing import Any
 
 from harness.cluster.capabilities import NodeState
 from harness.cluster.nodes import ClusterError, Node
-from harness.history.recorder import RUNNING
+from harness.history.progress_page import RUNNING
 from harness.host import machine
 from harness.run.load.workers import Worker, Workers
 

@@ -63,7 +63,7 @@ def nets_of(pid: str) -> tuple[str, ...]:
 def made_image() -> str:
     """Our image in that engine, made if it is not there."""
     try:
-        return kafka_image.make(kafka_home.find(), print)
+        return kafka_image.make(kafka_home.find_kafka(), print)
     except ClusterError as error:
         cannot(str(error))
 

@@ -112,7 +112,7 @@ def test_heal_finds_a_cluster_by_its_name_alone_and_removes_it_when_told(left, d
     again = docker.harness("heal", "--backend", "docker", "--cluster", name, "--down")
 
     assert again.code == 0, again.out + again.err
-    assert "nothing is left in force" in again.out
+    assert "no fault is in force" in again.out
     assert not left.project.services()
 
 
@@ -127,7 +127,7 @@ def test_nothing_is_done_to_a_project_that_is_not_ours(docker):
         container.remove(force=True)
 
     assert refused.code == 255
-    assert "not a cluster of ours" in refused.err
+    assert "the harness did not make it" in refused.err
     assert container.status == "created"
 
 

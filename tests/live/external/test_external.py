@@ -65,7 +65,7 @@ def test_the_brokers_tell_the_same_as_zookeeper(told):
 @pytest.mark.parametrize(
     ("which", "code", "sentence"),
     [
-        ("not-allowed", 255, "say so by --allow {first}"),
+        ("not-allowed", 255, "add --allow {first}"),
         ("too-many", 255, "the cluster has 3 brokers (kafka1, kafka2, kafka3), and the scenario's"),
         ("wrong-password", 255, "authentication failed: {first}: PLAIN: Authentication failed"),
         ("nobody", 255, "the cluster cannot be reached: 127.0.0.1:1: "),

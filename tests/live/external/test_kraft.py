@@ -17,7 +17,7 @@ from harness.cluster.node_settings import LOG4J, render
 from harness.cluster.nodes import ClusterError
 from harness.cluster.view.brokers import AskedView
 from harness.cluster.view.discovery import discovered
-from harness.distribution.kafka_home import find
+from harness.distribution.kafka_home import find_kafka
 from harness.host.java import find_java
 from harness.waiting import wait_until
 from tests.support.commands import COMMAND, Ran, newest
@@ -62,7 +62,13 @@ def kraft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     }
     file = folder / "server.properties"
     file.write_text(render(properties))
-    java = [str(find_java().path), "-XX:TieredStopAtLevel=1", "-Xmx256m", "-cp", find().class_path]
+    java = [
+        str(find_java().path),
+        "-XX:TieredStopAtLevel=1",
+        "-Xmx256m",
+        "-cp",
+        find_kafka().class_path,
+    ]
     user = f"SCRAM-SHA-512=[name=me,password={PASSWORD}]"
     subprocess.run(
         [*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(file), "-S", user],

@@ -20,7 +20,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
         if system_packages.required("kubernetes"):
             pytest.fail(f"kubernetes is required: {why}")
         pytest.skip(why)
-    home, java = kafka_home.find(), find_java()
+    home, java = kafka_home.find_kafka(), find_java()
     roles: dict[str, kafka_home.Role] = {"zk": "zookeeper", "kafka": "kafka"}
     archives = {name: kafka_home.class_archive(home, java, role) for name, role in roles.items()}
     folder: Path = tmp_path_factory.mktemp("overlay")

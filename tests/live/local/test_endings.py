@@ -19,7 +19,7 @@ import pytest
 
 from harness.checkout import ROOT
 from harness.distribution.kafka_home import cache_folder
-from harness.history.recorder import Progress
+from harness.history.progress_page import Progress
 from harness.history.sealing import seal
 from harness.waiting import wait_until
 from tests.support.commands import COMMAND, newest, newest_run

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, Producer
 
-from harness.history.recorder import Operation, read_operations
+from harness.history.record_format import Operation, read_operations
 from harness.waiting import wait_until
 from tests.support.mock_kafka import OFFSET_COMMIT, TOPIC, MockKafka
 from tests.support.worker_processes import LONG_S, Started, Starter

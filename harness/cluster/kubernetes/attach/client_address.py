@@ -31,9 +31,9 @@ def seen_by(kafkas: Sequence[Node], machines: Collection[str], run: Run) -> dict
     addresses = {address for address, _ in ends.values()}
     if len(addresses) > 1 or addresses & set(machines):
         raise ClusterError(
-            f"workers come to the pods as {', '.join(sorted(addresses))}, which others do too "
-            "(a machine's address, as of the kubelet's probes): let the listener keep their "
-            "own (externalTrafficPolicy: Local), or leave clients out of the faults"
+            f"the pods see the workers as {', '.join(sorted(addresses))}, an address that others "
+            "use too (the kubelet's probes do): keep the workers' own "
+            "(externalTrafficPolicy: Local), or leave clients out of the faults"
         )
     return ends
 

@@ -97,7 +97,7 @@ class AttachedCluster(Cluster):
 
     def start(self) -> None:
         """Find every node's pod, and put the containers in that the faults need."""
-        self.nodes = self._found.find(self.nodes, self._requirements.ends)
+        self.nodes = self._found.select(self.nodes, self._requirements.ends)
         pods = self._found.look()
         self._refuse_second_run(pods)
         self._put = True

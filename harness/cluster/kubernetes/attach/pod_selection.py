@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.cluster.kubernetes.attach.rules import numbered, placed
+from harness.cluster.kubernetes.attach.rules import numbered, pods_by_node
 from harness.cluster.kubernetes.pod_watch import Pod
 from harness.cluster.nodes import ClusterError, Node, brokers, role_by_name
 from harness.waiting import wait_until
@@ -26,12 +26,12 @@ class FoundPods:
         self._api, self._selectors = api, selectors
         self.names: dict[str, str] = {}
 
-    def find(self, kafkas: Sequence[Node], ends: Collection[str]) -> tuple[Node, ...]:
+    def select(self, kafkas: Sequence[Node], ends: Collection[str]) -> tuple[Node, ...]:
         """The nodes, ZooKeepers first, at their pods' addresses; all of them are ready.
 
         `ends` are the words by which faults name other ends of links. Raises ClusterError.
         """
-        self.names = placed(brokers(kafkas), self._api.pods(self._selectors["brokers"]))
+        self.names = pods_by_node(brokers(kafkas), self._api.pods(self._selectors["brokers"]))
         members: tuple[Node, ...] = ()
         if selector := self._selectors["zookeepers"]:
             zoo = {f"zk{numbered(pod)}": pod for pod in sorted(self._api.pods(selector))}
@@ -60,7 +60,7 @@ class FoundPods:
         for pod in self._api.pods(self._selectors["brokers"]).values():
             if lost := [volume for volume in pod.volatile if volume.startswith("data")]:
                 raise ClusterError(
-                    f"deleting pod {pod.name} would take its broker's data along: "
+                    f"deleting pod {pod.name} would delete its broker's data: "
                     f"its volume {lost[0]} is an emptyDir"
                 )
 

@@ -40,7 +40,7 @@ def numbered(pod: str) -> int:
     return int(match[1])
 
 
-def placed(nodes: Sequence[Node], pods: Collection[str]) -> dict[str, str]:
+def pods_by_node(nodes: Sequence[Node], pods: Collection[str]) -> dict[str, str]:
     """The name of each broker's pod, by the broker's. Raises ClusterError."""
     by_id: dict[int, list[str]] = {}
     for pod in sorted(pods):
@@ -91,13 +91,16 @@ def refuses(scenario: Scenario) -> str | None:
 def _problems(scenario: Scenario) -> Iterator[str]:
     wanted = scenario.backend.kubernetes
     if not wanted.attach.namespace:
-        yield f"{WHERE}.namespace: say where it is"
+        yield f"{WHERE}.namespace: name the namespace of the cluster"
     if wanted.namespace:
-        yield f"backend.kubernetes.namespace is for a cluster of the harness's own: {WHERE} has one"
+        yield (
+            "backend.kubernetes.namespace is for clusters that the harness makes: "
+            f"use {WHERE}.namespace"
+        )
     if not wanted.attach.selectors.brokers:
-        yield f"{WHERE}.selectors.brokers: say by which labels the brokers' pods are known"
+        yield f"{WHERE}.selectors.brokers: give the labels of the brokers' pods"
     if not wanted.attach.selectors.zookeepers and any(map(_from_zookeepers, faults_of(scenario))):
-        yield f'from = "zookeepers": say which they are by {WHERE}.selectors.zookeepers'
+        yield f'from = "zookeepers": give the labels of their pods in {WHERE}.selectors.zookeepers'
 
 
 def _from_zookeepers(fault: FaultPart) -> bool:

@@ -87,8 +87,8 @@ class KubernetesCluster(Cluster):
         """Pods may only be deleted where their nodes' data outlive them."""
         if LASTING_DATA in requirements.ways and not manifests.keeps_data(self.manifests):
             raise ClusterError(
-                "a deleted pod would take its node's data along, which these manifests keep on an "
-                "emptyDir: take the component k8s/claims, or leave the fault out"
+                "a deleted pod would lose its node's data, which these manifests keep on an "
+                "emptyDir: use the component k8s/claims, or leave the fault out"
             )
 
     # Cluster

@@ -212,7 +212,7 @@ def test_the_harness_s_own_configurations_are_accepted_by_librdkafka() -> None:
 @functools.cache
 def java_defaults(role: Role) -> dict[str, str]:
     """Key -> default, as Kafka's own jars document it; class names shortened to librdkafka's."""
-    home = kafka_home.find()
+    home = kafka_home.find_kafka()
     main = f"org.apache.kafka.clients.{role}.{role.capitalize()}Config"
     command = [str(find_java().path), "-cp", home.class_path, main]
     page = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -323,6 +323,6 @@ def test_what_a_user_may_not_set_on_a_broker_is_refused(
 
 @pytest.mark.jvm
 def test_kafka_itself_says_which_broker_keys_there_are() -> None:
-    keys = server_keys(kafka_home.find(), find_java())
+    keys = server_keys(kafka_home.find_kafka(), find_java())
 
     assert {"min.insync.replicas", "unclean.leader.election.enable", "zookeeper.connect"} <= keys

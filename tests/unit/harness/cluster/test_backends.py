@@ -19,7 +19,7 @@ from harness.cluster.view import discovery
 from harness.model.run_folder import RunFolder
 from harness.model.run_record import RunRecord
 from harness.model.scenario import Scenario, ScenarioError
-from harness.scenario.file import load
+from harness.scenario.file import read_scenario
 from harness.scenario.prepare import Request, prepare
 
 KAFKAS = tuple(
@@ -53,7 +53,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("docker")
     found = Nothing(version="3.9.2", zookeeper_version="3.8", path="java")
     monkeypatch.setattr(local, "private_tmpfs", lambda: tmp_path)
-    monkeypatch.setattr(local, "find", lambda _: found)
+    monkeypatch.setattr(local, "find_kafka", lambda _: found)
     monkeypatch.setattr(local, "find_java", lambda: found)
     monkeypatch.setattr(docker, "connect", lambda: Nothing(version=lambda: {"Version": "1"}))
     monkeypatch.setattr(api, "Api", Server)
@@ -90,7 +90,7 @@ def made(name: str, scenario: Scenario, tmp_path: Path) -> Any:
 def test_a_cluster_can_do_exactly_what_its_backend_has_said(
     name: str, settings: dict[str, Any], tmp_path: Path
 ) -> None:
-    scenario = load("baseline", settings)
+    scenario = read_scenario("baseline", settings)
     cluster = made(name, scenario, tmp_path)
 
     able = {one.__name__ for one in CAPABILITIES if isinstance(cluster, one)}
@@ -111,14 +111,17 @@ def test_no_capability_is_left_out() -> None:
 
 
 def test_a_cluster_that_is_somebody_s_has_nothing_for_faults_to_use() -> None:
-    assert BACKENDS["external"].capabilities(load("baseline", EXTERNAL)) == {Secured, Foreign}
+    assert BACKENDS["external"].capabilities(read_scenario("baseline", EXTERNAL)) == {
+        Secured,
+        Foreign,
+    }
 
 
 def test_without_an_image_of_ours_nothing_is_done_in_somebody_s_pods() -> None:
     able = BACKENDS["kubernetes"].capabilities
-    without = load("baseline", {**ATTACH, "backend.kubernetes.attach.image": ""})
+    without = read_scenario("baseline", {**ATTACH, "backend.kubernetes.attach.image": ""})
 
-    assert Processes in able(load("baseline", ATTACH))
+    assert Processes in able(read_scenario("baseline", ATTACH))
     assert Processes not in able(without)
 
 

@@ -11,7 +11,7 @@ from harness.clients.properties import PropertiesError
 from harness.cluster import client_security
 from harness.cluster.external.backend import refuses
 from harness.model.scenario import Scenario, ScenarioError
-from harness.scenario.file import checked, load
+from harness.scenario.file import checked, read_scenario
 
 LIBRDKAFKA = """security.protocol=sasl_ssl
 sasl.mechanisms=PLAIN
@@ -116,7 +116,7 @@ def test_what_is_not_ours_is_not_configured(part, told):
 @pytest.mark.parametrize("role", ["producer", "consumer"])
 def test_a_secret_in_a_scenario_is_refused_without_its_value(role):
     with pytest.raises(ScenarioError, match=rf"workload.{role}.sasl.password: TLS and") as refused:
-        load("baseline", {f"workload.{role}.sasl.password": "hidden"})
+        read_scenario("baseline", {f"workload.{role}.sasl.password": "hidden"})
     assert "hidden" not in str(refused.value)
 
 
@@ -128,7 +128,7 @@ def test_the_example_in_the_readme_is_a_scenario_that_can_be_run_there(tmp_path,
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WORD", "hidden")
 
-    given = load("external.toml")
+    given = read_scenario("external.toml")
     assert refuses(given) is None
     inject = given.faults[0].options["inject"]
     assert isinstance(inject, list)

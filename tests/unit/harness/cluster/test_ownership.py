@@ -21,7 +21,7 @@ def test_somebody_s_cluster_may_be_hit_when_it_is_named_and_allowed():
     ("named", "allowed", "remedy"),
     [
         (None, (), "name it in the scenario"),
-        ("staging", (), "say so by --allow staging"),
+        ("staging", (), "add --allow staging"),
         (None, ("staging",), "name it in the scenario"),
         ("staging", ("prod",), "--allow staging"),
         ("prod", ("staging",), "name it in the scenario"),

@@ -38,7 +38,7 @@ def written(tmp_path, text: str = TEXT):
 
 
 def test_cells_take_turns_and_seeds_follow_the_run(tmp_path):
-    todo = campaign_file.missing(campaign_file.load(written(tmp_path)), [])
+    todo = campaign_file.missing(campaign_file.read_campaign(written(tmp_path)), [])
 
     assert [("study-1", 7), ("short", 7), ("study-1", 8)] == [
         (cell.key, request.seed) for cell, request in todo
@@ -47,7 +47,7 @@ def test_cells_take_turns_and_seeds_follow_the_run(tmp_path):
 
 
 def test_a_finished_run_is_never_made_again_whatever_it_ended_with(tmp_path):
-    plan = campaign_file.load(written(tmp_path))
+    plan = campaign_file.read_campaign(written(tmp_path))
     cell, request = campaign_file.missing(plan, [])[0]
     data = tmp_path / "data" / "runs.jsonl"
     campaign_file.append(data, campaign_file.summary(cell, 255, None, request))
@@ -72,7 +72,9 @@ IMAGE = {"backend.docker.image": "mine"}
 
 
 def test_backends_take_turns_within_a_cell_with_the_same_seed_and_settings(tmp_path):
-    todo = campaign_file.missing(campaign_file.load(written(tmp_path, ON_TWO)), [], (), IMAGE)
+    todo = campaign_file.missing(
+        campaign_file.read_campaign(written(tmp_path, ON_TWO)), [], (), IMAGE
+    )
 
     assert [("study-1", "local", 7), ("study-1", "docker", 7), ("short", "local", 7)] == [
         (cell.key, request.backend, request.seed) for cell, request in todo[:3]
@@ -82,7 +84,7 @@ def test_backends_take_turns_within_a_cell_with_the_same_seed_and_settings(tmp_p
 
 
 def test_a_run_is_finished_on_its_own_backend_only(tmp_path):
-    plan = campaign_file.load(written(tmp_path, ON_TWO))
+    plan = campaign_file.read_campaign(written(tmp_path, ON_TWO))
     old = {"cell": "study-1", "seed": 7}  # from before there were others: local
     cell, request = campaign_file.missing(plan, [old], ["docker"])[0]
 
@@ -95,7 +97,7 @@ def test_a_run_is_finished_on_its_own_backend_only(tmp_path):
 
 def test_a_backend_that_the_campaign_has_not_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match="the campaign's backends are local"):
-        campaign_file.missing(campaign_file.load(written(tmp_path)), [], ["docker"])
+        campaign_file.missing(campaign_file.read_campaign(written(tmp_path)), [], ["docker"])
 
 
 def test_the_command_sets_keys_of_backends_and_nothing_of_the_experiment():
@@ -134,7 +136,7 @@ def test_a_line_cut_by_a_kill_is_dropped_and_its_run_made_again(tmp_path):
 )
 def test_a_campaign_that_cannot_be_is_refused_naming_file_and_key(tmp_path, text, told):
     with pytest.raises(ScenarioError, match=r"c\.toml") as refused:
-        campaign_file.load(written(tmp_path, text))
+        campaign_file.read_campaign(written(tmp_path, text))
 
     assert told in str(refused.value)
 

@@ -41,20 +41,20 @@ def build(tmp_path: Path) -> Build:
 
 
 def test_a_users_build_tells_its_versions_by_its_jars(build: Build) -> None:
-    home = kafka_home.find(build("kafka_2.13-3.8.1.jar", "zookeeper-3.8.4.jar"))
+    home = kafka_home.find_kafka(build("kafka_2.13-3.8.1.jar", "zookeeper-3.8.4.jar"))
 
     assert ("3.8.1", "3.8.4") == (home.version, home.zookeeper_version)
 
 
 def test_a_build_from_source_has_a_version_too(build: Build) -> None:
-    home = kafka_home.find(build("kafka_2.13-3.9.3-SNAPSHOT.jar", "zookeeper-3.8.4.jar"))
+    home = kafka_home.find_kafka(build("kafka_2.13-3.9.3-SNAPSHOT.jar", "zookeeper-3.8.4.jar"))
 
     assert home.version == "3.9.3-SNAPSHOT"
 
 
 def test_the_class_path_is_sorted_because_archives_depend_on_it(build: Build) -> None:
     folder = build("zookeeper-3.8.4.jar", "a.jar", "kafka_2.13-3.9.2.jar")
-    names = [Path(jar).name for jar in kafka_home.find(folder).class_path.split(":")]
+    names = [Path(jar).name for jar in kafka_home.find_kafka(folder).class_path.split(":")]
 
     assert ["a.jar", "kafka_2.13-3.9.2.jar", "zookeeper-3.8.4.jar"] == names
 
@@ -72,20 +72,20 @@ def test_a_kafka_that_cannot_run_here_is_refused(
     build: Build, jars: list[str], complaint: str
 ) -> None:
     with pytest.raises(KafkaHomeError, match=complaint):
-        kafka_home.find(build(*jars))
+        kafka_home.find_kafka(build(*jars))
 
 
 def test_a_folder_that_is_no_kafka_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KafkaHomeError, match="has no folder libs/: give --kafka-home an"):
-        kafka_home.find(tmp_path / "nowhere")
+        kafka_home.find_kafka(tmp_path / "nowhere")
 
 
 def test_a_jar_built_anew_gets_archives_of_its_own(build: Build) -> None:
     """The virtual machine would refuse the old ones."""
     folder = build("kafka_2.13-3.9.2.jar", "zookeeper-3.8.4.jar")
-    before = kafka_home.find(folder)
+    before = kafka_home.find_kafka(folder)
     (folder / "libs" / "kafka_2.13-3.9.2.jar").write_bytes(b"PK, another")
-    after = kafka_home.find(folder)
+    after = kafka_home.find_kafka(folder)
 
     assert before.archives != after.archives
     assert before.archives.parent == after.archives.parent
@@ -160,7 +160,7 @@ def test_a_jar_that_went_missing_is_fetched_again(monkeypatch: pytest.MonkeyPatc
     kafka_home.fetch().jars[0].unlink()
 
     with pytest.raises(KafkaHomeError, match="run `make setup`"):
-        kafka_home.find()
+        kafka_home.find_kafka()
     assert len(kafka_home.fetch().jars) == len(JARS)
     assert len(runs) == 2
 
@@ -173,7 +173,7 @@ def test_a_changed_jar_of_the_same_size_is_found_by_its_hash(
     home = kafka_home.fetch()
     home.jars[0].write_text(JARS[0].upper())
 
-    assert [JARS[0]] == kafka_home.damaged(kafka_home.find())
+    assert [JARS[0]] == kafka_home.damaged(kafka_home.find_kafka())
 
 
 def test_remains_of_a_killed_fetch_are_cleared_away(
@@ -243,7 +243,7 @@ def test_a_training_run_leaves_archives_that_fit(cache: Path) -> None:
     """Both nodes start in private namespaces, serve a client, and leave an archive each."""
     cache.mkdir()
     (cache / "kafka-3.9.2").symlink_to(REAL_CACHE / "kafka-3.9.2")
-    home, runtime = kafka_home.find(), find_java()
+    home, runtime = kafka_home.find_kafka(), find_java()
     class_archives.ensure(home, runtime)
 
     for role in kafka_home.ROLES:

@@ -3,13 +3,8 @@
 from pathlib import Path
 
 from harness.history.export import export
-from harness.history.recorder import (
-    NOTHING,
-    OK,
-    READ,
-    SEND,
-    Recorder,
-)
+from harness.history.record_format import NOTHING, OK, READ, SEND
+from harness.history.recorder import Recorder
 from harness.model.run_folder import RunFolder
 from tests.support.recorded_runs import KILL, lines, record
 

@@ -7,18 +7,9 @@ from typing import Any
 
 import pytest
 
-from harness.history.recorder import (
-    FAIL,
-    INFO,
-    NOTHING,
-    OK,
-    READ,
-    SEND,
-    Operation,
-    Progress,
-    Recorder,
-    value_of,
-)
+from harness.history.progress_page import Progress
+from harness.history.record_format import FAIL, INFO, NOTHING, OK, READ, SEND, Operation, value_of
+from harness.history.recorder import Recorder
 from tests.support.recorded_operations import recorded
 
 

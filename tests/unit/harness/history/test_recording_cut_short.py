@@ -9,20 +9,22 @@ from pathlib import Path
 import pytest
 
 from harness.history import recorder as history
-from harness.history.recorder import (
+from harness.history.progress_page import Progress
+from harness.history.record_format import (
     FAIL,
     FINAL_READ,
+    HEADER,
     LOOKUP,
+    MAGIC,
     NOTHING,
     OK,
     RECORD_SIZE,
     SEND,
     BadHeaderError,
     Operation,
-    Progress,
-    Recorder,
     read_operations,
 )
+from harness.history.recorder import Recorder
 from harness.waiting import wait_until
 from tests.support.recorded_operations import recorded
 
@@ -61,7 +63,7 @@ def taped(monkeypatch: pytest.MonkeyPatch, folder: Path, capacity: int = 8) -> T
     tape = Tape((capacity + 1) * RECORD_SIZE)
 
     def new_segment(_path: Path, _capacity: int, first_id: int) -> Tape:
-        history.HEADER.pack_into(tape, 0, history.MAGIC, RECORD_SIZE, capacity, first_id)
+        HEADER.pack_into(tape, 0, MAGIC, RECORD_SIZE, capacity, first_id)
         tape.before = bytes(tape)
         return tape
 
@@ -122,7 +124,7 @@ def test_a_segment_cut_at_every_length_tells_what_is_left(tmp_path: Path) -> Non
     whole = list(read_operations(data))
 
     for length in range(len(data)):
-        if length < history.HEADER.size:
+        if length < HEADER.size:
             with pytest.raises(BadHeaderError):
                 list(read_operations(data[:length]))
         else:
@@ -173,7 +175,9 @@ def test_an_empty_slot_before_a_used_one_is_bad(tmp_path: Path) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from harness.history.recorder import NOTHING, OK, SEND, Progress, Recorder
+from harness.history.progress_page import Progress
+from harness.history.record_format import NOTHING, OK, SEND
+from harness.history.recorder import Recorder
 recorder = Recorder(Path(sys.argv[1]), "p", capacity=1024)
 page = Progress.open(Path(sys.argv[1]), "p")
 n = 0

@@ -7,16 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.history import sealing, tables
-from harness.history.recorder import (
-    FAIL,
-    INFO,
-    LOOKUP,
-    NOTHING,
-    OK,
-    READ,
-    SEND,
-    Recorder,
-)
+from harness.history.record_format import FAIL, INFO, LOOKUP, NOTHING, OK, READ, SEND
+from harness.history.recorder import Recorder
 from harness.history.sealing import seal
 from tests.support.recorded_runs import KILL, RUN_ID, lines, operations, record, rows
 

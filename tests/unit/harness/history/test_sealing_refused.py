@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.history.recorder import (
-    HistoryError,
-    Recorder,
-)
+from harness.history.record_format import HistoryError
+from harness.history.recorder import Recorder
 from harness.history.sealing import seal
 from tests.support.recorded_runs import record
 

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from harness.history.recorder import (
+from harness.history.record_format import (
     FAIL,
     INFO,
     OK,
     RECORD_SIZE,
     SEND,
     Operation,
-    Recorder,
     read_operations,
 )
+from harness.history.recorder import Recorder
 from harness.history.segments import read_segment
 
 

@@ -20,7 +20,7 @@ def test_a_new_run_has_its_folders_and_is_the_latest(tmp_path):
     assert run.run_id == f"study-1/{run.path.name}"
     assert run.path.name.endswith("-42")
     for name in (str(run.path), run.run_id, "study-1", "latest"):
-        assert run_folder.find(name, tmp_path).path == run.path
+        assert run_folder.find_run(name, tmp_path).path == run.path
 
 
 def test_two_runs_in_one_second_do_not_share_a_folder(tmp_path):
@@ -33,7 +33,7 @@ def test_a_folder_that_is_not_ours_is_refused_by_name(tmp_path):
     (tmp_path / "holiday").mkdir()
 
     with pytest.raises(StoreError, match="holiday: no run there"):
-        run_folder.find("holiday", tmp_path)
+        run_folder.find_run("holiday", tmp_path)
     with pytest.raises(StoreError, match=r"no run\.json"):
         RunFolder(path=tmp_path / "holiday").read()
 

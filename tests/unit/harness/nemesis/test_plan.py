@@ -24,7 +24,7 @@ SETTING = Setting(
 
 
 def steps(name: str, seed: int = 1) -> tuple[Step, ...]:
-    return make(file.load(name).faults, seed)
+    return make(file.read_scenario(name).faults, seed)
 
 
 def make(*faults_and_seed: Any) -> tuple[Step, ...]:
@@ -96,7 +96,7 @@ def test_one_period_draws_no_fault_twice():
 
 
 def test_drawn_faults_leave_the_others_as_they_were():
-    faults = file.load("study-1-sure").faults
+    faults = file.read_scenario("study-1-sure").faults
     part = MixedPart(faults=(FaultPart(verb="kill", target="leader"),), until_s=90.0)
 
     together = make(faults, 1, part)

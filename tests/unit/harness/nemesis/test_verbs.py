@@ -284,7 +284,7 @@ def test_every_shipped_scenario_s_plan_tells_what_its_faults_can_do() -> None:
 
 
 def test_faults_drawn_at_random_have_it_too() -> None:
-    chosen = file.load("soak-mixed")
+    chosen = file.read_scenario("soak-mixed")
     steps = plan.make(chosen.faults, 1, chosen.mixed, setting=SETTING)
 
     assert steps

@@ -114,4 +114,4 @@ def test_only_the_entry_before_is_certainly_in_force():
 
 @pytest.mark.parametrize("name", sorted(file.shipped()))
 def test_no_shipped_scenario_contradicts_itself(name):
-    assert file.load(name)
+    assert file.read_scenario(name)

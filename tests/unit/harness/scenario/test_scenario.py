@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.model.scenario import ScenarioError
-from harness.scenario import file
+from harness.scenario.file import read_scenario, shipped
 from harness.scenario.overrides import parse_override
 from tests.support.scenario_differences import differences
 
@@ -20,9 +20,9 @@ def write(folder: Path, text: str, name: str = "mine.toml") -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("name", sorted(file.shipped()))
+@pytest.mark.parametrize("name", sorted(shipped()))
 def test_every_shipped_scenario_is_possible_and_has_a_title(name):
-    loaded = file.load(name)
+    loaded = read_scenario(name)
 
     assert loaded.name == name
     assert loaded.title
@@ -39,7 +39,7 @@ def test_every_shipped_scenario_is_possible_and_has_a_title(name):
 )
 def test_twins_of_the_demanding_study_differ_only_in_the_client_setting_they_name(twin, named):
     base = "study-2-demanding-stream" if twin.endswith("stream") else "study-2-demanding"
-    one, other = file.load(base).model_dump(), file.load(twin).model_dump()
+    one, other = read_scenario(base).model_dump(), read_scenario(twin).model_dump()
 
     found = differences(one, other)
 
@@ -47,7 +47,10 @@ def test_twins_of_the_demanding_study_differ_only_in_the_client_setting_they_nam
 
 
 def test_study_1_and_study_2_differ_only_in_acks():
-    one, other = file.load("study-1").model_dump(), file.load("study-2").model_dump()
+    one, other = (
+        read_scenario("study-1").model_dump(),
+        read_scenario("study-2").model_dump(),
+    )
 
     found = differences(one, other)
 
@@ -55,7 +58,10 @@ def test_study_1_and_study_2_differ_only_in_acks():
 
 
 def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
-    one, other = file.load("graceful").model_dump(), file.load("hard").model_dump()
+    one, other = (
+        read_scenario("graceful").model_dump(),
+        read_scenario("hard").model_dump(),
+    )
 
     assert differences(one["faults"][0], other["faults"][0]) == {"/verb", "/until"}
     assert differences(one, other) - {"/name", "/title"} == {"/faults"}
@@ -188,7 +194,7 @@ def test_what_cannot_be_run_is_refused_in_one_sentence_that_names_file_and_key(
     tmp_path, text, told
 ):
     with pytest.raises(ScenarioError) as refused:
-        file.load(write(tmp_path, text))
+        read_scenario(write(tmp_path, text))
 
     assert told in str(refused.value)
     assert str(refused.value).startswith("mine.toml: ")
@@ -197,13 +203,13 @@ def test_what_cannot_be_run_is_refused_in_one_sentence_that_names_file_and_key(
 
 def test_an_unknown_name_gets_the_nearest_one():
     with pytest.raises(ScenarioError, match=r"did you mean 'study-1'"):
-        file.load("study1")
+        read_scenario("study1")
 
 
 def test_a_scenario_may_extend_another_and_change_what_it_names(tmp_path):
     path = write(tmp_path, 'title = "short"\nextends = "study-1"\n[workload]\nrounds = 9600\n')
 
-    loaded = file.load(path)
+    loaded = read_scenario(path)
 
     assert (loaded.title, loaded.workload.rounds) == ("short", 9600)
     assert loaded.workload.producer["acks"] == "1"
@@ -213,7 +219,7 @@ def test_a_scenario_that_extends_itself_is_refused(tmp_path):
     path = write(tmp_path, 'extends = "mine"\n' + MINIMAL)
 
     with pytest.raises(ScenarioError, match="extends itself"):
-        file.load(path)
+        read_scenario(path)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +236,7 @@ def test_settings_are_toml_values_or_plain_words(text, expected):
 
 
 def test_settings_reach_dotted_keys_of_kafka_and_entries_of_lists():
-    loaded = file.load(
+    loaded = read_scenario(
         "study-1",
         {
             "cluster.server.log.flush.interval.messages": 1,
@@ -247,13 +253,13 @@ def test_settings_reach_dotted_keys_of_kafka_and_entries_of_lists():
 @pytest.mark.parametrize("text", ["workload.rounds", "=3", "faults.7.verb=kill"])
 def test_settings_that_lead_nowhere_are_refused(text):
     with pytest.raises(ScenarioError):
-        file.load("study-1", dict([parse_override(text)]))
+        read_scenario("study-1", dict([parse_override(text)]))
 
 
 @pytest.mark.parametrize(("kind", "demanded"), [("loss", "lost"), ("divergence", "diverged")])
 def test_with_and_without_epochs_differ_only_in_protocol_and_message_format(kind, demanded):
-    one = file.load(f"epoch-{kind}-without").model_dump()
-    found = differences(one, file.load(f"epoch-{kind}-with").model_dump())
+    one = read_scenario(f"epoch-{kind}-without").model_dump()
+    found = differences(one, read_scenario(f"epoch-{kind}-with").model_dump())
 
     assert found - {"/name", "/title"} - {"/expect/lost"} == {
         "/cluster/server/inter.broker.protocol.version",
@@ -263,9 +269,9 @@ def test_with_and_without_epochs_differ_only_in_protocol_and_message_format(kind
 
 
 def test_what_a_group_commits_when_is_all_that_its_scenarios_differ_in():
-    one = file.load("manual-commit").model_dump()
+    one = read_scenario("manual-commit").model_dump()
     for twin in ("manual-commit-before", "auto-commit"):
-        found = differences(one, file.load(twin).model_dump())
+        found = differences(one, read_scenario(twin).model_dump())
 
         assert found - {"/name", "/title"} <= {
             "/workload/commit",

@@ -7,7 +7,7 @@ import pytest
 from harness.model.plan import Step
 from harness.model.scenario import Scenario
 from harness.nemesis import plan
-from harness.scenario import file
+from harness.scenario.file import read_scenario
 from harness.scenario.rules import setting_of
 from tests.support.scenario_differences import differences
 
@@ -39,7 +39,7 @@ def planned(scenario: Scenario) -> tuple[Step, ...]:
 
 @pytest.mark.parametrize(("base", "twin", "key"), TWINS)
 def test_twins_differ_in_the_key_they_name_and_share_the_plan(base, twin, key):
-    one, other = file.load(base), file.load(twin)
+    one, other = read_scenario(base), read_scenario(twin)
     found = differences(one.model_dump(), other.model_dump())
 
     assert {key} == {path for path in found if path.split("/")[1] not in TOLD}
@@ -49,7 +49,10 @@ def test_twins_differ_in_the_key_they_name_and_share_the_plan(base, twin, key):
 @pytest.mark.parametrize("history", ["loss", "divergence"])
 def test_histories_with_and_without_leader_epochs_differ_in_the_protocol_alone(history):
     """Message formats follow the protocol: two keys that are one change."""
-    one, other = file.load(f"epoch-{history}-without"), file.load(f"epoch-{history}-with")
+    one, other = (
+        read_scenario(f"epoch-{history}-without"),
+        read_scenario(f"epoch-{history}-with"),
+    )
     found = differences(one.model_dump(), other.model_dump())
 
     assert {path for path in found if path.split("/")[1] not in TOLD} == {
@@ -60,7 +63,7 @@ def test_histories_with_and_without_leader_epochs_differ_in_the_protocol_alone(h
 
 
 def test_partition_ap_exact_only_looks_closer():
-    one, other = file.load("partition-ap"), file.load("partition-ap-exact")
+    one, other = read_scenario("partition-ap"), read_scenario("partition-ap-exact")
     found = differences(one.model_dump(), other.model_dump())
 
     assert {path for path in found if path.split("/")[1] not in TOLD} == {
@@ -72,12 +75,12 @@ def test_partition_ap_exact_only_looks_closer():
 
 def test_graceful_and_hard_failovers_differ_in_the_fault_alone():
     for one, other in (("graceful", "hard"), ("failover-graceful", "failover-hard")):
-        found = differences(file.load(one).model_dump(), file.load(other).model_dump())
+        found = differences(read_scenario(one).model_dump(), read_scenario(other).model_dump())
         assert {path for path in found if path.split("/")[1] not in TOLD} == {"/faults"}
 
 
 def test_clean_and_hard_rolls_differ_in_the_signal_alone():
-    one, other = file.load("rolling-restart"), file.load("rolling-restart-hard")
+    one, other = read_scenario("rolling-restart"), read_scenario("rolling-restart-hard")
     found = differences(one.model_dump(), other.model_dump())
 
     assert {path for path in found if path.split("/")[1] not in TOLD} == {"/faults"}

@@ -17,18 +17,18 @@ from harness.host import java, system_packages
 from harness.host.namespaces import UNSHARE
 from harness.setup import doctor, findings, install, resources
 from harness.setup.doctor import why_no_namespaces
-from harness.setup.findings import Finding, can_run, render
+from harness.setup.findings import HostFinding, can_run, render
 
 
 def finding(
     name: str = "x", status: findings.Status = "ok", needed_for: str = findings.LOCAL
-) -> Finding:
-    return Finding(
+) -> HostFinding:
+    return HostFinding(
         name=name, status=status, detail="found", remedy="mend it", needed_for=needed_for
     )
 
 
-def shown(findings: list[Finding]) -> str:
+def shown(findings: list[HostFinding]) -> str:
     console = Console(width=120)
     with console.capture() as text:
         console.print(render(findings))
@@ -200,7 +200,7 @@ def test_a_changed_jar_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     (tmp_path / "bill.json").write_text(
         json.dumps({"jars": {"a.jar": {"sha256": "0", "bytes": 7}}})
     )
-    monkeypatch.setattr(kafka_home, "find", lambda _home=None: home)
+    monkeypatch.setattr(kafka_home, "find_kafka", lambda _home=None: home)
 
     assert "a.jar changed since they were fetched" in doctor.kafka()[0].detail
 

@@ -3,7 +3,7 @@
 import pytest
 from confluent_kafka import KafkaError
 
-from harness.history.recorder import FAIL, INFO
+from harness.history.record_format import FAIL, INFO
 from workloads.client.errors import NO_ACK, REFUSED_BATCH, REFUSED_FOR_ITSELF, SendRules
 
 EVERY_CODE = [

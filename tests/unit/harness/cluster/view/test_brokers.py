@@ -13,7 +13,14 @@ import pytest
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
 
 from harness.cluster.nodes import ClusterError, Node
-from harness.cluster.view.brokers import AskedView, Told, alive_of, answer_of, controller_of, newest
+from harness.cluster.view.brokers import (
+    AskedView,
+    PartitionAnswer,
+    alive_of,
+    answer_of,
+    controller_of,
+    newest,
+)
 from harness.cluster.view.discovery import discovered
 from harness.cluster.view.state import Blind
 from harness.waiting import wait_until
@@ -64,7 +71,7 @@ def metadata(
     )
 
 
-def known(told: list[Any], controller: int | None) -> Told:
+def known(told: list[Any], controller: int | None) -> PartitionAnswer:
     """What is believed of the partition, which somebody knows."""
     believed = newest(told, "t", 0, controller)
     assert believed is not None

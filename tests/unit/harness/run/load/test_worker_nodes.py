@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.cluster.nodes import ClusterError, Node
-from harness.history.recorder import RUNNING, Progress
+from harness.history.progress_page import RUNNING, Progress
 from harness.model.worker_kinds import KINDS
 from harness.run.load.worker_nodes import WorkerNodes
 from harness.run.load.workers import Worker, Workers

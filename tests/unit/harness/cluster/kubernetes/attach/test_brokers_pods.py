@@ -16,7 +16,9 @@ PODS = ("my-cluster-kafka-0", "my-cluster-kafka-1", "my-cluster-kafka-2")
 
 
 def test_the_number_at_the_end_of_a_pod_s_name_is_its_broker_s_id() -> None:
-    assert {"kafka0": PODS[0], "kafka1": PODS[1], "kafka2": PODS[2]} == rules.placed(KAFKAS, PODS)
+    assert {"kafka0": PODS[0], "kafka1": PODS[1], "kafka2": PODS[2]} == rules.pods_by_node(
+        KAFKAS, PODS
+    )
     assert 12 == rules.numbered("my-cluster-pool-a-12")
 
 
@@ -38,7 +40,7 @@ def test_a_broker_without_a_pod_and_a_pod_without_a_broker_are_told(
     nodes: Sequence[Node], pods: Sequence[str], words: str
 ) -> None:
     with pytest.raises(ClusterError, match=words):
-        rules.placed(nodes, pods)
+        rules.pods_by_node(nodes, pods)
 
 
 def test_connections_are_counted_by_who_calls_and_the_port_that_is_called() -> None:

@@ -12,11 +12,11 @@ from harness.cluster.kubernetes.attach.run_containers import kinds_for
 from harness.model.plan import Step
 from harness.model.scenario import ScenarioError
 from harness.nemesis.plan import requirements
-from harness.scenario.file import load
+from harness.scenario.file import read_scenario
 from harness.scenario.prepare import Request, prepare
 from harness.scenario.rules import setting_of
 
-SETTING = setting_of(load("baseline", {"workload.kind": "stream"}))
+SETTING = setting_of(read_scenario("baseline", {"workload.kind": "stream"}))
 ATTACH = {
     "backend.kubernetes.attach.namespace": "kafka",
     "backend.kubernetes.attach.bootstrap": ["10.0.0.1:31094"],
@@ -65,13 +65,13 @@ pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed"
             {"backend.kubernetes.attach.image": ""},
         ),
         (
-            "attach.namespace: say where it is",
+            "attach.namespace: name the namespace",
             "cut",
             "leader",
             {"backend.kubernetes.attach.namespace": ""},
         ),
         (
-            "attach.selectors.brokers: say by which labels",
+            "attach.selectors.brokers: give the labels",
             "cut",
             "leader",
             {"backend.kubernetes.attach.selectors.brokers": ""},
@@ -84,13 +84,13 @@ pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed"
         ),
         ("selectors.zookeepers", "cut", "leader", {"options": {"from": "followers,zookeepers"}}),
         (
-            "its settings are not the harness's",
+            "are not the harness's",
             "cut",
             "leader",
             {"cluster.server": {"min.insync.replicas": 2}},
         ),
         (
-            "backend.kubernetes.namespace is for a cluster of the harness's own",
+            "backend.kubernetes.namespace is for clusters that the harness makes",
             "cut",
             "leader",
             {"backend.kubernetes.namespace": "mine"},
