@@ -7,7 +7,8 @@ that stands here. The order is that of reports.
 from __future__ import annotations
 
 from analysis.checks import divergence, duplicates, groups, loss, phantoms, staleness, watermarks
-from analysis.checks.anomaly import Anomaly, Promise
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import Promise
 from analysis.run_facts.configuration import Facts
 
 ANOMALIES: tuple[Anomaly, ...] = (

@@ -226,7 +226,7 @@ def show(
 def doctor() -> None:
     """Say what this host can and cannot do, and the remedy for each."""
     from harness.setup import doctor as examination  # noqa: PLC0415  it starts namespaces and probes
-    from harness.setup.findings import can_run, render  # noqa: PLC0415
+    from harness.setup.host_finding import can_run, render  # noqa: PLC0415
 
     findings = examination.examine()
     console.print(render(findings))

@@ -14,15 +14,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.checks.anomaly import (
-    NO_COPY,
-    NO_EPOCHS,
-    OTHERWISE,
-    Anomaly,
-    forbidden,
-    permitted,
-    when,
-)
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import NO_COPY, NO_EPOCHS, OTHERWISE, forbidden, permitted, when
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import place_of
 

@@ -25,7 +25,8 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.checks.anomaly import (
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import (
     ACKS,
     ALTERED,
     CRCS,
@@ -35,7 +36,6 @@ from analysis.checks.anomaly import (
     SEMANTICS,
     SHRINKS,
     UNCLEAN,
-    Anomaly,
     forbidden,
     permitted,
     when,

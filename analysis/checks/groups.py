@@ -30,14 +30,14 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.checks.anomaly import (
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import (
     AUTO_COMMIT,
     OTHERWISE,
     SEMANTICS,
     SHRINKS,
     TOOK_OFFSETS,
     UNCLEAN,
-    Anomaly,
     forbidden,
     permitted,
     when,

@@ -34,7 +34,8 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.checks.anomaly import (
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import (
     ACKS,
     ALTERED,
     ALWAYS,
@@ -47,7 +48,6 @@ from analysis.checks.anomaly import (
     SEMANTICS,
     SHRINKS,
     UNCLEAN,
-    Anomaly,
     forbidden,
     permitted,
     when,

@@ -14,16 +14,8 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.checks.anomaly import (
-    ALTERED,
-    CRCS,
-    OTHERWISE,
-    SEMANTICS,
-    Anomaly,
-    forbidden,
-    permitted,
-    when,
-)
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import ALTERED, CRCS, OTHERWISE, SEMANTICS, forbidden, permitted, when
 from analysis.frames.evidence import Rule, by_place, by_value
 from analysis.frames.operations import FAILED
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.checks.anomaly import ALWAYS, REPLICATION, Anomaly, permitted
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import ALWAYS, REPLICATION, permitted
 from analysis.frames.evidence import Rule, by_value
 from analysis.frames.operations import ACKED
 

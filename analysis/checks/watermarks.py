@@ -30,13 +30,13 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.checks.anomaly import (
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import (
     OTHERWISE,
     REPLICATION,
     SHRINKS,
     TOOK,
     UNCLEAN,
-    Anomaly,
     forbidden,
     permitted,
     when,

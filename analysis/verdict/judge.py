@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.anomalies import BY_NAME
-from analysis.checks.anomaly import Promise
+from analysis.checks.promise import Promise
 from analysis.verdict.expectations import COUNTS, GAPS, ISR_TIMES, Demand
 from harness.model.exit_codes import INVALID, UNKNOWN, VALID
 

@@ -8,7 +8,12 @@ conducts the plan waits for them and writes them down.
 from __future__ import annotations
 
 from harness.nemesis.faults import clock, command, pods
-from harness.nemesis.faults.admin import decommission, dump_log, moves, settings
+from harness.nemesis.faults.admin import (
+    decommission,
+    dump_log,
+    elections_and_reassignments,
+    settings,
+)
 from harness.nemesis.faults.disks import flip_bit, power, storage, writes
 from harness.nemesis.faults.network import cut_answers, links, netem, shaping
 from harness.nemesis.faults.processes import restarts, signals
@@ -27,10 +32,10 @@ VERBS: dict[str, Verb] = {
     "corrupt": netem.CORRUPT,
     "roll": restarts.ROLL,
     "crash-loop": restarts.CRASH_LOOP,
-    "elect": moves.ELECT,
-    "move-leader": moves.MOVE_LEADER,
-    "reassign": moves.REASSIGN,
-    "raise-replication": moves.RAISE_REPLICATION,
+    "elect": elections_and_reassignments.ELECT,
+    "move-leader": elections_and_reassignments.MOVE_LEADER,
+    "reassign": elections_and_reassignments.REASSIGN,
+    "raise-replication": elections_and_reassignments.RAISE_REPLICATION,
     "decommission": decommission.DECOMMISSION,
     "set-config": settings.SET_CONFIG,
     "add-partitions": settings.ADD_PARTITIONS,

@@ -25,7 +25,7 @@ from harness.host import system_packages
 from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
-from harness.setup.findings import FASTER, LOCAL, TESTS, HostFinding, Status
+from harness.setup.host_finding import FASTER, LOCAL, TESTS, HostFinding, Status
 from harness.setup.resources import resources
 
 PROBE_TIMEOUT_S = 20

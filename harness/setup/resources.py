@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from harness.setup.findings import HostFinding
+from harness.setup.host_finding import HostFinding
 
 GIB = 1024**3
 

@@ -18,8 +18,12 @@ from harness.cluster.capabilities import Disks, Ensemble, Restarts
 from harness.cluster.nodes import brokers
 from harness.cluster.view.state import BLIND
 from harness.model.effects import Effects
-from harness.nemesis.faults.admin import reassignments
-from harness.nemesis.faults.admin.moves import in_words, needs_a_spare, towards
+from harness.nemesis.faults.admin import replica_assignments
+from harness.nemesis.faults.admin.elections_and_reassignments import (
+    in_words,
+    needs_a_spare,
+    towards,
+)
 from harness.nemesis.faults.processes.signals import back, begin, end, processes
 from harness.nemesis.verb import BROKERS, Injection, Verb
 from harness.waiting import wait_until
@@ -30,15 +34,15 @@ ASK_LIMIT_S = 20.0
 def _begin(injection: Injection) -> None:
     view = injection.zookeeper
 
-    def everything() -> reassignments.Assignment:
-        by_topic = (reassignments.of_topic(t, view.assignment_of(t)) for t in view.topics())
+    def everything() -> replica_assignments.Assignment:
+        by_topic = (replica_assignments.of_topic(t, view.assignment_of(t)) for t in view.topics())
         return {partition: replicas for each in by_topic for partition, replicas in each.items()}
 
     now = wait_until(
         everything, timeout_s=ASK_LIMIT_S, what="ZooKeeper to list all topics", ignoring=BLIND
     )
     names = [node.name for node in brokers(injection.cluster.nodes)]
-    wanted = reassignments.without(now, injection.node.name, names)
+    wanted = replica_assignments.without(now, injection.node.name, names)
     injection.memo.update(wanted=wanted, original={p: now[p] for p in wanted}, pid=None)
 
 

@@ -8,16 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.checks.anomaly import (
-    ALWAYS,
-    OTHERWISE,
-    Anomaly,
-    Promise,
-    PromiseError,
-    forbidden,
-    permitted,
-    when,
-)
+from analysis.checks.anomaly import Anomaly, PromiseError
+from analysis.checks.promise import ALWAYS, OTHERWISE, Promise, forbidden, permitted, when
 from analysis.frames.evidence import by_value
 from analysis.run_facts.configuration import Facts
 from tests.support.safe_facts import SAFE

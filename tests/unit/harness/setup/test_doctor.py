@@ -15,9 +15,10 @@ from harness.cluster.docker import backend as docker
 from harness.distribution import kafka_home
 from harness.host import java, system_packages
 from harness.host.namespaces import UNSHARE
-from harness.setup import doctor, findings, install, resources
+from harness.setup import doctor, install, resources
+from harness.setup import host_finding as findings
 from harness.setup.doctor import why_no_namespaces
-from harness.setup.findings import HostFinding, can_run, render
+from harness.setup.host_finding import HostFinding, can_run, render
 
 
 def finding(

@@ -17,8 +17,8 @@ from harness.cluster.local.backend import local_nodes
 from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.view.state import PartitionState, View
 from harness.cluster.view.zookeeper import ZooKeeperView
-from harness.nemesis.faults.admin import moves
-from harness.nemesis.faults.admin.reassignments import PATH
+from harness.nemesis.faults.admin import elections_and_reassignments
+from harness.nemesis.faults.admin.replica_assignments import PATH
 from harness.nemesis.options import Options
 from harness.nemesis.targets import Roles
 from harness.nemesis.verb import Injection
@@ -109,7 +109,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Small:
 
     monkeypatch.setattr(Admin, "__init__", lambda self, nodes, settings: None)
     monkeypatch.setattr(Admin, "elect_preferred", elect)
-    monkeypatch.setattr(moves, "ASK_EVERY_S", 0.0)
+    monkeypatch.setattr(elections_and_reassignments, "ASK_EVERY_S", 0.0)
     return made
 
 

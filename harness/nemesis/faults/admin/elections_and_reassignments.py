@@ -24,8 +24,8 @@ from harness.cluster.capabilities import Ensemble
 from harness.cluster.nodes import ClusterError, brokers
 from harness.cluster.view.state import BLIND
 from harness.model.effects import Effects
-from harness.nemesis.faults.admin import reassignments
-from harness.nemesis.faults.admin.reassignments import Assignment, Partition
+from harness.nemesis.faults.admin import replica_assignments
+from harness.nemesis.faults.admin.replica_assignments import Assignment, Partition
 from harness.nemesis.target import Roles, Setting, Target
 from harness.nemesis.verb import BROKERS, Injection, Verb
 
@@ -41,12 +41,12 @@ def towards(injection: Injection, wanted: Assignment) -> bool:
     view = injection.zookeeper
     ids = {node.name: node.id for node in brokers(injection.cluster.nodes)}
     try:
-        if view.znode(reassignments.PATH) is not None:
+        if view.znode(replica_assignments.PATH) is not None:
             return False
         now = {topic: view.assignment_of(topic) for topic, _ in wanted}
         differ = {p: replicas for p, replicas in wanted.items() if now[p[0]][p[1]] != replicas}
         if differ:
-            view.create(reassignments.PATH, reassignments.document(differ, ids))
+            view.create(replica_assignments.PATH, replica_assignments.document(differ, ids))
     except BLIND:
         return False
     return not differ
@@ -78,7 +78,7 @@ def there_now(injection: Injection) -> Assignment:
     view = injection.roles.view
     if not view.assignment:
         raise ClusterError(f"ZooKeeper has not shown the replicas of topic {injection.view.topic}")
-    return reassignments.of_topic(injection.view.topic, view.assignment)
+    return replica_assignments.of_topic(injection.view.topic, view.assignment)
 
 
 def _all(names: frozenset[str]) -> str:
@@ -135,7 +135,7 @@ def _move(injection: Injection) -> None:
         (injection.view.topic, number): random.choice(followers)
         for number, followers in _followers(injection.roles, frozenset(hit)).items()
     }
-    wanted = reassignments.led_by(now, successors)
+    wanted = replica_assignments.led_by(now, successors)
     injection.memo.update(wanted=wanted, original={p: now[p] for p in wanted})
 
 
@@ -176,12 +176,12 @@ def _leads(injection: Injection, wanted: Assignment) -> str | None:
 
 def _reassign(injection: Injection) -> None:
     now = there_now(injection)
-    injection.memo.update(original=now, wanted=reassignments.shifted(now, _names(injection)))
+    injection.memo.update(original=now, wanted=replica_assignments.shifted(now, _names(injection)))
 
 
 def _raise(injection: Injection) -> None:
     now = there_now(injection)
-    injection.memo.update(original=now, wanted=reassignments.raised(now, _names(injection)))
+    injection.memo.update(original=now, wanted=replica_assignments.raised(now, _names(injection)))
 
 
 def _there(injection: Injection) -> str | None:
