@@ -1,4 +1,4 @@
 """The Spark session that the checks run in.
 
-Imports nothing else of ours.
+May import nothing else of ours.
 """

@@ -1,4 +1,4 @@
 """What everything else speaks of: the scenario, and a run's folder and record.
 
-Imports nothing else of ours.
+May import nothing else of ours.
 """

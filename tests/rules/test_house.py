@@ -71,6 +71,16 @@ def test_every_module_has_a_name_of_its_own(module: str) -> None:
     assert set(module.split(".")).isdisjoint(NAMELESS)
 
 
+@pytest.mark.parametrize(
+    "room", [name for name, file in modules().items() if file.name == "__init__.py"]
+)
+def test_a_room_says_what_is_inside_and_what_it_may_import(room: str) -> None:
+    [docstring] = tree(room).body
+
+    assert isinstance(docstring, ast.Expr)
+    assert "May import" in ast.unparse(docstring)
+
+
 @every_module
 def test_records_are_frozen_or_say_why_not(module: str) -> None:
     """A dataclass that changes is a thing with a life, not a record; it is keyword-only even so."""

@@ -1,1 +1,4 @@
-"""What tests share: told histories, reports, a mock Kafka, workers as processes, test clusters."""
+"""What tests share: told histories, reports, a mock Kafka, workers as processes, test clusters.
+
+May import everything but a test.
+"""

@@ -1,1 +1,4 @@
-"""Faults of disks and power: full, frozen, slow, failing, wiped, one bit flipped."""
+"""Faults of disks and power: full, frozen, slow, failing, wiped, one bit flipped.
+
+May import harness.nemesis.verb and what verbs share in faults.processes.
+"""

@@ -1,1 +1,4 @@
-"""Faults of processes: signals, restarts."""
+"""Faults of processes: signals, restarts.
+
+May import harness.nemesis.verb, and no other room of faults.
+"""
