@@ -37,7 +37,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         *sets,
         "--",
         sys.executable,
-        str(OUTSIDE / "beside.py"),
+        str(OUTSIDE / "by_address.py"),
         str(folder),
         limit_s=500,
     )

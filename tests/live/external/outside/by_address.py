@@ -1,6 +1,6 @@
 """Run beside a cluster by `kafka-harness up`: uses it as somebody does who knows its address only.
 
-    beside.py FOLDER        what `secrets.sh` has made; results go there too
+    by_address.py FOLDER        what `secrets.sh` has made; results go there too
 
 Prints what was seen as JSON, after TOLD.
 """
