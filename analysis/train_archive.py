@@ -35,10 +35,10 @@ def main() -> int:
     if archive.exists():
         return 0
     archive.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=archive.parent, prefix=".training-") as place:
-        made = Path(place) / "spark.jsa"
+    with tempfile.TemporaryDirectory(dir=archive.parent, prefix=".training-") as folder:
+        made = Path(folder) / "spark.jsa"
         with session.session(archive_to=made):
-            check([training_run(Path(place))])
+            check([training_run(Path(folder))])
         if not made.exists():
             sys.stderr.write("no class archive was made: checks will start slower\n")
             return 1

@@ -50,6 +50,7 @@ from harness.checkout import ROOT
 from harness.cluster.backends import BACKENDS, absent
 from harness.cluster.capabilities import Foreign
 from harness.cluster.nodes import ClusterError
+from harness.model.exit_codes import FAILED
 from harness.model.run_folder import RunFolder, StoreError
 from harness.model.run_record import RunRecord
 from harness.model.scenario import Scenario, WorkloadPart
@@ -59,7 +60,7 @@ from harness.waiting import WaitTimeout, wait_until
 # A cluster that is there already has no start, and no nodes of ours.
 ANY = Scenario(title="any", workload=WorkloadPart(kind="stream"))
 STARTED_HERE = [name for name, each in BACKENDS.items() if Foreign not in each.capabilities(ANY)]
-SCENARIO = Path(__file__).with_suffix(".toml")
+SCENARIO = ROOT / "bench" / "backends.toml"
 NODES, REPLICAS = 6, 3
 START_LIMIT_S, RUN_LIMIT_S = 300.0, 600.0
 COLD_START_RATIO, CUT_LIMIT_S = 2.5, 0.5  # what we ask of docker, and of a cut anywhere
@@ -148,7 +149,7 @@ ROWS = {
 
 
 def full_isr_ns(folder: Path) -> int | None:
-    """When ZooKeeper first told of a full ISR; None while it has not."""
+    """When ZooKeeper first results of a full ISR; None while it has not."""
     views = folder / "history" / "views.jsonl"
     for line in views.read_text().splitlines() if views.exists() else ():
         view = json.loads(line)
@@ -313,7 +314,7 @@ def parsed(settings: Iterable[str]) -> dict[str, Any]:
     return dict(parse_override(text) for text in settings)
 
 
-# What is told
+# What is results
 
 
 def table(rows: Iterable[Row], backends: Sequence[str]) -> Table:
@@ -331,16 +332,16 @@ def table(rows: Iterable[Row], backends: Sequence[str]) -> Table:
 
 def demands(rows: dict[str, Row], backends: Sequence[str]) -> list[tuple[str, bool]]:
     """Each demand with what was measured, and whether it is met."""
-    told = []
+    results = []
     own, local = rows["start"].median("docker"), rows["start"].median("local")
     if own and local:
         sentence = f"cold start on docker ≤ {COLD_START_RATIO} x local: {own / local:.2f}"
-        told.append((sentence, own <= COLD_START_RATIO * local))
+        results.append((sentence, own <= COLD_START_RATIO * local))
     for name in backends:
         if (worst := rows["stands"].most(name)) is not None:
             sentence = f"a cut stands on all its nodes within {CUT_LIMIT_S} s on {name}"
-            told.append((f"{sentence}: at most {worst:.3f} s", worst <= CUT_LIMIT_S))
-    return told
+            results.append((f"{sentence}: at most {worst:.3f} s", worst <= CUT_LIMIT_S))
+    return results
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -373,12 +374,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             console.print(f"round {number + 1}, {backend.name}: {why or 'measured'}")
     names = [backend.name for backend in tried if backend.name in ROWS["start"].values]
     if not names:
-        return 255
+        return FAILED
     console.print(table(ROWS.values(), names))
-    told = demands(ROWS, names)
-    for sentence, met in told:
+    results = demands(ROWS, names)
+    for sentence, met in results:
         console.print(f"{'met' if met else 'NOT met'}: {sentence}", style="" if met else "red")
-    return 0 if all(met for _, met in told) else 1
+    return 0 if all(met for _, met in results) else 1
 
 
 if __name__ == "__main__":

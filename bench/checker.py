@@ -161,9 +161,9 @@ def main() -> None:
     parser.add_argument("--starts", action="store_true")
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as temporary:
         for operations in options.operations:
-            folder = make(Path(place) / str(operations), operations)
+            folder = make(Path(temporary) / str(operations), operations)
             for _ in range(options.repeat):
                 for start in STARTS if options.starts else ("archive",):
                     told = {"operations": operations, "start": start}

@@ -44,6 +44,7 @@ OPERATIONS = 300_000
 TOPIC = "bench"
 CLIENT: dict[str, Any] = {
     "acks": "all",
+    "retries": 2147483647,
     "enable.idempotence": False,
     "linger.ms": 0,
     "queue.buffering.max.messages": 5_000_000,

@@ -31,7 +31,7 @@ def texts() -> Iterator[tuple[str, str]]:
     for file in sorted(SCENARIOS.rglob("*.toml")):
         tables = tomllib.loads(file.read_text())
         found = [tables.get(key) for key in ("title", "description")]
-        yield from ((_place(file), " ".join(text.split())) for text in found if text)
+        yield from ((_where(file), " ".join(text.split())) for text in found if text)
     for file in sorted((ROOT / "analysis").rglob("*")):
         if file.suffix in (".html", ".md", ".j2", ".js") and file.is_file():
             yield from _of_template(file)
@@ -52,7 +52,7 @@ def _of_source(file: Path) -> Iterator[tuple[str, str]]:
             continue
         text = _text(node)
         if text and PROSE.search(text):
-            yield f"{_place(file)}:{getattr(node, 'lineno', 0)}", " ".join(text.split())
+            yield f"{_where(file)}:{getattr(node, 'lineno', 0)}", " ".join(text.split())
 
 
 def _docstrings(tree: ast.Module) -> Iterator[ast.AST]:
@@ -76,10 +76,10 @@ def _text(node: ast.AST) -> str | None:
 def _of_template(file: Path) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(TAG.sub(" ", file.read_text()).splitlines(), 1):
         if PROSE.search(line):
-            yield f"{_place(file)}:{number}", " ".join(line.split())
+            yield f"{_where(file)}:{number}", " ".join(line.split())
 
 
-def _place(file: Path) -> str:
+def _where(file: Path) -> str:
     return str(file.relative_to(ROOT))
 
 

@@ -146,7 +146,7 @@ def _spans(report: Row, end_s: float) -> list[Span]:
 
 
 def _moments(
-    buckets: Sequence[Row], width_s: float, views: Sequence[Row], told: Sequence[Span | Mark]
+    buckets: Sequence[Row], width_s: float, views: Sequence[Row], marked: Sequence[Span | Mark]
 ) -> dict[float, str]:
     """For the start of each bucket, in words: its numbers, its roles, and what held or was lost."""
     starts = [bucket["t_s"] for bucket in buckets]
@@ -158,7 +158,7 @@ def _moments(
             now[views[seen]["partition"]] = views[seen]
             seen += 1
         mine.extend(_roles(now))
-    for it in told:
+    for it in marked:
         first, last = (it.at_s, it.at_s) if isinstance(it, Mark) else (it.start_s, it.end_s)
         text = escape(it.text) if isinstance(it, Mark) else f"{it.lane}: {it.label}"
         for mine in lines[max(0, bisect_right(starts, first) - 1) : bisect_right(starts, last)]:
@@ -222,8 +222,8 @@ def _layout(panels: Sequence[Panel], start_s: float, end_s: float) -> dict[str, 
     top = 1.0
     for number, (panel, height) in enumerate(zip(panels, heights, strict=True)):
         bottom = max(0.0, top - height / total)
-        place = {"domain": [bottom, bottom + panel.height_px / total], "fixedrange": True}
-        layout[_axis(number).replace("y", "yaxis")] = common | place | dict(panel.axis)
+        axis = {"domain": [bottom, bottom + panel.height_px / total], "fixedrange": True}
+        layout[_axis(number).replace("y", "yaxis")] = common | axis | dict(panel.axis)
         top = bottom - GAP_PX / total
     return layout
 

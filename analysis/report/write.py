@@ -53,9 +53,9 @@ def unique() -> str:
     return str(os.getpid())
 
 
-def compute(queries: Queries, runs: Sequence[Run], place: Path) -> dict[str, Results]:
-    """Let Spark answer all queries; evidence goes below `place`. By run_id."""
-    evidence = _write_evidence(queries, place)
+def compute(queries: Queries, runs: Sequence[Run], folder: Path) -> dict[str, Results]:
+    """Let Spark answer all queries; evidence goes below `folder`. By run_id."""
+    evidence = _write_evidence(queries, folder)
     counts = _by_run(queries.counts.collect())
     landings = _by_run(queries.landings.collect())
     acks = _by_run(queries.acks.collect())
@@ -130,15 +130,15 @@ def publish_texts(run: Run, results: Results, report: dict[str, Any]) -> None:
 # Evidence
 
 
-def _write_evidence(queries: Queries, place: Path) -> dict[str, dict[str, Path]]:
+def _write_evidence(queries: Queries, folder: Path) -> dict[str, dict[str, Path]]:
     """run_id -> anomaly -> folder. The two columns name the folders and stay in the rows."""
     copies = {"of_run": F.col("run_id"), "of_anomaly": F.col("anomaly")}
     table = queries.evidence.withColumns(copies).write.partitionBy("of_run", "of_anomaly")
-    table.option("compression", "zstd").parquet(str(place))
+    table.option("compression", "zstd").parquet(str(folder))
     folders: dict[str, dict[str, Path]] = {}
-    for folder in place.glob("of_run=*/of_anomaly=*"):
-        run_id, anomaly = (unquote(part.split("=", 1)[1]) for part in folder.parts[-2:])
-        folders.setdefault(run_id, {})[anomaly] = folder
+    for found in folder.glob("of_run=*/of_anomaly=*"):
+        run_id, anomaly = (unquote(part.split("=", 1)[1]) for part in found.parts[-2:])
+        folders.setdefault(run_id, {})[anomaly] = found
     return folders
 
 

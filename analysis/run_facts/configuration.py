@@ -93,8 +93,10 @@ def facts_of(
 
     def ever(key: str, default: str) -> list[str]:
         """The values in force at one time or another: the topic's goes before the broker's."""
-        first = topic["config"].get(key, server.get(BROKER_KEY.get(key, key), default))
-        return [str(first), *(each[key] for each in did.settings if key in each)]
+        brokers = BROKER_KEY.get(key, key)
+        first = topic["config"].get(key, server.get(brokers, default))
+        changed = (each[name] for each in did.settings for name in {key, brokers} if name in each)
+        return [str(first), *changed]
 
     return Facts(
         acks=acks_of(producer),

@@ -106,10 +106,10 @@ def session(
 def archive_path() -> Path:
     """Where the class archive for this Java and this Spark belongs, in the user's cache."""
     java = _java()
-    told = [pyspark.__version__, str(java), *(f"{j.name}" for j in _jars())]
+    fingerprint = [pyspark.__version__, str(java), *(f"{j.name}" for j in _jars())]
     with contextlib.suppress(OSError):
-        told.append(str(Path(java).resolve().stat().st_mtime_ns))
-    key = hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
+        fingerprint.append(str(Path(java).resolve().stat().st_mtime_ns))
+    key = hashlib.sha256("\n".join(fingerprint).encode()).hexdigest()[:12]
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     folder = os.environ.get("KAFKA_HARNESS_CACHE") or f"{base}/kafka-harness"
     return Path(folder).expanduser() / "class-archives" / f"spark-{pyspark.__version__}-{key}.jsa"

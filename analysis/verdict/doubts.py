@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.frames.stored_run import Run, final_ends
+from analysis.run_facts.faults import Happened
 from harness.model.client_settings import acks_of
 
 
@@ -79,7 +80,7 @@ def _fault_doubts(run: Run) -> list[str]:
 
 
 def _worker_doubts(run: Run) -> list[str]:
-    meant = {name for fault in run.faults for name in fault["nodes"]}
+    meant = Happened(faults=run.faults, plan=run.plan).ended()
     meant |= {w["process"] for w in run.record.get("workers") or [] if w.get("dies")}
     reasons = []
     for worker in run.record.get("workers") or []:

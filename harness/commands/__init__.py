@@ -1,4 +1,4 @@
 """What each command of `kafka-harness` does: one file a command, and what several of them share.
 
-May import everything of harness, and analysis when a check is asked for. Only the cli imports it.
+May import all of harness, and analysis when a check is asked for. The cli and bench import it.
 """

@@ -128,7 +128,7 @@ def _train(libs: Path, java: Path, folder: Path) -> None:
     try:
         for role in ROLES:
             nodes[role] = _start(role, KafkaHome(libs=libs, version="", archives=folder), java)
-        _load(nodes)
+        _exercise(nodes)
         _stop("kafka", nodes["kafka"])
         _stop("zookeeper", nodes["zookeeper"])
     except (WaitTimeout, KafkaException, ChildProcessError) as error:
@@ -162,7 +162,7 @@ def _start(role: Role, home: KafkaHome, java: Path) -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
 
 
-def _load(nodes: dict[Role, subprocess.Popen[bytes]]) -> None:
+def _exercise(nodes: dict[Role, subprocess.Popen[bytes]]) -> None:
     """Let a client do what clients do, so that the classes which serve it are archived too."""
     client: dict[str, str | int | float | bool] = {
         "bootstrap.servers": "127.0.0.1:9092",

@@ -46,7 +46,7 @@ class SelectorsPart(Part):
 
 
 class AttachPart(Part):
-    """A Kafka in pods that the harness did not make (harness.cluster.kubernetes.attach.backend)."""
+    """A Kafka in pods that the harness did not make (harness.cluster.kubernetes.attach.cluster)."""
 
     namespace: str = ""  # where it is; empty: the harness makes a cluster of its own
     bootstrap: Annotated[tuple[str, ...], Field(strict=False)] = ()  # host:port, as for external

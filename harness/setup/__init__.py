@@ -1,4 +1,5 @@
 """What is done once a machine: install, examine the host, make images.
 
-May import cluster, distribution, host. `install` and what it imports: standard library only.
+May import cluster, distribution, host, model and checkout. `install` and what it imports need no
+package.
 """

@@ -3,8 +3,8 @@
 Whatever a run would do to the kernel is done once here, in private namespaces of its own that
 vanish with the probe: nothing is concluded from version numbers, and nothing is left behind.
 
-    findings.py     what each thing found is, and how it is shown
-    resources.py    cores, memory and disk
+    host_finding.py  what each thing found is, and how it is shown
+    resources.py     cores, memory and disk
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from harness.distribution import kafka_home
 from harness.host import system_packages
 from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
+from harness.model.exit_codes import interrupted
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
@@ -189,7 +191,7 @@ def main(argv: Sequence[str]) -> int:
         sys.stderr.write(f"set-up stopped: {error}\n")
         return 1
     except KeyboardInterrupt:
-        return 130
+        return interrupted(signal.SIGINT)
     return 0
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from harness.checkout import ROOT
 
-FOLDERS = ("harness", "analysis", "workloads", "bench")
+FOLDERS = ("harness", "analysis", "workloads", "bench", "scripts")
+OPENERS = {"open", "Path", "joinpath", "with_name", "join"}
 THE_ONE = ROOT / "harness" / "model" / "run_folder.py"
 SOURCES = sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
 
@@ -30,10 +31,16 @@ def _outside_sentences(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _is_path(node: ast.expr) -> bool:
-    """`folder / "run.json"`, or "history/../run.json" at the end of any such path."""
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
-        return False
-    last = node.right
+    """`folder / "run.json"`, or such a text as an argument of what opens or joins paths."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return _names_it(node.right)
+    called = isinstance(node, ast.Call) and ast.unparse(node.func).rsplit(".", 1)[-1] in OPENERS
+    return called and any(_names_it(argument) for argument in node.args)  # type: ignore[attr-defined]
+
+
+def _names_it(node: ast.expr) -> bool:
+    """A text, formatted or not, that ends in run.json."""
+    last = node.values[-1] if isinstance(node, ast.JoinedStr) and node.values else node
     return isinstance(last, ast.Constant) and str(last.value).endswith("run.json")
 
 
@@ -45,7 +52,7 @@ def test_nobody_opens_run_json_beside_its_reader(file: Path) -> None:
 
 
 def test_a_path_to_run_json_is_seen_and_a_sentence_about_it_is_not() -> None:
-    reads = 'text = (run / "run.json").read_text()'
+    reads = ('(run / "run.json").read_text()', 'open(f"{run}/run.json")', 'Path(run, "run.json")')
     says = """raise E(f"{run / 'run.json'}: no")"""
 
-    assert [1] == paths_to_run_json(f"{reads}\n{says}\n")
+    assert [1, 2, 3] == paths_to_run_json("\n".join([*reads, says]))

@@ -52,7 +52,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
     load = {"name": "load", "start_ns": ns_of(0), "end_ns": ns_of(LOAD_MS)}
     kind = said.get("kind", "stream")
     return {
-        "schema": 1,
+        "schema": said.get("schema", 1),
         "run_id": run_id,
         "seed": 42,
         "backend": "local",

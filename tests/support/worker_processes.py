@@ -112,6 +112,7 @@ class Starter:
             "config": {
                 "bootstrap.servers": bootstrap,
                 "acks": "all",
+                "retries": 2147483647,
                 "fetch.wait.max.ms": 5,
                 **spec.get("config", {}),
             },

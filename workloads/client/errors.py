@@ -30,7 +30,6 @@ NO_ACK: Final = -10_001  # our own codes, out of librdkafka's range
 NO_ACK_NAME: Final = "_NO_ACK"
 ABORTED: Final = -10_002  # delivered, and then its transaction was aborted
 ABORTED_NAME: Final = "_ABORTED"
-RETRIES_UNSET: Final = 2_147_483_647  # librdkafka's default
 
 # Refused for what the record or the request is: every attempt before was refused as well.
 # Kafka 3.9: KafkaApis.handleProduceRequest, ReplicaManager.appendRecords, and LogValidator, which
@@ -66,9 +65,9 @@ class SendRules:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> SendRules:
-        """The rules for a librdkafka configuration; its defaults where it is silent."""
-        acks = str(config.get("acks", config.get("request.required.acks", "all")))
-        retries = int(config.get("retries", config.get("message.send.max.retries", RETRIES_UNSET)))
+        """The rules for a complete librdkafka configuration, with one name for each setting, as
+        the harness writes it into a worker's SPEC."""
+        acks, retries = str(config["acks"]), int(config["retries"])
         idempotent = str(config.get("enable.idempotence", False)).lower() == "true"
         definite: set[int] = set()
         if retries == 0 and not idempotent:

@@ -1,4 +1,4 @@
-"""Running commands where a node is: kept-open shells, the sidecar script, processes on this host.
+"""Running commands where a node is: kept-open shells, and the workers' processes on this host.
 
-May import harness.cluster's nodes and capabilities; no backend.
+May import harness.cluster's nodes and capabilities, host and waiting; no backend.
 """

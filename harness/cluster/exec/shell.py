@@ -45,8 +45,8 @@ class Line(Protocol):
 class OpenShell:
     """Commands in one place, one at a time, by the shell that `reach` opens when it is needed."""
 
-    def __init__(self, place: str, reach: Callable[[], Line]) -> None:
-        self._place, self._reach = place, reach
+    def __init__(self, node: str, reach: Callable[[], Line]) -> None:
+        self._node, self._reach = node, reach
         self._line: Line | None = None
         self._lock = threading.Lock()
 
@@ -58,10 +58,10 @@ class OpenShell:
                 code, out, err = self._asked(argv)
             except (OSError, WaitTimeout) as error:
                 self._drop()
-                raise ClusterError(f"{self._place}: {argv[0]}: {error}") from None
+                raise ClusterError(f"{self._node}: {argv[0]}: {error}") from None
         if code != 0:
             said = (err or out).strip().splitlines() or [f"exit {code}"]
-            raise ClusterError(f"{self._place}: {argv[0]}: {said[-1]}")
+            raise ClusterError(f"{self._node}: {argv[0]}: {said[-1]}")
         return out
 
     def close(self) -> None:

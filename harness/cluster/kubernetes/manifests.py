@@ -171,13 +171,13 @@ def _named(node: Node, namespace: str) -> Node:
 
 def _listeners(inside: Node, worker_port: int | None) -> dict[str, str]:
     """HOST_IP stands for the machine's address, which node.sh fills in."""
-    listeners, told = [f"PEERS://:{PEER_PORT}"], [f"PEERS://{inside.endpoint}"]
+    listeners, advertised = [f"PEERS://:{PEER_PORT}"], [f"PEERS://{inside.endpoint}"]
     if worker_port is not None:
         listeners.append(f"WORKERS://:{WORKER_PORT}")
-        told.append(f"WORKERS://HOST_IP:{worker_port}")
+        advertised.append(f"WORKERS://HOST_IP:{worker_port}")
     return {
         "listeners": ",".join(listeners),
-        "advertised.listeners": ",".join(told),
+        "advertised.listeners": ",".join(advertised),
         "listener.security.protocol.map": "PEERS:PLAINTEXT,WORKERS:PLAINTEXT",
         "inter.broker.listener.name": "PEERS",
     }

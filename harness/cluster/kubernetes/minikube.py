@@ -20,8 +20,8 @@ LIMIT_S = 600.0  # an image of half a gigabyte
 def profile_of(context: Mapping[str, Any]) -> str | None:
     """The minikube profile of a kubeconfig's context; None where it is another cluster."""
     extensions = context["context"].get("extensions") or ()
-    told = [(each.get("extension") or {}).get("provider") for each in extensions]
-    return str(context["name"]) if PROVIDER in told else None
+    providers = [(each.get("extension") or {}).get("provider") for each in extensions]
+    return str(context["name"]) if PROVIDER in providers else None
 
 
 def bring(profile: str, images: Iterable[str]) -> list[str]:

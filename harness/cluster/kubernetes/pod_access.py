@@ -14,6 +14,12 @@ from harness.cluster.kubernetes.sidecar_containers import Sidecars
 from harness.cluster.nodes import Node
 
 
+def has_rules(node: Node) -> bool:
+    """Whether faults may set rules at the node. Clients live in this host's network, which is not
+    ours to change."""
+    return node.role != "client"
+
+
 class PodAccess:
     """Sidecars of one kind or several, and what goes on in the nodes' pods; `host` starts what
     runs beside the harness, such as workers."""

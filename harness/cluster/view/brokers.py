@@ -100,13 +100,13 @@ def newest(
     answers: Sequence[Answer], topic: str, partition: int, controller: int | None
 ) -> PartitionAnswer | None:
     """The partition as the answer says that is to be believed; None where nobody knows it."""
-    told = {
+    by_broker = {
         each.broker: each.topics[topic][partition]
         for each in answers
         if partition in each.topics.get(topic, {})
     }
-    highest = max((each.epoch for each in told.values()), default=None)
-    believed = {broker: each for broker, each in told.items() if each.epoch == highest}
+    highest = max((each.epoch for each in by_broker.values()), default=None)
+    believed = {broker: each for broker, each in by_broker.items() if each.epoch == highest}
     if controller in believed:
         return believed[controller]
     return Counter(believed.values()).most_common(1)[0][0] if believed else None
@@ -263,15 +263,15 @@ class AskedView:
         """The view now. Raises Blind when no broker answers."""
         answers = self._answers()
         controller = self._last_controller = self._controller(answers)
-        told = [
+        partitions = [
             newest(answers, self.topic, number, controller) for number in range(self.partitions)
         ]
         return self._memory.keep(
             View(
-                partitions=tuple(self._state(each) for each in told),
+                partitions=tuple(self._state(each) for each in partitions),
                 controller=self._named(controller),
                 assignment=tuple(
-                    tuple(self._name(i) for i in each.replicas) for each in told if each
+                    tuple(self._name(i) for i in each.replicas) for each in partitions if each
                 ),
             )
         )
@@ -314,21 +314,21 @@ class AskedView:
         answers = self._answers()
         controller = self._controller(answers)
         numbers = {number for each in answers for number in each.topics.get(topic, {})}
-        told = (newest(answers, topic, number, controller) for number in sorted(numbers))
-        return [each for each in told if each]
+        found = (newest(answers, topic, number, controller) for number in sorted(numbers))
+        return [each for each in found if each]
 
     def _controller(self, answers: Sequence[Answer]) -> int | None:
         if self._quorum.exists():
             return self._quorum.leader
         return controller_of(answers, self._last_controller)
 
-    def _state(self, told: PartitionAnswer | None) -> PartitionState:
-        if told is None:
+    def _state(self, answer: PartitionAnswer | None) -> PartitionState:
+        if answer is None:
             return PartitionState(leader=None, isr=(), leader_epoch=None)
         return PartitionState(
-            leader=self._named(told.leader),
-            isr=tuple(sorted(self._name(i) for i in told.isr)),
-            leader_epoch=told.epoch,
+            leader=self._named(answer.leader),
+            isr=tuple(sorted(self._name(i) for i in answer.isr)),
+            leader_epoch=answer.epoch,
         )
 
     def _named(self, broker: int | None) -> str | None:

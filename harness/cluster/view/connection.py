@@ -44,7 +44,7 @@ class Link:
     ) -> None:
         self.endpoint = f"{host}:{port}"
         self.generation = 0
-        self._place, self._settings, self._limit_s = (host, port), settings, limit_s
+        self._address, self._settings, self._limit_s = (host, port), settings, limit_s
         self._tls = tls(settings)
         self._socket: socket.socket | None = None
         self._protocol = KafkaProtocol()
@@ -85,29 +85,29 @@ class Link:
         self._protocol = KafkaProtocol(client_id="kafka-harness")
         self.generation += 1
         try:
-            told = self._exchange(ApiVersionsRequest(version=0))
+            versions = self._exchange(ApiVersionsRequest(version=0))
         except (EOFError, ConnectionError, KafkaError):
             raise Refused(
                 f"{self.endpoint}: it does not speak {protocol_of(self._settings)}, or is not a "
                 "broker: see security.protocol in the client settings"
             ) from None
-        self._offered = {key.api_key: key.max_version for key in told.api_keys}
+        self._offered = {key.api_key: key.max_version for key in versions.api_keys}
         self._authenticate()
 
     def _dial(self) -> socket.socket:
-        plain = socket.create_connection(self._place, timeout=self._limit_s)
+        plain = socket.create_connection(self._address, timeout=self._limit_s)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self._tls is None:
             return plain
         try:
-            return self._tls.wrap_socket(plain, server_hostname=self._place[0])
+            return self._tls.wrap_socket(plain, server_hostname=self._address[0])
         except (ssl.SSLError, ConnectionError) as error:
             plain.close()
             said = getattr(error, "verify_message", "") or getattr(error, "reason", "") or error
             raise Refused(f"{self.endpoint}: TLS failed: {said}") from None
 
     def _authenticate(self) -> None:
-        mechanism = sasl(self._settings, self._place[0])
+        mechanism = sasl(self._settings, self._address[0])
         if mechanism is None:
             return
         name = mechanism_of(self._settings)

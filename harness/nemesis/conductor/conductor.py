@@ -28,7 +28,7 @@ from harness.model.plan import Step
 from harness.nemesis.conductor.fault_log import FaultLog
 from harness.nemesis.conductor.fault_runner import FaultRunner
 from harness.nemesis.conductor.target_choice import Chooser
-from harness.nemesis.conductor.triggers import Load, Progress, Triggers
+from harness.nemesis.conductor.triggers import Progress, SendCounts, Triggers
 from harness.nemesis.conductor.waits import Interrupted, Limits, Waits
 from harness.nemesis.undo_record import Undo
 from harness.waiting import WaitTimeout
@@ -43,7 +43,7 @@ class Conductor:
     steps: Sequence[Step]
     cluster: Cluster
     view: ClusterView
-    load: Load
+    load: SendCounts
     replicas: int
     write: Callable[..., None]
     tell: Callable[[str], None]

@@ -18,7 +18,7 @@ from harness.model.plan import UNTIL, WHEN, Step
 from harness.nemesis.conductor.waits import Limits, Waits
 
 
-class Load(Protocol):
+class SendCounts(Protocol):
     """What the nemesis needs to know of the producers, and the one thing it may ask of them."""
 
     def acks(self) -> int:
@@ -62,7 +62,7 @@ class Triggers:
     """Waits for the triggers of steps; `replicas` is how many the ISR of each partition has."""
 
     view: ClusterView
-    load: Load
+    load: SendCounts
     replicas: int
     limits: Limits
     waits: Waits

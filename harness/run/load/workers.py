@@ -106,7 +106,7 @@ class Worker:
 
 
 class Workers:
-    """All workers of the load; also what the nemesis sees and controls (`conduct.Load`)."""
+    """All workers of the load; also what the nemesis sees and controls (a `SendCounts`)."""
 
     def __init__(self, workers: Sequence[Worker] = ()) -> None:
         self.ever = list(workers)  # successors after those whose place they take

@@ -17,7 +17,7 @@ brokers tell. The run's topic and group are its own and removed (harness.run.top
 A broker cannot be killed or stopped there: the kubelet begins its container again at once. Nothing
 may restart unordered (a liveness probe during a fault): the run would be unknown, as in own pods.
 
-    found_pods.py             which pod is whose
+    pod_selection.py          which pod is whose
     run_containers.py         our containers in them; ephemeral_containers.py: how Kubernetes has it
     client_address.py         as whom workers come to them
 """
@@ -38,7 +38,7 @@ from harness.cluster.kubernetes.attach.client_address import seen_by
 from harness.cluster.kubernetes.attach.ephemeral_containers import LINKS, PROCESS
 from harness.cluster.kubernetes.attach.pod_selection import FoundPods
 from harness.cluster.kubernetes.attach.run_containers import RunContainers, kinds_for
-from harness.cluster.kubernetes.pod_access import PodAccess
+from harness.cluster.kubernetes.pod_access import PodAccess, has_rules
 from harness.cluster.kubernetes.pod_watch import LASTING_DATA, Pod
 from harness.cluster.kubernetes.sidecar_containers import NO_PROCESS, Sidecars
 from harness.cluster.nodes import ClusterError, Node, brokers
@@ -150,9 +150,7 @@ class AttachedCluster(Cluster):
         """In our container in the node's pod; what clients do is done here."""
         return self._pods.run(LINKS, node, argv)
 
-    def has_rules(self, node: Node) -> bool:
-        """Clients live in this host's network, which is not ours to change."""
-        return node.role != "client"
+    has_rules = staticmethod(has_rules)
 
     # Pods
 
@@ -176,12 +174,12 @@ class AttachedCluster(Cluster):
             )
 
     def _sidecars(self, kind: str) -> Sidecars:
-        places = {
+        pods_by_node = {
             node.name: self._found.names[node.name]
             for node in self.nodes
             if kind == LINKS or node.role == "broker"
         }
-        return Sidecars(self.api, f"{self._containers.prefix}{kind}", places)
+        return Sidecars(self.api, f"{self._containers.prefix}{kind}", pods_by_node)
 
     def _learn_client_address(self, pods: Mapping[str, Pod]) -> None:
         machines = {pod.host_ip for pod in pods.values() if pod.host_ip}

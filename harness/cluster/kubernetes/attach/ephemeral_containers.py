@@ -114,8 +114,8 @@ def _await(api: Api, names: Collection[tuple[str, str]], *, begun: bool) -> None
                 why = container.trouble or f"it ended with exit code {container.code}"
                 raise ClusterError(f"the container of the harness in pod {pod} does not run: {why}")
         if begun:
-            return all(place in found and found[place].running for place in names)
-        return not any(place in found and found[place].running for place in names)
+            return all(key in found and found[key].running for key in names)
+        return not any(key in found and found[key].running for key in names)
 
     limit_s = BEGIN_LIMIT_S if begun else END_LIMIT_S
     what = f"the harness's containers to {'run' if begun else 'end'}"

@@ -29,7 +29,7 @@ from harness.cluster.capabilities import Cluster, NodeState, Requirements
 from harness.cluster.kubernetes import manifests
 from harness.cluster.kubernetes.own.machines import CordonedMachines
 from harness.cluster.kubernetes.own.objects import RunObjects
-from harness.cluster.kubernetes.pod_access import PodAccess
+from harness.cluster.kubernetes.pod_access import PodAccess, has_rules
 from harness.cluster.kubernetes.pod_watch import LASTING_DATA, Pod
 from harness.cluster.kubernetes.sidecar_containers import NO_PROCESS, Sidecars
 from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
@@ -161,9 +161,7 @@ class KubernetesCluster(Cluster):
         """In the node's sidecar; what clients do is done here."""
         return self._pods.run(HOLDER, node, argv)
 
-    def has_rules(self, node: Node) -> bool:
-        """Clients live in this host's network, which is not ours to change."""
-        return node.role != "client"
+    has_rules = staticmethod(has_rules)
 
     # Pods
 

@@ -17,7 +17,7 @@ LEADER_1 = '{"leader": {"0": "kafka1"}, "known": true}'
 
 
 def happened(*faults: dict[str, Any], **more: Any) -> Happened:
-    """A run with these faults, whose plan says what verbs of today can do."""
+    """A run with these faults; its plan says what they can do, as that of an old run does."""
     plan = completed({**each, "target": each.get("target", "one")} for each in faults)
     return Happened(**{"faults": faults, "plan": plan, "nodes": NODES, **more})
 
@@ -26,12 +26,17 @@ def leader_may_move(*faults: dict[str, Any], **more: Any) -> bool:
     return done(happened(*faults, **more)).leader_may_move
 
 
-def facts(*faults: dict[str, Any], acks: str = "all", topic: dict[str, Any] | None = None) -> Facts:
+def facts(
+    *faults: dict[str, Any],
+    acks: str = "all",
+    topic: dict[str, Any] | None = None,
+    server: dict[str, Any] | None = None,
+) -> Facts:
     scenario = {
         "topic": {"replication_factor": 3, "config": topic or {}},
         "workload": {"producer": {"acks": acks}},
     }
-    return facts_of(scenario, {}, happened(*faults))
+    return facts_of(scenario, server or {}, happened(*faults))
 
 
 def fault(
@@ -136,6 +141,18 @@ def test_a_setting_changed_at_run_time_counts_as_its_least_safe_value() -> None:
 
     assert (safe.flushed, safe.unclean) == (True, False)  # it did not happen
     assert (changed.flushed, changed.unclean) == (False, True)
+
+
+def test_a_brokers_setting_that_was_changed_counts_under_its_own_name() -> None:
+    """flush.messages is called log.flush.interval.messages where it is the broker's."""
+    options = {"on": "brokers", "log.flush.interval.messages": 500}
+    brokers = {"log.flush.interval.messages": 1}
+
+    safe = facts(fault("set-config", options=options), server=brokers)
+    changed = facts(fault("set-config", "kafka1", options=options), server=brokers)
+
+    assert safe.flushed
+    assert not changed.flushed
 
 
 def destroying(

@@ -221,6 +221,17 @@ def test_a_worker_that_was_killed_on_purpose_leaves_no_doubt(report: Report) -> 
     assert report["verdict"] == "valid"
 
 
+@told(
+    sent(1, at=0),
+    final_read(1),
+    fault("pause", "client", ms=1, nodes=("producer-0",)),
+    workers=[{"process": "producer-0", "exit": -9}],
+)
+def test_a_fault_that_ends_no_process_does_not_explain_a_worker_s_end(report: Report) -> None:
+    """It was paused, and somebody else killed it."""
+    assert _reasons(report) == ["worker producer-0 ended with exit code -9"]
+
+
 @told(sent(1, at=0), final_read(1), damage("bad-record", text="record 7 is damaged"))
 def test_damage_in_the_history_makes_unknown(report: Report) -> None:
     """What it was nobody knows."""

@@ -50,6 +50,35 @@ def test_a_fault_that_is_not_in_the_plan_is_not_known_either(report: Report) -> 
     ]
 
 
+def stated(effects: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """A plan of today's schema: `kill` at the leader, which says of itself what it can do."""
+    return [{**step, "effects": effects, "telling": None} for step in planned("kill")]
+
+
+KILLED = (sent(1, at=0), sent(2, at=1), fault("kill", ms=50), final_read(1))
+
+
+@told(*KILLED, acks="1", schema=2, plan=stated({"leadership": "anywhere"}))
+def test_what_the_plan_says_that_a_fault_can_do_is_believed(report: Report) -> None:
+    """The twin of the next two."""
+    assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
+@told(*KILLED, acks="1", schema=2, plan=stated({}))
+def test_a_fault_that_says_it_can_do_nothing_permits_nothing_whatever_its_name(
+    report: Report,
+) -> None:
+    assert report["verdict"] == "invalid"
+
+
+@told(*KILLED, acks="1", schema=2, plan=stated(None))
+def test_a_fault_that_does_not_say_what_it_can_do_is_unknown_whatever_its_name(
+    report: Report,
+) -> None:
+    assert report["verdict"] == "unknown"
+    assert "what it can do is not known" in report["reasons"][0]
+
+
 @told(
     sent(1, at=0),
     sent(2, at=1),
