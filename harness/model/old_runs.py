@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harness.model.effects import Effects
-from harness.model.plan import Telling
+from harness.model.plan import NodeKind, Telling
 
 _HITS = Effects(leadership="where-it-hits")
 _HALTS = Effects(leadership="where-it-hits", ends_processes=True)
@@ -157,7 +157,16 @@ def effects_of(verb: str, target: str, options: Mapping[str, Any]) -> Effects | 
 def telling_of(verb: str, target: str) -> Telling:
     """How reports describe such a step."""
     done = _VERBS[verb][1] if verb in _VERBS else f"hit by {verb}"
-    return Telling(done=done, who=_TARGETS.get(target, target), many=target in _MANY)
+    return Telling(
+        done=done, who=_TARGETS.get(target, target), many=target in _MANY, kind=_kind(target)
+    )
+
+
+def _kind(target: str) -> NodeKind:
+    """Of whom a target of old meant: nodes had such names."""
+    if target.startswith(_WORKERS):
+        return "client"
+    return "zookeeper" if target.startswith("zk") else "broker"
 
 
 def _from_clients_alone(options: Mapping[str, Any]) -> bool:

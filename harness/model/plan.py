@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from harness.model.effects import Effects
 
 Unit = Literal["seconds", "acks", "rounds"]
+NodeKind = Literal["zookeeper", "broker", "client"]
 
 
 # What is awaited before a step's own time begins to count: the ISR of the first partition is its
@@ -33,6 +34,7 @@ class Telling(BaseModel):
     done: str  # past participle; empty: it breaks nothing, and nothing happened "after" it
     who: str  # whom the target means, as a sentence has it
     many: bool = False  # were, not was
+    kind: NodeKind | None = None  # of whom the target means
 
 
 class Step(BaseModel):

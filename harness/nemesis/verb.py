@@ -124,7 +124,7 @@ class Verb:
 
     def telling(self, target: Target) -> Telling:
         """Its words in reports at that target."""
-        return Telling(done=self.done, who=target.who, many=target.many)
+        return Telling(done=self.done, who=target.who, many=target.many, kind=target.kind)
 
     def effects_at(self, target: Target, given: Mapping[str, Any]) -> Effects | None:
         """What a fault with these options can do; None: not known.

@@ -18,7 +18,12 @@ def test_a_step_that_says_nothing_gets_its_effects_and_its_words() -> None:
     (made,) = completed([step("kill", "followers")])
 
     assert made["effects"]["leadership"] == "where-it-hits"
-    assert made["telling"] == {"done": "killed", "who": "all followers", "many": True}
+    assert made["telling"] == {
+        "done": "killed",
+        "who": "all followers",
+        "many": True,
+        "kind": "broker",
+    }
 
 
 def test_a_step_that_says_that_its_effects_are_not_known_is_left_alone() -> None:
@@ -31,7 +36,12 @@ def test_of_a_verb_that_nobody_knew_the_effects_are_not_known() -> None:
     (made,) = completed([step("frobnicate", "kafka2")])
 
     assert made["effects"] is None
-    assert made["telling"] == {"done": "hit by frobnicate", "who": "kafka2", "many": False}
+    assert made["telling"] == {
+        "done": "hit by frobnicate",
+        "who": "kafka2",
+        "many": False,
+        "kind": "broker",
+    }
 
 
 @pytest.mark.parametrize(

@@ -290,7 +290,7 @@ def test_faults_drawn_at_random_have_it_too() -> None:
     assert steps
     for step in steps:
         verb, at = VERBS[step.verb], TARGETS[step.target]
-        assert step.telling == Telling(done=verb.done, who=at.who, many=at.many)
+        assert step.telling == Telling(done=verb.done, who=at.who, many=at.many, kind=at.kind)
         assert step.effects == verb.effects_at(at, step.options)
 
 
