@@ -67,6 +67,11 @@ def test_only_waiting_sleeps_and_only_a_few_print(module: str) -> None:
 
 
 @every_module
+def test_one_module_knows_where_the_checkout_is(module: str) -> None:
+    assert "__file__" not in mentioned(module) or module == "harness.checkout"
+
+
+@every_module
 def test_every_module_has_a_name_of_its_own(module: str) -> None:
     assert set(module.split(".")).isdisjoint(NAMELESS)
 
