@@ -2,8 +2,10 @@
 # it down. POSIX sh. The sidecar sees the same processes, and the same folder of orders:
 #
 #   held       While it exists no JVM is started, and one that ends does not end the container.
-#   started    The harness has ordered a start. A JVM that ends within START_S of it is held, so
-#              that the harness sees it by `ended` and orders the next start.
+#   started    The harness has ordered a start, which the next JVM to begin takes: `taken`. So an
+#              order that comes before the end of the last JVM was seen here is not lost. A JVM
+#              that took one and ends within START_S is held, so that the harness sees it by
+#              `ended` and orders the next start.
 #   ended      The exit code of the last JVM; none while one runs.
 #
 # A JVM that ends without such an order ends the container with its code: the kubelet restarts the
@@ -28,6 +30,7 @@ begin() {
     fi
     jars=$(printf '%s:' "$KAFKA_LIBS"/*.jar) # sorted: an archive fits one order only
     [ ! -r "$KAFKA_ARCHIVE" ] || set -- "-XX:SharedArchiveFile=$KAFKA_ARCHIVE"
+    mv "$ORDERS/started" "$ORDERS/taken" 2>/dev/null || rm -f "$ORDERS/taken"
     rm -f "$ORDERS/ended"
     # Addresses belong to pods, which come and go: names are asked for again after a second.
     # shellcheck disable=SC2086  # options are words
@@ -46,7 +49,7 @@ while :; do
     code=$?
     child=
     echo "$code" >"$ORDERS/ended.new" && mv "$ORDERS/ended.new" "$ORDERS/ended"
-    [ ! -e "$ORDERS/held" ] || continue
-    [ -e "$ORDERS/started" ] && [ $(($(date +%s) - since)) -lt "$START_S" ] || exit "$code"
-    mv "$ORDERS/started" "$ORDERS/held"
+    [ ! -e "$ORDERS/held" ] && [ ! -e "$ORDERS/started" ] || continue
+    [ -e "$ORDERS/taken" ] && [ $(($(date +%s) - since)) -lt "$START_S" ] || exit "$code"
+    mv "$ORDERS/taken" "$ORDERS/held"
 done

@@ -1,14 +1,8 @@
-"""The Kubernetes backend without a cluster: manifests, settings, what pods do, node.sh."""
+"""The Kubernetes backend without a cluster: manifests, settings, what pods do."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -271,108 +265,6 @@ def test_readiness_that_comes_and_goes_means_nothing() -> None:
     watched.sees(replace(FIRST, ready=False), FIRST)
 
     assert [] == watched.adopted
-
-
-# node.sh, with a java that sleeps until it is told to end, and ends with the code in a file
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    for name in ("orders", "settings", "data", "bin", "libs"):
-        (tmp_path / name).mkdir()
-    java = tmp_path / "bin" / "java"
-    java.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/said\nexec sleep 60\n')
-    java.chmod(0o755)
-    (tmp_path / "settings" / "kafka-2.properties").write_text("to=HOST_IP:1\n")
-    (tmp_path / "libs" / "b.jar").touch()
-    environment = {
-        **os.environ,
-        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
-        "POD_NAME": "kafka-2",
-        "HOST_IP": "10.1.1.1",
-        "JVM_OPTIONS": "-Xmx1m",
-        "ORDERS": str(tmp_path / "orders"),
-        "SETTINGS": str(tmp_path / "settings"),
-        "DATA": str(tmp_path / "data"),
-        "KAFKA_LIBS": str(tmp_path / "libs"),
-    }
-    with subprocess.Popen(
-        ["sh", str(BASE / "node.sh"), "kafka"], env=environment, text=True
-    ) as process:
-        yield process
-        if process.poll() is None:
-            process.terminate()
-
-
-def jvm(node: subprocess.Popen[str], limit_s: float = 20) -> int:
-    """The pid of the sleeping java; waits for it."""
-    end = time.monotonic() + limit_s
-    while time.monotonic() < end:
-        for child in Path(f"/proc/{node.pid}/task/{node.pid}/children").read_text().split():
-            with suppress(OSError):  # a child of a moment, as `sed`, may be gone already
-                if Path(f"/proc/{child}/cmdline").read_bytes().startswith(b"sleep\x0060"):
-                    return int(child)
-        time.sleep(0.02)
-    raise AssertionError("no JVM was begun")
-
-
-def appears(file: Path, limit_s: float = 20) -> str:
-    end = time.monotonic() + limit_s
-    while not file.exists() and time.monotonic() < end:
-        time.sleep(0.02)
-    return file.read_text()
-
-
-def test_a_jvm_that_ends_unordered_ends_the_container_with_its_code(
-    node: subprocess.Popen[str],
-) -> None:
-    os.kill(jvm(node), 9)
-
-    assert 128 + 9 == node.wait(20)
-
-
-def test_a_held_node_stays_down_until_it_is_started(
-    node: subprocess.Popen[str], tmp_path: Path
-) -> None:
-    orders = tmp_path / "orders"
-    first = jvm(node)
-    (orders / "held").touch()
-    os.kill(first, 9)
-
-    assert "137\n" == appears(orders / "ended")
-    (orders / "started").touch()
-    (orders / "held").unlink()
-    assert first != jvm(node)
-    assert not (orders / "ended").exists()
-
-
-def test_a_start_that_fails_is_held_and_told(node: subprocess.Popen[str], tmp_path: Path) -> None:
-    """As a broker's that meets its old session: the harness orders the next one."""
-    orders = tmp_path / "orders"
-    (orders / "started").touch()
-    os.kill(jvm(node), 9)
-
-    appears(orders / "held")
-    assert "137\n" == appears(orders / "ended")
-    assert node.poll() is None
-
-
-def test_the_machine_s_address_is_filled_in_and_jars_are_in_order(
-    node: subprocess.Popen[str], tmp_path: Path
-) -> None:
-    jvm(node)
-    said = (tmp_path / "said").read_text()
-
-    assert f"-cp {tmp_path}/libs/b.jar kafka.Kafka /tmp/kafka-2.properties" in said
-    assert "to=10.1.1.1:1\n" == Path("/tmp/kafka-2.properties").read_text()
-
-
-def test_a_pod_that_is_told_to_end_tells_its_jvm(node: subprocess.Popen[str]) -> None:
-    pid = jvm(node)
-    node.terminate()
-
-    assert 0 == node.wait(20)
-    assert not Path(f"/proc/{pid}").exists()
 
 
 def test_nodes_in_pods_have_the_names_of_other_backends() -> None:
