@@ -68,12 +68,13 @@ class Setting:
 
     @property
     def _kinds(self) -> dict[str, tuple[Role, range]]:
-        workers = {f"{kind}-": ("client", range(n)) for kind, n in self.workers.items()}
-        return {
+        kinds: dict[str, tuple[Role, range]] = {
             "kafka": ("broker", range(1, self.brokers + 1)),
             "zk": ("zookeeper", range(1, self.zookeepers + 1)),
-            **workers,
         }
+        for kind, count in self.workers.items():
+            kinds[f"{kind}-"] = ("client", range(count))
+        return kinds
 
     def named(self, stem: str) -> frozenset[str]:
         """All whose names are this stem and a number."""
