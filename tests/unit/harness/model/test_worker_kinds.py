@@ -53,6 +53,16 @@ def test_a_sentence_names_a_kind_by_its_name_or_as_it_says() -> None:
     assert "all members of the consumer group" == member.all
 
 
+def test_a_kind_stands_in_its_line_and_in_its_program_alone() -> None:
+    """And in what is known of runs from before there were such lines."""
+    packages = ("harness", "workloads", "analysis")
+    files = [file for package in packages for file in (ROOT / package).rglob("*.py")]
+
+    assert {"worker_kinds.py", "group_consumer.py", "old_runs.py"} == {
+        file.name for file in files if "group-consumer" in file.read_text()
+    }
+
+
 @pytest.mark.parametrize("kind", [*KINDS.values(), FINAL_READ], ids=lambda kind: kind.name)
 def test_every_kind_has_its_program(kind: WorkerKind) -> None:
     assert (ROOT / "workloads" / f"{kind.module}.py").is_file()
