@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from analysis.frames.run_files import footer_of, read_record, small_table, statistics
 from harness.history import tables
 from harness.history.record_format import SEQUENCE_BITS
+from harness.model.worker_kinds import is_member
 
 WATERMARKS = "history/watermarks.parquet"
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
@@ -90,7 +91,7 @@ class Run:
     def members_died(self) -> bool:
         """Whether a member of the group ended otherwise than in order, planned or not."""
         workers = self.record.get("workers") or []
-        return any(w.get("role") == "group-consumer" and w.get("exit") != 0 for w in workers)
+        return any(is_member(str(w.get("role"))) and w.get("exit") != 0 for w in workers)
 
     @property
     def threshold_ms(self) -> float:

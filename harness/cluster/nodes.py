@@ -33,6 +33,7 @@ class Node:
     address: str  # what its peers see as the source of its packets
     port: int  # of the listener for clients, at that address
     dialled: tuple[str, int] | None = None  # host and port, where clients must dial others
+    worker: str | None = None  # the kind of a single worker: producer, consumer, …
 
     @property
     def dial(self) -> tuple[str, int]:

@@ -82,7 +82,7 @@ class WorkerRecord(Record):
     """One worker, a successor of another one included."""
 
     process: str = Field(description="its name in the history")
-    role: str = Field(description="its kind: producer, consumer, group-consumer, ...")
+    role: str = Field(description="its kind, by its name in harness.model.worker_kinds")
     exit: int | None = Field(description="exit code; -N: ended by signal N; null: not ended")
     config: dict[str, Any] = Field(default={}, description="its client's, in librdkafka's keys")
     dies: str = Field(default="", description="where the scenario lets it end itself")

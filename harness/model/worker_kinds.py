@@ -5,7 +5,8 @@
 
 A kind's program is `workloads/<name>.py`, with `_` for `-`; its workers are `<name>-0`, `<name>-1`,
 ... Everything else follows from its line in `KINDS`: its SPEC, what is awaited before the load and
-at its end, and, where faults may hit it alone, its targets `<name>`, `<name>s` and `<name>-N`.
+at its end, and, where faults may hit it alone, its targets `<name>`, `<name>s` and `<name>-N`
+(harness.nemesis.targets).
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ _ALL = (
         name="group-consumer",
         count=_in_stream(lambda work: work.group_consumers),
         member=True,
-        lacking="set workload.group_consumers, or there is no group",
+        lacking="there is no consumer group: set workload.group_consumers",
         called=("a member of the consumer group", "all members of the consumer group"),
     ),
 )
@@ -98,6 +99,16 @@ def asked_for(work: WorkloadPart) -> dict[str, int]:
     """How many workers of each kind the workload asks for; kinds of none are left out."""
     counts = {name: kind.count(work) for name, kind in KINDS.items()}
     return {name: count for name, count in counts.items() if count}
+
+
+def can_be_hit(work: WorkloadPart) -> dict[str, int]:
+    """How many workers of each kind a fault may name."""
+    return {name: count for name, count in asked_for(work).items() if KINDS[name].hit_alone}
+
+
+def is_member(name: str) -> bool:
+    """Whether workers of that kind are members of the consumer group; a kind unknown is not."""
+    return name in KINDS and KINDS[name].member
 
 
 def has_group(work: WorkloadPart) -> bool:

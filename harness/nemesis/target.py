@@ -9,7 +9,7 @@ a node in a scenario (a follower of one replica) says so by `impossible`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -62,25 +62,24 @@ class Setting:
     zookeepers: int
     partitions: int
     replicas: int
-    producers: int  # workers of a stream; none of another kind of workload can be hit alone
-    consumers: int
-    members: int  # of the consumer group
+    workers: Mapping[str, int]  # by kind, how many can be hit alone (harness.model.worker_kinds)
     transactions: bool  # whether some worker has a transactional.id
     any_broker: bool = False  # brokers are named by ids that are not known yet
 
     @property
     def _kinds(self) -> dict[str, tuple[Role, range]]:
-        return {
+        kinds: dict[str, tuple[Role, range]] = {
             "kafka": ("broker", range(1, self.brokers + 1)),
             "zk": ("zookeeper", range(1, self.zookeepers + 1)),
-            "producer-": ("client", range(self.producers)),
-            "consumer-": ("client", range(self.consumers)),
-            "group-consumer-": ("client", range(self.members)),
         }
+        for kind, count in self.workers.items():
+            kinds[f"{kind}-"] = ("client", range(count))
+        return kinds
 
     def named(self, stem: str) -> frozenset[str]:
         """All whose names are this stem and a number."""
-        return frozenset(f"{stem}{number}" for number in self._kinds[stem][1])
+        _, numbers = self._kinds.get(stem, (None, ()))
+        return frozenset(f"{stem}{number}" for number in numbers)
 
     def kind_of(self, name: str) -> Role | None:
         """The kind of the node, or of the worker that starts with the load, of that name."""

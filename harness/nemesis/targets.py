@@ -2,16 +2,19 @@
 
 The plan names a target, the history the nodes that were hit. A node's own name is a target too, and
 so is a worker's: `producer-0` stands for whoever does that worker's part now, a successor included.
-Adding a target is one entry in TARGETS: its name, its kind, its words, the nodes it means.
+Adding a target is one entry in _NODES: its name, its kind, its words, the nodes it means. Those of
+workers follow from their kinds (harness.model.worker_kinds).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from harness.cluster.nodes import Node, brokers, zookeepers
+from harness.model.worker_kinds import KINDS, WorkerKind
 from harness.nemesis.target import Chosen, NoTarget, Roles, Setting, Target
 
 
@@ -62,8 +65,8 @@ def _ensemble(roles: Roles) -> Chosen:
     return [node.name for node in zookeepers(roles.nodes)]
 
 
-def _workers(part: str) -> Callable[[Roles], Chosen]:
-    return lambda roles: [n.name for n in roles.clients if n.name.startswith(f"{part}-")]
+def _workers(kind: str) -> Callable[[Roles], Chosen]:
+    return lambda roles: [node.name for node in roles.clients if node.worker == kind]
 
 
 def _one(among: Callable[[Roles], Chosen]) -> Callable[[Roles], Chosen]:
@@ -139,19 +142,10 @@ _ZK_MINORITY = _unless(
     lambda s: minority(s.zookeepers) > 0,
     "fewer than three ZooKeepers have no minority: raise cluster.zookeepers",
 )
-_NO_WORKER = 'only a workload of kind "stream" has such workers'
-_PRODUCERS = _unless(lambda s: s.producers > 0, _NO_WORKER)
-_CONSUMERS = _unless(
-    lambda s: s.consumers > 0, f"{_NO_WORKER}, and workload.consumers must be at least 1"
-)
-_MEMBERS = _unless(
-    lambda s: s.members > 0, "there is no consumer group: set workload.group_consumers"
-)
 
 _broker = partial(Target, kind="broker")
 _zookeeper = partial(Target, kind="zookeeper")
-_worker = partial(Target, kind="client")
-_ALL = (
+_NODES = (
     _broker(name="leader", who="the leader", choose=_leader, plays="leader"),
     _broker(name="follower", who="a follower", choose=_one(_followers), impossible=_FOLLOWED),
     _broker(
@@ -238,44 +232,31 @@ _ALL = (
         choose=_some(_ensemble, majority),
     ),
     _zookeeper(name="zk-all", who="every ZooKeeper member", choose=_ensemble, certain=_named("zk")),
-    _worker(
-        name="producer", who="a producer", choose=_one(_workers("producer")), impossible=_PRODUCERS
-    ),
-    _worker(
-        name="producers",
-        who="all producers",
-        many=True,
-        choose=_workers("producer"),
-        impossible=_PRODUCERS,
-        certain=_named("producer-"),
-    ),
-    _worker(
-        name="consumer", who="a consumer", choose=_one(_workers("consumer")), impossible=_CONSUMERS
-    ),
-    _worker(
-        name="consumers",
-        who="all consumers",
-        many=True,
-        choose=_workers("consumer"),
-        impossible=_CONSUMERS,
-        certain=_named("consumer-"),
-    ),
-    _worker(
-        name="group-consumer",
-        who="a member of the consumer group",
-        choose=_one(_workers("group-consumer")),
-        impossible=_MEMBERS,
-    ),
-    _worker(
-        name="group-consumers",
-        who="all members of the consumer group",
-        many=True,
-        choose=_workers("group-consumer"),
-        impossible=_MEMBERS,
-        certain=_named("group-consumer-"),
-    ),
 )
-TARGETS: dict[str, Target] = {target.name: target for target in _ALL}
+
+
+def worker_targets(kind: WorkerKind) -> tuple[Target, Target]:
+    """One worker of a kind, by the seed, and all of them."""
+    one = Target(
+        name=kind.name,
+        kind="client",
+        who=kind.one,
+        choose=_one(_workers(kind.name)),
+        impossible=_unless(lambda s: s.workers.get(kind.name, 0) > 0, kind.lacking),
+    )
+    every = replace(
+        one,
+        name=f"{kind.name}s",
+        who=kind.all,
+        many=True,
+        choose=_workers(kind.name),
+        certain=_named(f"{kind.name}-"),
+    )
+    return one, every
+
+
+_WORKERS = (t for kind in KINDS.values() if kind.hit_alone for t in worker_targets(kind))
+TARGETS: dict[str, Target] = {target.name: target for target in (*_NODES, *_WORKERS)}
 
 
 def target_of(name: str, setting: Setting) -> Target | None:

@@ -14,6 +14,7 @@ from harness.model.scenario import (
     Scenario,
 )
 from harness.model.spelling import did_you_mean
+from harness.model.worker_kinds import can_be_hit
 from harness.nemesis.target import Setting
 from harness.nemesis.targets import TARGETS, target_of
 from harness.nemesis.verbs import VERBS
@@ -177,15 +178,12 @@ def target_problems(fault: FaultPart, scenario: Scenario) -> list[str]:
 def setting_of(scenario: Scenario) -> Setting:
     """What targets and verbs ask of a scenario."""
     work, cluster, topic = scenario.workload, scenario.cluster, scenario.topic
-    streams = work.kind == "stream"
     return Setting(
         brokers=cluster.brokers,
         zookeepers=cluster.zookeepers,
         partitions=topic.partitions,
         replicas=topic.replication_factor,
-        producers=work.producers if streams else 0,
-        consumers=work.consumers if streams else 0,
-        members=work.group_consumers,
+        workers=can_be_hit(work),
         transactions="transactional.id" in work.producer,
         any_broker=bool(
             scenario.backend.external.bootstrap or scenario.backend.kubernetes.attach.bootstrap

@@ -10,6 +10,7 @@ from typing import Any
 from analysis.run_facts.configuration import Facts, facts_of
 from analysis.run_facts.faults import Happened
 from harness.model.plan import Step
+from harness.model.worker_kinds import KINDS
 from harness.nemesis.targets import TARGETS, Setting, target_of
 from harness.nemesis.verbs import VERBS
 
@@ -105,6 +106,7 @@ class Case:
 LEADER = "kafka1"
 CONTROLLER = "kafka2"
 BROKERS = ("kafka1", "kafka2", "kafka3")
+WORKERS = tuple(name for name, kind in KINDS.items() if kind.hit_alone)
 
 
 def nodes_of(target: str, zookeepers: int = 3) -> tuple[str, ...]:
@@ -136,12 +138,8 @@ def nodes_of(target: str, zookeepers: int = 3) -> tuple[str, ...]:
         "zk-minority": ensemble[: (zookeepers - 1) // 2],
         "zk-majority": ensemble[: zookeepers // 2 + 1],
         "zk-all": ensemble,
-        "producer": ("producer-0",),
-        "producers": ("producer-0", "producer-1"),
-        "consumer": ("consumer-0",),
-        "consumers": ("consumer-0", "consumer-1"),
-        "group-consumer": ("group-consumer-0",),
-        "group-consumers": ("group-consumer-0", "group-consumer-1"),
+        **{kind: (f"{kind}-0",) for kind in WORKERS},
+        **{f"{kind}s": (f"{kind}-0", f"{kind}-1") for kind in WORKERS},
     }[target]
 
 
@@ -246,9 +244,7 @@ EVERYBODY = Setting(
     zookeepers=3,
     partitions=1,
     replicas=3,
-    producers=2,
-    consumers=2,
-    members=2,
+    workers=dict.fromkeys(WORKERS, 2),
     transactions=True,
 )
 

@@ -36,7 +36,14 @@ class WorkerNodes:
     def living(self) -> tuple[Node, ...]:
         """The workers that have a process."""
         return tuple(
-            Node(name=worker.name, role="client", id=number, address=self.address, port=0)
+            Node(
+                name=worker.name,
+                role="client",
+                id=number,
+                address=self.address,
+                port=0,
+                worker=worker.kind.name,
+            )
             for number, worker in enumerate(self.workers.all)
             if not worker.ended()
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from analysis.anomalies import ANOMALIES, NAMES, promised
 from analysis.run_facts.configuration import Facts
+from harness.checkout import DOCS
 from tests.support.safe_facts import SAFE, forbidden
 
 STAYS: dict[str, Any] = {"leader_may_move": False}
@@ -197,6 +199,12 @@ def test_every_row_has_its_reason_and_names_its_source() -> None:
 
 def test_every_anomaly_has_a_name_of_its_own() -> None:
     assert len(NAMES) == len(ANOMALIES)
+
+
+def test_every_anomaly_stands_in_the_list_of_the_report_s_page() -> None:
+    listed = (DOCS / "report.md").read_text().split("\n## anomalies\n")[1].split("\n\n")[0]
+
+    assert set(NAMES) == set(re.findall(r"`([\w-]+)`", listed))
 
 
 @pytest.mark.parametrize(

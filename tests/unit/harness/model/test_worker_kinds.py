@@ -6,7 +6,15 @@ import pytest
 
 from harness.checkout import ROOT
 from harness.model.scenario import WorkloadPart
-from harness.model.worker_kinds import FINAL_READ, KINDS, WorkerKind, asked_for, has_group
+from harness.model.worker_kinds import (
+    FINAL_READ,
+    KINDS,
+    WorkerKind,
+    asked_for,
+    can_be_hit,
+    has_group,
+    is_member,
+)
 
 STREAM = WorkloadPart(kind="stream", producers=2, consumers=0, group_consumers=1)
 
@@ -22,9 +30,20 @@ def test_a_run_makes_a_group_where_somebody_is_to_be_its_member() -> None:
 
 
 def test_a_fault_may_name_a_worker_but_not_the_one_that_is_alone_in_its_workload() -> None:
-    assert KINDS["producer"].hit_alone
-    assert not KINDS["write-read"].hit_alone
+    assert {"producer": 2, "group-consumer": 1} == can_be_hit(STREAM)
+    assert {} == can_be_hit(WorkloadPart(kind="write-read"))
     assert not FINAL_READ.hit_alone
+
+
+def test_a_member_of_the_group_is_known_by_its_kind_and_a_kind_of_old_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow = WorkerKind(name="slow-member", count=lambda _: 1, member=True)
+    monkeypatch.setitem(KINDS, "slow-member", slow)
+
+    assert [True, True, False, False] == [
+        is_member(name) for name in ("group-consumer", "slow-member", "producer", "of-old")
+    ]
 
 
 def test_a_sentence_names_a_kind_by_its_name_or_as_it_says() -> None:
@@ -32,6 +51,16 @@ def test_a_sentence_names_a_kind_by_its_name_or_as_it_says() -> None:
     member = KINDS["group-consumer"]
     assert "a member of the consumer group" == member.one
     assert "all members of the consumer group" == member.all
+
+
+def test_a_kind_stands_in_its_line_and_in_its_program_alone() -> None:
+    """And in what is known of runs from before there were such lines."""
+    packages = ("harness", "workloads", "analysis")
+    files = [file for package in packages for file in (ROOT / package).rglob("*.py")]
+
+    assert {"worker_kinds.py", "group_consumer.py", "old_runs.py"} == {
+        file.name for file in files if "group-consumer" in file.read_text()
+    }
 
 
 @pytest.mark.parametrize("kind", [*KINDS.values(), FINAL_READ], ids=lambda kind: kind.name)

@@ -16,9 +16,7 @@ SETTING = Setting(
     zookeepers=3,
     partitions=1,
     replicas=3,
-    producers=2,
-    consumers=2,
-    members=0,
+    workers={"producer": 2, "consumer": 2},
     transactions=False,
 )
 

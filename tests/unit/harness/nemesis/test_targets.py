@@ -12,6 +12,7 @@ from harness.cluster.local.backend import local_nodes
 from harness.cluster.nodes import Node
 from harness.cluster.view.coordinators import java_hash, partition_of
 from harness.cluster.view.state import PartitionState, View
+from harness.model.worker_kinds import KINDS, WorkerKind
 from harness.nemesis.targets import (
     TARGETS,
     NoTarget,
@@ -21,10 +22,15 @@ from harness.nemesis.targets import (
     resolve,
     roles_of,
     target_of,
+    worker_targets,
 )
 
 NODES = local_nodes(3, 3)
-WORKERS = ("producer-0", "producer-1-2", "consumer-0", "group-consumer-0")
+WORKERS = (
+    ("producer", "producer-0"),
+    ("producer", "producer-1-2"),
+    *((name, f"{name}-0") for name in KINDS if KINDS[name].hit_alone and name != "producer"),
+)
 COORDINATORS = {"group": "kafka3", "transaction": "kafka1"}
 
 
@@ -34,7 +40,7 @@ def roles(  # noqa: PLR0917
     controller: str | None = "kafka1",
     ensemble_leader: str | None = "zk3",
     preferred: tuple[str, ...] = ("kafka3", "kafka1", "kafka2"),
-    workers: tuple[str, ...] = WORKERS,
+    workers: tuple[tuple[str, str], ...] = WORKERS,
     seed: int = 1,
 ) -> Roles:
     state = PartitionState(leader=leader, isr=isr, leader_epoch=0)
@@ -43,7 +49,10 @@ def roles(  # noqa: PLR0917
         view=View(partitions=(state,), controller=controller, assignment=(preferred,)),
         ensemble_leader=lambda: ensemble_leader,
         random=Random(seed),
-        clients=tuple(Node(name=n, role="client", id=0, address="a", port=0) for n in workers),
+        clients=tuple(
+            Node(name=name, role="client", id=0, address="a", port=0, worker=kind)
+            for kind, name in workers
+        ),
         coordinator=lambda kind: COORDINATORS[kind],
     )
 
@@ -105,6 +114,12 @@ def test_random_choices_depend_on_the_seed_alone(target, among):
     assert set(chosen) == among
 
 
+def test_a_worker_is_of_its_kind_and_not_of_one_whose_name_begins_its_own():
+    there = (("consumer-slow", "consumer-slow-0"), ("consumer", "consumer-0"))
+
+    assert ["consumer-0"] == names("consumers", workers=there)
+
+
 @pytest.mark.parametrize(
     ("target", "size"), [("minority", 1), ("majority", 2), ("zk-minority", 1), ("zk-majority", 2)]
 )
@@ -127,7 +142,7 @@ def test_so_many_are_drawn_by_the_seed_each_once(target, size):
         ("zk-leader", {"ensemble_leader": None}),
         ("zk-follower", {"ensemble_leader": None}),
         ("producer", {"workers": ()}),
-        ("consumer-0", {"workers": ("consumer-00", "consumer-1")}),
+        ("consumer-0", {"workers": (("consumer", "consumer-00"), ("consumer", "consumer-1"))}),
     ],
 )
 def test_a_role_that_nobody_plays_is_said_not_guessed(target, view):
@@ -164,15 +179,14 @@ def test_the_history_says_every_role_of_who_was_hit():
 # --- what can never be
 
 
-def setting(**changes: Any) -> Setting:
+def setting(without: str | None = None, **changes: Any) -> Setting:
+    workers = {name: 1 for name, kind in KINDS.items() if kind.hit_alone and name != without}
     given: dict[str, Any] = {
         "brokers": 3,
         "zookeepers": 3,
         "partitions": 1,
         "replicas": 3,
-        "producers": 2,
-        "consumers": 1,
-        "members": 1,
+        "workers": workers | ({} if without == "producer" else {"producer": 2}),
         "transactions": False,
     }
     return Setting(**{**given, **changes})
@@ -182,7 +196,7 @@ def setting(**changes: Any) -> Setting:
     ("target", "changes", "remedy"),
     [
         ("follower", {"replicas": 1}, "topic.replication_factor"),
-        ("group-consumer", {"members": 0}, "workload.group_consumers"),
+        ("group-consumer", {"without": "group-consumer"}, "workload.group_consumers"),
         ("followers", {"replicas": 1}, "topic.replication_factor"),
         ("leader-not-controller", {"brokers": 1}, "cluster.brokers"),
         ("minority", {"brokers": 2}, "cluster.brokers"),
@@ -190,8 +204,8 @@ def setting(**changes: Any) -> Setting:
         ("zk-leader", {"zookeepers": 1}, "cluster.zookeepers"),
         ("zk-follower", {"zookeepers": 1}, "cluster.zookeepers"),
         ("transaction-coordinator", {}, "transactional.id"),
-        ("producers", {"producers": 0}, '"stream"'),
-        ("consumer", {"consumers": 0}, "workload.consumers"),
+        ("producers", {"without": "producer"}, '"stream"'),
+        ("consumer", {"without": "consumer"}, "workload.consumers"),
     ],
 )
 def test_what_can_never_be_is_refused_with_its_remedy(target, changes, remedy):
@@ -299,6 +313,46 @@ def test_every_target_has_words_and_no_two_the_same_but_one_and_random():
 )
 def test_a_target_says_whom_it_means_for_certain(name, certain):
     assert certain == TARGETS[name].certain(setting())
+
+
+# --- of a kind of workers that is new
+
+
+PROBER = WorkerKind(name="prober", count=lambda _: 2, sends=True)
+
+
+def test_the_targets_of_a_kind_of_workers_follow_from_the_kind():
+    one, every = worker_targets(PROBER)
+    there = roles(workers=(("prober", "prober-0"), ("prober", "prober-1"), ("producer", "p-0")))
+
+    assert ("prober", "a prober", "client", False) == (one.name, one.who, one.kind, one.many)
+    assert ("probers", "all probers", "client", True) == (
+        every.name,
+        every.who,
+        every.kind,
+        every.many,
+    )
+    assert one.choose(there)[0] in every.choose(there)
+    assert ["prober-0", "prober-1"] == every.choose(there)
+
+
+def test_what_they_mean_for_certain_and_why_they_can_not_be_follow_too():
+    one, every = worker_targets(PROBER)
+    two = setting(workers={"prober": 2})
+
+    assert (None, None) == (one.impossible(two), every.impossible(two))
+    assert {"prober-0", "prober-1"} == every.certain(two)
+    none = setting(without="prober")
+    assert one.impossible(none) == every.impossible(none) == PROBER.lacking
+    assert frozenset() == every.certain(none)
+
+
+def test_every_kind_that_a_fault_may_name_has_its_targets_and_no_other():
+    workers = [target.name for target in TARGETS.values() if target.kind == "client"]
+
+    assert workers == [
+        name for kind in KINDS for name in (kind, f"{kind}s") if KINDS[kind].hit_alone
+    ]
 
 
 # --- coordinators

@@ -25,9 +25,7 @@ SETTING = Setting(
     zookeepers=3,
     partitions=1,
     replicas=3,
-    producers=1,
-    consumers=1,
-    members=1,
+    workers={"producer": 1, "consumer": 1, "group-consumer": 1},
     transactions=False,
 )
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=list(VERBS))

@@ -16,9 +16,7 @@ SETTING = Setting(
     zookeepers=3,
     partitions=1,
     replicas=2,
-    producers=2,
-    consumers=1,
-    members=0,
+    workers={"producer": 2, "consumer": 1},
     transactions=False,
 )
 

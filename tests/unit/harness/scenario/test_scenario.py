@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.model.scenario import ScenarioError
+from harness.model.worker_kinds import KINDS, WorkerKind
 from harness.scenario.file import read_scenario, shipped
 from harness.scenario.overrides import parse_override
 from tests.support.scenario_differences import differences
@@ -65,6 +66,16 @@ def test_graceful_and_hard_differ_only_in_how_the_leader_leaves():
 
     assert differences(one["faults"][0], other["faults"][0]) == {"/verb", "/until"}
     assert differences(one, other) - {"/name", "/title"} == {"/faults"}
+
+
+def test_a_worker_of_a_new_kind_is_a_target_by_its_name(tmp_path, monkeypatch):
+    prober = WorkerKind(name="prober", count=lambda work: work.producers, sends=True)
+    monkeypatch.setitem(KINDS, "prober", prober)
+    killed = MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "prober-{}"\nat_s = 1\n'
+
+    assert read_scenario(write(tmp_path, killed.format(0))).faults[0].target == "prober-0"
+    with pytest.raises(ScenarioError, match=r"faults\.0\.target: 'prober-1' is unknown"):
+        read_scenario(write(tmp_path, killed.format(1)))
 
 
 @pytest.mark.parametrize(

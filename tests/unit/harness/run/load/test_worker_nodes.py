@@ -109,6 +109,13 @@ def test_a_successor_has_a_name_and_values_of_its_own(load):
     ]
 
 
+def test_a_successor_is_of_the_kind_of_who_was_there_before(load):
+    replaced(load, "producer-0")
+
+    kinds = {each.name: each.worker for each in load.living()}
+    assert kinds == {"producer-0-2": "producer", "producer-1": "producer", "consumer-0": "consumer"}
+
+
 def test_who_was_killed_on_purpose_has_not_died_and_does_not_end_the_load(load):
     hit = node(load, "producer-0")
     load.signal(hit, signal.SIGKILL)
