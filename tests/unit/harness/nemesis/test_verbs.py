@@ -261,6 +261,7 @@ def test_the_plan_keeps_how_a_fault_is_told(tmp_path: Path) -> None:
         "done": "shut down",
         "who": "all followers",
         "many": True,
+        "kind": "broker",
     }
     assert planned(tmp_path, "stop", "kafka2")["telling"]["who"] == "kafka2"
 
