@@ -168,6 +168,29 @@ def test_what_may_be_drawn_at_random_is_refused_too() -> None:
             prepare(Request(scenario="baseline", seed=seed, settings=settings))
 
 
+POWER = {"verb": "lose-power", "target": "one"}
+SLOW = {"verb": "slow-disk", "target": "one", "options": {"delay_ms": 20}}
+
+
+def test_faults_that_each_need_the_only_tracer_of_a_node_are_refused_together() -> None:
+    faults = [{**each, "at_s": at_s, "for_s": 1} for at_s, each in enumerate([POWER, SLOW])]
+    settings = {"workload.kind": "stream", "faults": faults}
+
+    with pytest.raises(ScenarioError, match="lose-power and slow-disk cannot be in one scenario"):
+        prepare(Request(scenario="baseline", seed=1, settings=settings))
+
+
+def test_they_are_refused_where_both_may_be_drawn_and_one_alone_is_not() -> None:
+    drawn: dict[str, Any] = {"faults": [POWER, SLOW], "until_s": 60.0}
+    settings = {"workload.kind": "stream", "workload.duration_s": 60.0, "mixed": drawn}
+    with pytest.raises(ScenarioError, match="lose-power and slow-disk cannot be in one scenario"):
+        prepare(Request(scenario="baseline", seed=1, settings=settings))
+
+    alone = {**settings, "mixed": {**drawn, "faults": [POWER]}}
+
+    assert prepare(Request(scenario="baseline", seed=1, settings=alone)).steps
+
+
 @pytest.mark.parametrize(
     ("backend", "settings", "target"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -220,7 +220,7 @@ def test_a_verb_heals_what_is_left_by_its_own_function_and_unknown_verbs_are_pas
     Undo(tmp_path).begun(3, "of-another-version", "undo", ["kafka2"], {})
     asked: list[str] = []
 
-    def undo(fault: dict[str, Any], _: object) -> list[str]:
+    def undo(fault: Mapping[str, Any], _: object) -> list[str]:
         asked.append(fault["verb"])
         return []
 
