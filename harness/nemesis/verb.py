@@ -115,6 +115,8 @@ class Verb:
     now, who are no target then. `during` is called again and again while it is in force.
     `heal_left` undoes what a killed harness left of such a fault in force, by its entry in the undo
     record and the run's nodes, and says what it did; None where the backend can do it alone.
+    `host` are the probes of harness.setup.doctor that a local node's host must pass, each with the
+    options that ask for it ('how = "reset"'), or "" for any.
     """
 
     name: str
@@ -142,6 +144,7 @@ class Verb:
     ends: Callable[[Mapping[str, Any]], frozenset[str]] = named_in_from
     patience: float = 1.0  # how many times as long as usual its proofs may take
     heal_left: Callable[[LeftFault, Mapping[str, Mapping[str, Any]]], list[str]] | None = None
+    host: Mapping[str, str] = field(default_factory=dict)
     trial: Trial | None = Trial()  # None: what it does is not ours to try
 
     def problems(self, given: Mapping[str, Any]) -> list[str]:

@@ -94,6 +94,7 @@ def _verb(name: str, done: str, trial: Trial, options: type[Options] = SomePacke
         heal=restore,
         healed=restored,
         during=stay,
+        host={"tc netem": ""},
         trial=trial,
     )
 

@@ -315,6 +315,7 @@ DELAY = Verb(
     bit=_delayed,
     heal=_stop_delay,
     healed=_fast_again,
+    host={"iptables NFQUEUE": ""},
 )
 THROTTLE = Verb(
     name="throttle",
@@ -331,4 +332,5 @@ THROTTLE = Verb(
     during=stay,
     # Less than followers send while all of them are throttled; a ZooKeeper sends less still.
     trial=Trial(options={"kbit": 8}, options_at_zookeeper={"kbit": 1}),
+    host={"tc tbf": ""},
 )

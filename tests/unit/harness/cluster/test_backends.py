@@ -168,8 +168,8 @@ def test_what_may_be_drawn_at_random_is_refused_too() -> None:
             prepare(Request(scenario="baseline", seed=seed, settings=settings))
 
 
-POWER = {"verb": "lose-power", "target": "one"}
-SLOW = {"verb": "slow-disk", "target": "one", "options": {"delay_ms": 20}}
+POWER: dict[str, Any] = {"verb": "lose-power", "target": "one"}
+SLOW: dict[str, Any] = {"verb": "slow-disk", "target": "one", "options": {"delay_ms": 20}}
 
 
 def test_faults_that_each_need_the_only_tracer_of_a_node_are_refused_together() -> None:
