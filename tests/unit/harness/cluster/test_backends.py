@@ -42,6 +42,7 @@ CLUSTERS = [
     ("docker", {}),
     ("kubernetes", {}),
     ("kubernetes", ATTACH),
+    ("kubernetes", {**ATTACH, "backend.kubernetes.attach.image": ""}),
     ("external", EXTERNAL),
 ]
 Nothing = SimpleNamespace
