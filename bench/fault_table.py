@@ -35,8 +35,8 @@ from harness.model.effects import Effects
 from harness.model.exit_codes import INTERRUPTED, worst
 from harness.model.run_record import RunRecord
 from harness.model.scenario import FaultPart, Scenario, WorkloadPart
-from harness.nemesis.faults.command import COMMAND
 from harness.nemesis.targets import TARGETS
+from harness.nemesis.verb import Trial
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file as scenario
 from harness.scenario.prepare import Request
@@ -46,35 +46,6 @@ Entry = Mapping[str, Any]  # a table of [[faults]]
 DATA, PAGE = DOCS / "data/faults.jsonl", DOCS / "faults.md"
 BEGIN, END = "<!-- the table: python -m bench.fault_table -->", "<!-- end of the table -->"
 
-# Options of verbs that are tried with others than their examples.
-OPTIONS: dict[str, dict[str, Any]] = {
-    "throttle": {"kbit": 8},  # less than followers send while all of them are throttled
-    "reorder": {"percent": 30, "ms": 20},
-    "corrupt": {"percent": 5},
-    "skew-clock": {"offset_s": 3600},
-}
-# Where a ZooKeeper is hit: it says little.
-LITTLE: dict[str, dict[str, Any]] = {"throttle": {"kbit": 1}}
-# Verbs that do something at more targets where each broker leads a partition.
-PARTITIONS = {"elect": 3, "move-leader": 3}
-REPLICAS = {"elect": 2}  # elsewhere all three, unless an operator's command needs one to spare
-# What is done before a fault, so that its verb finds something to do. Replicas that move on by one
-# broker and back leave their leaders behind: A+B, B+C, C+A are then led by B, C and A, and each
-# broker is preferred for a partition that another leads.
-AWAY: Entry = {"verb": "reassign", "target": "leader"}
-BEFORE: dict[tuple[str, str], tuple[Entry, ...]] = {
-    **{("elect", target): (AWAY,) for target in TARGETS},
-    # A is gone, and B, alone in the ISR of A+B, is still preferred for B+C.
-    ("elect", "last-isr"): (AWAY, {"verb": "stop", "target": "preferred-leader", "for_s": 3}),
-    # Placed on kafka2 and kafka3; who alone is left leads and is the controller, and stays both.
-    ("elect", "leader-and-controller"): (
-        {"verb": "kill", "target": "kafka1", "for_s": 6},
-        {"verb": "kill", "target": "kafka2", "for_s": 6, "when": "in-force"},
-        AWAY,
-    ),
-}
-PLACED = {"elect": "kafka2"}  # the leader, where those two are brought about; else the controller
-WHILE = {("elect", "last-isr")}  # what was done before must still be in force
 EFFECTS_BEGIN = "<!-- the effects: python -m bench.fault_table --render -->"
 EFFECTS_END = "<!-- end of the effects -->"
 LEADERSHIP = {
@@ -118,7 +89,7 @@ Line = Mapping[str, Any]
 # What the local backend can do; pods are deleted in tests/live/kubernetes, and what commands
 # of the user's do is theirs (tests/live/external/test_external.py).
 ABLE = BACKENDS["local"].capabilities(Scenario(title="any", workload=WorkloadPart(kind="stream")))
-LOCAL = [name for name, verb in VERBS.items() if verb is not COMMAND and set(verb.needs) <= ABLE]
+LOCAL = [name for name, verb in VERBS.items() if verb.trial and set(verb.needs) <= ABLE]
 
 
 def main() -> int:
@@ -152,7 +123,7 @@ def known() -> Sequence[Line]:
 
 def chosen_for(verb: str) -> Scenario:
     """The scenario that a verb's pairs are tried in, without faults."""
-    made = scenario.checked(_tables(verb, REPLICAS.get(verb, 3)))
+    made = scenario.checked(_tables(verb, _trial(verb).replicas))
     if any(not reason(verb, target, made) for target in TARGETS):
         return made
     # Some commands of an operator need a broker without a replica.
@@ -171,7 +142,7 @@ def _tables(verb: str, replicas: int) -> dict[str, Any]:
 
 
 def _base(verb: str, replicas: int, leader: str) -> str:
-    partitions = PARTITIONS.get(verb, 1)
+    partitions = _trial(verb).partitions
     return BASE.format(verb=verb, partitions=partitions, replicas=replicas, leader=leader)
 
 
@@ -195,8 +166,7 @@ def _run_missing(verb: str, number: int, results: Path) -> list[int]:
     replicas = chosen.topic.replication_factor
     few = 1 if all(not reason(verb, target, alone) for target in others) else replicas
     texts = [text_of(verb, usual, replicas, "not-controller")] if usual else []
-    placed = PLACED.get(verb, "controller")
-    texts += [text_of(verb, others, few, placed)] if others else []
+    texts += [text_of(verb, others, few, _trial(verb).leader)] if others else []
     return [_run(verb, text, number + 1, results) for text in texts]
 
 
@@ -219,11 +189,13 @@ def text_of(verb: str, targets: Sequence[str], replicas: int, leader: str) -> st
 
 def _entries(verb: str, target: str) -> list[Entry]:
     """A fault, after what must be done before it; each by default when all before is healed."""
-    when = "in-force" if (verb, target) in WHILE else "healed"
+    trial = _trial(verb)
+    when = "in-force" if target in trial.amid else "healed"
     fault = {"verb": verb, "target": target, "when": when, "for_s": 1}
     if options := _options(verb, target):
         fault["options"] = options
-    return [*({"when": "healed"} | dict(e) for e in BEFORE.get((verb, target), ())), fault]
+    before = trial.before_at.get(target, trial.before)
+    return [*({"when": "healed"} | part.model_dump(exclude_unset=True) for part in before), fault]
 
 
 def _table(entry: Entry) -> str:
@@ -238,8 +210,14 @@ def _value(value: Any) -> str:
 
 
 def _options(verb: str, target: str) -> dict[str, Any]:
-    usual = OPTIONS.get(verb) or VERBS[verb].options.example()
-    return LITTLE.get(verb, usual) if TARGETS[target].kind == "zookeeper" else usual
+    trial = _trial(verb)
+    usual = trial.options or VERBS[verb].options.example()
+    little = trial.options_at_zookeeper if TARGETS[target].kind == "zookeeper" else None
+    return dict(little or usual)
+
+
+def _trial(verb: str) -> Trial:
+    return VERBS[verb].trial or Trial()
 
 
 def _keep(folder: Path, record: RunRecord, verb: str) -> None:

@@ -29,6 +29,7 @@ from harness.commands.campaign import CampaignOptions, make_runs
 from harness.commands.check import check_runs
 from harness.commands.closing_table import show_report
 from harness.commands.copy_to import copy_run, destination
+from harness.commands.doctor import show_host
 from harness.commands.heal import heal_cluster, heal_run
 from harness.commands.run import carry_out_run, prepare_run
 from harness.commands.up import hold_up
@@ -225,12 +226,7 @@ def show(
 @app.command()
 def doctor() -> None:
     """Say what this host can and cannot do, and the remedy for each."""
-    from harness.setup import doctor as examination  # noqa: PLC0415  it starts namespaces and probes
-    from harness.setup.host_finding import can_run, render  # noqa: PLC0415
-
-    findings = examination.examine()
-    console.print(render(findings))
-    raise typer.Exit(exit_codes.VALID if can_run(findings) else exit_codes.FAILED)
+    raise typer.Exit(show_host(console))
 
 
 @app.command()

@@ -52,6 +52,8 @@ class Backend:
     hits: Callable[[Scenario], frozenset[Role]] = every_node  # whom faults may hit there
     because: Callable[[Scenario, type], str] = nothing_to_add  # after "which X does not have"
     refuses: Callable[[Scenario], str | None] = never  # why a scenario cannot be run there at all
+    # Ways to start nodes for faults (`Verb.prepares`) of which a cluster can have one only.
+    exclusive: frozenset[str] = frozenset()
     # Why there is no such backend here, from settings alone (`backend.X.KEY`).
     absent: Callable[[Mapping[str, Any]], str | None] = never
     # What the control groups of a run's containers have in their names, on the nodes' machines.

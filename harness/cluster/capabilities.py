@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from harness.cluster.nodes import Node
+from harness.cluster.nodes import ClusterError, Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +231,17 @@ class Requirements:
     capabilities: frozenset[type] = frozenset()
     ways: frozenset[str] = frozenset()  # in which nodes must be started (`Verb.prepares`)
     ends: frozenset[str] = frozenset()  # whom they name as other ends of links: clients, kafka2, …
+
+
+class CannotPrepare(ClusterError):
+    """Nodes cannot be started in a way on this host; whoever has the plan knows for which faults.
+
+    The message is a sentence about the way, with the remedy.
+    """
+
+    def __init__(self, way: str, why: str) -> None:
+        super().__init__(why)
+        self.way = way
 
 
 @runtime_checkable

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
 from rich.console import Console
 
 from harness.cluster.backends import BACKENDS
@@ -13,7 +16,7 @@ from harness.model.exit_codes import VALID
 from harness.model.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.nemesis import undo_record
-from harness.nemesis.faults.command import COMMAND, heal_left
+from harness.nemesis.verbs import VERBS
 
 
 def heal_run(folder: RunFolder, console: Console, *, down: bool) -> int:
@@ -33,15 +36,25 @@ def heal_run(folder: RunFolder, console: Console, *, down: bool) -> int:
         )
     nodes = record.model_dump(mode="json", include={"nodes"})["nodes"]
     if not BACKENDS[record.backend].enclosed:
-        for fault in filter(lambda fault: fault["verb"] == COMMAND.name, left):
-            for line in heal_left(fault, nodes):
-                console.print(line)
+        for line in _left_to_verbs(left, nodes):
+            console.print(line)
     orphan = Orphan(record=record, name=None, down=down)
     code = heal_cluster(record.backend, orphan, console)
     written = undo_record.Undo(folder.path)
     for fault in left:
         written.undone(fault["fault"])
     return code
+
+
+def _left_to_verbs(
+    left: Sequence[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    """What verbs undo themselves, as no backend could; a verb that this version does not have is
+    the backend's to heal."""
+    for fault in left:
+        verb = VERBS.get(fault["verb"])
+        if verb is not None and verb.heal_left is not None:
+            yield from verb.heal_left(fault, nodes)
 
 
 def heal_cluster(backend: str, orphan: Orphan, console: Console) -> int:

@@ -20,7 +20,7 @@ from harness.cluster.capabilities import Requirements
 from harness.model.plan import Step, Unit, Until, When
 from harness.nemesis.target import Setting
 from harness.nemesis.targets import target_of
-from harness.nemesis.verbs import VERBS
+from harness.nemesis.verbs import VERBS, Verb
 
 
 class FaultEntry(Protocol):
@@ -105,16 +105,26 @@ def _known(step: Step, setting: Setting) -> Step:
 
 def requirements(steps: Iterable[Step], setting: Setting) -> Requirements:
     """What a plan asks of a cluster: what is done to workers asks nothing of it."""
-    hit = [
-        (VERBS[step.verb], step)
-        for step in steps
-        if (target := target_of(step.target, setting)) and target.kind != "client"
-    ]
+    hit = _hitting_nodes(steps, setting)
     return Requirements(
         capabilities=frozenset(need for verb, _ in hit for need in verb.needs),
         ways=frozenset(verb.prepares for verb, _ in hit if verb.prepares),
         ends=frozenset(end for verb, step in hit for end in verb.ends(step.options)),
     )
+
+
+def prepared_for(way: str, steps: Iterable[Step], setting: Setting) -> list[str]:
+    """The plan's verbs for which nodes are started in that way, each once, in the plan's order."""
+    hit = _hitting_nodes(steps, setting)
+    return list(dict.fromkeys(step.verb for verb, step in hit if verb.prepares == way))
+
+
+def _hitting_nodes(steps: Iterable[Step], setting: Setting) -> list[tuple[Verb, Step]]:
+    return [
+        (VERBS[step.verb], step)
+        for step in steps
+        if (target := target_of(step.target, setting)) and target.kind != "client"
+    ]
 
 
 def lasts_s(steps: Sequence[Step], sends_per_s: float) -> float:

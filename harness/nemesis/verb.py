@@ -12,6 +12,7 @@ from harness.cluster.nodes import ClusterError, Node, Role
 from harness.cluster.view.state import ClusterView, Znodes
 from harness.model.effects import Effects
 from harness.model.plan import Telling
+from harness.model.scenario import FaultPart
 from harness.nemesis import options
 from harness.nemesis.options import Options
 from harness.nemesis.target import Roles, Setting, Target
@@ -72,6 +73,27 @@ def named_in_from(given: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(word.strip() for word in words) - {""}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """How a verb is tried at each of its targets, one after the other (`make nemesis-table`).
+
+    `options`, where those of its examples would not do, and others for a ZooKeeper, which sends
+    little. `before`: the faults that come before it, so that it finds something to do; by
+    target in `before_at`, where they are others. Each begins when all before it is healed, and so
+    does the verb's own, except at the targets `amid`: what came before is still in force there.
+    """
+
+    options: Mapping[str, Any] | None = None
+    options_at_zookeeper: Mapping[str, Any] | None = None
+    partitions: int = 1
+    replicas: int = 3  # one less where a broker without a replica is needed
+    leader: str = "controller"  # who leads at first, where the target's roles must be brought about
+    before: tuple[FaultPart, ...] = ()
+    before_at: Mapping[str, tuple[FaultPart, ...]] = field(default_factory=dict)
+    amid: frozenset[str] = frozenset()
+
+
+LeftFault = Mapping[str, Any]  # of harness.nemesis.undo_record
 NODES: frozenset[Role] = frozenset({"broker", "zookeeper"})
 BROKERS: frozenset[Role] = frozenset({"broker"})
 PROCESSES: frozenset[Role] = NODES | {"client"}
@@ -91,6 +113,10 @@ class Verb:
     `targets`, where it is given, by which names only. `impossible` says why it cannot be done to a
     target in a scenario at all, with the remedy; `idle`, why it would do nothing to certain nodes
     now, who are no target then. `during` is called again and again while it is in force.
+    `heal_left` undoes what a killed harness left of such a fault in force, by its entry in the undo
+    record and the run's nodes, and says what it did; None where the backend can do it alone.
+    `host` are the probes of harness.setup.doctor that a local node's host must pass, each with the
+    options that ask for it ('how = "reset"'), or "" for any.
     """
 
     name: str
@@ -117,6 +143,9 @@ class Verb:
     # Other ends of links that it names, by its options as the scenario has them.
     ends: Callable[[Mapping[str, Any]], frozenset[str]] = named_in_from
     patience: float = 1.0  # how many times as long as usual its proofs may take
+    heal_left: Callable[[LeftFault, Mapping[str, Mapping[str, Any]]], list[str]] | None = None
+    host: Mapping[str, str] = field(default_factory=dict)
+    trial: Trial | None = Trial()  # None: what it does is not ours to try
 
     def problems(self, given: Mapping[str, Any]) -> list[str]:
         """A sentence for each of a scenario's options that is wrong."""

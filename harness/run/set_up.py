@@ -11,12 +11,18 @@ from contextlib import ExitStack
 
 from harness.cluster.admin import Admin
 from harness.cluster.backends import build, view_of
-from harness.cluster.capabilities import Cluster, Foreign, Preparable, client_settings
-from harness.cluster.nodes import brokers
+from harness.cluster.capabilities import (
+    CannotPrepare,
+    Cluster,
+    Foreign,
+    Preparable,
+    client_settings,
+)
+from harness.cluster.nodes import ClusterError, brokers
 from harness.cluster.view.watcher import Watcher
 from harness.history.recorder import Lines
-from harness.model.run_record import NodeRecord, NodeSettings
-from harness.nemesis.plan import requirements
+from harness.model.run_record import NodeRecord, NodeSettings, RunRecord
+from harness.nemesis.plan import prepared_for, requirements
 from harness.run import topic, watermark_sampler
 from harness.run.run_context import Run, Running
 from harness.scenario.rules import setting_of
@@ -48,7 +54,7 @@ def _start_cluster(run: Run, closing: ExitStack) -> Running:
     closing.callback(cluster.close)
     begin_s = time.monotonic()
     if isinstance(cluster, Preparable):
-        cluster.prepare(requirements(run.record.plan, setting_of(run.record.scenario)))
+        prepare(cluster, run.record)
     cluster.start()
     _record_nodes(run, cluster)
     scenario = topic.own(run.record.scenario, cluster, run.folder)
@@ -58,6 +64,17 @@ def _start_cluster(run: Run, closing: ExitStack) -> Running:
     run.screen.say(f"{len(cluster.nodes)} nodes up in {time.monotonic() - begin_s:.1f} s")
     admin = Admin(cluster.nodes, client_settings(cluster))
     return Running(run=run, scenario=scenario, cluster=cluster, view=view, admin=admin)
+
+
+def prepare(cluster: Preparable, record: RunRecord) -> None:
+    """Tell the cluster what the plan asks of it. Raises ClusterError, which names the faults that
+    ask for what cannot be had."""
+    setting = setting_of(record.scenario)
+    try:
+        cluster.prepare(requirements(record.plan, setting))
+    except CannotPrepare as error:
+        verbs = ", ".join(prepared_for(error.way, record.plan, setting))
+        raise ClusterError(f"{verbs}: {error}") from None
 
 
 def _record_nodes(run: Run, cluster: Cluster) -> None:

@@ -176,6 +176,8 @@ def _check_capabilities(request: Request, chosen: Scenario) -> None:
     for fault in (*chosen.faults, *drawn):
         if why := _not_there(fault, chosen, backend, where):
             raise ScenarioError(f"{request.scenario}: {why}")
+    if why := _excluded((*chosen.faults, *drawn), chosen, backend, where):
+        raise ScenarioError(f"{request.scenario}: {why}")
 
 
 def _not_there(fault: FaultPart, chosen: Scenario, backend: Backend, where: str) -> str | None:
@@ -193,6 +195,24 @@ def _not_there(fault: FaultPart, chosen: Scenario, backend: Backend, where: str)
         f"{fault.verb} needs {', '.join(need.__name__ for need in missing)}, which {where} does "
         f"not have{backend.because(chosen, missing[0])}: choose another backend, or one of "
         f"{', '.join(others)}"
+    )
+
+
+def _excluded(
+    faults: Sequence[FaultPart], chosen: Scenario, backend: Backend, where: str
+) -> str | None:
+    """Why these faults cannot be in one scenario there: each wants nodes started in a way that
+    leaves no room for another's. What may be drawn counts, whichever seed."""
+    first: dict[str, str] = {}  # the verb that asks for a way first
+    for fault in faults:
+        target, way = target_of(fault.target, setting_of(chosen)), VERBS[fault.verb].prepares
+        if target and target.kind != "client" and way in backend.exclusive:
+            first.setdefault(str(way), fault.verb)
+    if len(first) < 2:
+        return None
+    return (
+        f"{' and '.join(first.values())} cannot be in one scenario on {where}: its nodes are "
+        f"started for one launch mode of {', '.join(first)} only: use each in a scenario of its own"
     )
 
 

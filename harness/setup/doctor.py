@@ -25,7 +25,7 @@ from harness.host import system_packages
 from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
-from harness.setup.host_finding import FASTER, LOCAL, TESTS, HostFinding, Status
+from harness.setup.host_finding import FASTER, FAULTS, LOCAL, TESTS, HostFinding, Status
 from harness.setup.resources import resources
 
 PROBE_TIMEOUT_S = 20
@@ -198,37 +198,37 @@ _PROBES: dict[str, tuple[str, str, Status, str]] = {
         "links cut by TCP resets",
         _RULE.format("-p tcp -j REJECT --reject-with tcp-reset"),
         "unavailable",
-        'cut and cut-answers with how = "reject" or "reset"',
+        FAULTS,
     ),
     "iptables statistic": (
         "random packet loss",
         _RULE.format("-m statistic --mode nth --every 2 --packet 0 -j DROP"),
         "unavailable",
-        'lose, cut-answers with how = "reset"',
+        FAULTS,
     ),
     "iptables NFQUEUE": (
         "delay without netem",
         "iptables -w -t mangle -A INPUT -s 10.77.0.1 -j NFQUEUE --queue-num 1 --queue-bypass",
         "unavailable",
-        "delay",
+        FAULTS,
     ),
     "tc netem": (
         "packets reordered, duplicated, corrupted",
         "tc qdisc add dev lo root netem delay 10ms",
         "unavailable",
-        "reorder, duplicate, corrupt",
+        FAULTS,
     ),
     "tc tbf": (
         "bandwidth",
         "tc qdisc add dev lo root tbf rate 1mbit burst 32kbit latency 400ms",
         "unavailable",
-        "throttle",
+        FAULTS,
     ),
     "strace": (
         "system calls traced, delayed, failed",
         "strace -f --seccomp-bpf -qq -o /dev/null -e trace=fsync true",
         "unavailable",
-        "lose-power, slow-disk, fail-disk",
+        FAULTS,
     ),
     "libfaketime": (
         "a separate clock for each node",
@@ -237,14 +237,14 @@ _PROBES: dict[str, tuple[str, str, Status, str]] = {
         'test -e "$f" && test "$(LD_PRELOAD=$f FAKETIME="@2001-01-01 00:00:00" date +%Y)" = 2001 '
         "&& exit 0; done; echo libfaketime is not installed; exit 1",
         "unavailable",
-        "skew-clock",
+        FAULTS,
     ),
     "mounts in a node's namespace": (
         "a separate disk for each node, read-only or full",
         "mount -t tmpfs -o size=1m tmpfs /mnt && mount --bind /mnt /mnt "
         "&& mount -o remount,bind,ro /mnt && ! touch /mnt/x 2>/dev/null",
         "unavailable",
-        "freeze-disk, fill-disk",
+        FAULTS,
     ),
 }
 _REMEDIES = {"strace": "strace", "libfaketime": "libfaketime"}

@@ -13,7 +13,7 @@ from harness.cluster.capabilities import Cluster, Companions, Ensemble, Links, P
 from harness.cluster.docker import compose
 from harness.cluster.docker.cluster import START_LIMIT_S, DockerCluster
 from harness.cluster.docker.engine import Engine, connect
-from harness.cluster.nodes import ClusterError, Node, role_by_name
+from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.ownership import Orphan, guard
 from harness.cluster.sidecar import heartbeat
 from harness.model.run_folder import RunFolder
@@ -108,6 +108,9 @@ def containers(record: RunRecord) -> list[str]:
 
 # What a killed harness has left
 
+# What a node logs once it is up, by its role.
+UP = {"broker": node_settings.STARTED, "zookeeper": "binding to port"}
+
 
 def heal(orphan: Orphan) -> list[str]:
     """Undo what is left in force in a project whose harness is gone; start what is down."""
@@ -127,7 +130,8 @@ def heal(orphan: Orphan) -> list[str]:
         lines = engine.run(name, heartbeat.command("undo")).splitlines() if holds else []
         done += [f"{node}: {line}" for line in lines]
     down = [name for name in sorted(services) if engine.pid(name) is None]
-    done += [f"{name}: started again, {_stay_up(engine, name)}" for name in down]
+    roles = {name: services[name].labels.get(compose.ROLE_LABEL, "") for name in down}
+    done += [f"{name}: started again, {_stay_up(engine, name, roles[name])}" for name in down]
     done = done or [f"nothing to heal: no fault is in force in the project {project}"]
     if orphan.down:
         engine.remove()
@@ -135,9 +139,10 @@ def heal(orphan: Orphan) -> list[str]:
     return done
 
 
-def _stay_up(engine: Engine, name: str) -> str:
-    """Start a node until it stays: a broker ends itself while its old session lives."""
-    starts, member = 0, role_by_name(name) == "zookeeper"
+def _stay_up(engine: Engine, name: str, role: str) -> str:
+    """Start a node until it stays: a broker ends itself while its old session lives. A container
+    that an older harness made does not say its role, and may log either."""
+    starts, logged = 0, [UP[role]] if role in UP else list(UP.values())
 
     def up() -> bool:
         nonlocal starts
@@ -145,7 +150,7 @@ def _stay_up(engine: Engine, name: str) -> str:
             engine.start(name)
             starts += 1
         log = engine.log(name, since_start=True).decode(errors="replace")
-        return node_settings.STARTED in log or (member and "binding to port" in log)
+        return any(words in log for words in logged)
 
     wait_until(up, timeout_s=START_LIMIT_S, what=f"{name} to stay up", every_s=0.5)
     return "at once" if starts == 1 else f"{starts} times until it stayed"

@@ -25,10 +25,12 @@ from typing import Any
 from harness.checkout import COMPOSE_FILE
 from harness.cluster import node_settings as node_config
 from harness.cluster.nodes import ClusterError, Node
+from harness.cluster.ownership import LABEL
 from harness.host import system_packages
 
 COMMANDS = (("docker", "compose"), ("docker-compose",))
 IMAGES = ("HARNESS_KAFKA_IMAGE", "HARNESS_ZOOKEEPER_IMAGE", "HARNESS_HOLDER_IMAGE")
+ROLE_LABEL = f"{LABEL}.role"
 ZOOKEEPER_PORT, CLIENTS_PORT = 2181, 19092  # inside
 UP_LIMIT_S = 300.0
 REMOTE_PORTS = range(20000, 32768)  # below those that a system gives to who asks for any
@@ -63,7 +65,7 @@ def additions(
     services: dict[str, Any] = {holder_of(node.name): {"labels": labels} for node in nodes}
     for node in nodes:
         services[node.name] = {
-            "labels": labels,
+            "labels": {**labels, ROLE_LABEL: node.role},
             "environment": environment(node, server, zoo),
             "healthcheck": {"interval": "24h"},  # compose v1 cannot take it away
         }

@@ -20,7 +20,7 @@ from harness.cluster.capabilities import (
 from harness.cluster.external.cluster import brokers_of, settings_of
 from harness.cluster.kubernetes import location, manifests, minikube
 from harness.cluster.kubernetes.attach import rules
-from harness.cluster.kubernetes.attach.cluster import AttachedCluster
+from harness.cluster.kubernetes.attach.cluster import AttachedCluster, AttachedWithSidecars
 from harness.cluster.kubernetes.leftovers import heal
 from harness.cluster.kubernetes.own.cluster import KubernetesCluster
 from harness.cluster.node_settings import server_settings
@@ -85,7 +85,8 @@ def _attached(folder: RunFolder, record: RunRecord) -> Cluster:
         guard(name, ours=LABEL in labels, named=name, allowed=record.allow)
     folder.update(cluster=ClusterRecord(namespace=part.namespace, context=context))
     settings = settings_of(part.client)
-    return AttachedCluster(
+    attached = AttachedWithSidecars if part.image else AttachedCluster
+    return attached(
         nodes=brokers_of(record.scenario, part.bootstrap, settings),
         api=api,
         selectors=part.selectors.model_dump(),

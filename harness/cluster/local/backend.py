@@ -19,6 +19,7 @@ from harness.cluster.capabilities import (
     Restarts,
     Syscalls,
 )
+from harness.cluster.local import launch_modes
 from harness.cluster.local.cluster import LocalCluster
 from harness.cluster.local.node_files import private_tmpfs
 from harness.cluster.node_settings import server_settings
@@ -79,4 +80,6 @@ def heal(_: Orphan) -> list[str]:
     ]
 
 
-LOCAL = Backend(make=make, capabilities=capabilities, enclosed=True, heal=heal)
+LOCAL = Backend(
+    make=make, capabilities=capabilities, enclosed=True, heal=heal, exclusive=launch_modes.TRACED
+)

@@ -72,7 +72,7 @@ class LocalCluster(Cluster):
         ways = requirements.ways
         launch_modes.check(ways)
         self._processes.ways = ways
-        if launch_modes.NETEM in ways:
+        if network.NETEM in ways:
             self.check_netem()
         if launch_modes.FAKE_TIME in ways:
             launch_modes.mount_shared_memory()

@@ -7,7 +7,7 @@
     tampering   as always; but strace will be attached to it while it runs
     netem       as always; but the kernel must have it
 
-One process has one tracer at most, so sync-trace and tampering exclude each other.
+One process has one tracer at most, so the ways in TRACED exclude each other.
 
 Sources: strace(1), libfaketime's README, ptrace(2).
 """
@@ -18,12 +18,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from harness.cluster.capabilities import CannotPrepare
 from harness.cluster.local.network import run
-from harness.cluster.nodes import ClusterError
 from harness.host import system_packages
 
 SYNC_TRACE, OWN_DISK, FAKE_TIME, TAMPERING = "sync-trace", "own-disk", "fake-time", "tampering"
-NETEM = "netem"
+TRACED = frozenset({SYNC_TRACE, TAMPERING})
 DISK_BYTES = 256 * 1024 * 1024
 # Whatever changes a file's length, its name, or what of it is on disk. Index files are written
 # through memory maps, which no system call shows; power loss drops them.
@@ -31,14 +31,9 @@ FILE_CALLS = "write,pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2
 
 
 def check(ways: frozenset[str]) -> None:
-    """Raises ClusterError, with the remedy, on a way that this host or the run cannot have."""
-    if {SYNC_TRACE, TAMPERING} <= ways:
-        raise ClusterError(
-            "a node can be traced once only, and lose-power as well as slow-disk and fail-disk "
-            "trace it: use one of them in a scenario of its own"
-        )
-    if ways & {SYNC_TRACE, TAMPERING}:
-        _try_strace()
+    """Raises CannotPrepare on a way that this host cannot have."""
+    for way in sorted(ways & TRACED):
+        _try_strace(way)
     if FAKE_TIME in ways:
         _library()
 
@@ -91,23 +86,22 @@ def environment(ways: frozenset[str], clock: Path) -> Mapping[str, str]:
     }
 
 
-def _try_strace() -> None:
+def _try_strace(way: str) -> None:
     probe = ["strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "true"]
     if _runs(probe):
         return
     why = "cannot trace here" if system_packages.program("strace") else "is not installed"
-    raise ClusterError(
-        f"lose-power, slow-disk and fail-disk need strace, which {why}: "
-        f"{system_packages.install_command(['strace'])}"
-    )
+    remedy = system_packages.install_command(["strace"])
+    raise CannotPrepare(way, f"the launch mode {way} needs strace, which {why}: {remedy}")
 
 
 def _library() -> Path:
     library = system_packages.libfaketime()
     if library is None:
-        raise ClusterError(
-            "skew-clock needs libfaketime, which is not installed: "
-            f"{system_packages.install_command(['libfaketime'])}"
+        remedy = system_packages.install_command(["libfaketime"])
+        raise CannotPrepare(
+            FAKE_TIME,
+            f"the launch mode {FAKE_TIME} needs libfaketime, which is not installed: {remedy}",
         )
     return library
 

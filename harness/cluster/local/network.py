@@ -11,21 +11,24 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.cluster.capabilities import CannotPrepare
 from harness.cluster.nodes import ClusterError, Node
 
 CLIENT_ADDRESS = "10.77.0.101"
+NETEM = "netem"  # the way in which nodes are started where the kernel must have it
 CLIENTS = "clients"  # the network namespace of the workers
 
 
 def try_netem() -> None:
-    """Raises ClusterError on a kernel without netem."""
+    """Raises CannotPrepare on a kernel without netem."""
     netem = ["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
     try:
         run(netem)
     except ClusterError:
-        raise ClusterError(
-            "this host's kernel has no netem (module sch_netem), which reorder, duplicate and "
-            "corrupt need: load it, or use another host or fault"
+        raise CannotPrepare(
+            NETEM,
+            "this host's kernel has no netem (module sch_netem): load it, or use another host or "
+            "fault",
         ) from None
     run(["tc", "qdisc", "del", "dev", "lo", "root"])
 

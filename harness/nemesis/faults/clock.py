@@ -28,7 +28,7 @@ from harness.model.effects import Effects
 from harness.nemesis.faults.processes.revive import disks
 from harness.nemesis.faults.processes.signals import processes
 from harness.nemesis.options import Options
-from harness.nemesis.verb import Injection, Verb
+from harness.nemesis.verb import Injection, Trial, Verb
 
 LEAST_S = 5
 ASK_EVERY_S = 1.0
@@ -114,4 +114,6 @@ SKEW_CLOCK = Verb(
     bit=_skewed,
     heal=_unskew,
     healed=_right,
+    trial=Trial(options={"offset_s": 3600}),
+    host={"libfaketime": ""},
 )

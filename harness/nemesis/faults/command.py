@@ -255,4 +255,6 @@ COMMAND = Verb(
     bit=_bit,
     heal=_heal,
     healed=_healed,
+    heal_left=heal_left,
+    trial=None,
 )

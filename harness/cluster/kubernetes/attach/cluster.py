@@ -28,6 +28,7 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,7 @@ NAMING_CLIENTS = frozenset({"clients", "everyone"})  # words for other ends that
 
 @dataclass(kw_only=True)
 class AttachedCluster(Cluster):
-    """A cluster that is there: Secured, Foreign, Links, Pods, Preparable, and Processes for pauses.
+    """A cluster that is there: Secured, Foreign, Pods, Preparable.
 
     `nodes` are the brokers as they are dialled; a container of the run ends after `limit_s` in any
     case.
@@ -124,34 +125,6 @@ class AttachedCluster(Cluster):
             self._containers.end()
         self._pods.check()
 
-    # Processes
-
-    def signal(self, node: Node, number: signal.Signals) -> None:
-        """STOP and CONT, from the container that shares the node's processes."""
-        self._pods.check()
-        sidecars = self._pods.sidecars(PROCESS)
-        if sidecars is None or number not in (signal.SIGSTOP, signal.SIGCONT):
-            raise ClusterError(f"{number.name} cannot be sent to the container of {node.name}")
-        sidecars.signal(node.name, number)
-
-    def state(self, node: Node) -> NodeState:
-        """The node's JVM, where a fault has to do with it."""
-        self._pods.check()
-        sidecars = self._pods.sidecars(PROCESS)
-        return sidecars.state(node.name) if sidecars else NO_PROCESS
-
-    def exited_early(self, _: Node) -> str | None:
-        """What ends there Kubernetes starts, or the watch over pods tells."""
-        return None
-
-    # Links
-
-    def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
-        """In our container in the node's pod; what clients do is done here."""
-        return self._pods.run(LINKS, node, argv)
-
-    has_rules = staticmethod(has_rules)
-
     # Pods
 
     def pod(self, node: Node) -> str | None:
@@ -183,7 +156,7 @@ class AttachedCluster(Cluster):
 
     def _learn_client_address(self, pods: Mapping[str, Pod]) -> None:
         machines = {pod.host_ip for pod in pods.values() if pod.host_ip}
-        ends = seen_by(brokers(self.nodes), machines, self.in_network_of)
+        ends = seen_by(brokers(self.nodes), machines, partial(self._pods.run, LINKS))
         ((self.client_address, _), *_) = ends.values()
         self.nodes = tuple(
             replace(n, port=ends[n.name][1]) if n.name in ends else n for n in self.nodes
@@ -212,3 +185,36 @@ class AttachedCluster(Cluster):
             node = next(node for node in self.nodes if node.name == name)
             self._containers.put_into([(node, pod)], [kind])
             self._pods.adopt(kind, name)
+
+
+@dataclass(kw_only=True)
+class AttachedWithSidecars(AttachedCluster):
+    """One with an image to make containers of: Links too, and Processes for pauses."""
+
+    # Processes
+
+    def signal(self, node: Node, number: signal.Signals) -> None:
+        """STOP and CONT, from the container that shares the node's processes."""
+        self._pods.check()
+        sidecars = self._pods.sidecars(PROCESS)
+        if sidecars is None or number not in (signal.SIGSTOP, signal.SIGCONT):
+            raise ClusterError(f"{number.name} cannot be sent to the container of {node.name}")
+        sidecars.signal(node.name, number)
+
+    def state(self, node: Node) -> NodeState:
+        """The node's JVM, where a fault has to do with it."""
+        self._pods.check()
+        sidecars = self._pods.sidecars(PROCESS)
+        return sidecars.state(node.name) if sidecars else NO_PROCESS
+
+    def exited_early(self, _: Node) -> str | None:
+        """What ends there Kubernetes starts, or the watch over pods tells."""
+        return None
+
+    # Links
+
+    def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
+        """In our container in the node's pod; what clients do is done here."""
+        return self._pods.run(LINKS, node, argv)
+
+    has_rules = staticmethod(has_rules)

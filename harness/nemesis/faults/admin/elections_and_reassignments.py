@@ -24,10 +24,12 @@ from harness.cluster.capabilities import Ensemble
 from harness.cluster.nodes import ClusterError, brokers
 from harness.cluster.view.state import BLIND
 from harness.model.effects import Effects
+from harness.model.scenario import FaultPart
 from harness.nemesis.faults.admin import replica_assignments
 from harness.nemesis.faults.admin.replica_assignments import Assignment, Partition
+from harness.nemesis.faults.processes.signals import KILL, STOP
 from harness.nemesis.target import Roles, Setting, Target
-from harness.nemesis.verb import BROKERS, Injection, Verb
+from harness.nemesis.verb import BROKERS, Injection, Trial, Verb
 
 ASK_EVERY_S = 2.0
 LEADING = {"leader", "leader-and-controller", "leader-not-controller", "last-isr"}
@@ -244,6 +246,47 @@ def needs_a_spare(setting: Setting, _: Target) -> str | None:
 
 # Whichever broker is hit, leadership may move away from it, or to it.
 ANYWHERE = Effects(leadership="anywhere")
+REASSIGN = Verb(
+    name="reassign",
+    undo="reassign-back",
+    done="affected by a partition reassignment",
+    effects=ANYWHERE,
+    needs=(Ensemble,),
+    together=True,
+    alone=True,
+    hits=BROKERS,
+    inject=_reassign,
+    bit=_there,
+    heal=_begin_return,
+    healed=_returned,
+    impossible=needs_a_spare,
+)
+
+
+def _led_by_others() -> Trial:
+    """Replicas that move on by one broker and back leave their leaders behind: A+B, B+C, C+A are
+    then led by B, C and A, and each broker is preferred for a partition that another leads."""
+    away = FaultPart(verb=REASSIGN.name, target="leader")
+    return Trial(
+        partitions=3,
+        replicas=2,
+        leader="kafka2",
+        before=(away,),
+        before_at={
+            # A is gone, and B, alone in the ISR of A+B, is still preferred for B+C.
+            "last-isr": (away, FaultPart(verb=STOP.name, target="preferred-leader", for_s=3)),
+            # Placed on kafka2 and kafka3; who alone is left leads and is the controller, and stays
+            # both.
+            "leader-and-controller": (
+                FaultPart(verb=KILL.name, target="kafka1", for_s=6),
+                FaultPart(verb=KILL.name, target="kafka2", for_s=6, when="in-force"),
+                away,
+            ),
+        },
+        amid=frozenset({"last-isr"}),
+    )
+
+
 ELECT = Verb(
     name="elect",
     undo="leave",
@@ -258,6 +301,7 @@ ELECT = Verb(
     healed=_left,
     impossible=_cannot_elect,
     idle=_nothing_to_win,
+    trial=_led_by_others(),
 )
 MOVE_LEADER = Verb(
     name="move-leader",
@@ -274,21 +318,7 @@ MOVE_LEADER = Verb(
     healed=_moved_back,
     impossible=_cannot_move,
     idle=_nothing_to_move,
-)
-REASSIGN = Verb(
-    name="reassign",
-    undo="reassign-back",
-    done="affected by a partition reassignment",
-    effects=ANYWHERE,
-    needs=(Ensemble,),
-    together=True,
-    alone=True,
-    hits=BROKERS,
-    inject=_reassign,
-    bit=_there,
-    heal=_begin_return,
-    healed=_returned,
-    impossible=needs_a_spare,
+    trial=Trial(partitions=3),  # each broker leads one
 )
 RAISE_REPLICATION = Verb(
     name="raise-replication",

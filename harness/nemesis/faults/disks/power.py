@@ -110,6 +110,7 @@ LOSE_POWER = Verb(
     bit=_evidence,
     heal=revive,
     healed=revived,
+    host={"strace": ""},
 )
 LOSE_DISK = Verb(
     name="lose-disk",

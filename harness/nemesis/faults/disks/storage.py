@@ -119,6 +119,7 @@ FREEZE_DISK = Verb(
     bit=_halted("Read-only file system"),
     heal=_thaw,
     healed=revived,
+    host={"mounts in a node's namespace": ""},
 )
 FILL_DISK = Verb(
     name="fill-disk",
@@ -133,4 +134,5 @@ FILL_DISK = Verb(
     bit=_halted("No space left on device"),
     heal=_free,
     healed=revived,
+    host={"mounts in a node's namespace": ""},
 )

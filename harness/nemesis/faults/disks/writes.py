@@ -160,6 +160,7 @@ SLOW_DISK = Verb(
     during=_follow,
     heal=_leave_alone,
     healed=_undisturbed,
+    host={"strace": ""},
 )
 FAIL_DISK = Verb(
     name="fail-disk",
@@ -175,4 +176,5 @@ FAIL_DISK = Verb(
     bit=_failed,
     heal=_mend,
     healed=revived,
+    host={"strace": ""},
 )

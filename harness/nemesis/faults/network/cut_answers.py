@@ -116,4 +116,5 @@ CUT_ANSWERS = Verb(
     healed=_mended,
     ends=lambda _: frozenset({"clients"}),
     during=stay,
+    host={"iptables REJECT": 'how = "reject" or "reset"', "iptables statistic": 'how = "reset"'},
 )

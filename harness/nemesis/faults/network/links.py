@@ -342,6 +342,7 @@ CUT = Verb(
     heal=_mend,
     healed=_mended,
     during=_keep_up,
+    host={"iptables REJECT": 'how = "reject" or "reset"'},
 )
 LOSE = Verb(
     name="lose",
@@ -356,4 +357,5 @@ LOSE = Verb(
     heal=_mend,
     healed=_mended,
     during=_keep_up,
+    host={"iptables statistic": ""},
 )

@@ -24,7 +24,7 @@ from harness.model.effects import Effects
 from harness.nemesis.faults.network.links import links_of, stay
 from harness.nemesis.faults.network.shaping import handle_of, restore, restored
 from harness.nemesis.options import Options
-from harness.nemesis.verb import Injection, Verb
+from harness.nemesis.verb import Injection, Trial, Verb
 
 
 class SomePackets(Options):
@@ -79,7 +79,7 @@ def sent(shown: str, handle: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _verb(name: str, done: str, options: type[Options] = SomePackets) -> Verb:
+def _verb(name: str, done: str, trial: Trial, options: type[Options] = SomePackets) -> Verb:
     return Verb(
         name=name,
         undo="restore",
@@ -94,9 +94,16 @@ def _verb(name: str, done: str, options: type[Options] = SomePackets) -> Verb:
         heal=restore,
         healed=restored,
         during=stay,
+        host={"tc netem": ""},
+        trial=trial,
     )
 
 
-REORDER = _verb("reorder", "hit by packet reordering", ReorderOptions)
-DUPLICATE = _verb("duplicate", "hit by packet duplication")
-CORRUPT = _verb("corrupt", "hit by packet corruption")
+REORDER = _verb(
+    "reorder",
+    "hit by packet reordering",
+    Trial(options={"percent": 30, "ms": 20}),
+    ReorderOptions,
+)
+DUPLICATE = _verb("duplicate", "hit by packet duplication", Trial())
+CORRUPT = _verb("corrupt", "hit by packet corruption", Trial(options={"percent": 5}))

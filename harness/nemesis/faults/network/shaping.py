@@ -43,7 +43,7 @@ from harness.nemesis.faults.network.peers import (
     peers,
 )
 from harness.nemesis.options import Options
-from harness.nemesis.verb import DoesNothing, Injection, Verb
+from harness.nemesis.verb import DoesNothing, Injection, Trial, Verb
 
 JUDGED_AFTER_S = 10.0
 LEAST_BURST = 1600  # bytes: one packet must fit
@@ -315,6 +315,7 @@ DELAY = Verb(
     bit=_delayed,
     heal=_stop_delay,
     healed=_fast_again,
+    host={"iptables NFQUEUE": ""},
 )
 THROTTLE = Verb(
     name="throttle",
@@ -329,4 +330,7 @@ THROTTLE = Verb(
     heal=restore,
     healed=restored,
     during=stay,
+    # Less than followers send while all of them are throttled; a ZooKeeper sends less still.
+    trial=Trial(options={"kbit": 8}, options_at_zookeeper={"kbit": 1}),
+    host={"tc tbf": ""},
 )

@@ -42,6 +42,7 @@ CLUSTERS = [
     ("docker", {}),
     ("kubernetes", {}),
     ("kubernetes", ATTACH),
+    ("kubernetes", {**ATTACH, "backend.kubernetes.attach.image": ""}),
     ("external", EXTERNAL),
 ]
 Nothing = SimpleNamespace
@@ -166,6 +167,29 @@ def test_what_may_be_drawn_at_random_is_refused_too() -> None:
     for seed in range(3):
         with pytest.raises(ScenarioError, match="delete-pod needs Pods"):
             prepare(Request(scenario="baseline", seed=seed, settings=settings))
+
+
+POWER: dict[str, Any] = {"verb": "lose-power", "target": "one"}
+SLOW: dict[str, Any] = {"verb": "slow-disk", "target": "one", "options": {"delay_ms": 20}}
+
+
+def test_faults_that_each_need_the_only_tracer_of_a_node_are_refused_together() -> None:
+    faults = [{**each, "at_s": at_s, "for_s": 1} for at_s, each in enumerate([POWER, SLOW])]
+    settings = {"workload.kind": "stream", "faults": faults}
+
+    with pytest.raises(ScenarioError, match="lose-power and slow-disk cannot be in one scenario"):
+        prepare(Request(scenario="baseline", seed=1, settings=settings))
+
+
+def test_they_are_refused_where_both_may_be_drawn_and_one_alone_is_not() -> None:
+    drawn: dict[str, Any] = {"faults": [POWER, SLOW], "until_s": 60.0}
+    settings = {"workload.kind": "stream", "workload.duration_s": 60.0, "mixed": drawn}
+    with pytest.raises(ScenarioError, match="lose-power and slow-disk cannot be in one scenario"):
+        prepare(Request(scenario="baseline", seed=1, settings=settings))
+
+    alone = {**settings, "mixed": {**drawn, "faults": [POWER]}}
+
+    assert prepare(Request(scenario="baseline", seed=1, settings=alone)).steps
 
 
 @pytest.mark.parametrize(

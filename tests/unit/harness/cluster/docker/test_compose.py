@@ -49,6 +49,13 @@ def test_every_node_and_holder_bears_the_run_s_label():
     assert all("study-1/x" in each["labels"].values() for each in services.values())
 
 
+def test_a_node_s_container_says_its_role():
+    services = compose.additions((ZK, KAFKA), {}, {}, "study-1/x")["services"]
+    roles = {name: each["labels"].get(compose.ROLE_LABEL) for name, each in services.items()}
+
+    assert roles == {"zk1": "zookeeper", "kafka1": "broker", "net-zk1": None, "net-kafka1": None}
+
+
 def test_ports_and_image_are_filled_in():
     given = compose.variables((ZK, KAFKA), "mine:1")
 

@@ -6,25 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from harness.cluster.capabilities import CannotPrepare
 from harness.cluster.local import launch_modes
-from harness.cluster.nodes import ClusterError
 from harness.host import system_packages
 
 
-def test_two_tracers_at_one_process_are_refused_with_the_remedy() -> None:
-    with pytest.raises(ClusterError, match="scenario of its own"):
-        launch_modes.check(frozenset({launch_modes.SYNC_TRACE, launch_modes.TAMPERING}))
-
-
-@pytest.mark.parametrize("way", [launch_modes.SYNC_TRACE, launch_modes.TAMPERING])
+@pytest.mark.parametrize("way", sorted(launch_modes.TRACED))
 def test_without_strace_it_is_refused_with_the_command_that_installs_it(
     way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(system_packages, "SYSTEM_FOLDERS", ())
 
-    with pytest.raises(ClusterError, match="strace, which is not installed"):
+    with pytest.raises(CannotPrepare, match="strace, which is not installed") as refused:
         launch_modes.check(frozenset({way}))
+    assert refused.value.way == way
 
 
 def test_without_libfaketime_it_is_refused_with_the_command_that_installs_it(
@@ -32,8 +28,9 @@ def test_without_libfaketime_it_is_refused_with_the_command_that_installs_it(
 ) -> None:
     monkeypatch.setattr(system_packages, "FAKETIME", ())
 
-    with pytest.raises(ClusterError, match="libfaketime, which is not installed"):
+    with pytest.raises(CannotPrepare, match="libfaketime, which is not installed") as refused:
         launch_modes.check(frozenset({launch_modes.FAKE_TIME}))
+    assert refused.value.way == launch_modes.FAKE_TIME
 
 
 @pytest.mark.jvm

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -210,6 +211,24 @@ def test_what_was_done_inside_namespaces_that_are_gone_is_left_alone(tmp_path):
     heal.heal_run(folder, Console(file=sys.stderr), down=False)
 
     assert not (tmp_path / "healed").exists()
+
+
+def test_a_verb_heals_what_is_left_by_its_own_function_and_unknown_verbs_are_passed_over(
+    tmp_path, monkeypatch
+):
+    folder = left_over(tmp_path, "external")
+    Undo(tmp_path).begun(3, "of-another-version", "undo", ["kafka2"], {})
+    asked: list[str] = []
+
+    def undo(fault: Mapping[str, Any], _: object) -> list[str]:
+        asked.append(fault["verb"])
+        return []
+
+    monkeypatch.setitem(VERBS, "command", replace(VERBS["kill"], heal_left=undo))
+
+    assert heal.heal_run(folder, Console(file=sys.stderr), down=False) == 0
+    assert asked == ["command"]
+    assert outstanding(tmp_path) == []
 
 
 def test_a_heal_command_that_fails_is_no_healing():
