@@ -194,7 +194,7 @@ def decide(
 ) -> Verdict:
     """The verdict over all anomalies, demanded gaps and doubts."""
     guilty = [
-        f"{name}: {judgement.count:,} seen, and this configuration forbids any"
+        f"{name}: {judgement.count:,} seen, which this configuration forbids"
         for name, judgement in judgements.items()
         if judgement.convicts
     ]

@@ -45,7 +45,7 @@ def _drain(injection: Injection) -> None:
     machines, node = cast(Machines, injection.cluster), injection.node
     machine = injection.memo["machine"] = machines.machine(node)
     if machine is None:
-        raise ClusterError(f"the pod of {node.name} is not scheduled on any machine")
+        raise ClusterError(f"the pod of {node.name} is not scheduled on any Kubernetes node")
     remember(injection, node)
     injection.memo["uid"] = cast(Pods, injection.cluster).pod(node)
     machines.cordon(machine)
@@ -62,7 +62,7 @@ def _drained(injection: Injection) -> str | None:
     gone = _gone(injection)
     if gone is None or not cast(Machines, injection.cluster).cordoned(machine):
         return None
-    return f"{gone}, and machine {machine} is cordoned"
+    return f"{gone}, and Kubernetes node {machine} is cordoned"
 
 
 def _use_again(injection: Injection) -> None:
@@ -91,7 +91,7 @@ def _in_use_again(injection: Injection) -> str | None:
     machine, serves = injection.memo["machine"], _another_serves(injection)
     if serves is None or cast(Machines, injection.cluster).cordoned(machine):
         return None
-    return f"{serves}, and machine {machine} is uncordoned"
+    return f"{serves}, and Kubernetes node {machine} is uncordoned"
 
 
 DELETE_POD = Verb(
@@ -123,7 +123,7 @@ DELETE_POD_NOW = Verb(
 DRAIN = Verb(
     name="drain",
     undo="uncordon",
-    done="evicted by a machine drain",
+    done="evicted by a Kubernetes node drain",
     effects=ENDED,
     needs=(Pods, Machines, Preparable),
     holds="process",
