@@ -220,8 +220,8 @@ def stay(injection: Injection) -> None:
     begun = injection.memo.setdefault("addresses", now)
     if moved := [n.name for n in injection.nodes if begun[n.name] != now[n.name]]:
         raise ClusterError(
-            f"the pod of {', '.join(moved)} was replaced while a fault was in force, "
-            "which the new pod is not hit by"
+            f"the pod of {', '.join(moved)} was replaced while a fault was in force; "
+            "the new pod is not affected"
         )
 
 
