@@ -1,7 +1,7 @@
 """cut, lose: packets between nodes that do not arrive, all of them or some.
 
     cut     drops every packet, or rejects it with a TCP reset (`how = "reject"`)
-    lose    drops packets by chance (`percent`)
+    lose    drops packets at random (`percent`)
 
 Both are undone by `mend`. Which packets are dropped:
 
