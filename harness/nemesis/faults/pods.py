@@ -3,15 +3,15 @@
     delete-pod        graceful: SIGTERM, the time that the manifest gives (30 s), then SIGKILL
     delete-pod-now    `--force --grace-period=0`: the cluster forgets the pod at once. The kubelet
                       still sends SIGTERM first and SIGKILL some 2 s later: a crash is `kill`
-    drain             the Kubernetes node of the pod is cordoned and the pod evicted, in order and as
-                      PodDisruptionBudgets allow, like `kubectl drain` for this one pod
+    drain             the Kubernetes node of the pod is cordoned and the pod evicted, in order and
+                      as PodDisruptionBudgets allow, like `kubectl drain` for this one pod
 
 The StatefulSet makes a pod of the same name, with the same volume and another address, as soon as
 the old one is gone. Nothing is held down by `delete-pod`: the fault's time is only waited for.
-After `drain` the new pod comes up on another Kubernetes node where its volume can be attached; where
-there is none the node is down until the Kubernetes node is uncordoned. A fault is in force when the
-pod is gone or another one is there (its uid), and is healed when the node serves from a pod of
-another uid.
+After `drain` the new pod comes up on another Kubernetes node where its volume can be attached;
+where there is none the node is down until the Kubernetes node is uncordoned. A fault is in force
+when the pod is gone or another one is there (its uid), and is healed when the node serves from a
+pod of another uid.
 """
 
 from __future__ import annotations
