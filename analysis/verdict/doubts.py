@@ -1,8 +1,8 @@
 """Doubts: why "nothing found" would prove nothing in a run.
 
 A run of which not everything is known is never valid: it did not end, nothing was acknowledged, a
-planned fault has no evidence that it took effect and healed, a worker died or left no history, the
-history is damaged, or the final read did not get to the end.
+planned fault has no evidence that it took effect or was healed, a worker died or left no history,
+the history is damaged, or the final read did not get to the end.
 """
 
 from __future__ import annotations
