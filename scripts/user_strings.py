@@ -2,8 +2,9 @@
 
     harness/cli.py:88: The producer's configuration …
 
-Read as code, not run: texts in the source (two words or more, no docstring), help texts and command
-docstrings of the cli, titles and descriptions of the shipped scenarios, what stands in templates.
+Read as code, not run: texts in the source (two words or more, no docstring; a verb's `done=` may be
+one word), help texts and command docstrings of the cli, what the sidecar script prints, titles and
+descriptions of the shipped scenarios, what stands in templates.
 With words, only the lines that have one of them.
 """
 
@@ -21,6 +22,7 @@ from harness.checkout import ROOT, SCENARIOS
 PACKAGES = ("harness", "workloads", "analysis")
 TAG = re.compile(r"<[^>]*>|\{[%{#].*?[%}#]\}", re.DOTALL)
 PROSE = re.compile(r"[A-Za-z]{2,}\W+\S*[a-z]{2,}")  # two words
+QUOTED = re.compile(r'"([^"]*)"')  # in a line of a script
 
 
 def texts() -> Iterator[tuple[str, str]]:
@@ -28,6 +30,8 @@ def texts() -> Iterator[tuple[str, str]]:
     for package in PACKAGES:
         for file in sorted((ROOT / package).rglob("*.py")):
             yield from _of_source(file)
+        for file in sorted((ROOT / package).rglob("*.sh")):
+            yield from _of_script(file)
     for file in sorted(SCENARIOS.rglob("*.toml")):
         tables = tomllib.loads(file.read_text())
         found = [tables.get(key) for key in ("title", "description")]
@@ -47,11 +51,17 @@ def _of_source(file: Path) -> Iterator[tuple[str, str]]:
         if isinstance(node, ast.JoinedStr)
         for part in node.values
     }
+    # What a verb has done to a node may be one word.
+    done = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.keyword) and node.arg == "done"
+    }
     for node in ast.walk(tree):
         if id(node) in hidden | inside:
             continue
         text = _text(node)
-        if text and PROSE.search(text):
+        if text and (id(node) in done or PROSE.search(text)):
             yield f"{_where(file)}:{getattr(node, 'lineno', 0)}", " ".join(text.split())
 
 
@@ -71,6 +81,13 @@ def _text(node: ast.AST) -> str | None:
             str(part.value) if isinstance(part, ast.Constant) else "{…}" for part in node.values
         )
     return None
+
+
+def _of_script(file: Path) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        for text in [] if line.lstrip().startswith("#") else QUOTED.findall(line):
+            if " " in text and PROSE.search(text):
+                yield f"{_place(file)}:{number}", text
 
 
 def _of_template(file: Path) -> Iterator[tuple[str, str]]:

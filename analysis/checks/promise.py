@@ -81,7 +81,7 @@ NO_EPOCHS = when(
     lambda facts: facts.deposed and not facts.epochs,
 )
 NO_COPY = when(
-    "a fault that takes what a node had written, and it hit the whole ISR, or acks=1",
+    "a fault that destroys data on a node, and it hit the whole ISR, or acks=1",
     lambda facts: facts.no_copy,
 )
 ALTERED = when(
@@ -89,11 +89,11 @@ ALTERED = when(
     lambda facts: facts.given_altered,
 )
 TOOK = when(
-    "a fault that takes what a node had written",
+    "a fault that destroys data on a node",
     lambda facts: facts.destroyed,
 )
 # Committed offsets are records of another topic, whose ISR and settings are not looked at.
 TOOK_OFFSETS = when(
-    "a fault that takes what a node had written",
+    "a fault that destroys data on a node",
     lambda facts: facts.takes != "nothing",
 )

@@ -1,4 +1,4 @@
-"""What the replicas' high watermarks and log ends convict of, where they were followed.
+"""What the replicas' high watermarks and log ends convict of, where they were sampled.
 
 A *look* at a partition is what harness.run.watermark_sampler saw, in this order: the watermark of
 each broker, then the ISR, then the log end of each broker (`check.watermarks`).

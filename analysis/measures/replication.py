@@ -36,7 +36,7 @@ CHECKPOINT_MS = 5_000  # and of replica.high.watermark.checkpoint.interval.ms
 
 
 def replication(run: Run, counts: Mapping[str, int], lost: int) -> dict[str, Any] | None:
-    """What was measured; None for a run whose replicas were not followed.
+    """What was measured; None for a run whose replicas were not sampled.
 
     `counts` has how many records past a log end are lost and kept, `lost` is how many are in all.
     """

@@ -173,7 +173,7 @@ def _stopped(
     longest = max(mine, key=lambda window: float(window["length_s"]))
     length = _seconds(float(longest["length_s"]))
     if longest["end_s"] is None:
-        return f"{what} stopped for {length} and had not come back when the load ended."
+        return f"{what} stopped for {length} and had not resumed when the load ended."
     return f"{what} stopped for {'' if len(mine) == 1 else 'at most '}{length}."
 
 

@@ -1,17 +1,17 @@
-"""junit.xml: a run as CI systems show it: a case a promise, a case an expectation, and the verdict.
+"""junit.xml: a run as CI systems show it: a case a promise, a case a demand, and the verdict.
 
     <testsuite name="study-4">
       <testcase classname="kafka-harness.study-4.seed-42" name="verdict"><failure …>
       <testcase classname="kafka-harness.study-4.seed-42" name="promise: no lost"><failure …>
-      <testcase classname="kafka-harness.study-4.seed-42" name="expectation: duplicate 0"/>
+      <testcase classname="kafka-harness.study-4.seed-42" name="demand: duplicate 0"/>
 
 GitLab, Jenkins and GitHub's report actions agree on three marks, and this is how they are used:
 
-- a broken promise, an unmet expectation and the verdict *invalid* are a `failure`: red, with the
+- a broken promise, an unmet demand and the verdict *invalid* are a `failure`: red, with the
   evidence in the text.
 - the verdict *unknown* is an `error`: red as well, and told apart from a failure. It is no
   `skipped`: all three show skipped cases as no reason to worry, and unknown is never green.
-- a promise or expectation about which such a run proves nothing is `skipped`: one red case says
+- a promise or demand about which such a run proves nothing is `skipped`: one red case says
   that the run proves nothing, and none claims that Kafka kept or broke anything.
 
 What is allowed and was not demanded is no case. Names say what is promised, not what was seen, so
@@ -49,7 +49,7 @@ class Case:
 
 def render(report: Row) -> str:
     """junit.xml of one run as text; `report` is report.json (schema 1)."""
-    cases = [_verdict(report), *_promises(report), *_expectations(report)]
+    cases = [_verdict(report), *_promises(report), *_demands(report)]
     run = report["run"]
     time_s = f"{run['duration_s'] or 0:.3f}"
     totals = {"tests": str(len(cases)), "time": time_s} | {
@@ -110,22 +110,22 @@ def _of_promise(report: Row, name: str, finding: Row) -> str:
     return f"{seen}{unless}. {promise}"
 
 
-def _expectations(report: Row) -> Iterator[Case]:
+def _demands(report: Row) -> Iterator[Case]:
     """What this scenario demands to see, or not to see."""
     for name, finding in report["anomalies"].items():
         if finding["demanded"] is not None:
             seen = f"{finding['count']:,} seen"
-            yield _expectation(report, name, finding, seen, _evidence(name, finding))
+            yield _demand(report, name, finding, seen, _evidence(name, finding))
     for name, gap in report.get("gap_demands", {}).items():
-        yield _expectation(report, name, gap, f"the longest lasted {gap['longest_s']:.1f} s")
+        yield _demand(report, name, gap, f"the longest lasted {gap['longest_s']:.1f} s")
     for name, count in report.get("count_demands", {}).items():
-        yield _expectation(report, name, count, f"{count['seen']:,} seen")
+        yield _demand(report, name, count, f"{count['seen']:,} seen")
 
 
-def _expectation(report: Row, name: str, demand: Row, seen: str, text: str = "") -> Case:
+def _demand(report: Row, name: str, demand: Row, seen: str, text: str = "") -> Case:
     unmet = demand["demand_met"] is False
     return Case(
-        name=f"expectation: {name} {demand['demanded']}",
+        name=f"demand: {name} {demand['demanded']}",
         end={True: None, False: FAILURE, None: SKIPPED}[demand["demand_met"]],
         message=f"{name} {demand['demanded']} demanded, {seen}" if unmet else _unproved(report),
         text=text,

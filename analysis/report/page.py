@@ -40,8 +40,8 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 ROWS_MAX = 200  # of a table of windows or faults: a page, not an archive
 STRETCHES_MAX = 12  # of the table of leaders
 MEANINGS = {
-    "valid": "Every promise was kept, and every expectation of the scenario met.",
-    "unknown": "This run proves nothing, neither for Kafka nor against it.",
+    "valid": "Every promise was kept, and every demand of the scenario was met.",
+    "unknown": "This run allows no conclusion about Kafka.",
 }
 # Above these the host may have shaped the result: its CPUs were taken, crowded, or rationed.
 STARVED = {"steal_percent": 5.0, "pressure_some_percent": 60.0, "cgroup_throttled_s": 1.0}

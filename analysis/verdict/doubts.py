@@ -1,8 +1,8 @@
 """Doubts: why "nothing found" would prove nothing in a run.
 
 A run of which not everything is known is never valid: it did not end, nothing was acknowledged, a
-planned fault is not proved to have been in force and healed, a worker died or left no history, the
-history is damaged, or the final read did not get to the end.
+planned fault has no evidence that it took effect or was healed, a worker died or left no history,
+the history is damaged, or the final read did not get to the end.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def _watch_doubts(run: Run) -> list[str]:
     """Whether somebody looked at the replicas until the load ended, and saw watermarks."""
     seen = [r["time_ns"] for r in run.watermarks if r["in_isr"] and r["high_watermark"] is not None]
     if not seen:
-        return ["the replicas' watermarks were not followed"]
+        return ["the replicas' watermarks were not sampled"]
     if (last_ns := max(seen)) < run.load_end_ns:
-        return [f"the replicas' watermarks were followed until {run.seconds(last_ns):.1f} s only"]
+        return [f"the replicas' watermarks were sampled until {run.seconds(last_ns):.1f} s only"]
     return []
 
 
@@ -73,9 +73,9 @@ def _fault_doubts(run: Run) -> list[str]:
         if fault is None or not fault["nodes"]:
             reasons.append(f"{name} was planned and did not happen{why}")
         elif fault["ok_ns"] is None or not fault["evidence"]:
-            reasons.append(f"{name} is not proved to have been in force{why}")
+            reasons.append(f"{name} has no evidence that it took effect{why}")
         elif fault["heal_ok_ns"] is None:
-            reasons.append(f"{name} is not proved to have been healed{why}")
+            reasons.append(f"{name} has no evidence that it was healed{why}")
     return reasons
 
 

@@ -4,8 +4,8 @@
 broken for good. A proven loss stays proven, whatever else is not known, so invalid beats unknown.
 
 **unknown**: something is missing without which "nothing found" proves nothing: no acks, a planned
-fault that is not proved to have been in force and healed, an incomplete final read, a worker that
-died or left no log, damage in the history, a run that did not end (analysis.verdict.doubts). A
+fault that is not proved to have taken effect and been healed, an incomplete final read, a worker
+that died or left no log, damage in the history, a run that did not end (analysis.verdict.doubts). A
 demand that is not met in such a run is unknown as well: it might have been met by what nobody saw.
 Unknown, too, is a run with an anomaly that is forbidden, unless a fault permits it of which it is
 not known what it can do.
@@ -194,7 +194,7 @@ def decide(
 ) -> Verdict:
     """The verdict over all anomalies, demanded gaps and doubts."""
     guilty = [
-        f"{name}: {judgement.count:,} seen, and this configuration forbids any"
+        f"{name}: {judgement.count:,} seen, which this configuration forbids"
         for name, judgement in judgements.items()
         if judgement.convicts
     ]

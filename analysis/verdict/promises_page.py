@@ -30,7 +30,7 @@ time, or where leadership was seen to move: \
 killing a single ZooKeeper, a follower or a worker does not move leadership.
   With `if-seen` (bad links only between a node and the clients) it counts where \
 leadership was seen to move: brokers and ZooKeeper still reach each other.
-- `takes`: a fault that takes what a node had written takes `all`, or only what was not synced \
+- `takes`: a fault that destroys data on a node destroys `all`, or only what was not synced \
 (`unsynced`).
 - `alters_stored_bytes`: a bit flipped on disk.
 - `topic_settings`: a setting that was changed at run time counts as the least safe value that it \

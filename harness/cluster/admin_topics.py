@@ -118,7 +118,7 @@ class Topics:
         why = self._remove(group, ask, what, "NON_EMPTY_GROUP", "GROUP_ID_NOT_FOUND")
         if why is None:
             return [f"group {group} is removed"]
-        return [f"group {group} is left to Kafka: {why}"]
+        return [f"group {group} could not be removed: {why}"]
 
     def _remove(
         self, name: str, ask: Callable[[], Mapping[str, Any]], what: str, *excuses: str

@@ -87,7 +87,7 @@ class Clients(Restarts, Protocol):
 
     def works(self, node: Node, *, since: int) -> str | None:
         """The sentence that says so once the worker in the node's place is past the progress
-        `since`, or may not go on because the load is held; else None."""
+        `since`, or may not go on because the load is paused; else None."""
 
 
 @runtime_checkable

@@ -80,8 +80,8 @@ def read(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
                 settings["ssl.key.location"] = value
         elif not _is_passed_over(path, setting, value):
             raise PropertiesError(
-                f"{path}, line {setting.line}: {setting.key} is no key of TLS or SASL that the "
-                f"harness knows: the file has {', '.join(sorted(KEYS))} and {_JAAS}"
+                f"{path}, line {setting.line}: {setting.key} is not a supported TLS or SASL "
+                f"key: supported are {', '.join(sorted(KEYS))} and {_JAAS}"
             )
     _check_stores(path, found)
     _check(path, settings)
@@ -93,8 +93,8 @@ def _expanded(path: Path, setting: Setting, environment: Mapping[str, str]) -> s
         name = match[1].removeprefix("env:")  # as Java's EnvVarConfigProvider writes it
         if name not in environment:
             raise PropertiesError(
-                f"{path}, line {setting.line}: {setting.key} takes {name} from the environment, "
-                "which has none: set it"
+                f"{path}, line {setting.line}: {setting.key} uses ${name}, which is not set in "
+                "the environment: set it"
             )
         return environment[name]
 
@@ -105,8 +105,8 @@ def _from_jaas(path: Path, setting: Setting, value: str) -> dict[str, str]:
     words = dict(re.findall(r'(username|password)\s*=\s*"([^"]*)"', value))
     if len(words) != 2 or not re.search(r"\.(Plain|Scram)LoginModule\b", value):
         raise PropertiesError(
-            f"{path}, line {setting.line}: {_JAAS} is not understood: it has PlainLoginModule or "
-            'ScramLoginModule with username="…" and password="…"; or use sasl.username and '
+            f"{path}, line {setting.line}: {_JAAS} is not supported: use PlainLoginModule or "
+            'ScramLoginModule with username="…" and password="…", or sasl.username and '
             "sasl.password"
         )
     return {f"sasl.{key}": word for key, word in words.items()}
@@ -119,8 +119,8 @@ def _is_passed_over(path: Path, setting: Setting, value: str) -> bool:
         return False
     if part == "type" and value.upper() != "PEM":
         raise PropertiesError(
-            f"{path}, line {setting.line}: {setting.key} must be PEM: librdkafka reads no JKS; "
-            "convert the store with keytool and openssl"
+            f"{path}, line {setting.line}: {setting.key} must be PEM: librdkafka does not support "
+            "JKS; convert the store with keytool and openssl"
         )
     return part in ("type", "password")
 
@@ -130,8 +130,8 @@ def _check_stores(path: Path, found: Mapping[str, Setting]) -> None:
         if f"{store}.location" in found and f"{store}.type" not in found:
             line = found[f"{store}.location"].line
             raise PropertiesError(
-                f"{path}, line {line}: {store}.location is a JKS store where {store}.type is not "
-                "PEM, and librdkafka reads none: convert it with keytool and openssl"
+                f"{path}, line {line}: {store}.location is taken for JKS unless {store}.type=PEM, "
+                "and librdkafka does not support JKS: convert it with keytool and openssl"
             )
 
 

@@ -31,8 +31,8 @@ def heal_run(folder: RunFolder, console: Console, *, down: bool) -> int:
     left = undo_record.outstanding(folder.path)
     for fault in left:
         console.print(
-            f"fault {fault['fault']}: {fault['verb']} {', '.join(fault['nodes'])}, not "
-            f"known to be undone ({fault['undo']})"
+            f"fault {fault['fault']}: {fault['verb']} {', '.join(fault['nodes'])}, may still be "
+            f"in force (undo: {fault['undo']})"
         )
     nodes = record.model_dump(mode="json", include={"nodes"})["nodes"]
     if not BACKENDS[record.backend].enclosed:

@@ -268,9 +268,9 @@ def _write_bill(work: Path) -> int:
     digest = _digest("".join(f"{jar['sha256']}  {name}\n" for name, jar in jars.items()))
     if digest != BILL_SHA256:
         raise KafkaHomeError(
-            f"the {len(jars)} jars fetched for Kafka {KAFKA_VERSION} have another digest than "
+            f"the {len(jars)} jars fetched for Kafka {KAFKA_VERSION} have another checksum than "
             f"expected ({digest}): unset KAFKA_HARNESS_MAVEN to fetch from Maven Central, and if "
-            "the digest is the same, report it"
+            "the checksum is the same, report it"
         )
     bill = {"kafka": KAFKA_VERSION, "digest": digest, "jars": jars}
     (work / "bill.json").write_text(json.dumps(bill, indent=1) + "\n")

@@ -196,7 +196,7 @@ def _errors(codes: Array, names: dict[int, str]) -> pa.Array:
 def _no_end(process: str, events: list[side_files.Row]) -> list[Finding]:
     if any(row["event"] == "end" for row in events):
         return []
-    text = "it has no `end`: the worker died, or its side file was cut"
+    text = "it has no `end`: the worker died, or its side file was truncated"
     return [Finding(process=process, kind="no-end", count=1, text=text)]
 
 

@@ -65,7 +65,7 @@ _VERBS: dict[str, tuple[Effects, str]] = {
     "skew-clock": (_HITS, "hit by clock skew"),
     "delete-pod": (_HALTS, "shut down by pod deletion"),
     "delete-pod-now": (_HALTS, "shut down by forced pod deletion"),
-    "drain": (_HALTS, "evicted by a machine drain"),
+    "drain": (_HALTS, "evicted by a Kubernetes node drain"),
     "command": (Effects(leadership="anywhere"), "hit by a custom command"),
 }
 # Links may be bad between the target and `from` alone.

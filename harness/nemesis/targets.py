@@ -284,7 +284,7 @@ def resolve(target: str, roles: Roles) -> tuple[Node, ...]:
     chosen = TARGETS[target].choose(roles) if target in TARGETS else _called(target, roles)
     found = tuple(by_name[name] for name in chosen if name)
     if not found:
-        raise NoTarget(f"no node plays the role {target} now")
+        raise NoTarget(f"no node has the role {target} now")
     return found
 
 

@@ -53,7 +53,7 @@ class Injection:
         """The view, for verbs that go through znodes. Raises ClusterError where it has none."""
         if not hasattr(self.view, "znode"):
             raise ClusterError(
-                "this fault needs ZooKeeper, and the harness reaches none of this cluster"
+                "this fault needs ZooKeeper, which the harness cannot reach in this cluster"
             )
         return cast(Znodes, self.view)
 

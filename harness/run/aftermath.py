@@ -43,7 +43,7 @@ def final_read(load: Load) -> None:
     run.wait(reader.ended, "the final read to end")
     run.folder.update(workers=[*load.workers.as_records(), reader.as_record()])
     if reader.process.returncode != 0:
-        raise ClusterError(f"the final read died (exit {reader.process.returncode})")
+        raise ClusterError(f"the final read ended unexpectedly (exit {reader.process.returncode})")
     if running.scenario.check.replicas:
         replica_dumps.record(
             cast(Dumps, running.cluster),

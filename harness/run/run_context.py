@@ -50,7 +50,7 @@ class Run:
             if self.deadline.within() > 0:
                 raise
             limit = self.record.time_limit_s
-            raise WaitTimeout(f"the time limit of {limit:g} s passed: {error}") from None
+            raise WaitTimeout(f"the time limit of {limit:g} s was exceeded: {error}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ def contradictions(faults: Sequence[FaultPart], setting: Setting) -> list[str]:
         if shared and _meet(first, second, follows=two == one + 1):
             found.append(
                 f"faults.{two}: {_described(second)} overlaps faults.{one}, {_described(first)}, "
-                f"and both need the {shared} alone: start it when the other is healed "
+                f"and both need exclusive use of the {shared}: start it when the other is healed "
                 '(when = "healed"), or choose another target'
             )
     return found

@@ -169,8 +169,8 @@ def _check_capabilities(request: Request, chosen: Scenario) -> None:
     for key, need in _CHECK_NEEDS.items():
         if getattr(chosen.check, key) and need not in able:
             raise ScenarioError(
-                f"{request.scenario}: check.{key} needs {need.__name__}, which {where} does not "
-                "have: set it to false or choose another backend"
+                f"{request.scenario}: check.{key} is not available on {where}: set it to false "
+                "or choose another backend"
             )
     drawn = chosen.mixed.faults if chosen.mixed else ()
     for fault in (*chosen.faults, *drawn):
@@ -185,16 +185,15 @@ def _not_there(fault: FaultPart, chosen: Scenario, backend: Backend, where: str)
     nobody's; what is done to workers asks nothing of the cluster."""
     target, hits = target_of(fault.target, setting_of(chosen)), backend.hits(chosen)
     if target is None or target.kind not in hits:
-        return f"{fault.target} cannot be hit on {where}, only a {' or a '.join(sorted(hits))}"
+        return f"{fault.target} cannot be a target on {where}, only a {' or a '.join(sorted(hits))}"
     able = backend.capabilities(chosen)
     missing = sorted(set(VERBS[fault.verb].needs) - able, key=lambda need: need.__name__)
     if target.kind == "client" or not missing:
         return None
     others = [v.name for v in VERBS.values() if set(v.needs) <= able and v.hits & hits]
     return (
-        f"{fault.verb} needs {', '.join(need.__name__ for need in missing)}, which {where} does "
-        f"not have{backend.because(chosen, missing[0])}: choose another backend, or one of "
-        f"{', '.join(others)}"
+        f"{fault.verb} is not available on {where}{backend.because(chosen, missing[0])}: choose "
+        f"another backend, or one of {', '.join(others)}"
     )
 
 

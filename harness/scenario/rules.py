@@ -169,8 +169,8 @@ def target_problems(fault: FaultPart, scenario: Scenario) -> list[str]:
     if verb.targets and target.name not in verb.targets:
         return [f"target: {verb.name} takes {', '.join(verb.targets)}, not {target.name}"]
     if target.kind not in verb.hits:
-        kinds = ", ".join(f"a {role}" for role in sorted(verb.hits))
-        return [f"target: {verb.name} cannot be done to {target.name}, only to {kinds}"]
+        kinds = " or ".join(f"a {role}" for role in sorted(verb.hits))
+        return [f"target: {verb.name} does not apply to {target.name}, only to {kinds}"]
     why = verb.impossible(setting, target)
     return [f"verb: {verb.name}: {why}"] if why else []
 

@@ -40,15 +40,19 @@ def test_every_path_that_the_page_names_is_there() -> None:
     assert [] == [name for name in sorted(named) if not (ROOT / name).exists()]
 
 
-def test_the_listing_of_texts_has_those_of_code_help_scenarios_and_templates(
+def test_the_listing_of_texts_has_those_of_code_help_scripts_scenarios_and_templates(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     user_strings.main([])
-    places = {Path(line.split(":")[0]) for line in capsys.readouterr().out.splitlines()}
+    lines = capsys.readouterr().out.splitlines()
+    places = {Path(line.split(":")[0]) for line in lines}
 
     assert {
         Path("harness/cli.py"),
         Path("harness/scenario/rules.py"),
         Path("harness/scenarios/baseline.toml"),
+        Path("harness/cluster/sidecar/sidecar.sh"),
         Path("analysis/report/templates/page.html"),
     } <= places
+    said = {line.split(": ", 1)[1] for line in lines}
+    assert {"paused", "another harness is connected"} <= said  # one word; in a script

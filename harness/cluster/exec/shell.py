@@ -80,10 +80,11 @@ class OpenShell:
         def answer() -> list[str] | None:
             parts = line.said()[before:].split(mark)
             if len(parts) < 3 and line.over():
-                raise OSError("the shell there has ended")
+                raise OSError("the shell in the container has ended")
             return parts if parts[2:] == ["\n"] else None
 
-        parts = wait_until(answer, timeout_s=LIMIT_S, what="its end", every_s=LOOK_EVERY_S)
+        what = "the command to end"
+        parts = wait_until(answer, timeout_s=LIMIT_S, what=what, every_s=LOOK_EVERY_S)
         assert parts is not None
         code, _, err = parts[1].strip(" ").partition("\n")
         if len(line.said()) > ENOUGH:

@@ -80,9 +80,7 @@ def there_already(scenario: Scenario, part: ExternalPart | AttachPart, where: st
 def heal(orphan: Orphan) -> list[str]:
     """Tell what the run has left there; with `down`, remove it."""
     if orphan.record is None:
-        raise ClusterError(
-            "the harness puts no label on a cluster that it did not make: name the run"
-        )
+        raise ClusterError("external clusters have no label to be found by: give heal the run")
     return heal_topic(orphan, orphan.record.scenario.backend.external)
 
 

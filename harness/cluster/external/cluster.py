@@ -74,12 +74,14 @@ def brokers_of(
     if len(nodes) < wanted:
         raise ClusterError(
             f"the cluster has {len(nodes)} brokers ({', '.join(node.name for node in nodes)}), and "
-            f"the scenario's cluster.brokers is {wanted}: set it to what is there"
+            f"the scenario's cluster.brokers is {wanted}: set cluster.brokers to {len(nodes)}"
         )
     known = {node.name for node in nodes}
     for fault in faults_of(scenario):
         if role_by_name(fault.target) == "broker" and fault.target not in known:
-            raise ClusterError(f"there is no {fault.target}, only {', '.join(sorted(known))}")
+            raise ClusterError(
+                f"there is no node {fault.target}; the cluster has {', '.join(sorted(known))}"
+            )
     return nodes
 
 
@@ -94,7 +96,7 @@ def heal_topic(orphan: Orphan, part: ExternalPart | AttachPart) -> list[str]:
     if topic is None:
         return ["nothing to heal: the run ended before it changed the cluster"]
     if not orphan.down:
-        return [f"topic {topic} stays if the run could not remove it: heal with --down does"]
+        return [f"topic {topic} may still exist: heal --down removes it"]
     from harness.cluster.view.discovery import discovered  # noqa: PLC0415
 
     settings = settings_of(part.client)

@@ -81,7 +81,7 @@ class Api:
 
     def version(self) -> str:
         """The API server's."""
-        with api_errors("the cluster to be reached"):
+        with api_errors("the API server to answer"):
             asked = client.VersionApi(self._client).get_code(_request_timeout=ASK_LIMIT_S)
             return str(asked.git_version)
 
@@ -90,7 +90,7 @@ class Api:
     def create(self, manifest: Manifest) -> None:
         """Make one object; an existing one is an error."""
         what = f"{manifest['kind']} {manifest['metadata']['name']}"
-        with api_errors(f"{what} to be made"):
+        with api_errors(f"{what} to be created"):
             try:
                 utils.create_from_dict(self._client, manifest)
             except utils.FailToCreateError as error:
@@ -178,12 +178,12 @@ class Api:
 
     def machine(self, name: str) -> Any:
         """One of them, as the client has it."""
-        with api_errors(f"machine {name}"):
+        with api_errors(f"Kubernetes node {name}"):
             return self._core.read_node(name, _request_timeout=ASK_LIMIT_S)
 
     def machines(self) -> list[Any]:
         """All of them, as the client has them; none where we may not look."""
-        with api_errors("the machines"):
+        with api_errors("the Kubernetes nodes"):
             try:
                 return list(self._core.list_node(_request_timeout=ASK_LIMIT_S).items)
             except ApiException as error:
@@ -193,7 +193,7 @@ class Api:
 
     def change_machine(self, name: str, patch: Mapping[str, Any]) -> None:
         """Change some of what is said of one."""
-        with api_errors(f"machine {name}"):
+        with api_errors(f"Kubernetes node {name}"):
             self._core.patch_node(name, patch, _request_timeout=ASK_LIMIT_S)
 
     # What is in pods

@@ -77,11 +77,11 @@ class PodWatchStream:
             nonlocal heard
             heard += _heard(line)
             if not line.is_open():
-                raise ClusterError(f"the sidecar of {self._pod} cannot watch: {heard}")
+                raise ClusterError(f"the sidecar of {self._pod} cannot receive keepalives: {heard}")
             return "ready" in heard
 
         try:  # unlocked: the beats of other sidecars must go on meanwhile
-            wait_until(ready, timeout_s=READY_LIMIT_S, what=f"{self._pod}'s sidecar to watch")
+            wait_until(ready, timeout_s=READY_LIMIT_S, what=f"{self._pod}'s sidecar to start")
         except WaitTimeout as error:
             raise ClusterError(str(error)) from None
         with self._lock:

@@ -37,11 +37,11 @@ def heal(orphan: Orphan) -> list[str]:
     machines = CordonedMachines(api)
     for machine in machines.ours():
         machines.uncordon(machine)
-        done.append(f"machine {machine}: uncordoned")
+        done.append(f"Kubernetes node {machine}: uncordoned")
     if orphan.down and labels[LABEL] != name:
         raise ClusterError(
-            f"namespace {name} was not made by a run, so it stays: remove by hand "
-            "what you no longer want in it"
+            f"namespace {name} was not created by a run and is kept: delete what you no longer "
+            "need in it"
         )
     if orphan.down:
         remove_namespace(api)
@@ -71,7 +71,7 @@ def heal_pod(api: Api, pod: str) -> list[str]:
     """What was done in one pod. Raises ClusterError while a harness is at work there."""
     try:
         done = api.run_in(pod, "holder", heartbeat.command("undo")).splitlines()
-        start = "cd /run/kafka-harness && [ -e held ] && rm held && echo was kept stopped: started"
+        start = "cd /run/kafka-harness && [ -e held ] && rm held && echo had been stopped: started"
         done += api.run_in(pod, "holder", ["sh", "-c", f"{start} || :"]).splitlines()
     except ClusterError as error:
         raise ClusterError(f"{pod} could not be healed: {error}") from None

@@ -85,7 +85,9 @@ def of_run(
     there = {m["metadata"]["name"] for m in made if m["kind"] == "Service"}
     wanted = {f"{name}-{i}" for name, count in counts.items() for i in range(1, count + 1)}
     if missing := sorted(wanted - there):
-        raise ClusterError(f"the manifests have no Service for {', '.join(missing)}: add one each")
+        raise ClusterError(
+            f"the manifests have no Service for {', '.join(missing)}: add one for each"
+        )
     return made
 
 

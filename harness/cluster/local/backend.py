@@ -74,10 +74,7 @@ def capabilities(_: Scenario) -> frozenset[type]:
 
 def heal(_: Orphan) -> list[str]:
     """There is never anything to do."""
-    return [
-        "nothing to heal: the cluster of a local run ends with its harness, and its nodes, "
-        "links and rules with it"
-    ]
+    return ["nothing to heal: a local cluster ends with its harness"]
 
 
 LOCAL = Backend(

@@ -76,16 +76,16 @@ class NodeProcesses:
         started = self._started.get(node.name)
         return started.process if started and started.process.poll() is None else None
 
-    def required(self, node: Node, what_for: str) -> subprocess.Popen[bytes]:
-        """The node's process. Raises ClusterError, saying what it was to be there for."""
+    def required(self, node: Node) -> subprocess.Popen[bytes]:
+        """The node's process. Raises ClusterError when there is none."""
         process = self.of(node)
         if process is None:
-            raise ClusterError(f"{node.name} has no process {what_for}")
+            raise ClusterError(f"{node.name} has no running process")
         return process
 
     def signal(self, node: Node, number: signal.Signals) -> None:
         """Send a signal to the node's JVM. Raises ClusterError when there is none."""
-        self.required(node, f"to send {number.name} to").send_signal(number)
+        self.required(node).send_signal(number)
 
     def state(self, node: Node) -> NodeState:
         """The node's process as the kernel sees it."""
@@ -121,7 +121,7 @@ class NodeProcesses:
 
     def in_mounts_of(self, node: Node, argv: Sequence[str]) -> str:
         """Run a command in the mount namespace that `ip netns exec` made for the node's process."""
-        process = self.required(node, "whose mounts could be reached")
+        process = self.required(node)
         return run(["nsenter", "-t", str(process.pid), "-m", *argv])
 
     def start_dump(self, node: Node, log: str, name: str) -> Dump:

@@ -22,7 +22,7 @@ class Tracers:
     def attach(self, node: Node, options: Sequence[str]) -> None:
         """Attach strace; its output goes to a file of its own, anew each time. Raises
         ClusterError when the node has no process."""
-        process = self._processes.required(node, "whose system calls could be reached")
+        process = self._processes.required(node)
         output = self._files.tampered(node)
         output.unlink(missing_ok=True)
         quiet = ("-f", "-qq", "-y", "-s", "0", "-o", str(output))

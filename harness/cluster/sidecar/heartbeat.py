@@ -24,7 +24,7 @@ LIMIT_S = 10
 
 def command(*words: str) -> list[str]:
     """What is executed in a sidecar: the script comes along, so that it is never of another day."""
-    return ["sh", "-c", SCRIPT, "holder", *words]
+    return ["sh", "-c", SCRIPT, "sidecar", *words]
 
 
 def there(argv: Sequence[str]) -> list[str]:
@@ -88,6 +88,6 @@ def _trouble_of(name: str, stream: ExecStream) -> str | None:
     if not acted:
         return None
     return (
-        f"the sidecar of {name} heard nothing from the harness for {LIMIT_S} s and undid faults "
-        f"while it lived ({acted[0].removeprefix('acted').strip()})"
+        f"the sidecar of {name} received no keepalive for {LIMIT_S} s and undid faults while "
+        f"the harness was running ({acted[0].removeprefix('acted').strip()})"
     )

@@ -1,7 +1,7 @@
 # What the harness has done beside a node whose cluster outlives it: POSIX sh, run as root in the
-# container that shares the node's network and process namespaces (docker: the net holder,
-# Kubernetes: the sidecar; in pods that are not ours a container for each of the two). Shipped with
-# each command: `sh -c SCRIPT holder VERB …`.
+# container that shares the node's network and process namespaces (docker: net-X,
+# Kubernetes: the container `holder`; in pods that are not ours a container for each of the two).
+# Shipped with each command: `sh -c SCRIPT sidecar VERB …`.
 #
 #   watch LIMIT_S   Prints `ready`. Reads a line every now and then, as long as the harness lives.
 #                   When they end, or none comes for LIMIT_S, everything of ours is undone here and
@@ -66,15 +66,15 @@ undo() {
         echo "$rules" | sed -n 's/^-N \(HARNESS-[^ ]*\)$/\1/p' |
             while read -r chain; do
                 iptables -w -t "$table" -F "$chain" && iptables -w -t "$table" -X "$chain" &&
-                    say "took chain $chain of table $table away"
+                    say "removed chain $chain of table $table"
             done
     done
     tc qdisc show dev eth0 2>/dev/null |
         sed -n 's/^qdisc [a-z]* \(1[0-9a-f]\{3\}:\) root .*/\1/p' |
         while read -r handle; do
-            tc qdisc del dev eth0 root handle "$handle" && say "took queue $handle of eth0 away"
+            tc qdisc del dev eth0 root handle "$handle" && say "removed queue $handle of eth0"
         done
-    each_of beside TERM "ended our program"
+    each_of beside TERM "stopped harness program"
     each_of stopped CONT "resumed process"
 }
 
@@ -101,7 +101,7 @@ keep_time() {
         last=$beat
         [ "$silent" -lt "$limit" ] && continue
         undone=$(undo)
-        say "no sign of the harness: undid ${undone:-nothing, there was nothing to undo}" >/dev/null
+        say "no keepalive from the harness: ${undone:-nothing to undo}" >/dev/null
         echo "${undone:-nothing}" >"$HERE/acted"
         rm -f "$HERE/watched" "$HERE/beat"
     done
@@ -113,7 +113,7 @@ watched() { # whether a harness has been heard of and not been missed yet
 
 watch() {
     if watched; then
-        echo "another harness is at work here" >&2
+        echo "another harness is connected" >&2
         exit 3
     fi
     choose_iptables
@@ -177,7 +177,7 @@ signal)
     ;;
 undo)
     if watched; then
-        echo "a harness is still at work here: end it, and it heals its faults itself" >&2
+        echo "a harness is still connected: end it, and it heals its faults itself" >&2
         exit 3
     fi
     choose_iptables
@@ -190,7 +190,7 @@ node)
     done
     ;;
 *)
-    echo "holder: no verb $1" >&2
+    echo "sidecar: unknown command $1" >&2
     exit 64
     ;;
 esac

@@ -88,8 +88,9 @@ class Link:
             versions = self._exchange(ApiVersionsRequest(version=0))
         except (EOFError, ConnectionError, KafkaError):
             raise Refused(
-                f"{self.endpoint}: it does not speak {protocol_of(self._settings)}, or is not a "
-                "broker: see security.protocol in the client settings"
+                f"{self.endpoint}: no Kafka response with "
+                f"security.protocol={protocol_of(self._settings)}: check it in the client "
+                "settings, and that the address is a broker's"
             ) from None
         self._offered = {key.api_key: key.max_version for key in versions.api_keys}
         self._authenticate()
@@ -114,7 +115,7 @@ class Link:
         shaken = self._exchange(SaslHandshakeRequest(mechanism=name, version=1))
         if shaken.error_code:
             raise Refused(
-                f"{self.endpoint}: it knows no {name}, only "
+                f"{self.endpoint}: SASL mechanism {name} is not enabled; enabled: "
                 f"{', '.join(shaken.mechanisms) or 'none'}"
             )
         while not mechanism.is_done():

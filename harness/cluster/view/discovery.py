@@ -23,7 +23,7 @@ def discovered(bootstrap: Sequence[str], settings: Mapping[str, str]) -> tuple[N
         try:
             found = _brokers(link)
         except Refused as problem:
-            raise ClusterError(f"authentication failed: {problem}") from None
+            raise ClusterError(f"connection failed: {problem}") from None
         except Unanswered as problem:
             said.append(str(problem))
             continue
@@ -31,7 +31,7 @@ def discovered(bootstrap: Sequence[str], settings: Mapping[str, str]) -> tuple[N
             link.close()
         if found:
             return found
-        said.append(f"{endpoint}: it knows of no brokers yet")
+        said.append(f"{endpoint}: its metadata lists no brokers yet")
     raise ClusterError("the cluster cannot be reached: " + "; ".join(said))
 
 
@@ -39,8 +39,8 @@ def _brokers(link: Link) -> tuple[Node, ...]:
     link.connect()
     if link.newest(METADATA) < VERSION:
         raise ClusterError(
-            f"{link.endpoint}: this is older than Kafka 2.4, and its metadata tell "
-            "no leader epochs that can be trusted"
+            f"{link.endpoint}: Kafka before 2.4 is not supported: its metadata has no reliable "
+            "leader epochs"
         )
     known = link.ask(metadata_request([])).brokers
     return tuple(

@@ -3,14 +3,15 @@
     delete-pod        graceful: SIGTERM, the time that the manifest gives (30 s), then SIGKILL
     delete-pod-now    `--force --grace-period=0`: the cluster forgets the pod at once. The kubelet
                       still sends SIGTERM first and SIGKILL some 2 s later: a crash is `kill`
-    drain             the machine of the pod is cordoned and the pod evicted, in order and as
-                      PodDisruptionBudgets allow, like `kubectl drain` for this one pod
+    drain             the Kubernetes node of the pod is cordoned and the pod evicted, in order and
+                      as PodDisruptionBudgets allow, like `kubectl drain` for this one pod
 
 The StatefulSet makes a pod of the same name, with the same volume and another address, as soon as
 the old one is gone. Nothing is held down by `delete-pod`: the fault's time is only waited for.
-After `drain` the new pod comes up on another machine that its volume lets it have; where there is
-none the node is down until the machine is uncordoned. A fault is in force when the pod is gone or
-another one is there (its uid), and is healed when the node serves from a pod of another uid.
+After `drain` the new pod comes up on another Kubernetes node where its volume can be attached;
+where there is none the node is down until the Kubernetes node is uncordoned. A fault is in force
+when the pod is gone or another one is there (its uid), and is healed when the node serves from a
+pod of another uid.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def _drain(injection: Injection) -> None:
     machines, node = cast(Machines, injection.cluster), injection.node
     machine = injection.memo["machine"] = machines.machine(node)
     if machine is None:
-        raise ClusterError(f"the pod of {node.name} is not scheduled on any machine")
+        raise ClusterError(f"the pod of {node.name} is not scheduled on any Kubernetes node")
     remember(injection, node)
     injection.memo["uid"] = cast(Pods, injection.cluster).pod(node)
     machines.cordon(machine)
@@ -62,7 +63,7 @@ def _drained(injection: Injection) -> str | None:
     gone = _gone(injection)
     if gone is None or not cast(Machines, injection.cluster).cordoned(machine):
         return None
-    return f"{gone}, and machine {machine} is cordoned"
+    return f"{gone}, and Kubernetes node {machine} is cordoned"
 
 
 def _use_again(injection: Injection) -> None:
@@ -91,7 +92,7 @@ def _in_use_again(injection: Injection) -> str | None:
     machine, serves = injection.memo["machine"], _another_serves(injection)
     if serves is None or cast(Machines, injection.cluster).cordoned(machine):
         return None
-    return f"{serves}, and machine {machine} is uncordoned"
+    return f"{serves}, and Kubernetes node {machine} is uncordoned"
 
 
 DELETE_POD = Verb(
@@ -123,7 +124,7 @@ DELETE_POD_NOW = Verb(
 DRAIN = Verb(
     name="drain",
     undo="uncordon",
-    done="evicted by a machine drain",
+    done="evicted by a Kubernetes node drain",
     effects=ENDED,
     needs=(Pods, Machines, Preparable),
     holds="process",

@@ -115,7 +115,7 @@ class UnderWay:
 
 def _raise_if_failed(conductor: Conductor) -> None:
     if conductor.failure:
-        raise ClusterError(f"the nemesis failed: {conductor.failure}")
+        raise ClusterError(f"fault injection failed: {conductor.failure}")
 
 
 def _end(load: Load, conductor: Conductor) -> None:

@@ -42,7 +42,7 @@ class Load:
     def raise_if_died(self) -> None:
         """Raise ClusterError when a worker has ended that was not to."""
         if died := self.workers.died():
-            raise ClusterError(f"worker {', '.join(died)} died")
+            raise ClusterError(f"worker {', '.join(died)} ended unexpectedly")
 
 
 def start_workers(running: Running, closing: ExitStack) -> Load:

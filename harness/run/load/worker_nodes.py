@@ -96,10 +96,10 @@ class WorkerNodes:
             worker.go()
         who = f"process {worker.process.pid} of {worker.name}"
         if self.progress(node) > since:
-            does = "acks come" if worker.progress.acked else "records are read"
-            return f"{who} goes on: {does}"
+            does = "sends are acknowledged" if worker.progress.acked else "records are read"
+            return f"{who} continues: {does}"
         if worker.progress.state == RUNNING and self.workers.held(worker):
-            return f"{who} is ready, the load is held"
+            return f"{who} is ready, the load is paused"
         return None
 
     def _now(self, node: Node) -> Worker:

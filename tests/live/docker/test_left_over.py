@@ -94,7 +94,7 @@ def test_links_mend_and_what_was_paused_goes_on_without_a_harness(left):
     for node in PAUSED:
         said = left.project.log(compose.holder_of(node)).decode()
         assert "resumed process" in said
-        assert "no sign of the harness" in said
+        assert "no keepalive from the harness" in said
         assert left.node(node).split()[0] == left.before[f"{node} process"].split()[0]
 
 

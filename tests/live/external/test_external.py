@@ -67,7 +67,7 @@ def test_the_brokers_tell_the_same_as_zookeeper(told):
     [
         ("not-allowed", 255, "add --allow {first}"),
         ("too-many", 255, "the cluster has 3 brokers (kafka1, kafka2, kafka3), and the scenario's"),
-        ("wrong-password", 255, "authentication failed: {first}: PLAIN: Authentication failed"),
+        ("wrong-password", 255, "connection failed: {first}: PLAIN: Authentication failed"),
         ("nobody", 255, "the cluster cannot be reached: 127.0.0.1:1: "),
     ],
 )

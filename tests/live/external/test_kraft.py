@@ -114,7 +114,7 @@ def test_the_quorums_leader_is_the_controller(kraft, client):
 
 
 def test_a_wrong_password_is_refused(kraft, client):
-    with pytest.raises(ClusterError, match=r"authentication failed: .*: SCRAM-SHA-512: "):
+    with pytest.raises(ClusterError, match=r"connection failed: .*: SCRAM-SHA-512: "):
         discovered([kraft], client_security.read(client, {"WORD": "wrong"}))
 
 

@@ -180,7 +180,7 @@ def test_heal_starts_what_was_killed_and_can_take_everything_away(killed: Killed
 
     said = run(killed.cluster, killed.results, "heal", str(folder))
     assert 0 == said.code, said.err
-    assert "kafka-3: was kept stopped: started" in said.out
+    assert "kafka-3: had been stopped: started" in said.out
     await_true(lambda: "java" in killed.inside("kafka-3", JVM), 30, "kafka-3 to run")
     said = run(killed.cluster, killed.results, "heal", str(folder), "--down")
 

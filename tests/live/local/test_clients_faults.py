@@ -49,9 +49,9 @@ def test_a_worker_is_gone_or_stands_still(faults, which):
 @pytest.mark.parametrize("which", WHICH)
 def test_the_worker_in_its_place_goes_on(faults, which):
     fault = faults[which]
-    does = "acks come" if "producer" in fault["target"] else "records are read"
+    does = "sends are acknowledged" if "producer" in fault["target"] else "records are read"
 
-    assert fault["heal_evidence"].count(f"goes on: {does}") == len(fault["nodes"])
+    assert fault["heal_evidence"].count(f"continues: {does}") == len(fault["nodes"])
 
 
 def test_the_same_place_means_whoever_is_in_it(faults):

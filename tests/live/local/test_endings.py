@@ -163,7 +163,7 @@ def test_past_its_time_limit_a_run_says_what_it_waited_for(harness):
     run = harness("run", *LONG[1:], "--time-limit", "12")
 
     assert run.code == 255
-    assert "the time limit of 12 s passed" in run.out
+    assert "the time limit of 12 s was exceeded" in run.out
     assert "the load and its faults to end" in run.out
 
 

@@ -13,8 +13,8 @@ pytestmark = pytest.mark.cluster
 
 BITES = {
     "flip-bit": r"byte \d+ of harness-0/\d+\.log of kafka\d was 0x",
-    "freeze-disk": "met «Read-only file system».* is gone",
-    "fill-disk": "met «No space left on device».* is gone",
+    "freeze-disk": "reported «Read-only file system».* is gone",
+    "fill-disk": "reported «No space left on device».* is gone",
     "lose-power": r"is gone; of [\d,]+ bytes in its segments [\d,]+ had never been synced",
     "lose-disk": r"is gone; \d+ files of [\d,]+ bytes were removed",
     "skew-clock": r"is -(59\d|60\d) s ahead by its own thread dump",

@@ -68,7 +68,7 @@ def test_a_run_whose_faults_do_nothing_is_unknown_and_never_valid(idle):
     [
         (0, "waited 3 s for cut to take effect"),
         (1, "waited 3 s for pause to take effect"),
-        (2, "limits nothing there: lower kbit"),
+        (2, "is above its traffic: lower kbit"),
     ],
 )
 def test_a_fault_that_does_nothing_has_no_evidence_but_a_reason(idle, step, told):
@@ -97,7 +97,7 @@ def test_a_link_is_mended_while_its_node_is_down(gone):
 
 def test_a_node_that_does_not_come_back_in_time_ends_the_run_and_is_named(gone):
     assert gone.code == 255, gone.out + gone.err
-    assert "the nemesis failed: waited 1.2 s for kafka1 to be back" in gone.out
+    assert "fault injection failed: waited 1.2 s for kafka1 to be back" in gone.out
     assert "Traceback" not in gone.out + gone.err
     assert "kafka1 to be back" in faults_of(gone)[2]["error"]
 
@@ -108,7 +108,7 @@ def test_what_is_left_is_told_afterwards(gone, harness):
     healed = harness("heal", str(gone.folder))
 
     assert left == [("kill", ["kafka1"])]
-    assert "fault 2: kill kafka1, not known to be undone (start)" in healed.out
+    assert "fault 2: kill kafka1, may still be in force (undo: start)" in healed.out
     assert outstanding(gone.folder) == []  # told, and over: its nodes ended with the run
 
 
@@ -177,5 +177,5 @@ def test_killed_between_the_record_and_the_injection_nothing_is_left_and_heal_te
     assert not alive
     healed = harness("heal", str(newest(tmp_path)))
     assert healed.code == 0
-    assert "fault 0: cut kafka1, kafka2, kafka3, not known to be undone (mend)" in healed.out
+    assert "fault 0: cut kafka1, kafka2, kafka3, may still be in force (undo: mend)" in healed.out
     assert "nothing to heal" in healed.out

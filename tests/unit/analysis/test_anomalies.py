@@ -15,7 +15,7 @@ from tests.support.safe_facts import SAFE, forbidden
 
 STAYS: dict[str, Any] = {"leader_may_move": False}
 SHRINKS = "unclean election allowed, or no leader epochs, and a fault that can move leadership"
-NO_COPY = "a fault that takes what a node had written, and it hit the whole ISR, or acks=1"
+NO_COPY = "a fault that destroys data on a node, and it hit the whole ISR, or acks=1"
 
 
 def with_(**changes: Any) -> Facts:
@@ -112,7 +112,7 @@ CASES: list[tuple[str, bool, str, Facts]] = [
     (
         "skipped",
         False,
-        "a fault that takes what a node had written",
+        "a fault that destroys data on a node",
         with_(commit="after", takes="all"),
     ),
     (
@@ -144,7 +144,7 @@ CASES: list[tuple[str, bool, str, Facts]] = [
     (
         "reprocessed",
         False,
-        "a fault that takes what a node had written",
+        "a fault that destroys data on a node",
         with_(commit="before", takes="all"),
     ),
     ("reprocessed", False, "offsets committed by enable.auto.commit", with_(commit="auto")),
@@ -171,7 +171,7 @@ CASES: list[tuple[str, bool, str, Facts]] = [
             (
                 name,
                 False,
-                "a fault that takes what a node had written",
+                "a fault that destroys data on a node",
                 with_(watched=True, takes="all"),
             ),
             (name, True, "otherwise", with_(watched=True)),

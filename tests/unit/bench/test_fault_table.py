@@ -75,7 +75,7 @@ def test_a_pair_that_cannot_be_has_its_reason() -> None:
     row = next(row for row in table.splitlines() if row.startswith("| `roll`"))
 
     assert "zk-all, producer" in row
-    assert "roll cannot be done there, only to a broker" in row
+    assert "roll does not apply there, only to a broker" in row
 
 
 def test_every_verb_that_hits_brokers_can_hit_the_coordinators() -> None:

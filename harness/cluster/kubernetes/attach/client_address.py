@@ -31,8 +31,8 @@ def seen_by(kafkas: Sequence[Node], machines: Collection[str], run: Run) -> dict
     addresses = {address for address, _ in ends.values()}
     if len(addresses) > 1 or addresses & set(machines):
         raise ClusterError(
-            f"the pods see the workers as {', '.join(sorted(addresses))}, an address that others "
-            "use too (the kubelet's probes do): keep the workers' own "
+            f"the pods see the workers as {', '.join(sorted(addresses))}, an address shared with "
+            "other traffic such as kubelet probes: preserve client addresses "
             "(externalTrafficPolicy: Local), or leave clients out of the faults"
         )
     return ends

@@ -100,7 +100,7 @@ def end(api: Api, prefix: str) -> None:
         except ClusterError as error:
             untold.append(str(error))  # the others are told all the same
     if untold:
-        raise ClusterError(f"a container of the harness could not be told to end: {untold[0]}")
+        raise ClusterError(f"a container of the harness could not be stopped: {untold[0]}")
     _await(api, running, begun=False)
 
 
@@ -112,7 +112,9 @@ def _await(api: Api, names: Collection[tuple[str, str]], *, begun: bool) -> None
         for (pod, name), container in found.items():
             if (pod, name) in names and begun and (container.trouble or container.code is not None):
                 why = container.trouble or f"it ended with exit code {container.code}"
-                raise ClusterError(f"the container of the harness in pod {pod} does not run: {why}")
+                raise ClusterError(
+                    f"the container of the harness in pod {pod} is not running: {why}"
+                )
         if begun:
             return all(key in found and found[key].running for key in names)
         return not any(key in found and found[key].running for key in names)
@@ -136,13 +138,13 @@ def heal(api: Api, prefix: str = PREFIX) -> list[str]:
     said: list[str] = []
     for pod, name, container in ours(api.pods(""), prefix):
         if container.running:
-            said += [f"{pod}: {line}, by itself" for line in _log(api, pod, name)]
+            said += [f"{pod}: {line} (automatically)" for line in _log(api, pod, name)]
             undone = api.run_in(pod, name, heartbeat.command("undo")).splitlines()
             said += [f"{pod}: {line}" for line in undone]
         elif container.code and name.endswith(LINKS):
             said += [f"{pod}: {line}" for line in _mend(api, pod, container.image, prefix)]
         elif prefix != PREFIX:
-            said += [f"{pod}: {line}, by itself" for line in _log(api, pod, name)]
+            said += [f"{pod}: {line} (automatically)" for line in _log(api, pod, name)]
     end(api, prefix)
     return said
 
@@ -159,7 +161,7 @@ def _mend(api: Api, pod: str, image: str, prefix: str) -> list[str]:
         )
 
     wait_until(
-        ended, timeout_s=BEGIN_LIMIT_S, what=f"what is left in {pod} to be undone", every_s=0.3
+        ended, timeout_s=BEGIN_LIMIT_S, what=f"faults in pod {pod} to be undone", every_s=0.3
     )
     return _log(api, pod, name)
 
@@ -169,4 +171,4 @@ def _log(api: Api, pod: str, name: str) -> list[str]:
     lines = [
         line.removeprefix(SAID) for line in api.log(pod, name).splitlines() if line.startswith(SAID)
     ]
-    return [line for line in lines if not line.startswith("no sign of")]
+    return [line for line in lines if not line.startswith("no keepalive from")]

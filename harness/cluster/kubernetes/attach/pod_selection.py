@@ -38,7 +38,9 @@ class FoundPods:
             members = tuple(_zookeeper(name, pod) for name, pod in zoo.items())
             self.names |= zoo
         if unknown := sorted(end for end in ends if role_by_name(end) and end not in self.names):
-            raise ClusterError(f"there is no {unknown[0]}, only {', '.join(self.names)}")
+            raise ClusterError(
+                f"there is no node {unknown[0]}; the cluster has {', '.join(self.names)}"
+            )
         ready = self._all_ready
         wait_until(ready, timeout_s=READY_LIMIT_S, what="every pod to be ready", every_s=0.5)
         pods = self.look()

@@ -55,11 +55,11 @@ def pods_by_node(nodes: Sequence[Node], pods: Collection[str]) -> dict[str, str]
     for number, same in by_id.items():
         if number not in {node.id for node in nodes}:
             raise ClusterError(
-                f"pod {same[0]} is no broker that the cluster knows of: narrow "
+                f"pod {same[0]} is not a broker of this cluster: narrow "
                 f"{where}, or wait until it has joined"
             )
         if len(same) > 1:
-            raise ClusterError(f"pods {' and '.join(same)} have one number: narrow {where}")
+            raise ClusterError(f"pods {' and '.join(same)} have the same number: narrow {where}")
     return {node.name: by_id[node.id][0] for node in nodes}
 
 
@@ -78,7 +78,7 @@ def because(scenario: Scenario, capability: type) -> str:
         return f" without {WHERE}.image, an image with sh, iptables, ip, ss, tc and python3"
     whose = " in pods that are not the harness's own"
     if capability is Restarts:
-        return f"{whose}, whose kubelet begins an ended container again at once"
+        return f"{whose}, where the kubelet restarts a stopped container at once"
     return whose
 
 

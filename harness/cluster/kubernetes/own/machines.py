@@ -28,7 +28,7 @@ class CordonedMachines:
     def cordon(self, machine: str) -> None:
         """Let it take no pods. Raises ClusterError when it takes none already."""
         if self.cordoned(machine):
-            raise ClusterError(f"machine {machine} is cordoned already, and not by this run")
+            raise ClusterError(f"Kubernetes node {machine} is already cordoned, not by this run")
         self._set(machine, by=self._api.namespace)
 
     def uncordon(self, machine: str) -> None:

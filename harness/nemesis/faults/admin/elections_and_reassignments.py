@@ -106,7 +106,7 @@ def _nothing_to_win(roles: Roles, hit: frozenset[str]) -> str | None:
     for name, state in zip(preferred, roles.view.partitions, strict=False):
         if name in hit and name != state.leader and name in state.isr:
             return None
-    return f"a preferred election would elect {_all(hit)} for no partition"
+    return f"{_all(hit)} would not become leader of any partition in a preferred election"
 
 
 def _led_by_the_preferred(injection: Injection) -> str | None:
@@ -213,7 +213,7 @@ def _needs_followers(setting: Setting) -> str | None:
 def _cannot_elect(setting: Setting, target: Target) -> str | None:
     if setting.partitions == 1 and target.name in LEADING:
         return (
-            f"{target.name}: the leader of the only partition has no other to win: raise "
+            f"{target.name}: with one partition the leader has no other leadership to gain: raise "
             "topic.partitions, or use preferred-leader"
         )
     return _needs_followers(setting)

@@ -201,7 +201,9 @@ def _leave(_: Injection) -> None:
 
 
 def _kept(injection: Injection) -> str | None:
-    return f"topic {injection.view.topic} keeps them: Kafka cannot remove a partition"
+    return (
+        f"topic {injection.view.topic} keeps the added partitions: Kafka cannot remove a partition"
+    )
 
 
 SET_CONFIG = Verb(

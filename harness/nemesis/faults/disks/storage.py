@@ -90,14 +90,15 @@ def _free(injection: Injection) -> None:
 
 
 def _halted(complaint: str) -> Callable[[Injection], str | None]:
-    """Evidence: the broker met the error, and its process is gone."""
+    """Evidence: the broker reported the error, and its process is gone."""
 
     def bit(injection: Injection) -> str | None:
         ended, line = gone(injection, injection.node), _logged(injection, injection.node, complaint)
         if ended is None or line is None:
             return None
         return (
-            f"{injection.node.name} met «{complaint}» and took its log directory offline; {ended}"
+            f"{injection.node.name} reported «{complaint}» and took its log directory offline; "
+            f"{ended}"
         )
 
     return bit

@@ -1,7 +1,7 @@
 """cut, lose: packets between nodes that do not arrive, all of them or some.
 
     cut     drops every packet, or rejects it with a TCP reset (`how = "reject"`)
-    lose    drops packets by chance (`percent`)
+    lose    drops packets at random (`percent`)
 
 Both are undone by `mend`. Which packets are dropped:
 
@@ -220,8 +220,8 @@ def stay(injection: Injection) -> None:
     begun = injection.memo.setdefault("addresses", now)
     if moved := [n.name for n in injection.nodes if begun[n.name] != now[n.name]]:
         raise ClusterError(
-            f"the pod of {', '.join(moved)} was replaced while a fault was in force, "
-            "which the new pod is not hit by"
+            f"the pod of {', '.join(moved)} was replaced while a fault was in force; "
+            "the new pod is not affected"
         )
 
 

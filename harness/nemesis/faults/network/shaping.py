@@ -186,7 +186,9 @@ def _senders(injection: Injection) -> list[Node]:
     named = peers(injection, _asked(injection).peers)
     names = [name for name in named if name != injection.node.name]
     if not names:
-        raise ClusterError(f"from names no sender of packets to {injection.node.name}: change it")
+        raise ClusterError(
+            f"from matches no node that sends packets to {injection.node.name}: change it"
+        )
     return [by_name[name] for name in names]
 
 
@@ -250,7 +252,7 @@ def _throttled(injection: Injection) -> str | None:
         return None
     raise DoesNothing(
         f"{name} sent {seen.sent:,} bytes in {lasted_s:.0f} s and none had to wait: "
-        f"{kbit} kbit/s limits nothing there: lower kbit"
+        f"{kbit} kbit/s is above its traffic: lower kbit"
     )
 
 

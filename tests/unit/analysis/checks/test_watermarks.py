@@ -141,12 +141,12 @@ def test_a_new_leader_that_lacks_records_may_do_so_where_it_is_allowed(report: R
 @told(sent(1, at=0, ms=0), final_read(1), watched=True)
 def test_replicas_that_nobody_followed_prove_nothing(report: Report) -> None:
     assert report["verdict"] == "unknown"
-    assert report["reasons"] == ["the replicas' watermarks were not followed"]
+    assert report["reasons"] == ["the replicas' watermarks were not sampled"]
 
 
 @told(sent(1, at=0, ms=0), final_read(1), look(1, 1, 1, ms=700), watched=True)
 def test_nor_do_those_that_were_followed_for_a_while(report: Report) -> None:
-    assert report["reasons"] == ["the replicas' watermarks were followed until 0.7 s only"]
+    assert report["reasons"] == ["the replicas' watermarks were sampled until 0.7 s only"]
 
 
 @told(sent(1, at=0), final_read(1))

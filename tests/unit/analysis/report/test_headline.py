@@ -46,7 +46,7 @@ def test_the_sentence_says_how_long_writes_stopped(report: Report) -> None:
 def test_the_sentence_says_when_writes_never_came_back(report: Report) -> None:
     """No ack ended the window."""
     assert report["sentence"].endswith(
-        "Writes stopped for 3.0 s and had not come back when the load ended."
+        "Writes stopped for 3.0 s and had not resumed when the load ended."
     )
 
 

@@ -64,19 +64,19 @@ def test_the_error_says_why_nothing_was_proved_and_how_to_run_it_again():
 
 def test_a_control_that_loses_as_demanded_is_green_and_shows_what_it_lost():
     example = reports.control()
-    expectation = cases(example)["expectation: lost >= 1"].find("system-out")
+    demand = cases(example)["demand: lost >= 1"].find("system-out")
 
     assert {"passed"} == set(marks(example).values())
-    assert expectation is not None
-    assert "value=977" in (expectation.text or "")
+    assert demand is not None
+    assert "value=977" in (demand.text or "")
 
 
-def test_an_unmet_expectation_fails():
+def test_an_unmet_demand_fails():
     example = reports.control()
     example.report["anomalies"]["lost"] |= {"count": 0, "demand_met": False}
     example.report["verdict"] = "invalid"
 
-    assert "failure" == marks(example)["expectation: lost >= 1"]
+    assert "failure" == marks(example)["demand: lost >= 1"]
 
 
 def test_a_kept_promise_needs_a_complete_final_read_even_in_a_convicted_run():

@@ -143,7 +143,7 @@ def test_replicas_that_were_followed_are_told_in_numbers():
 
     text = " ".join(read(example).text.split())
 
-    assert "looked at 560 times, every 54.9 ms" in text
+    assert "sampled 560 times, every 54.9 ms" in text
     assert "checkpoint, which it writes every 5.00 s" in text
     assert "kafka3 1 6 13 211 ms 985 ms 3.09 s" in text
     assert "0: kill → kafka1 0 kafka3 10.21 s 15.02 s 4.81 s 1.20 24.55 s – –" in text

@@ -40,7 +40,7 @@ def test_a_forbidden_loss_convicts(report: Report) -> None:
     """acks=all and clean elections promise that nothing is lost."""
     assert (report["verdict"], report["exit_code"]) == ("invalid", 1)
     assert report["anomalies"]["lost"]["convicts"] is True
-    assert report["reasons"] == ["lost: 1 seen, and this configuration forbids any"]
+    assert report["reasons"] == ["lost: 1 seen, which this configuration forbids"]
     assert report["sentence"].startswith(
         "Data was lost: 1 of 2 acknowledged records is gone, and no fault was injected; "
         "with acks=all Kafka promises that this cannot happen."
@@ -175,14 +175,14 @@ def test_a_fault_that_found_no_target_makes_unknown(report: Report) -> None:
 def test_a_fault_without_evidence_makes_unknown(report: Report) -> None:
     """Nobody knows whether it was in force."""
     assert _reasons(report) == [
-        "fault 0 (kill leader) is not proved to have been in force: pid 7 is still there"
+        "fault 0 (kill leader) has no evidence that it took effect: pid 7 is still there"
     ]
 
 
 @told(sent(1, at=0), fault("kill", ms=1, for_ms=None), final_read(1), plan=planned("kill"))
 def test_a_fault_that_was_not_healed_makes_unknown(report: Report) -> None:
     """It may have lasted into the final read."""
-    assert _reasons(report) == ["fault 0 (kill leader) is not proved to have been healed"]
+    assert _reasons(report) == ["fault 0 (kill leader) has no evidence that it was healed"]
 
 
 @told(sent(1, at=0), fault("kill", ms=1), final_read(1), plan=planned("kill"))

@@ -103,7 +103,7 @@ def test_what_no_fault_permits_is_forbidden_still(report: Report) -> None:
 def test_a_conviction_beats_it(report: Report) -> None:
     """A loss that it may have permitted, and a duplicate that nothing permits."""
     assert report["verdict"] == "invalid"
-    assert report["reasons"] == ["duplicate: 1 seen, and this configuration forbids any"]
+    assert report["reasons"] == ["duplicate: 1 seen, which this configuration forbids"]
 
 
 @told(

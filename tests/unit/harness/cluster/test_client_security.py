@@ -65,9 +65,12 @@ def test_a_key_store_of_type_pem_is_certificate_and_key(file):
             "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.username=hidden\n",
             "sasl.password is missing",
         ),
-        ("sasl.password=${NOT_THERE}\n", "line 1: sasl.password takes NOT_THERE from the env"),
-        ("sasl.jaas.config=com.other.Module required hidden;\n", "sasl.jaas.config is not under"),
-        ("acks=hidden\n", "line 1: acks is no key of TLS or SASL"),
+        (
+            "sasl.password=${NOT_THERE}\n",
+            "line 1: sasl.password uses \\$NOT_THERE, which is not set in the env",
+        ),
+        ("sasl.jaas.config=com.other.Module required hidden;\n", "sasl.jaas.config is not supp"),
+        ("acks=hidden\n", "line 1: acks is not a supported TLS or SASL key"),
     ],
 )
 def test_what_cannot_be_is_refused_by_key_and_never_by_value(file, text, told):

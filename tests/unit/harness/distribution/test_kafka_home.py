@@ -149,7 +149,7 @@ def test_other_jars_than_expected_are_refused_and_not_kept(
     fake_ivy(monkeypatch, *JARS, "malice.jar")
     accept(monkeypatch, *JARS)
 
-    with pytest.raises(KafkaHomeError, match="have another digest than expected"):
+    with pytest.raises(KafkaHomeError, match="have another checksum than expected"):
         kafka_home.fetch()
     assert ["kafka-3.9.2.lock"] == [file.name for file in cache.iterdir()]
 

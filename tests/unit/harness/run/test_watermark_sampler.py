@@ -128,5 +128,5 @@ def test_a_backend_that_cannot_reach_the_disks_refuses_to_follow_the_replicas(mo
     blind = replace(BACKENDS["local"], capabilities=lambda _: frozenset())
     monkeypatch.setitem(BACKENDS, "local", blind)
 
-    with pytest.raises(ScenarioError, match=r"check\.watermarks needs Disks, which the backend"):
+    with pytest.raises(ScenarioError, match=r"check\.watermarks is not available on the backend"):
         prepare.prepare(prepare.Request(scenario="high-watermark", seed=1))

@@ -35,7 +35,7 @@ LONG = fault(at_s=3.0, for_s=4.0)
 def test_the_sentence_names_both_entries_what_they_need_and_the_remedy():
     assert refused(LONG, fault("pause", at_s=5.0, for_s=1.0)) == [
         "faults.1: pause kafka1 at 5 s for 1 s overlaps faults.0, kill kafka1 at 3 s for 4 s, "
-        "and both need the process of kafka1 alone: start it when the other is healed "
+        "and both need exclusive use of the process of kafka1: start it when the other is healed "
         '(when = "healed"), or choose another target'
     ]
 
@@ -100,7 +100,7 @@ def test_what_may_come_to_pass_is_not(second):
 def test_whatever_two_faults_cannot_share_is_named(first, second, what):
     (sentence,) = refused(first, second)
 
-    assert f"both need the {what} alone" in sentence
+    assert f"both need exclusive use of the {what}" in sentence
 
 
 def test_only_the_entry_before_is_certainly_in_force():

@@ -158,7 +158,7 @@ def test_a_worker_of_a_new_kind_is_a_target_by_its_name(tmp_path, monkeypatch):
             MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "kafka1"\nat_s = 3\nfor_s = 4\n'
             '[[faults]]\nverb = "pause"\ntarget = "kafka1"\nat_s = 5',
             "faults.1: pause kafka1 at 5 s overlaps faults.0, kill kafka1 at 3 s for 4 s, and "
-            "both need the process of kafka1 alone: start it when the other is healed",
+            "both need exclusive use of the process of kafka1: start it when the other is healed",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "follower"\nat_s = 1',
@@ -170,11 +170,11 @@ def test_a_worker_of_a_new_kind_is_a_target_by_its_name(tmp_path, monkeypatch):
         ),
         (
             MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "leader"\nat_s = 1',
-            "faults.0.verb: elect: leader: the leader of the only partition has no other to win",
+            "faults.0.verb: elect: leader: with one partition the leader has no other leadership",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "zk-leader"\nat_s = 1',
-            "faults.0.target: elect cannot be done to zk-leader, only to a broker",
+            "faults.0.target: elect does not apply to zk-leader, only to a broker",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "producer-1"\nat_s = 1',

@@ -91,7 +91,7 @@ def test_a_command_cannot_eat_the_commands_after_it(there):
 
 def test_a_shell_that_ends_is_told_and_another_takes_its_place(there, shells):
     there.run(["true"])
-    with pytest.raises(ClusterError, match="zk1: sh: the shell there has ended"):
+    with pytest.raises(ClusterError, match="zk1: sh: the shell in the container has ended"):
         there.run(["sh", "-c", f"kill -9 {shells[0].shell.pid}"])
 
     assert "new\n" == there.run(["echo", "new"])

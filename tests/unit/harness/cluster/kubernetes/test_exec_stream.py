@@ -84,10 +84,10 @@ def test_a_line_may_break_with_a_pod_that_goes_by_order_and_the_next_is_attached
 
 
 def test_what_a_holder_undid_is_heard() -> None:
-    line = Line("ready\n", "acted took chain HARNESS-0 away\n")
+    line = Line("ready\n", "acted removed chain HARNESS-0\n")
     made = wire(line)
 
-    assert made.said().endswith("acted took chain HARNESS-0 away\n")
+    assert made.said().endswith("acted removed chain HARNESS-0\n")
 
 
 def test_a_line_to_a_pod_that_stays_after_all_may_not_break() -> None:

@@ -53,7 +53,7 @@ def test_a_machine_that_somebody_has_cordoned_is_left_alone(
     core = Core(unschedulable=True)
     machines = machines_of(core, monkeypatch)
 
-    with pytest.raises(ClusterError, match="m1 is cordoned already"):
+    with pytest.raises(ClusterError, match="Kubernetes node m1 is already cordoned"):
         machines.cordon("m1")
     machines.uncordon("m1")
 

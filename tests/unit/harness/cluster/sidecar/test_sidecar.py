@@ -55,7 +55,7 @@ def test_when_the_line_is_dead_chains_of_ours_go_and_others_stay(tmp_path):
     assert "ready" in said
     assert "-A INPUT -j OTHERS" in rules
     assert "HARNESS" not in rules
-    assert "took chain HARNESS-4-OUT of table filter away" in (tmp_path / "log").read_text()
+    assert "removed chain HARNESS-4-OUT of table filter" in (tmp_path / "log").read_text()
 
 
 def test_silence_is_death_too(tmp_path):
@@ -77,7 +77,7 @@ def test_undo_is_refused_while_a_harness_is_heard(tmp_path):
     done = inside(f"{RULES} {watch} sleep 1; {call('undo')}; echo exit $?; wait", tmp_path)
 
     assert "exit 3" in done.stdout
-    assert "still at work" in done.stderr
+    assert "a harness is still connected" in done.stderr
 
 
 def test_undo_resumes_what_is_listed_and_says_so(tmp_path):
@@ -156,7 +156,10 @@ def test_a_heart_beats_along_every_wire_and_says_when_it_ends(monkeypatch):
 @pytest.mark.parametrize(
     ("wire", "words"),
     [
-        (Line("ready\nacted took chain HARNESS-1 away\n"), "undid faults while it lived"),
+        (
+            Line("ready\nacted removed chain HARNESS-1\n"),
+            "undid faults while the harness was running",
+        ),
         (Line(broken=True), "cannot be reached"),
     ],
 )

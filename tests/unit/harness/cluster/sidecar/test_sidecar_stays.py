@@ -30,7 +30,7 @@ def test_it_stays_until_its_time_is_over_and_undoes_what_is_left(tmp_path: Path)
     assert 2 <= time.monotonic() - begin
     assert "0\n" in done.stdout
     assert "HARNESS" not in done.stdout.split("0\n")[1]
-    assert "kafka-harness: took chain HARNESS-3" in done.stdout.split("0\n")[0]  # in its log
+    assert "kafka-harness: removed chain HARNESS-3" in done.stdout.split("0\n")[0]  # in its log
 
 
 def test_it_ends_when_it_is_told_to_leave(tmp_path: Path) -> None:

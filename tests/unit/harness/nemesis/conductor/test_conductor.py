@@ -1,4 +1,4 @@
-"""The conductor: every fault begun is healed, unproved faults are said to be, the load is held."""
+"""The conductor: every fault begun is healed, unproved ones are said to be, the load is paused."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_lots_are_drawn_among_those_to_whom_the_verb_does_something(world, monke
 
 def test_a_fault_that_is_seen_to_do_nothing_is_not_waited_for(world, monkeypatch):
     def bit(_: Any) -> str:
-        raise DoesNothing("2000 kbit/s limits nothing")
+        raise DoesNothing("2000 kbit/s is above its traffic")
 
     monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], bit=bit))
     world.limits = replace(world.limits, proof_s=60.0)
@@ -92,7 +92,7 @@ def test_a_fault_that_is_seen_to_do_nothing_is_not_waited_for(world, monkeypatch
     made = conductor(world, step())
     finish(made)
 
-    assert world.told("inject", "info")[0]["error"] == "2000 kbit/s limits nothing"
+    assert world.told("inject", "info")[0]["error"] == "2000 kbit/s is above its traffic"
     assert world.told("heal", "ok")
     assert made.failure is None
 

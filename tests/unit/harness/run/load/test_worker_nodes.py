@@ -152,7 +152,7 @@ def test_a_successor_begins_when_it_is_ready_and_is_proved_when_acks_come(load):
     assert successor.released
     successor.progress.acked = 1
 
-    assert "producer-0-2 goes on: acks come" in str(load.works(hit, since=0))
+    assert "producer-0-2 continues: sends are acknowledged" in str(load.works(hit, since=0))
 
 
 def test_a_consumer_that_nothing_can_come_to_stands_ready(load):
@@ -165,7 +165,7 @@ def test_a_consumer_that_nothing_can_come_to_stands_ready(load):
     for producer in load.workers.producers:
         producer.progress.sends = 50
 
-    assert "is ready, the load is held" in str(load.works(hit, since=0))
+    assert "is ready, the load is paused" in str(load.works(hit, since=0))
 
 
 def test_a_paused_worker_is_stopped_and_goes_on_past_what_it_had_done(load):

@@ -27,8 +27,12 @@ def test_the_number_at_the_end_of_a_pod_s_name_is_its_broker_s_id() -> None:
     [
         (KAFKAS, PODS[:2], "no pod of .*selectors.brokers is that of kafka2: the pods are my-"),
         (KAFKAS, (), "the pods are none"),
-        (KAFKAS[:2], PODS, "pod my-cluster-kafka-2 is no broker that the cluster knows of"),
-        (KAFKAS, (*PODS, "other-kafka-1"), "pods my-cluster-kafka-1 and other-kafka-1 have one"),
+        (KAFKAS[:2], PODS, "pod my-cluster-kafka-2 is not a broker of this cluster"),
+        (
+            KAFKAS,
+            (*PODS, "other-kafka-1"),
+            "pods my-cluster-kafka-1 and other-kafka-1 have the same number",
+        ),
         (
             KAFKAS,
             (*PODS, "my-cluster-entity-operator-5c8x"),

@@ -71,7 +71,7 @@ class Api:
         self.asked.append((pod, container, argv[4]))
         if argv[4] == "leave":
             self.ephemeral[pod][container] = EphemeralContainer(image="i", code=0)
-        return "took chain HARNESS-1 of table filter away\n" if argv[4] == "undo" else ""
+        return "removed chain HARNESS-1 of table filter\n" if argv[4] == "undo" else ""
 
     def log(self, _: str, container: str) -> str:
         return self.log_of.get(container, "")
@@ -83,7 +83,7 @@ class Api:
                 image=each["image"], running=not done, code=0 if done else None
             )
             self.ephemeral[pod][each["name"]] = state
-            self.log_of[each["name"]] = "kafka-harness: took chain HARNESS-2 of table filter away\n"
+            self.log_of[each["name"]] = "kafka-harness: removed chain HARNESS-2 of table filter\n"
 
 
 MINE, THEIRS = "kafka-harness-r-1-links", "debugger-links"
@@ -99,8 +99,8 @@ def test_heal_tells_what_was_undone_by_itself_undoes_the_rest_and_ends_what_runs
     api.log_of[MINE] = "kafka-harness: resumed process 7\nsomething else\n"
 
     assert [
-        "k1: resumed process 7, by itself",
-        "k1: took chain HARNESS-1 of table filter away",
+        "k1: resumed process 7 (automatically)",
+        "k1: removed chain HARNESS-1 of table filter",
     ] == ephemeral_containers.heal(api)
     assert [("k1", MINE, "undo"), ("k1", MINE, "leave")] == api.asked
 
@@ -108,7 +108,7 @@ def test_heal_tells_what_was_undone_by_itself_undoes_the_rest_and_ends_what_runs
 def test_what_a_killed_container_could_not_undo_another_does() -> None:
     api: Any = Api(k1={MINE: EphemeralContainer(image="i", code=137)})
 
-    assert ["k1: took chain HARNESS-2 of table filter away"] == ephemeral_containers.heal(api)
+    assert ["k1: removed chain HARNESS-2 of table filter"] == ephemeral_containers.heal(api)
     made = [each for name, each in api.ephemeral["k1"].items() if name != MINE]
     assert ["i"] == [each.image for each in made]
 
@@ -118,7 +118,7 @@ def test_one_that_has_ended_in_order_is_left_alone() -> None:
     api.log_of[MINE] = "kafka-harness: resumed process 7\n"
 
     assert [] == ephemeral_containers.heal(api)
-    assert ["k1: resumed process 7, by itself"] == ephemeral_containers.heal(
+    assert ["k1: resumed process 7 (automatically)"] == ephemeral_containers.heal(
         api, "kafka-harness-r-1-"
     )
 
@@ -126,7 +126,7 @@ def test_one_that_has_ended_in_order_is_left_alone() -> None:
 def test_a_container_that_cannot_begin_ends_the_set_up() -> None:
     api: Any = Api(k1={MINE: EphemeralContainer(image="i", trouble="ErrImagePull: no such image")})
 
-    with pytest.raises(ClusterError, match="in pod k1 does not run: ErrImagePull"):
+    with pytest.raises(ClusterError, match="in pod k1 is not running: ErrImagePull"):
         ephemeral_containers.put_into(
             api, {"k1": [ephemeral_containers.manifest(MINE, "i", ["sh"], None)]}
         )
@@ -145,7 +145,7 @@ def test_a_container_that_cannot_be_told_to_end_keeps_no_other_from_it() -> None
         return str(tell(pod, container, argv))
 
     api.run_in = broken
-    with pytest.raises(ClusterError, match="could not be told to end: no line to k1"):
+    with pytest.raises(ClusterError, match="could not be stopped: no line to k1"):
         ephemeral_containers.end(api, "kafka-harness-r-1-")
     assert 0 == api.ephemeral["k2"][MINE].code
 

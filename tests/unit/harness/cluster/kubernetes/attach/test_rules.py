@@ -53,13 +53,18 @@ pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed"
 @pytest.mark.parametrize(
     ("said", "verb", "target", "changes"),
     [
-        ("kill needs Restarts, which the backend kubernetes does not", "kill", "leader", {}),
-        ("whose kubelet begins an ended container again at once: choose", "kill", "leader", {}),
+        ("kill is not available on the backend kubernetes in pods that", "kill", "leader", {}),
+        ("where the kubelet restarts a stopped container at once: choose", "kill", "leader", {}),
         ("or one of pause, cut, lose, throttle", "roll", "all", {}),
-        ("elect needs Ensemble", "elect", "preferred-leader", {}),
-        ("zk1 cannot be hit on the backend kubernetes", "cut", "zk1", {}),
         (
-            "pause needs Processes, which the backend kubernetes does not have without",
+            "elect is not available on the backend kubernetes in pods",
+            "elect",
+            "preferred-leader",
+            {},
+        ),
+        ("zk1 cannot be a target on the backend kubernetes", "cut", "zk1", {}),
+        (
+            "pause is not available on the backend kubernetes without",
             "pause",
             "leader",
             {"backend.kubernetes.attach.image": ""},
