@@ -87,7 +87,7 @@ def _of_script(file: Path) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(file.read_text().splitlines(), 1):
         for text in [] if line.lstrip().startswith("#") else QUOTED.findall(line):
             if " " in text and PROSE.search(text):
-                yield f"{_place(file)}:{number}", text
+                yield f"{_where(file)}:{number}", text
 
 
 def _of_template(file: Path) -> Iterator[tuple[str, str]]:
