@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from harness.cluster.admin import Admin
+from harness.cluster.admin.admin import Admin
 from harness.cluster.capabilities import Clients, Cluster, client_settings
 from harness.cluster.nodes import ClusterError, Node, Role
 from harness.cluster.view.state import ClusterView, Znodes

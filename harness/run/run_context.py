@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from harness.cluster.admin import Admin
+from harness.cluster.admin.admin import Admin
 from harness.cluster.capabilities import Cluster
 from harness.cluster.view.state import ClusterView
 from harness.model.run_folder import RunFolder

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 
-from harness.cluster.admin import Admin
+from harness.cluster.admin.admin import Admin
 from harness.cluster.backends import build, view_of
 from harness.cluster.capabilities import (
     CannotPrepare,

@@ -12,8 +12,8 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from harness.cluster.admin import Admin, Resource
-from harness.cluster.admin_topics import others_from, replica_assignment
+from harness.cluster.admin.admin import Admin, Resource
+from harness.cluster.admin.topics import others_from, replica_assignment
 from harness.cluster.capabilities import Cluster, Foreign
 from harness.cluster.nodes import ClusterError, Node, brokers
 from harness.cluster.view.state import BLIND, ClusterView

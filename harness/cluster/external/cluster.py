@@ -16,7 +16,7 @@ from typing import Any
 
 from harness.clients.properties import PropertiesError
 from harness.cluster import client_security
-from harness.cluster.admin import Admin
+from harness.cluster.admin.admin import Admin
 from harness.cluster.capabilities import Cluster
 from harness.cluster.exec.host_processes import HostProcesses
 from harness.cluster.nodes import ClusterError, Node, role_by_name

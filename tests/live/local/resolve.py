@@ -19,7 +19,7 @@ from random import Random
 from confluent_kafka import Consumer, Producer
 
 from harness.clients.defaults import transactional_id
-from harness.cluster.admin import Admin
+from harness.cluster.admin.admin import Admin
 from harness.cluster.local.backend import local_nodes
 from harness.cluster.nodes import brokers
 from harness.cluster.view.coordinators import TOPICS

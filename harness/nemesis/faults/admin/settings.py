@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from harness.cluster.admin import Resource
+from harness.cluster.admin.admin import Resource
 from harness.cluster.capabilities import Ensemble
 from harness.cluster.nodes import ClusterError
 from harness.cluster.view.state import BLIND

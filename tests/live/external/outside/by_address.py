@@ -20,7 +20,7 @@ from typing import Any
 from confluent_kafka.admin import AdminClient
 
 from harness.cluster import client_security
-from harness.cluster.admin import Admin
+from harness.cluster.admin.admin import Admin
 from harness.cluster.local.backend import local_nodes
 from harness.cluster.nodes import brokers
 from harness.cluster.view.brokers import AskedView

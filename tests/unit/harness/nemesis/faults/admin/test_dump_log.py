@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.cluster.admin_topics import others_from
+from harness.cluster.admin.topics import others_from
 from harness.cluster.local.backend import local_nodes
 from harness.nemesis.faults.admin.dump_log import read
 

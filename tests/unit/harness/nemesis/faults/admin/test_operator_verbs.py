@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from kazoo.exceptions import ConnectionLoss
 
-from harness.cluster.admin import Admin
+from harness.cluster.admin.admin import Admin
 from harness.cluster.capabilities import Cluster, NodeState
 from harness.cluster.local.backend import local_nodes
 from harness.cluster.nodes import ClusterError, Node

@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import NewPartitions, NewTopic  # type: ignore[attr-defined]
 
-from harness.cluster.admin_connection import (
+from harness.cluster.admin.connection import (
     ASK_EVERY_S,
     CREATE_LIMIT_S,
     REQUEST_LIMIT_S,

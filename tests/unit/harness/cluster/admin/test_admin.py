@@ -8,7 +8,7 @@ from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException
 
-from harness.cluster import admin, admin_connection
+from harness.cluster.admin import admin, connection
 from harness.cluster.local.backend import local_nodes
 
 
@@ -35,7 +35,7 @@ class Client:
 
 
 def test_a_client_that_knows_nobody_any_more_is_replaced(monkeypatch):
-    monkeypatch.setattr(admin_connection, "AdminClient", Client)
+    monkeypatch.setattr(connection, "AdminClient", Client)
     monkeypatch.setattr(Client, "made", 0)
     asked = admin.Admin(local_nodes(1, 3))
 
@@ -47,7 +47,7 @@ def test_a_client_that_knows_nobody_any_more_is_replaced(monkeypatch):
 
 def test_a_log_with_an_open_transaction_has_no_end_yet(monkeypatch):
     """Readers of committed records cannot get there; it is ended sooner or later."""
-    monkeypatch.setattr(admin_connection, "AdminClient", Client)
+    monkeypatch.setattr(connection, "AdminClient", Client)
     monkeypatch.setattr(Client, "made", 1)  # the next one knows the brokers
     asked = admin.Admin(local_nodes(1, 3))
 

@@ -20,8 +20,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     OffsetSpec,
 )
 
-from harness.cluster.admin_connection import CREATE_LIMIT_S, REQUEST_LIMIT_S, AdminConnection
-from harness.cluster.admin_topics import Topics
+from harness.cluster.admin.connection import CREATE_LIMIT_S, REQUEST_LIMIT_S, AdminConnection
+from harness.cluster.admin.topics import Topics
 from harness.cluster.nodes import Node
 
 _KINDS = {"topic": ConfigResource.Type.TOPIC, "broker": ConfigResource.Type.BROKER}
