@@ -19,8 +19,8 @@ from analysis.report import outages
 from analysis.report.headline import Judged, sentence
 from analysis.run_facts.configuration import Facts, facts_of
 from analysis.run_facts.faults import Happened
+from analysis.verdict.demands import Demand, DemandError, parse
 from analysis.verdict.doubts import doubts
-from analysis.verdict.expectations import Demand, ExpectationError, parse
 from analysis.verdict.judge import (
     Counted,
     Gap,
@@ -152,7 +152,7 @@ def _judged(run: Run, found: Found) -> Judged:
 def _demands(run: Run, found: Found) -> dict[str, Demand]:
     try:
         return parse(run.scenario.get("expect") or {}, found.counts["acked"])
-    except ExpectationError as error:
+    except DemandError as error:
         raise CheckError(f"{run.path / 'run.json'}: scenario.{error}") from None
 
 

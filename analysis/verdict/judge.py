@@ -21,7 +21,7 @@ from typing import Any
 
 from analysis.anomalies import BY_NAME
 from analysis.checks.promise import Promise
-from analysis.verdict.expectations import COUNTS, GAPS, ISR_TIMES, Demand
+from analysis.verdict.demands import COUNTS, GAPS, ISR_TIMES, Demand
 from harness.model.exit_codes import INVALID, UNKNOWN, VALID
 
 EXIT_CODES = {"valid": VALID, "invalid": INVALID, "unknown": UNKNOWN}

@@ -3,7 +3,7 @@
     python -m analysis.verdict.promises_page     writes it
 
 Anomalies seen are kept apart from anomalies forbidden; a scenario's [expect] can demand more, never
-excuse (analysis.verdict.expectations).
+excuse (analysis.verdict.demands).
 """
 
 from __future__ import annotations

@@ -37,12 +37,12 @@ from harness.scenario.prepare import Prepared, Request, prepare
 
 def prepare_run(request: Request) -> Prepared:
     """A request resolved, its demands understood: they are the checker's words."""
-    from analysis.verdict.expectations import ExpectationError, parse  # noqa: PLC0415
+    from analysis.verdict.demands import DemandError, parse  # noqa: PLC0415
 
     resolved = prepare(request)
     try:
         parse(resolved.scenario.expect)
-    except ExpectationError as error:
+    except DemandError as error:
         raise ScenarioError(f"{request.scenario}: {error}") from None
     return resolved
 

@@ -9,7 +9,7 @@ import pytest
 from analysis.frames.replica_samples import Look
 from analysis.frames.stored_run import Run
 from analysis.measures.replication import absences, behind, lag
-from analysis.verdict.expectations import ExpectationError, parse
+from analysis.verdict.demands import DemandError, parse
 from analysis.verdict.judge import judge_isr_times
 from tests.support.histories import (
     LOAD_MS,
@@ -196,7 +196,7 @@ def test_each_time_must_meet_the_demand(times, known, met):
 
 @pytest.mark.parametrize("text", ["3", "> 3", "5 to", "1.2.3 to 4", ">= 5 %"])
 def test_a_demand_on_seconds_that_cannot_be_understood_is_refused(text):
-    with pytest.raises(ExpectationError, match="is not a demand in seconds"):
+    with pytest.raises(DemandError, match="is not a demand in seconds"):
         parse({"isr-return-s": text})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.anomalies import NAMES
-from analysis.verdict.expectations import DEMANDS
+from analysis.verdict.demands import DEMANDS
 from harness.checkout import DOCS
 
 PAGE = DOCS / "anomalies.md"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.verdict.expectations import Demand, ExpectationError, parse
+from analysis.verdict.demands import Demand, DemandError, parse
 from analysis.verdict.judge import decide, judge_gaps
 
 
@@ -53,7 +53,7 @@ def test_where_more_may_be_found_a_demand_may_stay_open(
     ],
 )
 def test_a_demand_that_makes_no_sense_is_named(expect: dict[str, str], words: str) -> None:
-    with pytest.raises(ExpectationError, match=words.replace("?", r"\?")):
+    with pytest.raises(DemandError, match=words.replace("?", r"\?")):
         parse(expect)
 
 
@@ -76,7 +76,7 @@ def test_a_demand_may_be_a_share_of_the_acknowledged(
 
 
 def test_an_exact_share_is_no_demand() -> None:
-    with pytest.raises(ExpectationError, match="would have to be met exactly"):
+    with pytest.raises(DemandError, match="would have to be met exactly"):
         parse({"lost": "50 %"}, 11)
 
 
@@ -111,7 +111,7 @@ def test_a_gap_that_more_knowledge_might_lengthen_stays_open() -> None:
 
 @pytest.mark.parametrize("text", ["> 8", "8", "< 2", ">= 50 %"])
 def test_a_gap_is_demanded_from_or_up_to_whole_seconds(text: str) -> None:
-    with pytest.raises(ExpectationError, match="is not a demand in seconds; write"):
+    with pytest.raises(DemandError, match="is not a demand in seconds; write"):
         parse({"produce-gap-s": text})
 
 

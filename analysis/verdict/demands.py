@@ -40,7 +40,7 @@ _LENGTH = re.compile(
 )
 
 
-class ExpectationError(ValueError):
+class DemandError(ValueError):
     """A demand that cannot be understood: one sentence with key and remedy."""
 
 
@@ -64,7 +64,7 @@ class Demand:
 
 
 def parse(expect: Mapping[str, str], acked: int = 0) -> dict[str, Demand]:
-    """Anomaly -> demand; percentages are of the `acked` records. Raises ExpectationError."""
+    """Anomaly -> demand; percentages are of the `acked` records. Raises DemandError."""
     return {name: _demand(name, text, acked) for name, text in expect.items()}
 
 
@@ -72,12 +72,12 @@ def _demand(name: str, text: str, acked: int) -> Demand:
     if name not in DEMANDS:
         near = get_close_matches(name, DEMANDS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(DEMANDS)}"
-        raise ExpectationError(f"expect.{name}: no such anomaly; {hint}")
+        raise DemandError(f"expect.{name}: no such anomaly; {hint}")
     if name in GAPS or name in ISR_TIMES:
         return _length(name, str(text))
     match = _FORM.fullmatch(str(text))
     if match is None:
-        raise ExpectationError(f'expect.{name}: {text!r} is not a demand; write ">= 1" or "0"')
+        raise DemandError(f'expect.{name}: {text!r} is not a demand; write ">= 1" or "0"')
     sign, number = match[1] or "=", int(match[2])
     if match[3]:
         return _share(name, text, sign, number * acked)
@@ -94,7 +94,7 @@ def _length(name: str, text: str) -> Demand:
     """A demand on seconds: at least, at most, or between."""
     match = _LENGTH.fullmatch(text)
     if match is None:
-        raise ExpectationError(
+        raise DemandError(
             f"expect.{name}: {text!r} is not a demand in seconds; "
             'write ">= 8", "<= 2" or "1.5 to 4"'
         )
@@ -114,8 +114,6 @@ def _share(name: str, text: str, sign: str, hundredfold: int) -> Demand:
         "<": (0, above - 1),
     }
     if sign not in limits:
-        raise ExpectationError(
-            f'expect.{name}: {text!r} would have to be met exactly; write "> 50 %"'
-        )
+        raise DemandError(f'expect.{name}: {text!r} would have to be met exactly; write "> 50 %"')
     least, most = limits[sign]
     return Demand(text=text, least=least, most=most)
