@@ -92,6 +92,7 @@ def test_there_is_a_recipe_with_code_for_a_fault_a_worker_and_a_checker() -> Non
     assert {"Add a fault", "Add a worker", "Add a checker"} <= {r.title for r in recipes()}
 
 
+@pytest.mark.jvm  # the checker's recipe lets Spark check its histories
 @pytest.mark.timeout(LIMIT_S + 60)  # the first makes the copy too
 @pytest.mark.parametrize("recipe", recipes(), ids=lambda recipe: recipe.title)
 def test_a_recipe_does_what_it_says(recipe: Recipe, checkout: Path, deadline_s: float) -> None:
