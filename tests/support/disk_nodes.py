@@ -32,6 +32,7 @@ class Nodes:
     offset_s: float = 0
     output: str = ""
     registered: int | None = 7
+    stopped: set[str] = field(default_factory=set)
 
     def registration(self, node: Node) -> int | None:
         return self.registered
@@ -54,7 +55,7 @@ class Nodes:
         return next((line for line in reversed(self.log) if re.search(pattern, line)), None)
 
     def state(self, node: Node) -> NodeState:
-        return NodeState(pid=self.pids[node.name], stopped=False)
+        return NodeState(pid=self.pids[node.name], stopped=node.name in self.stopped)
 
     def signal(self, node: Node, number: signal.Signals) -> None:
         if number == signal.SIGQUIT:
@@ -63,7 +64,12 @@ class Nodes:
             )
             return
         self.done.append((number.name, node.name))
-        self.pids[node.name] = None
+        if number == signal.SIGSTOP:
+            self.stopped.add(node.name)
+        elif number == signal.SIGCONT:
+            self.stopped.discard(node.name)
+        else:
+            self.pids[node.name] = None
 
     def start_node(self, node: Node) -> None:
         self.done.append(("start", node.name))

@@ -1,0 +1,53 @@
+"""kill and pause: what proves that they took effect, and that they are healed."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.cluster.nodes import ClusterError
+from harness.nemesis.verbs import VERBS
+from tests.support.disk_nodes import Nodes, at
+
+
+def test_a_pause_is_proved_by_the_process_that_stands_still_and_undone_by_its_going_on(
+    nodes: Nodes,
+) -> None:
+    injection, verb = at(nodes), VERBS["pause"]
+    assert verb.bit(injection) is None
+
+    verb.inject(injection)
+    assert verb.bit(injection) == "process 11 of kafka1 is stopped"
+    assert verb.healed(injection) is None
+
+    verb.heal(injection)
+    assert verb.bit(injection) is None
+    assert "process 11 of kafka1 runs" in str(verb.healed(injection))
+
+
+def test_a_process_that_ends_while_it_is_paused_is_no_pause(nodes: Nodes) -> None:
+    injection, verb = at(nodes), VERBS["pause"]
+    verb.inject(injection)
+    nodes.pids["kafka1"] = None
+
+    with pytest.raises(ClusterError, match="ended while it was paused"):
+        verb.bit(injection)
+
+
+def test_a_kill_is_proved_by_the_process_that_is_gone_and_undone_by_another(nodes: Nodes) -> None:
+    injection, verb = at(nodes), VERBS["kill"]
+    verb.inject(injection)
+
+    assert ("SIGKILL", "kafka1") in nodes.done
+    assert verb.bit(injection) == "process 11 of kafka1 is gone"
+    verb.heal(injection)
+    assert verb.healed(injection) is None  # not registered anew
+    nodes.registered = 8
+    assert verb.healed(injection) == "process 99 of kafka1 serves"
+
+
+def test_a_process_that_outlives_the_signal_is_not_gone(nodes: Nodes) -> None:
+    injection, verb = at(nodes), VERBS["kill"]
+    verb.inject(injection)
+    nodes.pids["kafka1"] = 11
+
+    assert verb.bit(injection) is None
