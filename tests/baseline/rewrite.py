@@ -9,7 +9,8 @@ what it changed.
 `promises.txt`: by class of configuration and by anomaly, which row of the table of promises decides
 at which cells. A cell is a verb at a target in a situation (`kill: leader (blind)`); `everywhere`
 stands for all cells of a verb, `everywhere but` names those that are not meant, and `the rest` is
-all that the rows before do not have. `sentences.txt`: the faults in words, and whole headlines.
+all that the rows before do not have. `sentences.txt`: the faults in words, whole headlines, and a
+digest of those of each verb at all its targets under each class of configuration.
 `golden/`: report.json of each golden run. Headings begin a line and what is under them is indented,
 so that git names them beside its hunks.
 

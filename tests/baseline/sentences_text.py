@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from analysis.anomalies import NAMES as ANOMALIES
@@ -43,6 +44,7 @@ def sentences_text() -> str:
         ),
         "headlines: every configuration, a leader killed": _configurations(),
         "headlines: every anomaly, once and several times": _anomalies(),
+        "headlines of every verb at every target, by configuration, as digests": _digests(),
         "headlines: doubts, windows, no fault, few acks": _rest_of_headlines(),
     }
     return "\n".join(
@@ -113,6 +115,24 @@ def _configurations() -> list[str]:
         for name, each in CONFIGURATIONS.items()
         for lost in (3, 0)
     ]
+
+
+def _digests() -> list[str]:
+    """Too many to be read: a digest that changes says where to look, those above say at what."""
+    return [
+        f"{verb}, {name}: {_digest(each, verb)}"
+        for verb in sorted(VERBS)
+        for name, each in CONFIGURATIONS.items()
+    ]
+
+
+def _digest(configuration: Configuration, verb: str) -> str:
+    texts = (
+        headline(configuration, verb, target, {"lost": lost})
+        for target in sorted(targets_of(verb, configuration))
+        for lost in (3, 0)
+    )
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 
 
 def _anomalies() -> list[str]:
