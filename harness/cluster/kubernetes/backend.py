@@ -89,7 +89,7 @@ def _attached(folder: RunFolder, record: RunRecord) -> Cluster:
     return attached(
         nodes=brokers_of(record.scenario, part.bootstrap, settings),
         api=api,
-        selectors=part.selectors.model_dump(),
+        selectors=part.selectors,
         run_id=folder.run_id,
         image=part.image,
         container=part.container,

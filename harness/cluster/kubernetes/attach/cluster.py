@@ -43,6 +43,7 @@ from harness.cluster.kubernetes.pod_access import PodAccess, has_rules
 from harness.cluster.kubernetes.pod_watch import LASTING_DATA, Pod
 from harness.cluster.kubernetes.sidecar_containers import NO_PROCESS, Sidecars
 from harness.cluster.nodes import ClusterError, Node, brokers
+from harness.model.scenario import SelectorsPart
 
 if TYPE_CHECKING:  # the class can be known without the extra `kubernetes`
     from harness.cluster.kubernetes.api import Api
@@ -60,7 +61,7 @@ class AttachedCluster(Cluster):
 
     nodes: tuple[Node, ...]
     api: Api
-    selectors: Mapping[str, str]  # brokers, zookeepers
+    selectors: SelectorsPart
     run_id: str
     image: str
     container: str

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.cluster.kubernetes.attach.rules import numbered, pods_by_node
 from harness.cluster.kubernetes.pod_watch import Pod
 from harness.cluster.nodes import ClusterError, Node, brokers, role_by_name
+from harness.model.scenario import SelectorsPart
 from harness.waiting import wait_until
 
 if TYPE_CHECKING:  # needs the extra `kubernetes`
@@ -22,7 +23,7 @@ class FoundPods:
     """The pods of nodes, found by `selectors` ("brokers", "zookeepers"); `names` has the name of
     each node's pod once they are found."""
 
-    def __init__(self, api: Api, selectors: Mapping[str, str]) -> None:
+    def __init__(self, api: Api, selectors: SelectorsPart) -> None:
         self._api, self._selectors = api, selectors
         self.names: dict[str, str] = {}
 
@@ -31,9 +32,9 @@ class FoundPods:
 
         `ends` are the words by which faults name other ends of links. Raises ClusterError.
         """
-        self.names = pods_by_node(brokers(kafkas), self._api.pods(self._selectors["brokers"]))
+        self.names = pods_by_node(brokers(kafkas), self._api.pods(self._selectors.brokers))
         members: tuple[Node, ...] = ()
-        if selector := self._selectors["zookeepers"]:
+        if selector := self._selectors.zookeepers:
             zoo = {f"zk{numbered(pod)}": pod for pod in sorted(self._api.pods(selector))}
             members = tuple(_zookeeper(name, pod) for name, pod in zoo.items())
             self.names |= zoo
@@ -49,7 +50,7 @@ class FoundPods:
     def look(self) -> dict[str, Pod]:
         """Every node's pod now, those left out that are about to go."""
         found = dict[str, Pod]()
-        for selector in filter(None, self._selectors.values()):
+        for selector in filter(None, (self._selectors.brokers, self._selectors.zookeepers)):
             found |= self._api.pods(selector)
         return {
             node: found[pod]
@@ -59,7 +60,7 @@ class FoundPods:
 
     def check_data_outlive_pods(self) -> None:
         """Raise ClusterError where a broker's data would go with its pod."""
-        for pod in self._api.pods(self._selectors["brokers"]).values():
+        for pod in self._api.pods(self._selectors.brokers).values():
             if lost := [volume for volume in pod.volatile if volume.startswith("data")]:
                 raise ClusterError(
                     f"deleting pod {pod.name} would delete its broker's data: "
