@@ -95,8 +95,8 @@ def facts_of(
         """The values in force at one time or another: the topic's goes before the broker's."""
         brokers = BROKER_KEY.get(key, key)
         first = topic["config"].get(key, server.get(brokers, default))
-        changed = (each[name] for each in did.settings for name in {key, brokers} if name in each)
-        return [str(first), *changed]
+        names = {key} if key in topic["config"] else {key, brokers}
+        return [str(first), *(each[name] for each in did.settings for name in names & each.keys())]
 
     return Facts(
         acks=acks_of(producer),

@@ -155,6 +155,14 @@ def test_a_brokers_setting_that_was_changed_counts_under_its_own_name() -> None:
     assert not changed.flushed
 
 
+def test_a_brokers_setting_that_was_changed_is_nothing_to_a_topic_that_has_its_own() -> None:
+    """The twin: the topic goes on syncing each batch, so no loss is excused."""
+    options = {"on": "brokers", "log.flush.interval.messages": 500}
+    topic = {"flush.messages": 1}
+
+    assert facts(fault("set-config", "kafka1", options=options), topic=topic).flushed
+
+
 def destroying(
     *nodes: str, isr: str = "123", verb: str = "lose-power", **more: Any
 ) -> dict[str, Any]:
