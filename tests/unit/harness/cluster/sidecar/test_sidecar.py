@@ -80,6 +80,18 @@ def test_undo_is_refused_while_a_harness_is_heard(tmp_path):
     assert "a harness is still connected" in done.stderr
 
 
+def changed_script(script: str, word: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """sidecar.sh, changed for a test, carries out one of its commands on this host."""
+    return subprocess.run(
+        ["sh", "-c", script, "sidecar", word],
+        env={**os.environ, "KAFKA_HARNESS_FOLDER": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
 def test_undo_resumes_what_is_listed_and_says_so(tmp_path):
     sleeper = subprocess.Popen(["sleep", "60"])
     try:
@@ -87,14 +99,7 @@ def test_undo_resumes_what_is_listed_and_says_so(tmp_path):
         wait_until(lambda: is_stopped(sleeper.pid), timeout_s=10, what="it to stop")
         (tmp_path / "stopped").write_text(f"{sleeper.pid}\n")
         script = heartbeat.SCRIPT.replace("choose_iptables\n    undo", "undo")  # no rules here
-        done = subprocess.run(
-            ["sh", "-c", script, "sidecar", "undo"],
-            env={**os.environ, "KAFKA_HARNESS_FOLDER": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = changed_script(script, "undo", tmp_path)
 
         assert f"resumed process {sleeper.pid}" in done.stdout
         assert is_stopped(sleeper.pid) is False
@@ -110,14 +115,7 @@ def test_a_jvm_that_ends_while_it_is_looked_at_is_none(tmp_path):
     script = heartbeat.SCRIPT.replace(
         "\ncase $1 in", f"\njvms() {{ echo {gone.pid}; }}\ncase $1 in"
     )
-    done = subprocess.run(
-        ["sh", "-c", script, "sidecar", "node"],
-        env={**os.environ, "KAFKA_HARNESS_FOLDER": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = changed_script(script, "node", tmp_path)
 
     assert (0, "") == (done.returncode, done.stdout)
 
