@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-Role = Literal["zookeeper", "broker", "client"]
+from harness.model.plan import NodeKind
+
+Role = NodeKind
 
 
 # Why a broker may end itself while it starts, though nothing is wrong with it: its old session

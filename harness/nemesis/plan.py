@@ -14,57 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from random import Random
-from typing import Any, Protocol
+from typing import TypeVar
 
 from harness.cluster.capabilities import Requirements
-from harness.model.plan import Step, Unit, Until, When
+from harness.model.plan import Step
+from harness.model.scenario import FaultPart, MixedPart
 from harness.nemesis.target import Setting
 from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS, Verb
 
-
-class FaultEntry(Protocol):
-    """A [[faults]] table of a scenario, as `harness.scenario.file` reads it."""
-
-    @property
-    def verb(self) -> str: ...  # noqa: D102
-    @property
-    def target(self) -> str: ...  # noqa: D102
-    @property
-    def times(self) -> int: ...  # noqa: D102
-    @property
-    def for_s(self) -> float: ...  # noqa: D102
-    @property
-    def until(self) -> Until | None: ...  # noqa: D102
-    @property
-    def when(self) -> When | None: ...  # noqa: D102
-    @property
-    def options(self) -> dict[str, Any]: ...  # noqa: D102
-    @property
-    def first(self) -> tuple[Unit, float]: ...  # noqa: D102
-    @property
-    def period(self) -> float: ...  # noqa: D102
-
-
-class MixedEntry(Protocol):
-    """The [mixed] table of a scenario."""
-
-    @property
-    def faults(self) -> Sequence[FaultEntry]: ...  # noqa: D102
-    @property
-    def period_s(self) -> float: ...  # noqa: D102
-    @property
-    def most(self) -> int: ...  # noqa: D102
-    @property
-    def quiet(self) -> float: ...  # noqa: D102
-    @property
-    def until_s(self) -> float: ...  # noqa: D102
+Planned = TypeVar("Planned", Step, FaultPart)
 
 
 def make(
-    faults: Sequence[FaultEntry],
+    faults: Sequence[FaultPart],
     seed: int,
-    mixed: MixedEntry | None = None,
+    mixed: MixedPart | None = None,
     *,
     setting: Setting,
 ) -> tuple[Step, ...]:
@@ -105,7 +70,7 @@ def _known(step: Step, setting: Setting) -> Step:
 
 def requirements(steps: Iterable[Step], setting: Setting) -> Requirements:
     """What a plan asks of a cluster: what is done to workers asks nothing of it."""
-    hit = _hitting_nodes(steps, setting)
+    hit = hitting_nodes(steps, setting)
     return Requirements(
         capabilities=frozenset(need for verb, _ in hit for need in verb.needs),
         ways=frozenset(verb.prepares for verb, _ in hit if verb.prepares),
@@ -115,15 +80,16 @@ def requirements(steps: Iterable[Step], setting: Setting) -> Requirements:
 
 def prepared_for(way: str, steps: Iterable[Step], setting: Setting) -> list[str]:
     """The plan's verbs for which nodes are started in that way, each once, in the plan's order."""
-    hit = _hitting_nodes(steps, setting)
+    hit = hitting_nodes(steps, setting)
     return list(dict.fromkeys(step.verb for verb, step in hit if verb.prepares == way))
 
 
-def _hitting_nodes(steps: Iterable[Step], setting: Setting) -> list[tuple[Verb, Step]]:
+def hitting_nodes(planned: Iterable[Planned], setting: Setting) -> list[tuple[Verb, Planned]]:
+    """What is planned for nodes of the cluster, each with its verb; not what is done to workers."""
     return [
-        (VERBS[step.verb], step)
-        for step in steps
-        if (target := target_of(step.target, setting)) and target.kind != "client"
+        (VERBS[each.verb], each)
+        for each in planned
+        if (target := target_of(each.target, setting)) and target.kind != "client"
     ]
 
 
@@ -140,7 +106,7 @@ def lasts_s(steps: Sequence[Step], sends_per_s: float) -> float:
     return max(over.values(), default=0.0)
 
 
-def _drawn(mixed: MixedEntry, random: Random, first_step: int, first_series: int) -> list[Step]:
+def _drawn(mixed: MixedPart, random: Random, first_step: int, first_series: int) -> list[Step]:
     """Each period's faults, a series each, so that they may overlap within the period."""
     steps: list[Step] = []
     for period in range(int(mixed.until_s / mixed.period_s)):

@@ -203,10 +203,9 @@ def _excluded(
     """Why these faults cannot be in one scenario there: each wants nodes started in a way that
     leaves no room for another's. What may be drawn counts, whichever seed."""
     first: dict[str, str] = {}  # the verb that asks for a way first
-    for fault in faults:
-        target, way = target_of(fault.target, setting_of(chosen)), VERBS[fault.verb].prepares
-        if target and target.kind != "client" and way in backend.exclusive:
-            first.setdefault(str(way), fault.verb)
+    for verb, _ in plan.hitting_nodes(faults, setting_of(chosen)):
+        if verb.prepares in backend.exclusive:
+            first.setdefault(str(verb.prepares), verb.name)
     if len(first) < 2:
         return None
     return (
