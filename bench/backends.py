@@ -149,7 +149,7 @@ ROWS = {
 
 
 def full_isr_ns(folder: Path) -> int | None:
-    """When ZooKeeper first results of a full ISR; None while it has not."""
+    """When ZooKeeper first showed a full ISR; None while it has not."""
     views = folder / "history" / "views.jsonl"
     for line in views.read_text().splitlines() if views.exists() else ():
         view = json.loads(line)
@@ -314,7 +314,7 @@ def parsed(settings: Iterable[str]) -> dict[str, Any]:
     return dict(parse_override(text) for text in settings)
 
 
-# What is results
+# What is shown
 
 
 def table(rows: Iterable[Row], backends: Sequence[str]) -> Table:
