@@ -19,11 +19,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from harness.history import side_files
-from harness.history.record_format import SEQUENCE_BITS
+from harness.history.record_format import SEQUENCE_BITS, HistoryError
 from harness.history.sealing import seal
+from harness.history.stored_tables import TableError, row_groups
+from harness.history.tables import OPERATION_COLUMNS, schema
 from harness.model.run_folder import RunFolder, StoreError
 
 Line = dict[str, Any]
@@ -33,15 +34,25 @@ _INSTANT = ("read", "final-read", "poll", "replica")
 
 def export(run_dir: Path) -> Iterator[Line]:
     """Every line of a run's history, oldest first; seals it first. Raises HistoryError."""
-    seal(run_dir)
+    sealed = seal(run_dir)
     folder = run_dir / "history"
     streams = [_side_lines(path) for path in sorted(folder.glob("*.jsonl"))]
-    for path in sorted((folder / "operations").glob("*.parquet")):
-        table = pq.read_table(path).drop_columns(["run_id"])
+    for process in sealed.processes:
+        table = _operations(folder / "operations" / f"{process}.parquet")
         streams += [_invocations(table), _completions(table)]
     wall = _wall_clock(RunFolder(path=run_dir))
     for line in heapq.merge(*streams, key=lambda line: line["time_ns"]):
         yield wall(line)
+
+
+def _operations(file: Path) -> pa.Table:
+    try:
+        groups = list(row_groups(file, OPERATION_COLUMNS))
+    except TableError as error:
+        raise HistoryError(f"{file}: {error}: restore it") from None
+    wanted = schema(OPERATION_COLUMNS)
+    table = pa.concat_tables([wanted.empty_table(), *(group.cast(wanted) for group in groups)])
+    return table.drop_columns(["run_id"])
 
 
 def _side_lines(path: Path) -> Iterator[Line]:
@@ -61,7 +72,7 @@ def _invocations(table: pa.Table) -> Iterator[Line]:
 
 
 def _completions(table: pa.Table) -> Iterator[Line]:
-    for row in _in_order(table.filter(pc.is_valid(table["end_ns"])), "end_ns"):
+    for row in _in_order(table, "end_ns"):
         line = _operation(row, row["type"], row["end_ns"])
         line |= {key: row[key] for key in ("offset", "error", "broker") if row[key] is not None}
         if row["f"] in _INSTANT:
@@ -79,8 +90,8 @@ def _operation(row: Line, kind: str, time_ns: int) -> Line:
 
 
 def _in_order(table: pa.Table, column: str) -> Iterator[Line]:
-    """Rows by one column, made into dicts a batch at a time."""
-    ordered = table.sort_by(column)
+    """Rows that have a time, in its order, made into dicts a batch at a time."""
+    ordered = table.filter(pc.is_valid(table[column])).sort_by(column)
     for batch in ordered.to_batches(max_chunksize=BATCH):
         yield from batch.to_pylist()
 

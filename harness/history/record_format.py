@@ -38,7 +38,8 @@ SEGMENT_CAPACITY: Final = 65_536
 COMPLETION_AT: Final = 32  # where the part begins that is written at completion
 HEADER: Final = struct.Struct("<8sH2xIQ")
 RECORD: Final = struct.Struct("<BB2xiqqqqqii")
-SEGMENT_NAME: Final = re.compile(r"(?P<process>[A-Za-z0-9_-]+)\.(?P<number>\d{4,})\.seg")
+PROCESS_NAME: Final = "[A-Za-z0-9_-]+"
+SEGMENT_NAME: Final = re.compile(rf"(?P<process>{PROCESS_NAME})\.(?P<number>\d{{4,}})\.seg")
 
 NOTHING: Final = -1  # a missing offset, broker or value in a record; null once sealed
 SEQUENCE_BITS: Final = 40

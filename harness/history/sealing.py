@@ -11,15 +11,20 @@ such cannot be read or written, or that its process is still recording.
 
 Safe to repeat and to interrupt anywhere: each table appears by a rename, `sealed.json` appears
 after all of them, and segments are removed after that. Side files stay: people read them.
+
+A history whose files were lost or mixed up is not made worse. A table that cannot be made again is
+kept as it is, and is a finding (harness.history.placing). Segments are removed only where
+`sealed.json` is this run's and their table, as it was sealed, is read back whole.
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -28,39 +33,29 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.history import side_files
-from harness.history.record_format import F_NAMES, NOTHING, OPEN, TYPE_NAMES, HistoryError
-from harness.history.segments import Array, Content, Finding, read_segment, segments_of
-from harness.history.side_files import NEMESIS, VIEWS, WATERMARKS
-from harness.history.tables import (
-    BLIND_COLUMNS,
-    EVENT_COLUMNS,
-    FAULT_COLUMNS,
-    FINDING_COLUMNS,
-    OPERATION_COLUMNS,
-    VIEW_COLUMNS,
-    WATERMARK_COLUMNS,
-    schema,
+from harness.history.placing import Places, rows_of_this_run
+from harness.history.record_format import (
+    F_NAMES,
+    NOTHING,
+    OPEN,
+    PROCESS_NAME,
+    TYPE_NAMES,
+    HistoryError,
 )
+from harness.history.seal_record import SEALED, Seal, read_seal
+from harness.history.segments import Array, Content, Finding, read_segment, segments_of
+from harness.history.side_files import NEMESIS, VIEWS, WATERMARKS, Row
+from harness.history.stored_tables import TableError, count_rows, digest
+from harness.history.tables import OPERATION_COLUMNS, SMALL_TABLES, schema
 from harness.model.run_folder import RunFolder, StoreError
 
 __all__ = ["HistoryError", "Seal", "seal"]
 
 ROW_GROUP: Final = 100_000
-SEALED: Final = "sealed.json"
 # Few distinct values; the numbers are mostly distinct, and a dictionary of them is wasted work.
 _DICTIONARIES: Final = ["run_id", "process", "f", "type", "partition", "error", "broker"]
 _TYPES: Final = pa.array([TYPE_NAMES.get(code, "") for code in range(max(TYPE_NAMES) + 1)])
 _FS: Final = pa.array([F_NAMES.get(code, "") for code in range(max(F_NAMES) + 1)])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seal:
-    """What a sealed history holds."""
-
-    run_id: str
-    processes: tuple[str, ...]
-    operations: int
-    findings: int
 
 
 def seal(run_dir: Path) -> Seal:
@@ -68,26 +63,31 @@ def seal(run_dir: Path) -> Seal:
     folder = run_dir / "history"
     if not folder.is_dir():
         raise HistoryError(f"{run_dir}: it has no folder `history`: give the folder of a run")
-    done = _sealed(folder / SEALED)
-    if done is None:
-        run_id, workers = _id_and_workers(run_dir)
-        with _errors_of(folder):
-            done = _seal(folder, run_id, workers)
-            _replace(folder / SEALED, (json.dumps(asdict(done), indent=1) + "\n").encode())
+    run_id, workers = _id_and_workers(run_dir)
+    done = read_seal(folder)
     with _errors_of(folder):
-        for pattern in ("*.seg", "*.partial", "*.progress"):
-            for path in folder.glob(pattern):
-                path.unlink()
+        if done is None:
+            done = _seal(folder, run_id, workers)
+            text = done.model_dump_json(indent=1) + "\n"
+            _replace(folder / SEALED, text.encode())
+        elif done.run_id != run_id:
+            raise HistoryError(
+                f"{folder / SEALED}: of run {done.run_id}, but run.json says {run_id}: put back "
+                "the run's own, or move it out of the folder to have what is there sealed"
+            )
+        _tidy(folder, done)
     return done
 
 
 def _seal(folder: Path, run_id: str, workers: Sequence[str]) -> Seal:
     segments = segments_of(folder)
     others = (NEMESIS, VIEWS, WATERMARKS)
-    named = {path.stem for path in folder.glob("*.jsonl")} - set(others)
+    files = [*folder.glob("*.jsonl"), *(folder / "operations").glob("*.parquet")]
+    named = {path.stem for path in files if re.fullmatch(PROCESS_NAME, path.stem)} - set(others)
     processes = sorted(segments.keys() | named)
+    places = Places(folder=folder, run_id=run_id)
     findings: list[Finding] = []
-    events: list[side_files.Row] = []
+    events: list[Row] = []
     operations = 0
     (folder / "operations").mkdir(exist_ok=True)
     for process in processes:
@@ -95,36 +95,109 @@ def _seal(folder: Path, run_id: str, workers: Sequence[str]) -> Seal:
         side = side_files.read(folder / f"{process}.jsonl")
         own = side_files.events(side, run_id)
         events += own
-        table = folder / "operations" / f"{process}.parquet"
-        contents = _contents(process, segments.get(process, []), findings)
-        operations += _write_operations(table, run_id, process, contents, own)
+        mine = segments.get(process, [])
+        operations += _put_operations(places, process, mine, own, findings)
         findings += [*side.findings(), *_no_end(process, own)]
     findings += [_never_recorded(worker) for worker in workers if worker not in processes]
-    findings += _write_small_tables(folder, run_id, events)
-    rows = [{"run_id": run_id, **asdict(finding)} for finding in findings]
-    _write_table(folder / "findings.parquet", FINDING_COLUMNS, rows)
+    findings += _put_small_tables(places, events)
+    found = _put_findings(places, findings)
     return Seal(
-        run_id=run_id, processes=tuple(processes), operations=operations, findings=len(rows)
+        version=2,
+        run_id=run_id,
+        processes=tuple(processes),
+        operations=operations,
+        findings=found,
+        tables=places.tables,
     )
 
 
-def _write_small_tables(folder: Path, run_id: str, events: list[side_files.Row]) -> list[Finding]:
+def _put_small_tables(places: Places, events: list[Row]) -> list[Finding]:
     """All but the findings; returns what was wrong with the harness's own lines."""
     nemesis, views, watermarks = (
-        side_files.read(folder / f"{name}.jsonl") for name in (NEMESIS, VIEWS, WATERMARKS)
+        side_files.read(places.folder / f"{name}.jsonl") for name in (NEMESIS, VIEWS, WATERMARKS)
     )
-    faults = side_files.faults(nemesis, run_id)
-    changes, blind = side_files.views(views, run_id)
-    looks = side_files.watermarks(watermarks, run_id)
-    _write_table(folder / "events.parquet", EVENT_COLUMNS, events)
-    _write_table(folder / "faults.parquet", FAULT_COLUMNS, faults)
-    _write_table(folder / "views.parquet", VIEW_COLUMNS, changes)
-    _write_table(folder / "blind.parquet", BLIND_COLUMNS, blind)
-    _write_table(folder / "watermarks.parquet", WATERMARK_COLUMNS, looks)
+    faults = side_files.faults(nemesis, places.run_id)
+    changes, blind = side_files.views(views, places.run_id)
+    looks = side_files.watermarks(watermarks, places.run_id)
+    made = {
+        "events": events,
+        "faults": faults,
+        "views": changes,
+        "blind": blind,
+        "watermarks": looks,
+    }
+    for name, rows in made.items():
+        write = partial(_write_small, name, rows)
+        places.put(f"{name}.parquet", name, SMALL_TABLES[name], write)
     return [*nemesis.findings(), *views.findings(), *watermarks.findings()]
 
 
+def _put_findings(places: Places, findings: Sequence[Finding]) -> int:
+    """The findings, with those of an earlier sealing: what they were found in may be gone."""
+    columns = SMALL_TABLES["findings"]
+    found = [*findings, *places.kept]
+    rows: list[Row] = [{"run_id": places.run_id, **asdict(finding)} for finding in found]
+    earlier = rows_of_this_run(places.folder / "findings.parquet", places.run_id, columns)
+    rows += [row for row in earlier if row not in rows]
+    return places.put(
+        "findings.parquet", "findings", columns, partial(_write_small, "findings", rows)
+    )
+
+
+def _tidy(folder: Path, done: Seal) -> None:
+    """Remove what is sealed and what was of use to the running workers alone."""
+    for process, paths in segments_of(folder).items():
+        if _is_whole(folder, done, process):
+            for path in paths:
+                path.unlink()
+    for pattern in ("*.partial", "*.progress"):
+        for path in folder.glob(pattern):
+            path.unlink()
+
+
+def _is_whole(folder: Path, done: Seal, process: str) -> bool:
+    """Whether a process's table is what was made from its segments."""
+    if process not in done.processes:
+        return False
+    if done.version == 1:  # which knows the rows of all processes together
+        of_all = [_rows(folder, each, done.run_id) for each in done.processes]
+        return None not in of_all and done.operations == sum(each or 0 for each in of_all)
+    sealed = done.tables.get(f"operations/{process}.parquet")
+    if sealed is None or sealed.kept:
+        return False
+    file = folder / "operations" / f"{process}.parquet"
+    same = _rows(folder, process, done.run_id) == sealed.rows
+    return same and digest(file) == sealed.sha256
+
+
+def _rows(folder: Path, process: str, run_id: str) -> int | None:
+    """How many rows a process's table has, each of them read; None: it is not what it should be."""
+    try:
+        return count_rows(folder / "operations" / f"{process}.parquet", OPERATION_COLUMNS, run_id)
+    except TableError:
+        return None
+
+
 # Operations
+
+
+def _put_operations(
+    places: Places,
+    process: str,
+    segments: Sequence[Path],
+    events: list[Row],
+    findings: list[Finding],
+) -> int:
+    """One process's table; how many rows it has. Adds what is found on the way."""
+    name = f"operations/{process}.parquet"
+    if not segments:
+        path = places.folder / name
+        if path.is_symlink() or path.exists():
+            return places.put(name, process, OPERATION_COLUMNS, None)
+        findings.append(_no_segments(process))
+    contents = _contents(process, segments, findings)
+    write = partial(_write_operations, places.run_id, process, contents, events)
+    return places.put(name, process, OPERATION_COLUMNS, write)
 
 
 def _contents(process: str, paths: Sequence[Path], findings: list[Finding]) -> Iterator[Content]:
@@ -139,20 +212,17 @@ def _contents(process: str, paths: Sequence[Path], findings: list[Finding]) -> I
 
 
 def _write_operations(
-    path: Path,
     run_id: str,
     process: str,
     contents: Iterator[Content],
-    events: list[side_files.Row],
+    events: list[Row],
+    path: Path,
 ) -> int:
     """One process's table, a segment at a time; how many rows it has."""
     names = side_files.error_names(events)
     wanted, rows, count = schema(OPERATION_COLUMNS), 0, 0
-    partial = path.with_name(f".{path.name}")
     waiting: list[pa.Table] = []
-    with pq.ParquetWriter(
-        partial, wanted, compression="zstd", use_dictionary=_DICTIONARIES
-    ) as writer:
+    with pq.ParquetWriter(path, wanted, compression="zstd", use_dictionary=_DICTIONARIES) as writer:
         for content in contents:
             waiting.append(_operations(run_id, process, content, names))
             count += len(content.ids)
@@ -161,7 +231,6 @@ def _write_operations(
                 writer.write_table(pa.concat_tables(waiting), row_group_size=rows)
                 waiting, rows = [], 0
         writer.write_table(pa.concat_tables([*waiting, wanted.empty_table()]))
-    partial.replace(path)
     return count
 
 
@@ -193,11 +262,16 @@ def _errors(codes: Array, names: dict[int, str]) -> pa.Array:
 # Findings of whole processes
 
 
-def _no_end(process: str, events: list[side_files.Row]) -> list[Finding]:
+def _no_end(process: str, events: list[Row]) -> list[Finding]:
     if any(row["event"] == "end" for row in events):
         return []
     text = "it has no `end`: the worker died, or its side file was truncated"
     return [Finding(process=process, kind="no-end", count=1, text=text)]
+
+
+def _no_segments(process: str) -> Finding:
+    text = f"{process}.0000.seg: missing; a worker has one from its first moment on"
+    return Finding(process=process, kind="truncated-segment", count=1, text=text)
 
 
 def _never_recorded(worker: str) -> Finding:
@@ -233,34 +307,24 @@ def _id_and_workers(run_dir: Path) -> tuple[str, list[str]]:
     return record.run_id, [worker.process for worker in record.workers]
 
 
-def _sealed(path: Path) -> Seal | None:
-    try:
-        raw = json.loads(path.read_bytes())
-        return Seal(**{**raw, "processes": tuple(raw["processes"])})
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError, KeyError):
-        raise HistoryError(f"{path}: damaged: restore the history") from None
-
-
-def _write_table(
-    path: Path, columns: tuple[tuple[str, str], ...], rows: list[side_files.Row]
-) -> None:
-    partial = path.with_name(f".{path.name}")
-    pq.write_table(pa.Table.from_pylist(rows, schema(columns)), partial, compression="zstd")
-    partial.replace(path)
+def _write_small(name: str, rows: list[Row], path: Path) -> int:
+    pq.write_table(pa.Table.from_pylist(rows, schema(SMALL_TABLES[name])), path, compression="zstd")
+    return len(rows)
 
 
 def _replace(path: Path, data: bytes) -> None:
-    partial = path.with_name(f".{path.name}")
-    partial.write_bytes(data)
-    partial.replace(path)
+    unnamed = path.with_name(f".{path.name}")
+    unnamed.unlink(missing_ok=True)  # never through a link
+    unnamed.write_bytes(data)
+    unnamed.replace(path)
 
 
 @contextmanager
 def _errors_of(folder: Path) -> Iterator[None]:
     try:
         yield
+    except TableError as error:
+        raise HistoryError(f"{folder}: a table just written cannot be read back: {error}") from None
     except OSError as error:
         where = error.filename or folder
         raise HistoryError(

@@ -54,7 +54,7 @@ class Finding:
     """Something about a process's files that a reader of its history must know."""
 
     process: str
-    kind: str  # torn, bad-record, truncated-segment, bad-line, no-end
+    kind: str  # torn, bad-record, truncated-segment, bad-line, no-end, kept
     count: int
     text: str
 
@@ -85,6 +85,8 @@ def read_segment(path: Path, process: str, *, first_id: int, last: bool) -> Cont
 
     Raises HistoryError when the file cannot be read at all.
     """
+    if path.is_symlink():
+        raise HistoryError(f"{path}: it is a link: put the segment itself in its place")
     try:
         data = path.read_bytes()
     except OSError as error:

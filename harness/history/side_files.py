@@ -18,6 +18,7 @@ from harness.history.tables import (
     BLIND_COLUMNS,
     EVENT_COLUMNS,
     FAULT_COLUMNS,
+    REQUIRED,
     VIEW_COLUMNS,
     WATERMARK_COLUMNS,
 )
@@ -48,6 +49,8 @@ class SideFile:
 def read(path: Path) -> SideFile:
     """A side file; one that is not there has no lines. Raises HistoryError if it cannot be read."""
     side = SideFile(process=path.stem, name=path.name)
+    if path.is_symlink():
+        raise HistoryError(f"{path}: it is a link: put the file itself in its place")
     try:
         text = path.read_bytes().decode(errors="replace")
     except FileNotFoundError:
@@ -79,7 +82,7 @@ def events(side: SideFile, run_id: str) -> list[Row]:
         row: Row = {name: given.pop(name, None) for name, _ in EVENT_COLUMNS if name != "text"}
         row |= {"run_id": run_id, "process": side.process}
         row["text"] = given["text"] if given.keys() == {"text"} else _as_json(given)
-        if _keep(side, line, row, EVENT_COLUMNS, required=("time_ns", "event")):
+        if _keep(side, line, row, EVENT_COLUMNS, required=REQUIRED["events"]):
             rows.append(row)
     return rows
 
@@ -107,8 +110,7 @@ def faults(side: SideFile, run_id: str) -> list[Row]:
         number: int = line["fault"]
         row = {**found.get(number, _new_fault(run_id, line))}
         _add(row, line)
-        needed = ("fault", "step", "verb", "target", "nodes", "invoke_ns")
-        if _keep(side, line, row, FAULT_COLUMNS, required=needed):
+        if _keep(side, line, row, FAULT_COLUMNS, required=REQUIRED["faults"]):
             found[number] = row
     return list(found.values())
 
@@ -147,7 +149,7 @@ def views(side: SideFile, run_id: str) -> tuple[list[Row], list[Row]]:
     for line in side.lines:
         if line["event"] == "view":
             row = {name: line.get(name) for name, _ in VIEW_COLUMNS} | {"run_id": run_id}
-            if _keep(side, line, row, VIEW_COLUMNS, required=("time_ns", "partition", "isr")):
+            if _keep(side, line, row, VIEW_COLUMNS, required=REQUIRED["views"]):
                 changes.append(row)
         elif line["event"] == "blind" and line.get("type") == "start":
             row = {"run_id": run_id, "start_ns": line["time_ns"], "end_ns": None}
@@ -176,7 +178,7 @@ def watermarks(side: SideFile, run_id: str) -> list[Row]:
             row |= {"broker": broker, "high_watermark": marks.get(broker), "log_end": ends[broker]}
             if isr is not None:
                 row |= {"leads": line.get("leader") == broker, "in_isr": broker in isr}
-            if _keep(side, line, row, WATERMARK_COLUMNS, required=("time_ns", "partition")):
+            if _keep(side, line, row, WATERMARK_COLUMNS, required=REQUIRED["watermarks"]):
                 rows.append(row)
     return rows
 

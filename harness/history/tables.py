@@ -1,4 +1,4 @@
-"""The sealed history's tables and their columns: seal.py writes them, the checkers read them.
+"""The sealed history's tables and their columns: sealing.py writes them, the checkers read them.
 
 docs/history.md tells what each column means.
 """
@@ -93,6 +93,15 @@ SMALL_TABLES: Final = {
     "blind": BLIND_COLUMNS,
     "watermarks": WATERMARK_COLUMNS,
     "findings": FINDING_COLUMNS,
+}
+# What sealing writes in every row of a small table; elsewhere null is "not known".
+REQUIRED: Final = {
+    "events": ("run_id", "process", "time_ns", "event"),
+    "faults": ("run_id", "fault", "step", "verb", "target", "nodes", "invoke_ns"),
+    "views": ("run_id", "time_ns", "partition", "isr"),
+    "blind": ("run_id", "start_ns"),
+    "watermarks": ("run_id", "time_ns", "partition", "broker"),
+    "findings": ("run_id", "process", "kind", "count"),
 }
 _ARROW: Final = {
     "string": pa.string(),

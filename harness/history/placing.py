@@ -1,0 +1,99 @@
+"""How sealing puts a table in its place, when there may be one already.
+
+Where a table of this run has more rows than what would replace it, what it was made from is gone:
+it is *kept*, and nobody knows whether it is whole. Anything else that stands there and is not the
+same byte for byte is moved aside (`<name>.replaced`, never read). So sealing destroys no file that
+it could not make again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from harness.history.seal_record import SealedTable
+from harness.history.segments import Finding
+from harness.history.stored_tables import Columns, TableError, count_rows, digest
+
+Write = Callable[[Path], int]  # makes a table at a path; how many rows it has
+
+
+@dataclass(kw_only=True)
+class Places:
+    """The places of one history's tables, and what stands there in the end."""
+
+    folder: Path  # history/
+    run_id: str
+    tables: dict[str, SealedTable] = field(default_factory=dict)
+    kept: list[Finding] = field(default_factory=list)
+
+    def put(self, name: str, about: str, columns: Columns, write: Write | None) -> int:
+        """Put the table of `about` (a process, or the table itself) in its place; how many rows
+        stand there then. None: there is nothing left to make it from, so it stays what it is."""
+        path = self.folder / name
+        had = self._rows_there(path, columns)
+        if write is None:
+            return self._keep(name, about, had)
+        partial = path.with_name(f".{path.name}")
+        partial.unlink(missing_ok=True)  # never through a link
+        rows = write(partial)
+        if had is not None and had > rows:
+            partial.unlink()
+            return self._keep(name, about, had)
+        made = digest(partial)
+        if _is_there(path) and not _is_same(path, made):
+            path.rename(_aside(path))
+        partial.replace(path)
+        self.tables[name] = SealedTable(rows=rows, sha256=made)
+        return rows
+
+    def _keep(self, name: str, about: str, rows: int | None) -> int:
+        text = (
+            f"{name}: it was there before the history was sealed, and what it was made from is "
+            "not: whether it is whole is not known"
+        )
+        self.kept.append(Finding(process=about, kind="kept", count=rows or 0, text=text))
+        if rows is not None:
+            sha256 = digest(self.folder / name)
+            self.tables[name] = SealedTable(rows=rows, sha256=sha256, kept=True)
+        return rows or 0
+
+    def _rows_there(self, path: Path, columns: Columns) -> int | None:
+        """How many rows of this run stand there; None: no table, or none of this run."""
+        try:
+            return count_rows(path, columns, self.run_id)
+        except TableError:
+            return None
+
+
+def _is_there(path: Path) -> bool:
+    return path.is_symlink() or path.exists()
+
+
+def _is_same(path: Path, made: str) -> bool:
+    try:
+        return digest(path) == made
+    except TableError:
+        return False
+
+
+def _aside(path: Path) -> Path:
+    """A name that nothing has yet."""
+    number, free = 1, path.with_name(f"{path.name}.replaced")
+    while _is_there(free):
+        number += 1
+        free = path.with_name(f"{path.name}.replaced-{number}")
+    return free
+
+
+def rows_of_this_run(path: Path, run_id: str, columns: Columns) -> list[dict[str, object]]:
+    """The rows of a small table that is whole and of this run; none otherwise."""
+    try:
+        count_rows(path, columns, run_id)
+    except TableError:
+        return []
+    rows: list[dict[str, object]] = pq.read_table(path).to_pylist()
+    return rows

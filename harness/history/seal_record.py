@@ -1,0 +1,63 @@
+"""sealed.json: the mark that a history is sealed, and what each of its tables was then.
+
+    {"version": 2, "run_id": …, "processes": […], "operations": 1792, "findings": 0,
+     "tables": {"operations/producer-0.parquet": {"rows": 1000, "sha256": …, "kept": false}, …}}
+
+Version 1 has no `tables`: such a history can be judged by its counts alone. A table is *kept* when
+sealing found it there and did not make it (harness.history.sealing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from harness.history.record_format import PROCESS_NAME, HistoryError
+
+SEALED: Final = "sealed.json"
+Count = Annotated[int, Field(ge=0)]
+
+
+class SealedTable(BaseModel):
+    """One table as it was sealed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    rows: Count
+    sha256: str  # of the file's bytes
+    kept: bool = False
+
+
+class Seal(BaseModel):
+    """What a sealed history holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    version: Literal[1, 2] = 1
+    run_id: str
+    processes: tuple[Annotated[str, Field(pattern=f"^{PROCESS_NAME}$")], ...]
+    operations: Count
+    findings: Count
+    tables: Mapping[str, SealedTable] = Field(default_factory=dict)  # by path below history/
+
+
+def read_seal(history: Path) -> Seal | None:
+    """What sealed.json says; None: the history is not sealed. Raises HistoryError."""
+    file = history / SEALED
+    try:
+        return Seal.model_validate_json(file.read_bytes())
+    except FileNotFoundError:
+        if not file.is_symlink():
+            return None
+        reason = "it is a link to nowhere"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    except ValidationError:
+        reason = "it is not what sealing writes"
+    raise HistoryError(
+        f"{file}: damaged ({reason}): restore it, or move it out of the folder to have what is "
+        "there judged without it"
+    )

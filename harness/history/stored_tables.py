@@ -1,0 +1,134 @@
+"""Stored tables, read with suspicion: a file is a table of ours, or there is a reason why not.
+
+Anybody may have cut, replaced or damaged a stored file, so what a reader of Parquet raises is
+caught here, whatever it is, and becomes a `TableError`: the end of a sentence that names the file.
+Links are not followed: a run's folder holds its own files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+Columns = tuple[tuple[str, str], ...]
+
+
+class TableError(Exception):
+    """Why a file is no table of ours: the end of a sentence that begins with its name."""
+
+
+def check_file(file: Path) -> None:
+    """Refuse what is no file of the folder's own: opening it might never return."""
+    try:
+        mode = file.lstat().st_mode
+    except FileNotFoundError:
+        raise TableError("missing") from None
+    except OSError as error:
+        raise TableError(f"cannot be read ({error.strerror})") from None
+    if stat.S_ISLNK(mode):
+        raise TableError("it is a link, and no table")
+    if not stat.S_ISREG(mode):
+        kind = "folder" if stat.S_ISDIR(mode) else "device"
+        raise TableError(f"it is a {kind}, and no table")
+
+
+def digest(file: Path) -> str:
+    """SHA-256 of a table's bytes. Raises TableError."""
+    check_file(file)
+    with _reasons(), file.open("rb") as data:
+        return hashlib.file_digest(data, "sha256").hexdigest()
+
+
+def read_bytes(file: Path) -> bytes:
+    """A small table's bytes. Raises TableError."""
+    check_file(file)
+    with _reasons():
+        return file.read_bytes()
+
+
+def rows_in(data: bytes, columns: Columns) -> list[dict[str, object]]:
+    """All rows of a small table. Raises TableError."""
+    with _reasons():
+        parquet = pq.ParquetFile(io.BytesIO(data))
+        _check_columns(parquet.schema_arrow, columns)
+        rows: list[dict[str, object]] = parquet.read([name for name, _ in columns]).to_pylist()
+        return rows
+
+
+def footer(file: Path, columns: Columns) -> pq.FileMetaData:
+    """A table's footer, checked against its columns. Raises TableError."""
+    check_file(file)
+    with _reasons(), pq.ParquetFile(file) as parquet:
+        _check_columns(parquet.schema_arrow, columns)
+        return parquet.metadata
+
+
+def row_groups(file: Path, columns: Columns) -> Iterator[pa.Table]:
+    """Every row of a table, a row group at a time; texts as dictionaries. Raises TableError."""
+    check_file(file)
+    names = [name for name, _ in columns]
+    texts = [name for name, kind in columns if kind == "string"]
+    with _reasons():
+        parquet = pq.ParquetFile(file, read_dictionary=texts)
+        with parquet:
+            _check_columns(parquet.schema_arrow, columns)
+            for group in range(parquet.num_row_groups):
+                table = parquet.read_row_group(group, names).unify_dictionaries()
+                table.validate()
+                yield table
+
+
+def count_rows(file: Path, columns: Columns, run_id: str) -> int:
+    """How many rows a table has, each of them decoded and of this run. Raises TableError."""
+    rows = 0
+    for group in row_groups(file, columns):
+        if not all_are(group["run_id"], run_id):
+            raise TableError(f"it holds rows of another run than {run_id}")
+        rows += group.num_rows
+    return rows
+
+
+def all_are(column: pa.ChunkedArray, text: str) -> bool:
+    """Whether every value of a column is this text; null is not."""
+    return not column.null_count and pc.unique(column).to_pylist() in ([], [text])
+
+
+def _check_columns(found: pa.Schema, columns: Columns) -> None:
+    kinds = {field.name: _kind(field.type) for field in found}
+    for name, kind in columns:
+        if kinds.get(name) != kind:
+            has = f"is {kinds[name]}" if name in kinds else "is missing"
+            raise TableError(f"column {name} {has}, expected {kind}: not of this version")
+
+
+def _kind(found: pa.DataType) -> str:
+    if pa.types.is_dictionary(found):
+        found = found.value_type
+    return str(found).replace("element: ", "").replace("item: ", "")
+
+
+@contextmanager
+def _reasons() -> Iterator[None]:
+    try:
+        yield
+    except TableError:
+        raise
+    except OSError as error:
+        if error.strerror:
+            raise TableError(f"cannot be read ({error.strerror})") from None
+        raise TableError(_no_parquet(error)) from None
+    except Exception as error:  # of damaged bytes a reader may raise anything
+        raise TableError(_no_parquet(error)) from None
+
+
+def _no_parquet(error: Exception) -> str:
+    reason = str(error).split("\n", 1)[0] or type(error).__name__
+    return f"cannot be read as Parquet ({reason})"
