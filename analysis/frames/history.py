@@ -36,15 +36,23 @@ class History:
 
 def history_of(spark: SparkSession, runs: Sequence[Run]) -> History:
     """Everything the checks need of these runs."""
-    folders = [str(run.path / "history/operations") for run in runs]
-    watched = [str(run.path / WATERMARKS) for run in runs if run.watched]
+    files = [str(file) for run in runs for file in run.tables]
+    watched = [str(run.path / WATERMARKS) for run in runs if run.watched and run.watermarks]
     return History(
-        operations=spark.read.schema(schema.OPERATIONS).parquet(*folders),
+        operations=_operations(spark, files),
         runs=runs_frame(spark, [run_row(run) for run in runs]),
         groups=any(run.grouped for run in runs),
         replicas=any(run.compared for run in runs),
         watermarks=spark.read.schema(schema.WATERMARKS).parquet(*watched) if watched else None,
     )
+
+
+def _operations(spark: SparkSession, files: Sequence[str]) -> DataFrame:
+    """Each file by its name: of a folder Spark would read other files as well, or fewer."""
+    if files:
+        return spark.read.schema(schema.OPERATIONS).parquet(*files)
+    nothing = F.from_json(F.lit("[]"), ArrayType(schema.OPERATIONS))
+    return spark.range(1).select(F.inline(nothing))
 
 
 def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:

@@ -1,19 +1,36 @@
-"""A run's files, read with suspicion: whatever is not ours is refused, in one sentence.
+"""A run's files, read with suspicion.
 
-run.json must be the record of a run (harness.model.run_record); a small table and an operations
-file must have their columns, and operations be those of this run.
+run.json must be the record of a run (harness.model.run_record): without it nothing can be judged.
+A table of the history that is missing, that cannot be read, that is not what was sealed or holds
+what nobody records is left out, and is `Damage`.
+
+With the mark of an old harness, or without one, a table's digest is not known: then it is judged by
+what is in it, and all operations and findings together by their counts.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.history import tables
+from analysis.frames.damage import Damage
+from analysis.frames.recorded_rows import lacks, oddity
+from harness.history import stored_tables, tables
+from harness.history.record_format import HistoryError
+from harness.history.seal_record import SEALED, Seal, read_seal
+from harness.history.stored_tables import TableError
 from harness.model.run_folder import RunFolder, StoreError
+
+Rows = tuple[dict[str, Any], ...]
+HISTORY = "history"
+OPERATIONS = f"{HISTORY}/operations"
+_READ_NAME = "[A-Za-z0-9][A-Za-z0-9_-]*"  # Spark passes over what begins with _ or .
 
 
 class CheckError(Exception):
@@ -28,40 +45,107 @@ def read_record(folder: Path) -> dict[str, Any]:
         raise CheckError(str(error)) from None
 
 
-def small_table(file: Path, columns: tuple[tuple[str, str], ...]) -> tuple[dict[str, Any], ...]:
-    """A small table of a sealed history, checked against its columns."""
-    _check_columns(file, columns)
-    rows: list[dict[str, Any]] = pq.read_table(file).to_pylist()
-    return tuple(rows)
+@dataclass(kw_only=True)
+class Tables:
+    """The tables of one history; `damage` grows as they are read."""
+
+    folder: Path  # the run's
+    run_id: str
+    seal: Seal | None
+    damage: list[Damage] = field(default_factory=list)
+
+    def small(self, name: str) -> Rows:
+        """A small table; no rows where it is damaged."""
+        file = f"{HISTORY}/{name}.parquet"
+        try:
+            return self._small(self.folder / file, name)
+        except TableError as error:
+            self.damage.append(Damage(file=file, why=str(error)))
+            return ()
+
+    def _small(self, file: Path, name: str) -> Rows:
+        data = stored_tables.read_bytes(file)
+        self._check_digest(f"{name}.parquet", hashlib.sha256(data).hexdigest())
+        rows = stored_tables.rows_in(data, tables.SMALL_TABLES[name])
+        if why := lacks(rows, tables.REQUIRED[name], self.run_id) or _no_json(rows):
+            raise TableError(why)
+        if self.seal and name == "findings" and len(rows) != self.seal.findings:
+            raise TableError(f"it has {len(rows)} rows, and {self.seal.findings} were sealed")
+        return tuple(rows)
+
+    def operations(self, partitions: int | None) -> dict[str, pq.FileMetaData]:
+        """The footers of the good tables of operations, by process."""
+        sealed = self.seal.processes if self.seal else ()
+        found = {}
+        for process in sorted({*sealed, *self._stored()}):
+            file = f"{OPERATIONS}/{process}.parquet"
+            try:
+                found[process] = self._operations(self.folder / file, process, partitions)
+            except TableError as error:
+                self.damage.append(Damage(file=file, why=str(error), process=process))
+        rows = sum(footer.num_rows for footer in found.values())
+        if self.seal and found.keys() == set(sealed) and rows != self.seal.operations:
+            why = f"it holds {rows:,} operations, and {self.seal.operations:,} were sealed"
+            self.damage.append(Damage(file=OPERATIONS, why=why))
+        return found
+
+    def _operations(self, file: Path, process: str, partitions: int | None) -> pq.FileMetaData:
+        if self.seal and process not in self.seal.processes:
+            raise TableError("it is not among the tables that were sealed")
+        if not re.fullmatch(_READ_NAME, process):
+            raise TableError("no worker has this name, and readers of Parquet pass over it")
+        if self.seal and self.seal.tables:
+            self._check_digest(f"operations/{process}.parquet", stored_tables.digest(file))
+        groups = stored_tables.row_groups(file, tables.OPERATION_COLUMNS)
+        odd = oddity(groups, run_id=self.run_id, process=process, partitions=partitions)
+        if odd is not None:
+            raise TableError(odd)
+        return stored_tables.footer(file, tables.OPERATION_COLUMNS)
+
+    def _stored(self) -> list[str]:
+        """The names of the tables of operations that are there, of whomever."""
+        folder = self.folder / OPERATIONS
+        try:
+            names = sorted(path.name for path in folder.iterdir())
+        except OSError as error:
+            self.damage.append(Damage(file=OPERATIONS, why=f"cannot be read ({error.strerror})"))
+            return []
+        return [name.removesuffix(".parquet") for name in names if name.endswith(".parquet")]
+
+    def _check_digest(self, name: str, found: str) -> None:
+        sealed = self.seal.tables.get(name) if self.seal else None
+        if sealed is not None and sealed.sha256 != found:
+            raise TableError("it is not the table that was sealed: its SHA-256 is another")
 
 
-def footer_of(file: Path, run_id: str) -> pq.FileMetaData:
-    """The footer of an operations file, checked against its columns and its run."""
-    _check_columns(file, tables.OPERATION_COLUMNS)
-    footer = pq.read_metadata(file)
-    for low, high in statistics(footer, "run_id"):
-        if low != run_id or high != run_id:
-            raise CheckError(
-                f"{file}: run_id is {low}, but run.json says {run_id}: put back the run's own files"
-            )
-    return footer
-
-
-def _check_columns(file: Path, columns: tuple[tuple[str, str], ...]) -> None:
+def tables_of(folder: Path, run_id: str) -> Tables:
+    """The tables of a run's history. Raises CheckError where there is no history at all."""
+    if not (folder / HISTORY).is_dir():
+        raise CheckError(f"{folder / HISTORY}: missing, or no folder: restore the run's history")
+    found = Tables(folder=folder, run_id=run_id, seal=None)
+    file = f"{HISTORY}/{SEALED}"
     try:
-        found = pq.read_schema(file)
-    except FileNotFoundError:
-        raise CheckError(f"{file}: missing: seal the history again or restore the file") from None
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).split("\n", 1)[0]
-        raise CheckError(f"{file}: cannot be read as Parquet ({reason}): restore it") from None
-    kinds = {field.name: str(field.type).replace("element: ", "") for field in found}
-    for name, kind in columns:
-        if kinds.get(name, "").replace("item: ", "") != kind:
-            has = f"is {kinds[name]}" if name in kinds else "is missing"
-            raise CheckError(
-                f"{file}: column {name} {has}, expected {kind}: not a history of this version"
-            )
+        found.seal = read_seal(folder / HISTORY)
+    except HistoryError as error:
+        why = str(error).removeprefix(f"{folder / file}: ")
+        found.damage.append(Damage(file=file, why=why))
+    if found.seal and found.seal.run_id != run_id:
+        why = f"it is of run {found.seal.run_id}, but run.json says {run_id}"
+        found.damage.append(Damage(file=file, why=why))
+        found.seal = None
+    return found
+
+
+def _no_json(rows: list[dict[str, Any]]) -> str | None:
+    """What a fault's views of the cluster are not: JSON objects."""
+    for number, row in enumerate(rows):
+        for name in ("before", "after"):
+            try:
+                if not isinstance(json.loads(row.get(name) or "{}"), dict):
+                    raise ValueError
+            except (ValueError, RecursionError):
+                return f"row {number}: {name} is no JSON object"
+    return None
 
 
 def statistics(footer: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:

@@ -1,9 +1,10 @@
 """One stored run, as far as the driver holds it.
 
-`open_run` reads what is small: run.json and the tables beside the operations. It looks at every
-operations file's footer too, so that a damaged or foreign file is named in one sentence before
-Spark starts; operations are only ever read by Spark (analysis.frames.history). A run's folder must
-be readable by the driver and, with a cluster, under the same path by its executors.
+`open_run` reads what is small: run.json and the tables beside the operations. It goes through every
+operations file too, so that what is damaged is left out and named before Spark starts
+(analysis.frames.run_files); what operations say is only ever asked of Spark
+(analysis.frames.history). A run's folder must be readable by the driver and, with a cluster, under
+the same path by its executors.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from analysis.frames.run_files import footer_of, read_record, small_table, statistics
-from harness.history import tables
+from analysis.frames.damage import Damage, of_finding
+from analysis.frames.run_files import OPERATIONS, read_record, statistics, tables_of
 from harness.history.record_format import SEQUENCE_BITS
 from harness.model.worker_kinds import is_member
 
@@ -42,6 +43,14 @@ class Run:
     operations: int
     load_start_ns: int
     load_end_ns: int
+    tables: tuple[Path, ...] = ()  # the files of operations that are whole
+    damage: tuple[Damage, ...] = ()  # what is left out
+
+    @property
+    def suspect(self) -> tuple[Damage, ...]:
+        """All that is damaged: what is left out, and what sealing found."""
+        found = (of_finding(finding) for finding in self.findings)
+        return (*self.damage, *(each for each in found if each is not None))
 
     @property
     def run_id(self) -> str:
@@ -109,43 +118,53 @@ class Run:
 
 
 def open_run(path: Path) -> Run:
-    """A sealed run. Raises CheckError."""
+    """A sealed run. Raises CheckError where nothing of it can be judged."""
     record = read_record(path)
-    events = small_table(path / "history/events.parquet", tables.EVENT_COLUMNS)
-    files = sorted((path / "history/operations").glob("*.parquet"))
-    footers = [footer_of(file, str(record["run_id"])) for file in files]
-    start_ns, end_ns = _load_bounds(record, footers)
-    findings = small_table(path / "history/findings.parquet", tables.FINDING_COLUMNS)
-    by_process = {file.stem: footer for file, footer in zip(files, footers, strict=True)}
+    stored = tables_of(path, str(record["run_id"]))
+    footers = stored.operations(_partitions(record))
+    events = stored.small("events")
+    findings = stored.small("findings")
+    start_ns, end_ns = _load_bounds(record, list(footers.values()))
     watched = record["scenario"]["check"].get("watermarks", False)
     return Run(
         path=path,
         record=record,
-        faults=small_table(path / "history/faults.parquet", tables.FAULT_COLUMNS),
+        faults=stored.small("faults"),
         ends=tuple(row for row in events if row["event"] == "ends"),
         findings=findings,
-        views=small_table(path / "history/views.parquet", tables.VIEW_COLUMNS),
-        blind=small_table(path / "history/blind.parquet", tables.BLIND_COLUMNS),
-        watermarks=small_table(path / WATERMARKS, tables.WATERMARK_COLUMNS) if watched else (),
+        views=stored.small("views"),
+        blind=stored.small("blind"),
+        watermarks=stored.small("watermarks") if watched else (),
         worker_errors=sum(row["event"] == "client-error" for row in events),
-        processes=frozenset(by_process),
-        deaths=tuple(_deaths(findings, by_process)),
-        operations=sum(footer.num_rows for footer in footers),
+        processes=frozenset({*footers, *(each.process or "" for each in stored.damage)} - {""}),
+        deaths=tuple(_deaths(findings, footers)),
+        operations=sum(footer.num_rows for footer in footers.values()),
         load_start_ns=start_ns,
         load_end_ns=end_ns,
+        tables=tuple(path / OPERATIONS / f"{process}.parquet" for process in footers),
+        damage=tuple(stored.damage),
     )
+
+
+def _partitions(record: Mapping[str, Any]) -> int | None:
+    """How many partitions the topic has; None where a fault may have added some."""
+    adds = any(step["verb"] == "add-partitions" for step in record["plan"])
+    return None if adds else int(record["scenario"]["topic"]["partitions"])
 
 
 def final_ends(run: Run) -> list[dict[str, Any]]:
     """What the final read reached, one row a partition of the topic; incomplete where it is silent.
 
     With several passes a partition is complete if one of them was; the highest log start counts,
-    so that nothing is called lost that might have been deleted.
+    so that nothing is called lost that might have been deleted. A pass is complete only if nothing
+    was found wrong with what its worker recorded: what it read may not all be here.
     """
+    wrong = {finding["process"] for finding in run.findings}
+    wrong |= {damage.process for damage in run.damage}
     rows = []
     for partition in range(int(run.scenario["topic"]["partitions"])):
         passes = [end for end in run.ends if end["partition"] == partition]
-        complete = [end for end in passes if end["complete"]]
+        complete = [end for end in passes if end["complete"] and end["process"] not in wrong]
         best = max(complete or passes, key=lambda end: end["log_start"] or 0, default={})
         rows.append(
             {

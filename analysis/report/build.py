@@ -32,6 +32,7 @@ from analysis.verdict.judge import (
     judge_gaps,
     judge_isr_times,
 )
+from analysis.verdict.suspended import suspended, unproved
 
 SCHEMA = 1
 EXAMPLES = 10
@@ -124,6 +125,8 @@ def _judged(run: Run, found: Found) -> Judged:
     seen = {name: found.findings[name].count for name in NAMES}
     unsure = doubts(run, found.counts, seen["unseen"])
     judgements = judge(seen, promised(facts), demands, unsure, _could_permit(run, happened))
+    damage, complete = run.suspect, all(end["complete"] for end in final_ends(run))
+    judgements = suspended(judgements, damage, complete=complete)
     if unjudged := sorted((demands.keys() & set(NAMES)) - judgements.keys()):
         where = BY_NAME[unjudged[0]].judged.words
         raise CheckError(
@@ -136,7 +139,9 @@ def _judged(run: Run, found: Found) -> Judged:
     followed = replication(run, found.counts, seen["lost"])
     gaps = judge_gaps(outages.longest(windows), demands, unsure)
     gaps |= judge_isr_times(followed["isr"] if followed else [], demands, unsure)
+    gaps = unproved(gaps, damage)
     numbers = judge_counts({**found.counts, **(followed or {})}, demands, unsure)
+    numbers = unproved(numbers, damage)
     return Judged(
         facts=facts,
         verdict=decide(judgements, unsure, {**gaps, **numbers}),

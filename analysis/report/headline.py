@@ -54,7 +54,8 @@ def sentence(
         _stopped("produce", "Writes", judged.windows, threshold_ms) if acked else "",
         _stopped("consume", "Reads", judged.windows, None),
     ]
-    if judged.verdict.name == "unknown" and (lost.count or not judged.doubts):
+    told = lost.count and lost.suspended is None
+    if judged.verdict.name == "unknown" and (told or not judged.doubts):
         parts.append(f"Whether all promises were kept is unknown: {reasons[0]}.")
     return " ".join(part for part in parts if part)
 
@@ -88,7 +89,7 @@ def _fault(telling: Telling, times: int) -> str:
 
 
 def _data(lost: Judgement, doubts: Sequence[str], acked: int, after: str, facts: Facts) -> str:
-    if lost.count:
+    if lost.count and lost.suspended is None:
         are = "is" if lost.count == 1 else "are"
         return (
             f"Data was lost: {lost.count:,} of {_records(acked)} {are} gone{after}; "
@@ -121,6 +122,8 @@ def _others(judgements: Mapping[str, Judgement], facts: Facts) -> Iterator[str]:
     for anomaly in ANOMALIES:
         judgement = judgements.get(anomaly.name)
         if judgement is None or not judgement.count or anomaly.headline is None:
+            continue
+        if judgement.suspended is not None:
             continue
         implied = anomaly.unless_seen is not None and judgements[anomaly.unless_seen].count
         if implied and not judgement.convicts:

@@ -19,6 +19,7 @@ from harness.model.client_settings import acks_of
 def doubts(run: Run, counts: Mapping[str, int], unseen: int) -> tuple[str, ...]:
     """Why "nothing found" would prove nothing in this run; empty if it would."""
     return (
+        *(f"{damage.file}: {damage.why}" for damage in run.damage),
         *_run_doubts(run.record),
         *_load_doubts(run, counts),
         *(_watch_doubts(run) if run.watched else ()),

@@ -7,6 +7,7 @@ broken for good. A proven loss stays proven, whatever else is not known, so inva
 fault that is not proved to have taken effect and been healed, an incomplete final read, a worker
 that died or left no log, damage in the history, a run that did not end (analysis.verdict.doubts). A
 demand that is not met in such a run is unknown as well: it might have been met by what nobody saw.
+What is drawn from damaged tables proves nothing, neither an anomaly nor a broken demand.
 Unknown, too, is a run with an anomaly that is forbidden, unless a fault permits it of which it is
 not known what it can do.
 
@@ -36,11 +37,13 @@ class Judgement:
     demand: Demand | None
     demand_met: bool | None  # None: no demand, or it cannot be told
     undecided: str | None = None  # why it is not known whether it is permitted
+    suspended: str | None = None  # why it is not known whether what was seen is real
 
     @property
     def convicts(self) -> bool:
         """Whether it breaks a promise."""
-        return self.promise.forbidden and self.count > 0 and self.undecided is None
+        sure = self.undecided is None and self.suspended is None
+        return self.promise.forbidden and self.count > 0 and sure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +213,6 @@ def decide(
     ]
     if guilty or broken:
         return Verdict(name="invalid", reasons=(*guilty, *broken))
-    undecided = (each.undecided for each in judgements.values())
+    undecided = (each.suspended or each.undecided for each in judgements.values())
     reasons = (*doubts, *(why for why in undecided if why is not None))
     return Verdict(name="unknown" if reasons else "valid", reasons=reasons)

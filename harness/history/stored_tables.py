@@ -13,6 +13,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -54,12 +55,12 @@ def read_bytes(file: Path) -> bytes:
         return file.read_bytes()
 
 
-def rows_in(data: bytes, columns: Columns) -> list[dict[str, object]]:
+def rows_in(data: bytes, columns: Columns) -> list[dict[str, Any]]:
     """All rows of a small table. Raises TableError."""
     with _reasons():
         parquet = pq.ParquetFile(io.BytesIO(data))
         _check_columns(parquet.schema_arrow, columns)
-        rows: list[dict[str, object]] = parquet.read([name for name, _ in columns]).to_pylist()
+        rows: list[dict[str, Any]] = parquet.read([name for name, _ in columns]).to_pylist()
         return rows
 
 

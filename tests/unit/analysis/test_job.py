@@ -203,12 +203,7 @@ OPERATIONS = Path("history") / "operations" / "producer-0.parquet"
         (lambda run: (run / "run.json").write_text("[]"), "not a run of this version"),
         (_set("schema", 99), "schema 1 or 2 expected"),
         (_set("scenario", {}), "scenario.title is missing"),
-        (_set("run_id", "other/1"), "run_id is told/run, but run.json says other/1"),
-        (lambda run: (run / "history" / "faults.parquet").unlink(), "faults.parquet: missing"),
-        (lambda run: (run / "history" / "views.parquet").write_text("no"), "views.parquet: cannot"),
-        (lambda run: _cut(run / OPERATIONS), "producer-0.parquet: cannot be read as Parquet"),
-        (_without("offset"), "producer-0.parquet: column offset is missing, expected int64"),
-        (lambda run: _spoil(run / OPERATIONS), "Spark could not read its history"),
+        (lambda run: shutil.rmtree(run / "history"), "history: missing"),
     ],
 )
 def test_what_cannot_be_checked_is_refused_in_one_sentence(
@@ -222,6 +217,28 @@ def test_what_cannot_be_checked_is_refused_in_one_sentence(
     assert str(run) in str(refused.value)
     assert "\n" not in str(refused.value)
     assert not (run / "report.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("break_it", "words"),
+    [
+        (_set("run_id", "other/1"), "producer-0.parquet: it holds what no worker records: rows "),
+        (lambda run: (run / "history" / "faults.parquet").unlink(), "faults.parquet: missing"),
+        (lambda run: (run / "history" / "views.parquet").write_text("no"), "views.parquet: cannot"),
+        (lambda run: _cut(run / OPERATIONS), "producer-0.parquet: cannot be read as Parquet"),
+        (_without("offset"), "producer-0.parquet: column offset is missing, expected int64"),
+        (lambda run: _spoil(run / OPERATIONS), "producer-0.parquet: cannot be read as Parquet"),
+    ],
+)
+def test_a_damaged_table_is_named_and_what_is_left_convicts_nobody(
+    spark: SparkSession, run: Path, break_it: Callable[[Path], object], words: str
+) -> None:
+    break_it(run)
+    (report,) = check([run])
+
+    assert report["verdict"] == "unknown"
+    assert any(words in reason for reason in report["reasons"])
+    assert "Data was lost" not in report["sentence"]
 
 
 def test_a_demand_that_makes_no_sense_is_refused(spark: SparkSession, tmp_path: Path) -> None:

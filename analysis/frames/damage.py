@@ -1,0 +1,38 @@
+"""Damage: what of a stored run is not what was recorded.
+
+Damage is not loss: a table that is damaged, missing or another run's is left out, and named. What
+is concluded without it is in doubt (analysis.verdict.doubts), and what is drawn from what is left
+proves nothing (analysis.verdict.suspended).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# What a killed worker leaves behind: its other operations are whole.
+HARMLESS = ("torn", "no-end")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """One file that is not what was recorded."""
+
+    file: str  # from the run's folder on
+    why: str  # the end of a sentence that begins with the file
+    process: str | None = None  # whose operations it holds; None: no one worker's
+
+
+def of_finding(finding: Mapping[str, Any]) -> Damage | None:
+    """What sealing found damaged; None for what is no damage."""
+    if finding["kind"] in HARMLESS:
+        return None
+    process = str(finding["process"])
+    file, found, why = str(finding["text"] or "").partition(": ")
+    named = found and file.endswith((".seg", ".jsonl", ".parquet"))
+    return Damage(
+        file=f"history/{file}" if named else f"history of {process}",
+        why=why if named else str(finding["text"] or finding["kind"]),
+        process=process,
+    )

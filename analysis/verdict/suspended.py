@@ -1,0 +1,88 @@
+"""What damage suspends: anomalies that rest on what is damaged, so that seeing them proves nothing.
+
+A record whose send is in a damaged table looks like one that was never sent, and one that a damaged
+final read has looks lost. So an anomaly convicts only if every table that it rests on is whole:
+
+    a table of operations      suspends the anomalies that rest on what its worker records
+    any other table or file    suspends all: it tells what was read to its end, which faults there
+                               were and who led, on which every permission depends
+
+A duplicate in a complete final read needs nobody else's tables; where the final read is not
+complete, consumers' reads decide with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from analysis.frames.damage import Damage
+from analysis.verdict.judge import Counted, Gap, Judgement
+from harness.model.worker_kinds import FINAL_READ, KINDS
+
+SEND, DELIVERY, GROUP, FINAL, REPLICA = "send", "delivery", "group", "final-read", "replica"
+ALL: Final = frozenset({SEND, DELIVERY, GROUP, FINAL, REPLICA})
+# What an anomaly rests on; one that is not listed rests on everything.
+RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
+    "lost": frozenset({SEND, FINAL}),
+    "vanished": frozenset({DELIVERY, GROUP, FINAL}),
+    "unseen": frozenset({SEND, FINAL}),
+    "duplicate": frozenset({FINAL}),
+    "phantom": frozenset({SEND, DELIVERY, GROUP, FINAL}),
+    "inconsistent-offset": frozenset({SEND, DELIVERY, GROUP, FINAL}),
+    "stale-read": frozenset({SEND, DELIVERY, FINAL}),
+    "skipped": frozenset({GROUP, FINAL}),
+    "reprocessed": frozenset({GROUP}),
+    "unacknowledged-lost": frozenset({SEND, FINAL}),
+    "diverged": frozenset({REPLICA, FINAL}),
+    "watermark-ahead": frozenset(),
+    "early-read": frozenset({DELIVERY, GROUP, FINAL}),
+}
+_UNLESS_COMPLETE: Final = {"duplicate": frozenset({SEND, DELIVERY, GROUP})}
+_OTHERS: Final = {FINAL_READ.name: frozenset({FINAL}), "replicas": frozenset({REPLICA})}
+
+Measured = TypeVar("Measured", Gap, Counted)
+
+
+def suspends(damage: Sequence[Damage], anomaly: str, *, complete: bool) -> str | None:
+    """Why what was seen of an anomaly proves nothing; None where no damage touches it. `complete`:
+    whether the final read was, of every partition."""
+    needs = RESTS_ON.get(anomaly, ALL)
+    if not complete:
+        needs |= _UNLESS_COMPLETE.get(anomaly, frozenset())
+    for each in damage:
+        records = ALL if each.process is None else recorded_by(each.process)
+        if each.process is None or records == ALL or records & needs:
+            return f"{each.file} is damaged, so whether the {anomaly} seen is real is unknown"
+    return None
+
+
+def suspended(
+    judgements: Mapping[str, Judgement], damage: Sequence[Damage], *, complete: bool
+) -> dict[str, Judgement]:
+    """The judgements, with what proves nothing marked so: it neither convicts nor meets or breaks
+    a demand."""
+    found = dict(judgements)
+    for anomaly, judgement in judgements.items():
+        why = suspends(damage, anomaly, complete=complete) if judgement.count else None
+        if why is not None:
+            found[anomaly] = replace(judgement, suspended=why, demand_met=None)
+    return found
+
+
+def recorded_by(process: str) -> frozenset[str]:
+    """What a worker's operations are; of one of no known kind, anything."""
+    kind = process.rpartition("-")[0]
+    if kind in _OTHERS:
+        return _OTHERS[kind]
+    known = KINDS.get(kind)
+    if known is None:
+        return ALL
+    does = {SEND: known.sends, DELIVERY: known.follows, GROUP: known.member}
+    return frozenset(name for name, so in does.items() if so)
+
+
+def unproved(measured: Mapping[str, Measured], damage: Sequence[Damage]) -> dict[str, Measured]:
+    """Demands on what was measured: with damage they are neither met nor broken."""
+    return {name: replace(each, met=None) if damage else each for name, each in measured.items()}
