@@ -16,6 +16,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.history.record_format import PROCESS_NAME, HistoryError
+from harness.history.stored_tables import TableError, read_bytes
 
 SEALED: Final = "sealed.json"
 Count = Annotated[int, Field(ge=0)]
@@ -47,14 +48,12 @@ class Seal(BaseModel):
 def read_seal(history: Path) -> Seal | None:
     """What sealed.json says; None: the history is not sealed. Raises HistoryError."""
     file = history / SEALED
+    if not file.exists() and not file.is_symlink():
+        return None
     try:
-        return Seal.model_validate_json(file.read_bytes())
-    except FileNotFoundError:
-        if not file.is_symlink():
-            return None
-        reason = "it is a link to nowhere"
-    except OSError as error:
-        reason = error.strerror or str(error)
+        return Seal.model_validate_json(read_bytes(file))
+    except TableError as error:
+        reason = str(error)
     except ValidationError:
         reason = "it is not what sealing writes"
     raise HistoryError(

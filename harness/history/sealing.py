@@ -284,7 +284,7 @@ def _never_recorded(worker: str) -> Finding:
 
 def _refuse_living(path: Path) -> None:
     """A recorder holds its side file's lock as long as it lives (see history.Recorder)."""
-    if not path.exists():
+    if not path.is_file():
         return
     with path.open("rb") as file:
         try:

@@ -24,6 +24,7 @@ from harness.history.record_format import (
     HistoryError,
     read_header,
 )
+from harness.history.stored_tables import TableError, read_bytes
 
 _FIELDS: Final = (
     ("type", "u1", 0),
@@ -85,14 +86,10 @@ def read_segment(path: Path, process: str, *, first_id: int, last: bool) -> Cont
 
     Raises HistoryError when the file cannot be read at all.
     """
-    if path.is_symlink():
-        raise HistoryError(f"{path}: it is a link: put the segment itself in its place")
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise HistoryError(
-            f"{path}: cannot be read ({error.strerror}): make it readable, or restore it"
-        ) from None
+        data = read_bytes(path)
+    except TableError as error:
+        raise HistoryError(f"{path}: {error}: make it readable, or restore it") from None
     try:
         header = read_header(data)
     except BadHeaderError as error:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from harness.history.record_format import HistoryError
 from harness.history.segments import Finding
+from harness.history.stored_tables import TableError, read_bytes
 from harness.history.tables import (
     BLIND_COLUMNS,
     EVENT_COLUMNS,
@@ -49,16 +50,12 @@ class SideFile:
 def read(path: Path) -> SideFile:
     """A side file; one that is not there has no lines. Raises HistoryError if it cannot be read."""
     side = SideFile(process=path.stem, name=path.name)
-    if path.is_symlink():
-        raise HistoryError(f"{path}: it is a link: put the file itself in its place")
-    try:
-        text = path.read_bytes().decode(errors="replace")
-    except FileNotFoundError:
+    if not path.exists() and not path.is_symlink():
         return side
-    except OSError as error:
-        raise HistoryError(
-            f"{path}: cannot be read ({error.strerror}): make it readable, or restore it"
-        ) from None
+    try:
+        text = read_bytes(path).decode(errors="replace")
+    except TableError as error:
+        raise HistoryError(f"{path}: {error}: make it readable, or restore it") from None
     for number, line in enumerate(text.splitlines(), 1):
         try:
             event = json.loads(line)

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+_MAGIC = b"PAR1"
 Columns = tuple[tuple[str, str], ...]
 
 
@@ -35,10 +36,9 @@ def check_file(file: Path) -> None:
     except OSError as error:
         raise TableError(f"cannot be read ({error.strerror})") from None
     if stat.S_ISLNK(mode):
-        raise TableError("it is a link, and no table")
+        raise TableError("it is a link, and not the file itself")
     if not stat.S_ISREG(mode):
-        kind = "folder" if stat.S_ISDIR(mode) else "device"
-        raise TableError(f"it is a {kind}, and no table")
+        raise TableError(f"it is a {'folder' if stat.S_ISDIR(mode) else 'device'}, and no file")
 
 
 def digest(file: Path) -> str:
@@ -49,7 +49,7 @@ def digest(file: Path) -> str:
 
 
 def read_bytes(file: Path) -> bytes:
-    """A small table's bytes. Raises TableError."""
+    """A small file's bytes. Raises TableError."""
     check_file(file)
     with _reasons():
         return file.read_bytes()
@@ -58,6 +58,8 @@ def read_bytes(file: Path) -> bytes:
 def rows_in(data: bytes, columns: Columns) -> list[dict[str, Any]]:
     """All rows of a small table. Raises TableError."""
     with _reasons():
+        if not data.startswith(_MAGIC):
+            raise TableError("cannot be read as Parquet (it begins otherwise)")
         parquet = pq.ParquetFile(io.BytesIO(data))
         _check_columns(parquet.schema_arrow, columns)
         rows: list[dict[str, Any]] = parquet.read([name for name, _ in columns]).to_pylist()
