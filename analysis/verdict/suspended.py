@@ -54,7 +54,7 @@ def suspends(damage: Sequence[Damage], anomaly: str, *, complete: bool) -> str |
     for each in damage:
         records = ALL if each.process is None else recorded_by(each.process)
         if each.process is None or records == ALL or records & needs:
-            return f"{each.file} is damaged, so whether the {anomaly} seen is real is unknown"
+            return f"{anomaly}: {each.file} is damaged, so what was seen may be damage too"
     return None
 
 
