@@ -56,7 +56,8 @@ def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
         start_ns=due + 20_000,
         end_ns=end,
     )
-    read, places, when = value[kept], offset[kept], end[kept] + 500_000
+    read, places = value[kept], offset[kept]
+    when = np.maximum.accumulate(end[kept]) + 500_000  # one after the other
     half = slice(0, len(read) // 2)  # the consumer starts late: half of the records
     given = when[half]
     _write(

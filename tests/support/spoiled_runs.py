@@ -72,7 +72,7 @@ def spoilings(foreign: Path) -> Iterator[tuple[str, Spoil]]:
 def flips() -> Iterator[tuple[str, Spoil]]:
     """One bit at the begin, in the middle and at the end of a file."""
     for name, part in (("begin", 0.1), ("middle", 0.4), ("later", 0.7), ("end", 0.99)):
-        yield f"a bit flipped ({name})", partial(_flip, part)
+        yield f"a bit flipped ({name})", partial(flip, part=part)
 
 
 def _instead(file: Path, make: Callable[[], object]) -> None:
@@ -80,7 +80,7 @@ def _instead(file: Path, make: Callable[[], object]) -> None:
     make()
 
 
-def _flip(part: float, file: Path) -> None:
+def flip(file: Path, part: float) -> None:
     """Flip a bit of the byte that lies so far into the file."""
     data = bytearray(file.read_bytes())
     data[int(len(data) * part)] ^= 0x10

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from harness.history.export import export
-from harness.history.record_format import NOTHING, OK, READ, SEND
+from harness.history.record_format import NOTHING, OK, READ, SEND, HistoryError
 from harness.history.recorder import Recorder
 from harness.model.run_folder import RunFolder
-from tests.support.recorded_runs import KILL, lines, record
+from tests.support.recorded_runs import KILL, lines, operations, record
 
 
 def test_the_export_tells_everything_in_order_of_time(run: Path) -> None:
@@ -54,3 +56,26 @@ def test_the_export_has_the_wall_clock_where_it_is_known(run: Path) -> None:
     lines(run, "p", {"event": "end", "time_ns": 2_500_001_000})
 
     assert ["2026-11-20T14:03:09.500000Z"] == [line["time"] for line in export(run)]
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1 and nothing else PAR1"])
+def test_a_table_that_cannot_be_read_is_refused_in_one_sentence(run: Path, data: bytes) -> None:
+    """Half of a history would look like a whole one."""
+    record(run, sends=3)
+    list(export(run))
+    table = run / "history/operations/p.parquet"
+    table.write_bytes(data)
+
+    with pytest.raises(HistoryError, match=r"p.parquet: cannot be read as Parquet .*: restore it"):
+        list(export(run))
+
+
+def test_all_operations_of_a_run_are_told_again_once_it_is_sealed(run: Path) -> None:
+    """The twin; and a file that is none of the run's is left out."""
+    record(run, sends=3)
+    list(export(run))
+    tables = run / "history/operations"
+    (tables / "_x.parquet").write_bytes((tables / "p.parquet").read_bytes())
+
+    sends = [line["id"] for line in export(run) if line.get("type") == "invoke"]
+    assert sends == [row["id"] for row in operations(run)] == [0, 1, 2]

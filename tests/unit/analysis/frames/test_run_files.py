@@ -1,0 +1,250 @@
+"""A run's files: which are whole, and what is said of those that are not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.frames.damage import Damage
+from analysis.frames.run_files import CheckError
+from analysis.frames.stored_run import Run, final_ends, open_run
+from harness.history.stored_tables import digest
+from tests.support.histories import final_read, look, planned, sent, story, view
+from tests.support.spoiled_runs import flip
+from tests.support.told_runs import write
+
+PARTS = (sent(1, at=0), view("kafka1", ms=0), final_read(1), look(1, 1, 1, ms=10))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run of two operations, sealed by a harness that knew no digests."""
+    folder = write(story(*PARTS), tmp_path / "run", "told/run")
+    mark(folder)
+    return folder
+
+
+def mark(folder: Path, **changes: object) -> None:
+    said = {"run_id": "told/run", "processes": ["final-read-0", "producer-0"]}
+    text = json.dumps({**said, "operations": 2, "findings": 0, **changes})
+    (folder / "history/sealed.json").write_text(text)
+
+
+def told(run: Path) -> list[str]:
+    """What is damaged, in the words of a reason."""
+    return [f"{damage.file}: {damage.why}" for damage in open_run(run).damage]
+
+
+def test_a_whole_run_has_no_damage(run: Path) -> None:
+    opened = open_run(run)
+
+    assert (opened.damage, opened.suspect, opened.operations) == ((), (), 2)
+    assert [file.name for file in opened.tables] == ["final-read-0.parquet", "producer-0.parquet"]
+
+
+def test_a_run_that_was_never_marked_has_none_either(run: Path) -> None:
+    """Its tables are judged by what is in them."""
+    (run / "history/sealed.json").unlink()
+
+    assert told(run) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"operations": 3},
+            "history/operations: it holds 2 operations, and 3 were sealed",
+        ),
+        ({"findings": 1}, "history/findings.parquet: it has 0 rows, and 1 were sealed"),
+        (
+            {"processes": ["consumer-0", "final-read-0", "producer-0"]},
+            "history/operations/consumer-0.parquet: missing",
+        ),
+        (
+            {"processes": ["producer-0"], "operations": 1},
+            "history/operations/final-read-0.parquet: it is not among the tables that were sealed",
+        ),
+        (
+            {"run_id": "other/1"},
+            "history/sealed.json: it is of run other/1, but run.json says told/run",
+        ),
+    ],
+)
+def test_what_the_mark_says_otherwise_is_damage(
+    run: Path, changes: dict[str, object], words: str
+) -> None:
+    mark(run, **changes)
+
+    assert told(run) == [words]
+
+
+def test_a_mark_that_says_nothing_is_damage(run: Path) -> None:
+    """Sealing refuses it; whoever opens the run all the same learns it too."""
+    (run / "history/sealed.json").write_text("{")
+
+    (damage,) = open_run(run).damage
+    assert damage.file == "history/sealed.json"
+
+
+@pytest.mark.parametrize("name", ["_x", ".x", "a b", "*"])
+def test_a_file_that_readers_of_parquet_pass_over_is_damage(run: Path, name: str) -> None:
+    """Spark would skip it, and nobody would know."""
+    (run / "history/sealed.json").unlink()
+    operations = run / "history/operations"
+    shutil.copy(operations / "producer-0.parquet", operations / f"{name}.parquet")
+
+    assert told(run) == [
+        f"history/operations/{name}.parquet: no worker has this name, and readers of Parquet pass "
+        "over it"
+    ]
+
+
+def test_what_is_no_table_at_all_is_nobodys_business(run: Path) -> None:
+    """The twin."""
+    (run / "history/operations/notes.txt").write_text("mine")
+
+    assert told(run) == []
+
+
+@pytest.mark.parametrize("table", ["views", "operations/producer-0"])
+def test_a_digest_finds_what_counts_do_not(run: Path, table: str) -> None:
+    """One byte that no reader minds: the name of the library in the footer."""
+    seal_again(run)
+    file = run / "history" / f"{table}.parquet"
+    data = file.read_bytes()
+    at = data.rindex(b"parquet-cpp")
+    file.write_bytes(data[:at] + b"q" + data[at + 1 :])
+    pq.read_table(file)
+
+    assert told(run) == [
+        f"history/{table}.parquet: it is not the table that was sealed: its SHA-256 is another"
+    ]
+
+
+def seal_again(run: Path) -> None:
+    """Mark the run as sealing does today."""
+    history = run / "history"
+    tables = {
+        str(file.relative_to(history)): {"rows": 0, "sha256": digest(file)}
+        for file in history.rglob("*.parquet")
+    }
+    mark(run, version=2, tables=tables)
+
+
+def test_tables_with_their_digests_are_whole(run: Path) -> None:
+    """The twin."""
+    seal_again(run)
+
+    assert told(run) == []
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.6, 0.9, 0.999])
+def test_a_flipped_bit_is_found_by_its_digest(run: Path, part: float) -> None:
+    seal_again(run)
+    flip(run / "history/operations/producer-0.parquet", part)
+
+    (damage,) = open_run(run).damage
+    assert (damage.file, damage.process) == ("history/operations/producer-0.parquet", "producer-0")
+
+
+def test_a_damaged_worker_left_operations_all_the_same(run: Path) -> None:
+    """It is not said of it that it recorded nothing."""
+    (run / "history/operations/producer-0.parquet").write_bytes(b"")
+
+    assert open_run(run).processes == {"final-read-0", "producer-0"}
+
+
+def test_replicas_are_looked_at_only_where_they_were_followed(run: Path) -> None:
+    """Where nobody followed them, nobody reads their table."""
+    (run / "history/watermarks.parquet").unlink()
+    assert told(run) == []
+
+    followed = write(story(*PARTS, watched=True), run.parent / "other", "told/run")
+    (followed / "history/watermarks.parquet").unlink()
+    assert told(followed) == ["history/watermarks.parquet: missing"]
+
+
+def test_partitions_that_a_fault_added_are_the_topics(tmp_path: Path) -> None:
+    parts = (sent(1, at=0, partition=3), final_read(1, partition=3))
+    plain = write(story(*parts), tmp_path / "plain", "told/run")
+    grown = write(story(*parts, plan=planned("add-partitions")), tmp_path / "grown", "told/run")
+
+    assert len(told(plain)) == 2
+    assert told(grown) == []
+
+
+def _file_at(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("")
+
+
+@pytest.mark.parametrize("spoil", [shutil.rmtree, _file_at])
+def test_a_run_without_operations_is_named(run: Path, spoil: Callable[[Path], object]) -> None:
+    spoil(run / "history/operations")
+    first = open_run(run).damage[0]
+
+    assert (first.file, first.process) == ("history/operations", None)
+
+
+def test_a_run_without_a_history_cannot_be_judged(run: Path) -> None:
+    shutil.rmtree(run / "history")
+
+    with pytest.raises(CheckError, match="history: missing, or no folder"):
+        open_run(run)
+
+
+# --- the final read
+
+
+def of(*damage: Damage, findings: tuple[dict[str, object], ...] = ()) -> Run:
+    """A run with two passes of the final read, the second from a log that begins later."""
+    passes = [
+        {"process": f"final-read-{n}", "partition": 0, "complete": True, "log_start": start}
+        for n, start in enumerate((0, 5))
+    ]
+    return Run(
+        path=Path("told"),
+        record={"run_id": "told/run", "scenario": {"topic": {"partitions": 1}}},
+        faults=(),
+        ends=tuple(passes),
+        findings=findings,
+        views=(),
+        blind=(),
+        watermarks=(),
+        worker_errors=0,
+        processes=frozenset(),
+        deaths=(),
+        operations=0,
+        load_start_ns=0,
+        load_end_ns=0,
+        damage=damage,
+    )
+
+
+def test_of_two_complete_passes_the_higher_start_counts() -> None:
+    (end,) = final_ends(of())
+
+    assert (end["complete"], end["log_start"]) == (True, 5)
+
+
+def test_a_damaged_pass_is_not_complete() -> None:
+    (end,) = final_ends(of(Damage(file="x", why="missing", process="final-read-1")))
+
+    assert (end["complete"], end["log_start"]) == (True, 0)
+
+
+@pytest.mark.parametrize("kind", ["torn", "no-end", "bad-record", "truncated-segment", "kept"])
+def test_a_pass_of_which_anything_was_found_is_not_complete(kind: str) -> None:
+    """Even a slot half written: it was a record of the final read."""
+    findings = tuple(
+        {"process": f"final-read-{n}", "kind": kind, "text": "", "count": 1} for n in (0, 1)
+    )
+    (end,) = final_ends(of(findings=findings))
+
+    assert end["complete"] is False
