@@ -19,11 +19,9 @@ _LEAST = {"id": 0, "partition": 0, "intended_ns": 1, "start_ns": 1}  # and never
 _LEAST_IF_ANY = {"value": 0, "offset": 0, "broker": 0}
 
 
-def oddity(
-    groups: Iterable[pa.Table], *, run_id: str, process: str, partitions: int | None
-) -> str | None:
+def oddity(groups: Iterable[pa.Table], *, run_id: str, process: str, partitions: int) -> str | None:
     """What of these rows no recorder writes, as the end of a sentence; None: nothing. `partitions`:
-    how many the topic has, None where a fault added some."""
+    how many the topic has."""
     last_id, last_start_ns = -1, dict[str, int]()
     for group in groups:
         if not group.num_rows:
@@ -50,7 +48,7 @@ def _words(group: pa.Table, run_id: str, process: str) -> str | None:
     return None
 
 
-def _numbers(group: pa.Table, partitions: int | None) -> str | None:
+def _numbers(group: pa.Table, partitions: int) -> str | None:
     for column, least in {**_LEAST, **_LEAST_IF_ANY}.items():
         if column in _LEAST and group[column].null_count:
             return f"rows without {column}"
@@ -58,7 +56,7 @@ def _numbers(group: pa.Table, partitions: int | None) -> str | None:
         if lowest is not None and lowest < least:
             return f"rows whose {column} is {lowest}"
     highest = pc.max(group["partition"]).as_py()
-    if partitions is not None and highest >= partitions:
+    if highest >= partitions:
         return f"rows of partition {highest}, and the topic has {partitions}"
     if pc.any(pc.less(group["end_ns"], group["start_ns"])).as_py():
         return "operations that ended before they began"

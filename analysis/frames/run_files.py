@@ -73,8 +73,9 @@ class Tables:
             raise TableError(f"it has {len(rows)} rows, and {self.seal.findings} were sealed")
         return tuple(rows)
 
-    def operations(self, partitions: int | None) -> dict[str, pq.FileMetaData]:
-        """The footers of the good tables of operations, by process."""
+    def operations(self, partitions: int) -> dict[str, pq.FileMetaData]:
+        """The footers of the good tables of operations, by process. `partitions`: how many the
+        workers know of; those that a fault adds stay empty."""
         sealed = self.seal.processes if self.seal else ()
         found = {}
         for process in sorted({*sealed, *self._stored()}):
@@ -89,7 +90,7 @@ class Tables:
             self.damage.append(Damage(file=OPERATIONS, why=why))
         return found
 
-    def _operations(self, file: Path, process: str, partitions: int | None) -> pq.FileMetaData:
+    def _operations(self, file: Path, process: str, partitions: int) -> pq.FileMetaData:
         if self.seal and process not in self.seal.processes:
             raise TableError("it is not among the tables that were sealed")
         if not re.fullmatch(_READ_NAME, process):

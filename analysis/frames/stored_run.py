@@ -121,7 +121,7 @@ def open_run(path: Path) -> Run:
     """A sealed run. Raises CheckError where nothing of it can be judged."""
     record = read_record(path)
     stored = tables_of(path, str(record["run_id"]))
-    footers = stored.operations(_partitions(record))
+    footers = stored.operations(int(record["scenario"]["topic"]["partitions"]))
     events = stored.small("events")
     findings = stored.small("findings")
     start_ns, end_ns = _load_bounds(record, list(footers.values()))
@@ -144,12 +144,6 @@ def open_run(path: Path) -> Run:
         tables=tuple(path / OPERATIONS / f"{process}.parquet" for process in footers),
         damage=tuple(stored.damage),
     )
-
-
-def _partitions(record: Mapping[str, Any]) -> int | None:
-    """How many partitions the topic has; None where a fault may have added some."""
-    adds = any(step["verb"] == "add-partitions" for step in record["plan"])
-    return None if adds else int(record["scenario"]["topic"]["partitions"])
 
 
 def final_ends(run: Run) -> list[dict[str, Any]]:

@@ -25,13 +25,13 @@ ROW = {
 }
 
 
-def odd(*changes: Mapping[str, Any], split: bool = False, partitions: int | None = 2) -> str | None:
+def odd(*changes: Mapping[str, Any], split: bool = False) -> str | None:
     """What is odd in rows that are like ROW but for these changes; split: a row group each."""
     rows = [{**ROW, "id": number, **change} for number, change in enumerate(changes)]
     wanted = schema(OPERATION_COLUMNS)
     made = [pa.Table.from_pylist([row], wanted) for row in rows]
     groups = made if split else [pa.concat_tables(made)]
-    return oddity(groups, run_id="told/run", process="p", partitions=partitions)
+    return oddity(groups, run_id="told/run", process="p", partitions=2)
 
 
 @pytest.mark.parametrize("split", [False, True])
@@ -87,10 +87,6 @@ def test_what_no_recorder_writes_is_found(
 )
 def test_what_a_recorder_writes_is_not(change: Mapping[str, Any], split: bool) -> None:
     assert odd({}, change, split=split) is None
-
-
-def test_where_a_fault_added_partitions_none_is_too_high() -> None:
-    assert odd({"partition": 7}, partitions=None) is None
 
 
 def test_nothing_is_nothing() -> None:

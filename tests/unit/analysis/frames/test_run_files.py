@@ -14,7 +14,7 @@ from analysis.frames.damage import Damage
 from analysis.frames.run_files import CheckError
 from analysis.frames.stored_run import Run, final_ends, open_run
 from harness.history.stored_tables import digest
-from tests.support.histories import final_read, look, planned, sent, story, view
+from tests.support.histories import final_read, look, sent, story, view
 from tests.support.spoiled_runs import flip
 from tests.support.told_runs import write
 
@@ -168,15 +168,6 @@ def test_replicas_are_looked_at_only_where_they_were_followed(run: Path) -> None
     followed = write(story(*PARTS, watched=True), run.parent / "other", "told/run")
     (followed / "history/watermarks.parquet").unlink()
     assert told(followed) == ["history/watermarks.parquet: missing"]
-
-
-def test_partitions_that_a_fault_added_are_the_topics(tmp_path: Path) -> None:
-    parts = (sent(1, at=0, partition=3), final_read(1, partition=3))
-    plain = write(story(*parts), tmp_path / "plain", "told/run")
-    grown = write(story(*parts, plan=planned("add-partitions")), tmp_path / "grown", "told/run")
-
-    assert len(told(plain)) == 2
-    assert told(grown) == []
 
 
 def _file_at(folder: Path) -> None:
