@@ -42,6 +42,7 @@ class Run:
     operations: int
     load_start_ns: int
     load_end_ns: int
+    member_events: tuple[dict[str, Any], ...] = ()  # `revoked` and `dies` of a group's members
 
     @property
     def run_id(self) -> str:
@@ -133,6 +134,7 @@ def open_run(path: Path) -> Run:
         operations=sum(footer.num_rows for footer in footers),
         load_start_ns=start_ns,
         load_end_ns=end_ns,
+        member_events=tuple(row for row in events if row["event"] in ("revoked", "dies")),
     )
 
 
@@ -159,6 +161,14 @@ def final_ends(run: Run) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def read_ended(run: Run) -> dict[int, int]:
+    """When the final read of each partition ended: the last complete pass or, without, the last."""
+    ended: dict[int, int] = {}
+    for end in sorted(run.ends, key=lambda end: (bool(end["complete"]), end["time_ns"])):
+        ended[end["partition"]] = end["time_ns"]
+    return ended
 
 
 def _deaths(
