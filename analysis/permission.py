@@ -53,7 +53,7 @@ class Permission:
 
 def permission_of(run: Run) -> Permission:
     """What permits what in a stored run."""
-    happened = Happened(faults=run.faults, plan=run.plan, nodes=run.nodes)
+    happened = Happened.of(run.faults, run.plan, run.nodes)
     server = run.node_settings["server"]
     known = facts_of(run.scenario, server, happened.settings())
     least_safe = facts_of(run.scenario, server, happened.settings(unknown_did_all=True))

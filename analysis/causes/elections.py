@@ -188,4 +188,4 @@ def _hidden_elections(
         return
     stays = (_stays(broker, partition, hidden.start_ns + 1) for broker in seen.brokers)
     out = [each[-1].since_ns for each in stays if each and not each[-1].inside]
-    yield replace(election, known_from_ns=min(hidden.start_ns, *out))
+    yield replace(election, known_from_ns=min([hidden.start_ns, *out]))

@@ -32,17 +32,33 @@ class Happened:
     """The parts of a run's record that tell what happened to its nodes."""
 
     faults: Sequence[Row] = ()  # rows of the history's table
-    plan: Sequence[Row] = ()  # run.json's: each step has `effects`
+    steps: Mapping[int, Effects | None] = field(default_factory=dict)  # the plan's; None: not known
+    options_of: Mapping[int, Row] = field(default_factory=dict)  # the plan's steps'
     nodes: Mapping[str, Row] = field(default_factory=dict)  # run.json's: by name, with `role`
+
+    @classmethod
+    def of(
+        cls, faults: Sequence[Row], plan: Sequence[Row], nodes: Mapping[str, Row] | None = None
+    ) -> Happened:
+        """By the history's rows and run.json's plan and nodes."""
+        effects = {step["step"]: step.get("effects") for step in plan}
+        return cls(
+            faults=faults,
+            steps={
+                step: None if known is None else Effects.model_validate(known)
+                for step, known in effects.items()
+            },
+            options_of={step["step"]: step.get("options") or {} for step in plan},
+            nodes=nodes or {},
+        )
 
     def effects(self, fault: Row) -> Effects | None:
         """What the fault could do; None: not known."""
-        known = self._step(fault).get("effects")
-        return None if known is None else Effects.model_validate(known)
+        return self.steps.get(fault["step"])
 
     def options(self, fault: Row) -> Row:
         """The options of the fault's step."""
-        return self._step(fault).get("options") or {}
+        return self.options_of.get(fault["step"], {})
 
     def ended(self) -> set[str]:
         """The nodes and workers whose process a fault may have ended."""
@@ -74,6 +90,3 @@ class Happened:
         if unknown_did_all and self.unknown():
             changed.append(EVERYTHING.topic_settings)
         return [each for each in changed if each]
-
-    def _step(self, fault: Row) -> Row:
-        return next((step for step in self.plan if step["step"] == fault["step"]), {})

@@ -7,7 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from analysis.run_facts.configuration import Facts, facts_of
+from analysis.causes.seen import Seen
+from analysis.causes.states import partitions_of
+from analysis.frames.member_stops import Stop
+from analysis.permission import Permission, permission
+from analysis.run_facts.configuration import facts_of
 from analysis.run_facts.faults import Happened
 from harness.model.plan import Step
 from harness.model.worker_kinds import KINDS
@@ -15,6 +19,7 @@ from harness.nemesis.targets import TARGETS, Setting, target_of
 from harness.nemesis.verbs import VERBS
 
 Row = dict[str, Any]
+DIED = (Stop(process="group-consumer-0", at_ns=50, words="died"),)
 
 
 # --- configurations
@@ -322,6 +327,7 @@ def run_of(configuration: Configuration, case: Case) -> Row:
     hits = [(case.verb, case.nodes, case.options)] if case.verb else []
     hits += [(*case.then, case.options if case.then[0] == case.verb else {})] if case.then else []
     healed_ns = 20 if APART in situation else 200
+    dark = BLIND in situation
     leaders = (LEADER, None, "kafka2" if MOVED in situation else LEADER)
     rows = {"0": leaders, **{partition: (name,) for partition, name in others.items()}}
     return {
@@ -351,7 +357,8 @@ def run_of(configuration: Configuration, case: Case) -> Row:
             }
             for step, (verb, nodes, _) in enumerate(hits)
         ],
-        "views": views(rows),
+        "views": [row for row in views(rows) if not dark or row["time_ns"] != 10],
+        "blind": [{"start_ns": 9, "end_ns": 15}] if dark else [],
     }
 
 
@@ -377,15 +384,23 @@ def planned(step: int, verb: str, target: str, options: Mapping[str, Any]) -> di
     return made.as_record()
 
 
-def facts(configuration: Configuration, case: Case) -> Facts:
-    """The facts in such a run."""
+def permission_in(configuration: Configuration, case: Case) -> Permission:
+    """What permits what in such a run."""
     run = run_of(configuration, case)
-    happened = Happened(
-        faults=run["faults"],
-        views=run["views"],
-        plan=run["plan"],
-        nodes=run["nodes"],
-        ensemble=configuration.zookeepers,
-        members_died=configuration.members_died,
+    happened = Happened.of(run["faults"], run["plan"], run["nodes"])
+    known = facts_of(run["scenario"], run["server"], happened.settings())
+    least_safe = facts_of(run["scenario"], run["server"], happened.settings(unknown_did_all=True))
+    seen = Seen(
+        happened=happened,
+        partitions=partitions_of(
+            run["views"], run["blind"], 2 if ELSEWHERE in case.situation else 1
+        ),
+        brokers=BROKERS,
+        topic_config=configuration.topic,
+        server=configuration.server,
+        epochs=known.epochs,
+        flushed=known.flushed,
+        acks_1=known.acks == "1",
+        stops=DIED if configuration.members_died else (),
     )
-    return facts_of(run["scenario"], run["server"], happened)
+    return permission(known, least_safe, seen)
