@@ -107,11 +107,18 @@ class Partition:
             left = len(last.isr - state.isr) if state.isr else 0
             if rose > 1 and left < rose:
                 yield Hidden(
-                    start_ns=last.time_ns,
+                    start_ns=self._last_seen(last, state),
                     end_ns=state.time_ns,
                     why=f"the leader epoch of partition {self.number} rose from {last.epoch} to "
                     f"{state.epoch} between two looks",
                 )
+
+    def _last_seen(self, last: State, state: State) -> int:
+        """When `last` was seen last, before `state` came: two looks earlier at most, or before
+        nobody could tell."""
+        looked_ns = min(state.since_ns, state.time_ns - SEEN_WITHIN_NS)
+        dark = [start_ns for start_ns, _ in self.blind if last.time_ns < start_ns < state.time_ns]
+        return max(last.time_ns, min([looked_ns, *dark]))
 
     def _dark(self) -> Iterator[Hidden]:
         if not self.states:

@@ -12,7 +12,9 @@ from analysis.verdict.judge import Tally, decide, judge
 from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS
 from tests.baseline.cells import (
+    BLIND,
     CONFIGURATIONS,
+    OUTSIDE,
     Case,
     Configuration,
     Row,
@@ -175,8 +177,11 @@ def _rest_of_headlines() -> list[str]:
         f"{name}: {headline(ACKS_1, 'kill', 'leader', **{'counts': {}, **more})}"
         for name, more in told.items()
     ]
+    killed = (ACKS_1, "kill", "leader", {"lost": 3})
     return [
         *lines,
+        f"the leader stayed, lost 3: {headline(*killed, situation='')}",
+        f"nobody looked, lost 3: {headline(*killed, situation=BLIND)}",
         f"no fault: {headline(ACKS_1, None, '', {})}",
         f"a fault that breaks nothing: {headline(ACKS_1, 'dump-log', 'all', {})}",
     ]
@@ -203,9 +208,11 @@ def headline(  # noqa: PLR0917  the run first, then what was found in it
     doubts: tuple[str, ...] = (),
     windows: Sequence[Row] = (),
     acked: int = 10_000,
+    situation: str = OUTSIDE,
 ) -> str:
     """The whole sentence of a run in which the verb hit the target ten times."""
-    case = Case(verb=verb, target=target, nodes=nodes_of(target) if verb else ())
+    nodes = nodes_of(target) if verb else ()
+    case = Case(verb=verb, target=target, nodes=nodes, situation=situation)
     permission = permission_in(configuration, case)
     known = permission.facts
     tallies = {name: tally(permission, name, count) for name, count in counts.items()}

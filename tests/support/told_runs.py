@@ -104,7 +104,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _views(told_story: Story) -> list[Part]:
-    """Of a story that does not say who led: kafka1 did all the time (views=False: nobody looked)."""
+    """Of a story that does not say who led: kafka1 did, always (views=False: nobody looked)."""
     said = told_story.record
     if not said.get("views", True) or any(part.table == "views" for part in told_story.parts):
         return []

@@ -77,6 +77,12 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ("skipped", ("internal-topics", "member-stopped"), True, with_(commit="auto")),
     ("skipped", ("internal-topics", "member-stopped"), True, with_(commit="before")),
     ("reprocessed", ("internal-topics",), True, with_(commit="before")),
+    (
+        "reprocessed",
+        ("after-truncation", "internal-topics"),
+        True,
+        with_(commit="before", unclean=True),
+    ),
     ("reprocessed", ("internal-topics", "configuration"), False, with_(commit="auto")),
     ("reprocessed", ("internal-topics", "configuration"), False, with_(commit="after")),
     ("diverged", ("strike",), True, with_(compared=True)),
