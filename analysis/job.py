@@ -48,7 +48,7 @@ def check(run_dirs: Sequence[Path], master: str | None = None) -> list[dict[str,
 def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any]]:
     folder = runs[0].path / f".check-{write.unique()}"
     permissions = {run.run_id: permission_of(run) for run in runs}
-    rows = {run_id: each.rows() for run_id, each in permissions.items()}
+    rows = {run.run_id: permissions[run.run_id].rows(run.load_start_ns) for run in runs}
     asked = queries(history_of(spark, runs, rows))
     try:
         found = write.compute(asked, runs, folder)

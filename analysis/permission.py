@@ -44,10 +44,11 @@ class Permission:
             if any(row.by is cause.kind for row in rows)
         )
 
-    def rows(self) -> list[Mapping[str, Any]]:
-        """Rows of schema.CAUSE."""
+    def rows(self, start_ns: int = 0) -> list[Mapping[str, Any]]:
+        """Rows of schema.CAUSE, of a run whose load started then."""
         return [
-            cause.as_row(number, self.permits(cause)) for number, cause in enumerate(self.causes)
+            cause.as_row(number, self.permits(cause), start_ns)
+            for number, cause in enumerate(self.causes)
         ]
 
 

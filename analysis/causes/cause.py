@@ -45,8 +45,10 @@ class Cause:
     acked_only: bool = False
     process: str | None = None
 
-    def as_row(self, number: int, anomalies: tuple[str, ...]) -> Mapping[str, Any]:
-        """A row of schema.CAUSE; `anomalies` are those that the kind permits in this run."""
+    def as_row(self, number: int, anomalies: tuple[str, ...], start_ns: int) -> Mapping[str, Any]:
+        """A row of schema.CAUSE; `anomalies` are those that the kind permits in this run, whose
+        load started at `start_ns`."""
+        at = "" if self.at_ns is None else f", at {(self.at_ns - start_ns) / 1e9:.2f} s"
         return {
             "number": number,
             "anomalies": list(anomalies),
@@ -60,5 +62,5 @@ class Cause:
             "acked_only": self.acked_only,
             "process": self.process,
             "at_ns": self.at_ns,
-            "words": self.words,
+            "words": f"{self.words}{at}",
         }

@@ -116,7 +116,8 @@ class Partition:
     def _last_seen(self, last: State, state: State) -> int:
         """When `last` was seen last, before `state` came: two looks earlier at most, or before
         nobody could tell."""
-        looked_ns = min(state.since_ns, state.time_ns - SEEN_WITHIN_NS)
+        told = state.since_ns < state.time_ns
+        looked_ns = state.since_ns if told else state.time_ns - SEEN_WITHIN_NS
         dark = [start_ns for start_ns, _ in self.blind if last.time_ns < start_ns < state.time_ns]
         return max(last.time_ns, min([looked_ns, *dark]))
 
