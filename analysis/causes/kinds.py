@@ -56,8 +56,8 @@ STRIKE = Kind(
 )
 LEADER_STRUCK = Kind(
     name="leader-struck",
-    records=f"{STRIKE.records}; under acks=1 also those that nobody was given, of a partition whose "
-    "leader was struck",
+    records=f"{STRIKE.records}; under acks=1 also those that nobody was given, of a partition "
+    "whose leader was struck",
 )
 AFTER_STRIKE = Kind(name="after-strike", records="those shown after the strike began")
 INTERNAL = Kind(

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from analysis.permission import Permission
-from tests.baseline.cells import CONFIGURATIONS, Case, Configuration, cases, permission_in
+from tests.baseline.cells import CONFIGURATIONS, Case, Configuration, cases
+from tests.baseline.permissions import permission_in
 from tests.support.permitting import Record, permitting
 
 OUTCOMES = {"phantom": "aborted", "duplicate": "in_reads"}

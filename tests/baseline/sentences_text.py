@@ -19,10 +19,10 @@ from tests.baseline.cells import (
     Configuration,
     Row,
     nodes_of,
-    permission_in,
     run_of,
     targets_of,
 )
+from tests.baseline.permissions import permission_in
 from tests.baseline.promises_text import verdict_on
 
 OFTEN = (2, 10, 1200)

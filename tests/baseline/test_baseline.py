@@ -13,8 +13,9 @@ from itertools import islice
 import pytest
 
 from analysis.anomalies import ANOMALIES
-from tests.baseline.cells import CONFIGURATIONS, cases, permission_in
+from tests.baseline.cells import CONFIGURATIONS, cases
 from tests.baseline.golden_reports import golden_names, golden_texts
+from tests.baseline.permissions import permission_in
 from tests.baseline.promises_text import promises_text, record_of
 from tests.baseline.rewrite import HERE
 from tests.baseline.sentences_text import sentences_text

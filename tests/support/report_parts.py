@@ -183,3 +183,19 @@ def partition(*, complete: bool = True) -> dict[str, Any]:
         "position": end,
         "complete": complete,
     }
+
+
+def cause(number: int) -> dict[str, Any]:
+    """A leader change that permits as many losses as its number says."""
+    return {
+        "numbers": [number],
+        "kind": "another-leader",
+        "words": f"kafka{number} led partition 0 instead of kafka3",
+        "at_s": 9.5 * number,
+        "partition": 0,
+        "fault": number,
+        "sure": True,
+        "why": None,
+        "permitted": {"lost": number},
+        "in_doubt": {},
+    }

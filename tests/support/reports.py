@@ -103,21 +103,7 @@ def control() -> Example:
         "demand_met": True,
         "examples": [_lost(number, report["windows"]) for number in range(3)],
     }
-    report["causes"] = [
-        {
-            "numbers": [number],
-            "kind": "another-leader",
-            "words": f"kafka{number} led partition 0 instead of kafka1",
-            "at_s": 9.5 * number,
-            "partition": 0,
-            "fault": number,
-            "sure": True,
-            "why": None,
-            "permitted": {"lost": number},
-            "in_doubt": {},
-        }
-        for number in (1, 2)
-    ]
+    report["causes"] = [report_parts.cause(number) for number in (1, 2)]
     report["anomalies"]["duplicate"] |= {
         "count": 2,
         "examples": [

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
-from tests.support.clusters import hit, led, seen_by, verdict
+from analysis.permission import Permission
+from tests.support.clusters import Row, hit, led, seen_by, verdict
 
 LAG = {"replica.lag.time.max.ms": "1000"}
 MOVED = (led(1, 0), led(2, 50, (2, 3), epoch=1))
@@ -73,19 +77,12 @@ def test_a_change_after_the_final_read_explains_nothing() -> None:
 # A deposed leader's end
 
 
-def deposed(*later: object, faults: object = (), blind: object = ()) -> object:
-    return seen_by(
-        *MOVED,
-        *later,
-        faults=faults,
-        blind=blind,
-        acks="1",
-        server=LAG,  # type: ignore[arg-type]
-    )
+def deposed(*later: Row, faults: Sequence[Row] = ()) -> Permission:
+    return seen_by(*MOVED, *later, faults=faults, acks="1", server=LAG)
 
 
-def judged_at(run: object, begun: float) -> str:
-    return verdict(run, "lost", begun, begun + 5)  # type: ignore[arg-type]
+def judged_at(run: Permission, begun: float) -> str:
+    return verdict(run, "lost", begun, begun + 5)
 
 
 def test_what_is_sent_while_a_deposed_leader_may_not_know_it_counts_as_before() -> None:
@@ -133,8 +130,8 @@ def test_its_end_is_when_it_is_in_an_isr_after_one_without_it() -> None:
 STILL_IN = (led(1, 0), led(2, 50, epoch=1))  # clean, and kafka1 stays in the ISR
 
 
-def stays(**more: object) -> object:
-    return seen_by(*STILL_IN, acks="1", server=LAG, **more)  # type: ignore[arg-type]
+def stays(**more: Any) -> Permission:
+    return seen_by(*STILL_IN, acks="1", server=LAG, **more)
 
 
 def test_its_end_is_when_it_was_in_every_isr_for_one_and_a_half_lags() -> None:
@@ -152,7 +149,7 @@ def test_its_end_is_when_it_was_in_every_isr_for_one_and_a_half_lags() -> None:
     ],
 )
 def test_time_in_which_a_fault_hides_whether_it_fetches_does_not_count(
-    fault: dict[str, object], counts: bool
+    fault: Row, counts: bool
 ) -> None:
     run = stays(faults=[fault])
 

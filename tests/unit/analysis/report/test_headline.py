@@ -9,7 +9,8 @@ import pytest
 from analysis.report.headline import _others, faults_words
 from analysis.verdict.judge import Tally, judge
 from harness.model.old_runs import completed
-from tests.baseline.cells import CONFIGURATIONS, Case, permission_in
+from tests.baseline.cells import CONFIGURATIONS, Case
+from tests.baseline.permissions import permission_in
 from tests.baseline.sentences_text import headline
 from tests.support.histories import (
     doubtful,
