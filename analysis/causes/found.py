@@ -16,6 +16,7 @@ from analysis.causes.kinds import (
     ANOTHER_LEADER,
     BIT_AT_THE_END,
     BIT_WHEN_READ,
+    COPY_OF_ANOTHER_LEADER,
     EVERY,
     FLIPPED_BIT,
     READ_APART,
@@ -51,7 +52,9 @@ def _configured() -> Iterator[Cause]:
 def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
     """What else the same thing causes, to other records."""
     if cause.kind is ANOTHER_LEADER:
-        yield replace(cause, kind=ACK_OF_ANOTHER_LEADER, acked_only=True)
+        contradicted = replace(cause, kind=ACK_OF_ANOTHER_LEADER, outcomes=("two_values",))
+        yield replace(contradicted, acked_only=True)
+        yield replace(cause, kind=COPY_OF_ANOTHER_LEADER, outcomes=("acked_elsewhere",))
     elif cause.kind in (TRUNCATION, STRIKE):
         yield replace(cause, kind=ABORT_CUT, outcomes=("aborted",))
         why = cause.why or f"{cause.words}, so what was read before may have been cut off"

@@ -68,7 +68,13 @@ INTERNAL = Kind(
 )
 ACK_OF_ANOTHER_LEADER = Kind(
     name="ack-of-another-leader",
-    records="acks that nobody was given the record of, where another leader permits its loss",
+    records="acks that nobody was given the record of, and whose offset another one has, where "
+    "another leader permits their loss",
+)
+COPY_OF_ANOTHER_LEADER = Kind(
+    name="copy-of-another-leader",
+    records="those that are elsewhere than acknowledged, where another leader permits the loss of "
+    "the acknowledged copy",
 )
 ABORT_CUT = Kind(
     name="abort-marker-cut",

@@ -27,6 +27,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import (
     ACK_OF_ANOTHER_LEADER,
+    COPY_OF_ANOTHER_LEADER,
     FLIPPED_BIT,
     LEADER_STRUCK,
     MOVED_MEANWHILE,
@@ -165,10 +166,23 @@ INCONSISTENT_OFFSET = Anomaly(
         ),
         permitted(
             when("acks=1", lambda facts: facts.acks == "1" and facts.replicated),
-            "With acks=1 an acknowledged record may be lost, and its offset be another one's; of a "
-            "repeated send one copy may be lost while another stays.",
+            "With acks=1 an acknowledged record may be lost, and its offset be another one's.",
             ACKS,
             by=ACK_OF_ANOTHER_LEADER,
+        ),
+        permitted(
+            when(
+                "acks=1, retries without idempotence",
+                lambda facts: (
+                    facts.acks == "1"
+                    and facts.replicated
+                    and facts.retries > 0
+                    and not facts.idempotent
+                ),
+            ),
+            "With acks=1 the acknowledged copy of a repeated send may be lost while another stays.",
+            ACKS,
+            by=COPY_OF_ANOTHER_LEADER,
         ),
         permitted(
             ALTERED,

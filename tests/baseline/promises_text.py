@@ -13,7 +13,11 @@ from tests.baseline.cells import CONFIGURATIONS, Case, Configuration, cases
 from tests.baseline.permissions import permission_in
 from tests.support.permitting import Record, permitting
 
-OUTCOMES = {"phantom": "aborted", "duplicate": "in_reads"}
+OUTCOMES = {
+    "phantom": "aborted",
+    "duplicate": "in_reads",
+    "inconsistent-offset": "two_values",
+}
 PROCESS = "group-consumer-0"
 
 

@@ -69,6 +69,12 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
         True,
         with_(acks="1"),
     ),
+    (
+        "inconsistent-offset",
+        (STRUCK, "ack-of-another-leader", "copy-of-another-leader", "flipped-bit"),
+        True,
+        with_(acks="1", idempotent=False),
+    ),
     ("stale-read", ("configuration",), False, SAFE),
     (
         "skipped",

@@ -38,8 +38,17 @@ def test_acks_1_permits_no_record_to_vanish_that_a_consumer_was_given() -> None:
     moved = seen_by(*MOVED, faults=KILLED, acks="1")
 
     assert verdict(moved, "vanished", 49, 60) == "forbidden"
-    assert verdict(moved, "inconsistent-offset", 49, 60) == "permitted"
-    assert verdict(moved, "inconsistent-offset", 49, 60, delivered=True) == "forbidden"
+    two = {"outcome": "two_values"}
+    assert verdict(moved, "inconsistent-offset", 49, 60, **two) == "permitted"
+    assert verdict(moved, "inconsistent-offset", 49, 60, delivered=True, **two) == "forbidden"
+
+
+def test_another_leader_permits_another_copy_only_of_a_send_that_can_be_repeated() -> None:
+    repeats = seen_by(*MOVED, faults=KILLED, acks="1")
+    once = seen_by(*MOVED, faults=KILLED, acks="1", idempotent=True)
+
+    assert verdict(repeats, "inconsistent-offset", 49, outcome="acked_elsewhere") == "permitted"
+    assert verdict(once, "inconsistent-offset", 49, outcome="acked_elsewhere") == "forbidden"
 
 
 @pytest.mark.parametrize(
