@@ -30,6 +30,7 @@ BY_NAME = {anomaly.name: anomaly for anomaly in ANOMALIES}
 NAMES = tuple(BY_NAME)
 
 
-def promised(facts: Facts) -> dict[str, Promise]:
-    """What such a run promises of each anomaly that it can have."""
-    return {each.name: each.promise(facts) for each in ANOMALIES if each.judged.holds(facts)}
+def promised(facts: Facts) -> dict[str, tuple[Promise, ...]]:
+    """What such a run promises of each anomaly that it can have: the rows that permit some records,
+    then the one that speaks of all others."""
+    return {each.name: each.promised(facts) for each in ANOMALIES if each.judged.holds(facts)}

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from analysis.frames.history import history_of
 from analysis.frames.run_files import CheckError
 from analysis.frames.stored_run import Run, open_run
+from analysis.permission import Permission, permission_of
 from analysis.queries import queries
 from analysis.report import write
 from analysis.report.build import report
@@ -46,10 +47,12 @@ def check(run_dirs: Sequence[Path], master: str | None = None) -> list[dict[str,
 
 def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any]]:
     folder = runs[0].path / f".check-{write.unique()}"
-    asked = queries(history_of(spark, runs))
+    permissions = {run.run_id: permission_of(run) for run in runs}
+    rows = {run.run_id: permissions[run.run_id].rows(run.load_start_ns) for run in runs}
+    asked = queries(history_of(spark, runs, rows))
     try:
         found = write.compute(asked, runs, folder)
-        return {run.path: _publish(run, found[run.run_id]) for run in runs}
+        return {run.path: _publish(run, found[run.run_id], permissions[run.run_id]) for run in runs}
     except (PySparkException, Py4JError) as error:
         reason = str(error).split("\n", 1)[0]
         raise CheckError(f"{runs[0].path}: Spark could not read its history: {reason}") from error
@@ -58,9 +61,9 @@ def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _publish(run: Run, answers: write.Results) -> dict[str, Any]:
+def _publish(run: Run, answers: write.Results, permission: Permission) -> dict[str, Any]:
     """Write what was found of one run into its folder, the tables first, report.json last."""
-    made = report(run, answers.found)
+    made = report(run, answers.found, permission)
     write.publish_tables(run, answers, made)
     write.publish_texts(run, answers, made)
     return made

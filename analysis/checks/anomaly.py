@@ -42,8 +42,8 @@ class Anomaly:
     promises: tuple[Promise, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        conditions = [promise.condition for promise in self.promises]
-        if not conditions or conditions[-1].holds_for is not None:
+        last = self.promises[-1] if self.promises else None
+        if last is None or last.condition.holds_for is not None or not last.speaks_of_all:
             raise PromiseError(
                 f"{self._file()}: {self.name} has no promise that always holds: end its promises "
                 "with forbidden(OTHERWISE, …) or permitted(ALWAYS, …)"
@@ -54,6 +54,13 @@ class Anomaly:
         file = Path(inspect.getfile(next(iter(self.rules.values()))))
         return file.relative_to(ROOT) if file.is_relative_to(ROOT) else file
 
-    def promise(self, facts: Facts) -> Promise:
-        """What is promised in such a run."""
-        return next(promise for promise in self.promises if promise.condition.holds(facts))
+    def promised(self, facts: Facts) -> tuple[Promise, ...]:
+        """The promises that hold in such a run: those that permit some records, and the one that
+        speaks of all others."""
+        rows = []
+        for promise in self.promises:
+            if promise.condition.holds(facts):
+                rows.append(promise)
+                if promise.speaks_of_all:
+                    break
+        return tuple(rows)

@@ -14,8 +14,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.causes.kinds import ANOTHER_LEADER, STRIKE
 from analysis.checks.anomaly import Anomaly
-from analysis.checks.promise import NO_COPY, NO_EPOCHS, OTHERWISE, forbidden, permitted, when
+from analysis.checks.promise import NO_EPOCHS, OTHERWISE, TOOK, forbidden, permitted, when
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import place_of
 
@@ -60,11 +61,13 @@ DIVERGED = Anomaly(
             "Without leader epochs a follower keeps what lies below its own high watermark, "
             "whatever the leader has there.",
             "KIP-101",
+            by=ANOTHER_LEADER,
         ),
         permitted(
-            NO_COPY,
+            TOOK,
             "A replica that lost records may get other records at the same offsets.",
             "KIP-966",
+            by=STRIKE,
         ),
         forbidden(
             OTHERWISE,

@@ -25,16 +25,25 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.causes.kinds import (
+    ACK_OF_ANOTHER_LEADER,
+    COPY_OF_ANOTHER_LEADER,
+    FLIPPED_BIT,
+    LEADER_STRUCK,
+    MOVED_MEANWHILE,
+    READ_APART,
+    TRUNCATION,
+)
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import (
     ACKS,
     ALTERED,
     CRCS,
     FLUSH,
-    NO_COPY,
     OTHERWISE,
     SEMANTICS,
     SHRINKS,
+    TOOK,
     UNCLEAN,
     forbidden,
     permitted,
@@ -52,6 +61,7 @@ def duplicate() -> Rule:
         holds=in_log | in_reads,
         place=F.when(in_log, F.col("first_place")).otherwise(F.col("lowest_place")),
         time_ns=F.coalesce("acked_ns", "sent_ns"),
+        known_ns=F.col("ended_ns"),
         other_place=F.when(in_log, F.col("last_place")).otherwise(F.col("highest_place")),
     )
 
@@ -91,6 +101,19 @@ DUPLICATE = Anomaly(
     headline="{n} {is} in the log more than once",
     promises=(
         permitted(
+            SHRINKS,
+            "What a consumer read at one offset may be cut off and appended again at another: the "
+            "log never held two copies.",
+            UNCLEAN,
+            by=READ_APART,
+        ),
+        permitted(
+            TOOK,
+            "What a consumer read at one offset may be gone, and sent again.",
+            FLUSH,
+            by=READ_APART,
+        ),
+        permitted(
             when(
                 "retries, and no idempotent producer",
                 lambda facts: facts.retries > 0 and not facts.idempotent,
@@ -106,12 +129,13 @@ DUPLICATE = Anomaly(
         ),
         permitted(
             when(
-                "acks=all without retries, and a fault that can move leadership",
-                lambda facts: facts.acks == "all" and facts.deposed,
+                "acks=all without retries",
+                lambda facts: facts.acks == "all" and facts.replicated,
             ),
             "A leader that is deposed after it appended a record answers NOT_LEADER_OR_FOLLOWER, "
             "and librdkafka then sends the record again even with retries=0.",
             "KAFKA-13574; librdkafka issue 4953",
+            by=MOVED_MEANWHILE,
         ),
         forbidden(
             OTHERWISE,
@@ -132,29 +156,39 @@ INCONSISTENT_OFFSET = Anomaly(
             SHRINKS,
             "Offsets that a new leader lacks are reused for other records.",
             f"{UNCLEAN}; KIP-101",
+            by=TRUNCATION,
         ),
         permitted(
-            NO_COPY,
+            TOOK,
             "Offsets that were lost with the last copy are reused for other records.",
             FLUSH,
+            by=LEADER_STRUCK,
+        ),
+        permitted(
+            when("acks=1", lambda facts: facts.acks == "1" and facts.replicated),
+            "With acks=1 an acknowledged record may be lost, and its offset be another one's.",
+            ACKS,
+            by=ACK_OF_ANOTHER_LEADER,
         ),
         permitted(
             when(
-                "acks=1, retries without idempotence, and a fault that can move leadership",
+                "acks=1, retries without idempotence",
                 lambda facts: (
                     facts.acks == "1"
-                    and facts.deposed
+                    and facts.replicated
                     and facts.retries > 0
                     and not facts.idempotent
                 ),
             ),
             "With acks=1 the acknowledged copy of a repeated send may be lost while another stays.",
             ACKS,
+            by=COPY_OF_ANOTHER_LEADER,
         ),
         permitted(
             ALTERED,
             "One reader gets the changed record, another one the original.",
             CRCS,
+            by=FLIPPED_BIT,
         ),
         forbidden(
             OTHERWISE,

@@ -30,13 +30,14 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.causes.kinds import AFTER_TRUNCATION, INTERNAL, MEMBER_STOPPED
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import (
     AUTO_COMMIT,
     OTHERWISE,
     SEMANTICS,
+    SET_BACK,
     SHRINKS,
-    TOOK_OFFSETS,
     UNCLEAN,
     forbidden,
     permitted,
@@ -82,6 +83,7 @@ def reprocessed() -> Rule:
         holds=F.col("processed") > 1,
         place=F.col("processed_place"),
         time_ns=F.col("processed_ns"),
+        shown_ns=F.col("processed_ns"),
         outcome=F.when(F.col("members") > 1, "by_another").otherwise("by_the_same"),
     )
 
@@ -168,29 +170,27 @@ SKIPPED = Anomaly(
             "A group continues at its committed offset; where the log was truncated below it, new "
             "records at the old offsets are skipped.",
             f"{UNCLEAN}; KIP-101",
+            by=AFTER_TRUNCATION,
         ),
         permitted(
-            TOOK_OFFSETS,
+            SET_BACK,
             "The log, or the group's committed offsets, may have been set back.",
             "KIP-966",
+            by=INTERNAL,
         ),
         permitted(
-            when(
-                "offsets committed by enable.auto.commit, and a member that died or any fault",
-                lambda facts: facts.commit == "auto" and facts.cut_short,
-            ),
+            when("offsets committed by enable.auto.commit", lambda facts: facts.commit == "auto"),
             "The client commits the records that it has delivered, processed or not; what a member "
             "had not processed when it died is not delivered again.",
             AUTO_COMMIT,
+            by=MEMBER_STOPPED,
         ),
         permitted(
-            when(
-                "offsets committed before processing, and a member that died or any fault",
-                lambda facts: facts.commit == "before" and facts.cut_short,
-            ),
+            when("offsets committed before processing", lambda facts: facts.commit == "before"),
             "At most once: what was committed but not processed when the member stopped, or when "
             "the response to the commit was lost, is not delivered again.",
             SEMANTICS,
+            by=MEMBER_STOPPED,
         ),
         forbidden(
             when("offsets committed after processing", lambda facts: facts.commit == "after"),
@@ -218,11 +218,13 @@ REPROCESSED = Anomaly(
             "A group whose committed offset is no longer in the log starts again where "
             "auto.offset.reset says.",
             f"{UNCLEAN}; KIP-101",
+            by=AFTER_TRUNCATION,
         ),
         permitted(
-            TOOK_OFFSETS,
+            SET_BACK,
             "The group's committed offsets may have been set back.",
             "KIP-966",
+            by=INTERNAL,
         ),
         permitted(
             when("offsets committed by enable.auto.commit", lambda facts: facts.commit == "auto"),

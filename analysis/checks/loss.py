@@ -34,6 +34,15 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.causes.kinds import (
+    ANOTHER_LEADER,
+    BIT_AT_THE_END,
+    INTERNAL,
+    LEADER_STRUCK,
+    STRIKE,
+    TRUNCATION,
+    UNCLEAN_ELECTION,
+)
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import (
     ACKS,
@@ -41,12 +50,12 @@ from analysis.checks.promise import (
     ALWAYS,
     CRCS,
     FLUSH,
-    NO_COPY,
     NO_EPOCHS,
     OTHERWISE,
     REPLICATION,
     SEMANTICS,
     SHRINKS,
+    TOOK,
     UNCLEAN,
     forbidden,
     permitted,
@@ -85,6 +94,7 @@ def vanished() -> Rule:
         holds=delivered & _is_absent() & F.col("complete") & kept,
         place=F.col("delivered_place"),
         time_ns=F.col("delivered_ns"),
+        known_ns=F.col("delivered_ns"),
     )
 
 
@@ -131,37 +141,42 @@ LOST = Anomaly(
     noun="lost record",
     promises=(
         permitted(
-            when(
-                "unclean election allowed, and a fault that can move leadership",
-                lambda facts: facts.deposed and facts.unclean,
-            ),
+            when("unclean election allowed", lambda facts: facts.replicated and facts.unclean),
             "With unclean leader election a replica that lacks records may become leader; these "
             "records are lost.",
             UNCLEAN,
+            by=UNCLEAN_ELECTION,
         ),
         permitted(
             NO_EPOCHS,
             "Without leader epochs a follower truncates to its high watermark, which may lie below "
             "acknowledged records when it is elected next.",
             "KIP-101",
+            by=ANOTHER_LEADER,
         ),
         permitted(
-            when(
-                "acks=1, and a fault that can move leadership",
-                lambda facts: facts.acks == "1" and facts.deposed,
-            ),
+            when("acks=1", lambda facts: facts.acks == "1" and facts.replicated),
             "With acks=1 only the leader has the record when it is acknowledged; if the leader "
             "fails before the followers have copied it, the record is lost.",
             ACKS,
+            by=ANOTHER_LEADER,
         ),
         permitted(
-            NO_COPY,
+            TOOK,
             "Records are acknowledged before they are synced to disk, and every broker that had "
             "them all may have lost some.",
             FLUSH,
+            by=LEADER_STRUCK,
+        ),
+        permitted(
+            when("transactions", lambda facts: facts.transactional),
+            "A commit is answered before the markers of its partitions are written; if the "
+            "coordinator's log is set back before that, the transaction is aborted.",
+            "KIP-98",
+            by=INTERNAL,
         ),
         forbidden(
-            when("acks=1 otherwise", lambda facts: facts.acks == "1"),
+            when("acks=1", lambda facts: facts.acks == "1"),
             "With acks=1 nothing is lost as long as the leader stays.",
             ACKS,
         ),
@@ -191,18 +206,21 @@ VANISHED = Anomaly(
             "A new leader that lacks records may make the others truncate what consumers had "
             "already read.",
             f"{UNCLEAN}; KIP-101",
+            by=TRUNCATION,
         ),
         permitted(
-            NO_COPY,
+            TOOK,
             "Records are delivered before they are synced to disk, and every broker that had "
             "them all may have lost some.",
             FLUSH,
+            by=STRIKE,
         ),
         permitted(
             ALTERED,
             "A broker serves what is on its disk, and librdkafka checks CRCs only with "
             "check.crcs=true.",
             CRCS,
+            by=BIT_AT_THE_END,
         ),
         forbidden(
             OTHERWISE,

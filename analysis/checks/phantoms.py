@@ -14,8 +14,18 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.causes.kinds import ABORT_CUT, ABORTED, BIT_WHEN_READ
 from analysis.checks.anomaly import Anomaly
-from analysis.checks.promise import ALTERED, CRCS, OTHERWISE, SEMANTICS, forbidden, permitted, when
+from analysis.checks.promise import (
+    ALTERED,
+    CRCS,
+    OTHERWISE,
+    SEMANTICS,
+    UNCLEAN,
+    forbidden,
+    permitted,
+    when,
+)
 from analysis.frames.evidence import Rule, by_place, by_value
 from analysis.frames.operations import FAILED
 
@@ -54,18 +64,27 @@ PHANTOM = Anomaly(
             "A broker serves what is on its disk, and librdkafka checks CRCs only with "
             "check.crcs=true.",
             CRCS,
+            by=BIT_WHEN_READ,
         ),
         permitted(
             when(
                 "transactions, and consumers with isolation.level=read_uncommitted",
-                lambda facts: facts.given_aborted,
+                lambda facts: facts.transactional and facts.uncommitted,
             ),
             "The records of an aborted transaction stay in the log; only consumers with "
             "isolation.level=read_committed skip them.",
             "KIP-98",
+            by=ABORTED,
+        ),
+        permitted(
+            when("transactions", lambda facts: facts.transactional),
+            "Where the log is set back, the marker that aborted a transaction may be cut off, and "
+            "what it sent be taken for committed.",
+            f"KIP-98; {UNCLEAN}",
+            by=ABORT_CUT,
         ),
         forbidden(
-            when("transactions otherwise", lambda facts: facts.transactional),
+            when("transactions", lambda facts: facts.transactional),
             "Only records that were sent are read, and none of an aborted transaction.",
             f"KIP-98; {SEMANTICS}",
         ),

@@ -1,11 +1,13 @@
-"""A promise: under which condition an anomaly is permitted or forbidden, why, and who says so.
+"""A promise: under which configuration which records of an anomaly are permitted, why, by whom.
 
     permitted(when("retries", lambda facts: facts.retries > 0), "A send is repeated.", SEMANTICS)
+    permitted(ALWAYS, "Only the leader had it.", ACKS, by=ANOTHER_LEADER)
     forbidden(OTHERWISE, "Every record is sent once.", SEMANTICS)
 
-An anomaly has a row of them, in its checker's file (`loss.py` and the like). The first whose
-condition holds decides, and the last one's always holds: **what is not listed as permitted is
-forbidden**.
+An anomaly has a row of them, in its checker's file (`loss.py` and the like). Every permitting row
+whose condition holds for the configuration permits the records that have a cause of its kinds
+(analysis.causes), up to the first forbidding row whose condition holds: it forbids all others.
+The last row's condition always holds: **what is not listed as permitted is forbidden**.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from analysis.causes.kinds import EVERY, Kind
 from analysis.run_facts.configuration import Facts
 
 # Sources that promises name.
@@ -39,9 +42,10 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """When it holds, whether the anomaly is forbidden then, why, and who says so."""
+    """Under which condition which records are permitted (`by` such causes; None: forbidden), why,
+    and who says so."""
 
-    forbidden: bool
+    by: Kind | None
     condition: Condition
     why: str
     source: str
@@ -51,20 +55,30 @@ class Promise:
         """Its condition in words."""
         return self.condition.words
 
+    @property
+    def forbids(self) -> bool:
+        """Whether it permits nothing."""
+        return self.by is None
+
+    @property
+    def speaks_of_all(self) -> bool:
+        """Whether it forbids, or permits, every record that no row before it permits."""
+        return self.by in (None, EVERY)
+
 
 def when(words: str, holds_for: Callable[[Facts], bool]) -> Condition:
     """A condition on the facts of a run."""
     return Condition(words=words, holds_for=holds_for)
 
 
-def permitted(condition: Condition, why: str, source: str) -> Promise:
-    """A promise that does not hold there."""
-    return Promise(forbidden=False, condition=condition, why=why, source=source)
+def permitted(condition: Condition, why: str, source: str, *, by: Kind = EVERY) -> Promise:
+    """A promise that does not hold for records with such a cause."""
+    return Promise(by=by, condition=condition, why=why, source=source)
 
 
 def forbidden(condition: Condition, why: str, source: str) -> Promise:
     """A promise that holds."""
-    return Promise(forbidden=True, condition=condition, why=why, source=source)
+    return Promise(by=None, condition=condition, why=why, source=source)
 
 
 # The last row's conditions.
@@ -72,28 +86,15 @@ ALWAYS = Condition(words="always")
 OTHERWISE = Condition(words="otherwise")
 
 # Conditions of several anomalies.
-SHRINKS = when(
-    "unclean election allowed, or no leader epochs, and a fault that can move leadership",
-    lambda facts: facts.log_may_shrink,
-)
+SHRINKS = when("unclean election allowed, or no leader epochs", lambda facts: facts.may_truncate)
 NO_EPOCHS = when(
-    "inter.broker.protocol.version below 0.11, and a fault that can move leadership",
-    lambda facts: facts.deposed and not facts.epochs,
+    "inter.broker.protocol.version below 0.11",
+    lambda facts: facts.replicated and not facts.epochs,
 )
-NO_COPY = when(
-    "a fault that destroys data on a node, and it hit the whole ISR, or acks=1",
-    lambda facts: facts.no_copy,
-)
+TOOK = Condition(words="a fault that destroys data on a node")
+# Committed offsets are records of another topic, whose ISR and settings are not looked at.
+SET_BACK = Condition(words="a fault that can set internal topics back")
 ALTERED = when(
     "a bit flipped on disk, and consumers that do not check CRCs",
-    lambda facts: facts.given_altered,
-)
-TOOK = when(
-    "a fault that destroys data on a node",
-    lambda facts: facts.destroyed,
-)
-# Committed offsets are records of another topic, whose ISR and settings are not looked at.
-TOOK_OFFSETS = when(
-    "a fault that destroys data on a node",
-    lambda facts: facts.takes != "nothing",
+    lambda facts: not facts.checks_crcs,
 )

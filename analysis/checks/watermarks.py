@@ -30,6 +30,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.causes.kinds import AFTER_STRIKE, AFTER_TRUNCATION
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import (
     OTHERWISE,
@@ -133,11 +134,13 @@ WATERMARK_AHEAD = Anomaly(
             "A new leader that lacks records may make the others truncate records below a high "
             "watermark.",
             f"{UNCLEAN}; KIP-101",
+            by=AFTER_TRUNCATION,
         ),
         permitted(
             TOOK,
             "A broker that lost its data stays in the ISR until this is noticed.",
             "KIP-966",
+            by=AFTER_STRIKE,
         ),
         forbidden(
             OTHERWISE,
@@ -159,11 +162,13 @@ EARLY_READ = Anomaly(
             SHRINKS,
             "Records that consumers have read may be truncated; the ISR then lacks them.",
             f"{UNCLEAN}; KIP-101",
+            by=AFTER_TRUNCATION,
         ),
         permitted(
             TOOK,
             "A broker that lost its data stays in the ISR until this is noticed.",
             "KIP-966",
+            by=AFTER_STRIKE,
         ),
         forbidden(
             OTHERWISE,

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from analysis.frames import schema
 from analysis.frames.history import History
 from analysis.frames.operations import SENT_NAMES, offset_of, partition_of, places
+from analysis.frames.permission import NEEDED, PERMITTED, permission
 from harness.history.record_format import SEQUENCE_BITS
 
 # What evidence takes over from the table that a rule looked at; null where it has no such column.
@@ -31,6 +32,7 @@ _TAKEN = {
     "sent_ns": "bigint",
     "acked_ns": "bigint",
     "delivered_ns": "bigint",
+    **{name: kind for name, kind in NEEDED.items() if name not in ("known_ns", "shown_ns")},
 }
 
 
@@ -66,6 +68,9 @@ class Rule:
     outcome: Column | None = None
     other_place: Column | None = None
     other_value: Column | None = None
+    # For whether it is permitted (analysis.frames.permission); by default the ack, or the delivery.
+    known_ns: Column | None = None
+    shown_ns: Column | None = None
 
     def finding(self, anomaly: str) -> Column:
         """The evidence as one struct, null where the rule does not hold."""
@@ -76,6 +81,8 @@ class Rule:
             "outcome": _or_null(self.outcome, "string"),
             "other_place": _or_null(self.other_place, "bigint"),
             "other_value": _or_null(self.other_value, "bigint"),
+            "known_ns": _or_null(self.known_ns, "bigint"),
+            "shown_ns": _or_null(self.shown_ns, "bigint"),
         }
         return F.when(self.holds, F.struct(*[c.alias(name) for name, c in fields.items()]))
 
@@ -110,7 +117,7 @@ def evidence(found: DataFrame, history: History) -> DataFrame:
         "faults": F.transform(F.filter("faults", _in_force), lambda f: f.fault),
         "next_fault": F.get(F.filter("faults", _later), F.lit(0)).fault,
     }
-    at_work = F.filter("leaders", _led)
+    at_work = F.filter("states", _led)
     seconds = {
         f"{name}_s": (F.col(f"{name}_ns") - F.col("load_start_ns")) / 1e9
         for name in ("time", "sent", "acked", "delivered")
@@ -118,7 +125,11 @@ def evidence(found: DataFrame, history: History) -> DataFrame:
     return (
         found.join(F.broadcast(history.runs), on="run_id", how="inner")
         .withColumns({**known, **seconds})
-        .withColumn("leader", F.get(at_work, F.lit(0)).leader)
+        .withColumn("state", F.get(at_work, F.lit(0)))
+        .withColumns({"leader": F.col("state.leader"), "epoch": F.col("state.epoch")})
+        .withColumn("known_ns", F.coalesce("known_ns", "acked_ns", "delivered_ns"))
+        .withColumns(permission())
+        .withColumn("permitted_by", F.when(F.col("judged") == PERMITTED, _words()))
         .select(*[F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.EVIDENCE.fields])
     )
 
@@ -135,6 +146,10 @@ def _in_force(fault: Column) -> Column:
 
 def _later(fault: Column) -> Column:
     return fault.invoke_ns > F.col("time_ns")
+
+
+def _words() -> Column:
+    return F.get(F.filter("causes", lambda each: each["number"] == F.col("cause")), F.lit(0)).words
 
 
 def _led(leader: Column) -> Column:

@@ -20,6 +20,7 @@ from analysis.frames.elections import election_rows, elections
 from analysis.frames.replica_samples import looks_of
 from analysis.frames.stored_run import WATERMARKS, Run, final_ends
 
+Row = Mapping[str, Any]
 SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
 
 
@@ -34,13 +35,15 @@ class History:
     watermarks: DataFrame | None = None  # schema.WATERMARKS; None: nobody followed them
 
 
-def history_of(spark: SparkSession, runs: Sequence[Run]) -> History:
-    """Everything the checks need of these runs."""
+def history_of(
+    spark: SparkSession, runs: Sequence[Run], causes: Mapping[str, Sequence[Row]]
+) -> History:
+    """Everything the checks need of these runs; `causes` are rows of schema.CAUSE by run_id."""
     files = [str(file) for run in runs for file in run.tables]
     watched = [str(run.path / WATERMARKS) for run in runs if run.watched and run.watermarks]
     return History(
         operations=_operations(spark, files),
-        runs=runs_frame(spark, [run_row(run) for run in runs]),
+        runs=runs_frame(spark, [run_row(run, causes[run.run_id]) for run in runs]),
         groups=any(run.grouped for run in runs),
         replicas=any(run.compared for run in runs),
         watermarks=spark.read.schema(schema.WATERMARKS).parquet(*watched) if watched else None,
@@ -61,7 +64,7 @@ def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFr
     return spark.range(1).select(F.inline(parsed))
 
 
-def run_row(run: Run) -> dict[str, Any]:
+def run_row(run: Run, causes: Sequence[Row] = ()) -> dict[str, Any]:
     """What the checks must know of a run: a row of schema.RUNS."""
     work = run.scenario["workload"]
     return {
@@ -77,6 +80,8 @@ def run_row(run: Run) -> dict[str, Any]:
         "deaths": list(run.deaths),
         "faults": in_force(run),
         "leaders": leaders_of(run),
+        "states": _states(run),
+        "causes": list(causes),
         "alone": _alone(run),
         "elections": election_rows(elections(looks_of(run.watermarks))),
     }
@@ -92,19 +97,25 @@ def in_force(run: Run) -> list[dict[str, Any]]:
 
 
 def leaders_of(run: Run) -> list[dict[str, Any]]:
-    """Who led from when to when, as far as ZooKeeper told."""
+    """Who led from when to when, as far as ZooKeeper told: rows of schema.LEADER."""
+    return _stretches(run, {"leader": "leader"})
+
+
+def _states(run: Run) -> list[dict[str, Any]]:
+    """The same with leader epochs: rows of schema.STATE."""
+    return _stretches(run, {"leader": "leader", "epoch": "leader_epoch"})
+
+
+def _stretches(run: Run, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """From when to when these columns of the views stayed as they were, by partition."""
     rows: list[dict[str, Any]] = []
     last: dict[int, dict[str, Any]] = {}
     for view in sorted(run.views, key=lambda view: view["time_ns"]):
         before = last.get(view["partition"])
-        if before is not None and before["leader"] == view["leader"]:
+        now = {name: view[column] for name, column in names.items()}
+        if before is not None and now.items() <= before.items():
             continue
-        row = {
-            "partition": view["partition"],
-            "leader": view["leader"],
-            "from_ns": view["time_ns"],
-            "to_ns": None,
-        }
+        row = {"partition": view["partition"], **now, "from_ns": view["time_ns"], "to_ns": None}
         if before is not None:
             before["to_ns"] = view["time_ns"]
         last[view["partition"]] = row

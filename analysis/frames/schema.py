@@ -89,6 +89,28 @@ ELECTION = _struct(
     log_end=_LONG,  # of the broker that was elected, at the look before
     looked_ns=_LONG,  # when that look began
 )
+STATE = _struct(
+    partition=_INT,
+    leader=_STRING,
+    epoch=_INT,
+    from_ns=_LONG,
+    to_ns=_LONG,  # null: still
+)
+CAUSE = _struct(  # analysis.causes.cause: what is null does not limit
+    number=_INT,
+    anomalies=ArrayType(_STRING),  # those that it permits
+    sure=_BOOL,  # false: it puts them in doubt
+    partition=_INT,
+    begun_before_ns=_LONG,
+    known_from_ns=_LONG,
+    known_until_ns=_LONG,
+    shown_from_ns=_LONG,
+    outcomes=ArrayType(_STRING),
+    acked_only=_BOOL,
+    process=_STRING,
+    at_ns=_LONG,
+    words=_STRING,
+)
 DEATH = _struct(producer=_INT, died_ns=_LONG)
 RUNS = _struct(
     run_id=_STRING,
@@ -101,6 +123,8 @@ RUNS = _struct(
     deaths=ArrayType(DEATH),  # of producers that left no end
     faults=ArrayType(FAULT),  # those that hit somebody, in order of injection
     leaders=ArrayType(LEADER),
+    states=ArrayType(STATE),  # leaders with their epochs
+    causes=ArrayType(CAUSE),  # sure ones first
     alone=ArrayType(ALONE),  # when a leader certainly was the only member of its ISR
     elections=ArrayType(ELECTION),  # where the replicas were followed
 )
@@ -127,8 +151,12 @@ EVIDENCE = _struct(
     acked_s=_DOUBLE,
     delivered_s=_DOUBLE,
     leader=_STRING,  # at that moment
+    epoch=_INT,  # that leader's
     faults=ArrayType(_INT),  # in force between the send and that moment
     next_fault=_INT,  # the first injected after it
+    judged=_STRING,  # permitted | forbidden | in-doubt
+    cause=_INT,  # what permits it, or puts it in doubt: a number in report.json's `causes`
+    permitted_by=_STRING,  # the same in words; null unless it is permitted
 )
 # As the report has them, so that the table and report.json say the same.
 WINDOWS = _struct(

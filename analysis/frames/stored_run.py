@@ -52,6 +52,8 @@ class Run:
         found = (of_finding(finding) for finding in self.findings)
         return (*self.damage, *(each for each in found if each is not None))
 
+    member_events: tuple[dict[str, Any], ...] = ()  # `revoked` and `dies` of a group's members
+
     @property
     def run_id(self) -> str:
         """<scenario>/<UTC time>-<seed>."""
@@ -143,6 +145,7 @@ def open_run(path: Path) -> Run:
         load_end_ns=end_ns,
         tables=tuple(path / OPERATIONS / f"{process}.parquet" for process in footers),
         damage=tuple(stored.damage),
+        member_events=tuple(row for row in events if row["event"] in ("revoked", "dies")),
     )
 
 
@@ -172,6 +175,14 @@ def final_ends(run: Run) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def read_ended(run: Run) -> dict[int, int]:
+    """When the final read of each partition ended: the last complete pass or, without, the last."""
+    ended: dict[int, int] = {}
+    for end in sorted(run.ends, key=lambda end: (bool(end["complete"]), end["time_ns"])):
+        ended[end["partition"]] = end["time_ns"]
+    return ended
 
 
 def _deaths(

@@ -6,26 +6,26 @@ A pure function: what was loaded and what Spark found in, one dictionary out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.anomalies import BY_NAME, NAMES, promised
+from analysis.anomalies import BY_NAME, NAMES
 from analysis.frames.run_files import CheckError
 from analysis.frames.stored_run import Run, final_ends
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.leadership import leadership
 from analysis.measures.replication import replication
+from analysis.permission import Permission
 from analysis.report import outages
+from analysis.report.causes import causes_told, kinds_at_work
 from analysis.report.headline import Judged, sentence
-from analysis.run_facts.configuration import Facts, facts_of
-from analysis.run_facts.faults import Happened
 from analysis.verdict.demands import Demand, DemandError, parse
 from analysis.verdict.doubts import doubts
 from analysis.verdict.judge import (
     Counted,
     Gap,
     Judgement,
-    Unsure,
+    Tally,
     decide,
     judge,
     judge_counts,
@@ -64,6 +64,8 @@ class AnomalyFinding:
     count: int = 0
     split: Mapping[str, int]
     examples: Sequence[Mapping[str, Any]] = ()
+    # How many a cause permits, or puts in doubt, by the cause's number.
+    by_cause: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +80,9 @@ class Found:
     acks: Sequence[Mapping[str, Any]] = ()  # rows of `leadership.acks_between_cuts`
 
 
-def report(run: Run, found: Found) -> dict[str, Any]:
+def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
     """The whole report.json of a run. Raises CheckError when the scenario demands nonsense."""
-    judged = _judged(run, found)
+    judged = _judged(run, found, permission)
     return {
         "schema": SCHEMA,
         "run_id": run.run_id,
@@ -102,6 +104,7 @@ def report(run: Run, found: Found) -> dict[str, Any]:
             name: _anomaly(judgement, found.findings[name])
             for name, judgement in judged.judgements.items()
         },
+        "causes": causes_told(permission, _by_cause(found), run),
         "windows": judged.windows,
         "longest_window_s": outages.longest(judged.windows),
         **_measured(judged.gaps, judged.numbers),
@@ -117,14 +120,14 @@ def report(run: Run, found: Found) -> dict[str, Any]:
     }
 
 
-def _judged(run: Run, found: Found) -> Judged:
+def _judged(run: Run, found: Found, permission: Permission) -> Judged:
     """Everything that was decided about a run. Raises CheckError as `report` does."""
     demands = _demands(run, found)
-    happened = _happened(run)
-    facts = _facts(run, happened)
-    seen = {name: found.findings[name].count for name in NAMES}
-    unsure = doubts(run, found.counts, seen["unseen"])
-    judgements = judge(seen, promised(facts), demands, unsure, _could_permit(run, happened))
+    facts = permission.facts
+    tallies = {name: _tally(found.findings[name], permission) for name in NAMES}
+    unsure = doubts(run, found.counts, tallies["unseen"].count)
+    kinds = kinds_at_work(permission, _by_cause(found))
+    judgements = judge(tallies, permission.promised, demands, unsure, kinds)
     damage, complete = run.suspect, all(end["complete"] for end in final_ends(run))
     judgements = suspended(judgements, damage, complete=complete)
     if unjudged := sorted((demands.keys() & set(NAMES)) - judgements.keys()):
@@ -136,7 +139,7 @@ def _judged(run: Run, found: Found) -> Judged:
     # Without acks it is not known whether writes stopped.
     rows = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
     windows = [outages.window(row, run) for row in rows]
-    followed = replication(run, found.counts, seen["lost"])
+    followed = replication(run, found.counts, tallies["lost"].count)
     gaps = judge_gaps(outages.longest(windows), demands, unsure)
     gaps |= judge_isr_times(followed["isr"] if followed else [], demands, unsure)
     gaps = unproved(gaps, damage)
@@ -180,28 +183,21 @@ def no_finding(name: str) -> AnomalyFinding:
     return AnomalyFinding(split=dict.fromkeys(BY_NAME[name].outcomes, 0))
 
 
-def _happened(run: Run) -> Happened:
-    return Happened(
-        faults=run.faults,
-        views=run.views,
-        plan=run.plan,
-        nodes=run.nodes,
-        ensemble=int(run.scenario["cluster"].get("zookeepers", 3)),
-        members_died=run.members_died,
+def _by_cause(found: Found) -> dict[str, Mapping[int, int]]:
+    return {name: finding.by_cause for name, finding in found.findings.items()}
+
+
+def _tally(finding: AnomalyFinding, permission: Permission) -> Tally:
+    """How many of an anomaly something permits, or may permit."""
+    causes = permission.causes
+    sure = {number for number in finding.by_cause if causes[number].sure}
+    unsure = sorted(finding.by_cause.keys() - sure)
+    return Tally(
+        count=finding.count,
+        permitted=sum(finding.by_cause[number] for number in sure),
+        in_doubt=sum(finding.by_cause[number] for number in unsure),
+        doubt=causes[unsure[0]].why if unsure else None,
     )
-
-
-def _facts(run: Run, happened: Happened, *, unknown_did_all: bool = False) -> Facts:
-    server = run.node_settings["server"]
-    return facts_of(run.scenario, server, happened, unknown_did_all=unknown_did_all)
-
-
-def _could_permit(run: Run, happened: Happened) -> Unsure | None:
-    """What faults could permit of which it is not known what they can do; None without any."""
-    unknown = happened.unknown()
-    if not unknown:
-        return None
-    return Unsure(faults=unknown, promised=promised(_facts(run, happened, unknown_did_all=True)))
 
 
 def _run(run: Run) -> dict[str, Any]:
@@ -246,7 +242,12 @@ def _anomaly(judgement: Judgement, finding: AnomalyFinding) -> dict[str, Any]:
     return {
         "count": finding.count,
         "split": dict(finding.split),
-        "forbidden": judgement.promise.forbidden,
+        "judged": {
+            "permitted": judgement.tally.permitted,
+            "forbidden": judgement.tally.forbidden,
+            "in_doubt": judgement.tally.in_doubt,
+        },
+        "forbidden": judgement.promise.forbids,
         "promise": judgement.promise.why,
         "source": judgement.promise.source,
         "demanded": judgement.demand.text if judgement.demand else None,

@@ -105,11 +105,17 @@ def _data(lost: Judgement, doubts: Sequence[str], acked: int, after: str, facts:
 
 def _of_loss(lost: Judgement, facts: Facts) -> str:
     """What the loss means here."""
+    if 0 < lost.tally.forbidden < lost.count:
+        return f"{_with(facts)} Kafka allows this, but nothing that happened permits {_some(lost)}"
+    if lost.convicts:
+        return f"with acks={facts.acks} Kafka promises that this cannot happen"
     if lost.undecided:
         return f"whether Kafka allows this {_with(facts)} is unknown"
-    if lost.promise.forbidden:
-        return f"with acks={facts.acks} Kafka promises that this cannot happen"
     return f"{_with(facts)} Kafka allows this"
+
+
+def _some(judgement: Judgement) -> str:
+    return f"{judgement.tally.forbidden:,} of them"
 
 
 _ONE = {"is": "is", "was": "was", "them": "it"}
@@ -136,10 +142,12 @@ def _others(judgements: Mapping[str, Judgement], facts: Facts) -> Iterator[str]:
 
 def _of_other(judgement: Judgement) -> str:
     """What it means here."""
-    if judgement.undecided:
-        return "and whether this configuration allows that is unknown"
+    if 0 < judgement.tally.forbidden < judgement.count:
+        return f"and nothing that happened permits {_some(judgement)}"
     if judgement.convicts:
         return "which Kafka promises cannot happen"
+    if judgement.undecided:
+        return "and whether this configuration allows that is unknown"
     return "which this configuration allows"
 
 

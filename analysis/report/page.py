@@ -168,11 +168,23 @@ def _findings(report: Row) -> list[dict[str, Any]]:
             "meaning": BY_NAME[name].meaning if name in BY_NAME else "",
             "remark": wording.remark(finding, provable=sure),
             "evidence": _evidence(finding["examples"], report["faults"]),
+            "causes": _causes(name, report["causes"]),
             **finding,
         }
         for name, finding in report["anomalies"].items()
     ]
     return sorted(rows, key=lambda row: (row["remark"].tone != "bad", not row["count"]))
+
+
+def _causes(anomaly: str, causes: Sequence[Row]) -> list[Row]:
+    """What permits some of an anomaly's records, or may; the configuration alone is told with its
+    promise."""
+    return [
+        {**cause, "count": cause[key][anomaly], "sure": key == "permitted"}
+        for cause in causes
+        for key in ("permitted", "in_doubt")
+        if anomaly in cause[key] and cause["at_s"] is not None
+    ]
 
 
 def _evidence(examples: Sequence[Row], faults: Sequence[Row]) -> dict[str, Any]:

@@ -181,7 +181,7 @@ def columns(examples: Sequence[Row]) -> list[str]:
     keys = list(dict.fromkeys(key for row in examples for key in row))
     filled = [key for key in keys if any(row.get(key) not in (None, []) for row in examples)]
     seconds = [key for key in filled if key.endswith("_s")]
-    hidden = {"run_id", "anomaly"} | {f"{key.removesuffix('_s')}_ns" for key in seconds}
+    hidden = {"run_id", "anomaly", "cause"} | {f"{key.removesuffix('_s')}_ns" for key in seconds}
     hidden |= {"time_s"} if len(seconds) > 1 else set()
     if all(row.get("sequence") == row.get("value") for row in examples):
         hidden |= {"producer", "sequence"}

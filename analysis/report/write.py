@@ -148,7 +148,7 @@ def _finding(name: str, folder: Path | None) -> AnomalyFinding:
     if folder is None:
         return nothing
     table = ds.dataset(folder, format="parquet")
-    keys = table.to_table(columns=["outcome", "time_ns"])
+    keys = table.to_table(columns=["outcome", "time_ns", "cause"])
     split = Counter(keys["outcome"].drop_null().to_pylist()) if nothing.split else {}
     first = pc.sort_indices(keys["time_ns"])[:EXAMPLES]  # unknown times come last
     rows = table.take(first).to_pylist()
@@ -156,6 +156,7 @@ def _finding(name: str, folder: Path | None) -> AnomalyFinding:
         count=keys.num_rows,
         split={**nothing.split, **split},
         examples=[{k: v for k, v in row.items() if k != "run_id"} for row in rows],
+        by_cause=Counter(keys["cause"].drop_null().to_pylist()),
     )
 
 

@@ -81,7 +81,7 @@ def _fault_doubts(run: Run) -> list[str]:
 
 
 def _worker_doubts(run: Run) -> list[str]:
-    meant = Happened(faults=run.faults, plan=run.plan).ended()
+    meant = Happened.of(run.faults, run.plan).ended()
     meant |= {w["process"] for w in run.record.get("workers") or [] if w.get("dies")}
     reasons = []
     for worker in run.record.get("workers") or []:

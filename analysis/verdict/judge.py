@@ -1,6 +1,6 @@
 """The verdict of a run: valid, invalid or unknown, and why.
 
-**invalid**: an anomaly was seen that the configuration forbids, or a demand of the scenario is
+**invalid**: an anomaly was seen of a record that nothing permits, or a demand of the scenario is
 broken for good. A proven loss stays proven, whatever else is not known, so invalid beats unknown.
 
 **unknown**: something is missing without which "nothing found" proves nothing: no acks, a planned
@@ -8,8 +8,8 @@ fault that is not proved to have taken effect and been healed, an incomplete fin
 that died or left no log, damage in the history, a run that did not end (analysis.verdict.doubts). A
 demand that is not met in such a run is unknown as well: it might have been met by what nobody saw.
 What is drawn from damaged tables proves nothing, neither an anomaly nor a broken demand.
-Unknown, too, is a run with an anomaly that is forbidden, unless a fault permits it of which it is
-not known what it can do.
+Unknown, too, is a run with a record of which it is not known whether something permits it: a fault
+of which it is not known what it can do, or a leader whom nobody saw.
 
 **valid**: neither. All functions are pure: what is known of a run and counts in, words out.
 """
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.anomalies import BY_NAME
+from analysis.causes.kinds import Kind
 from analysis.checks.promise import Promise
 from analysis.verdict.demands import COUNTS, GAPS, ISR_TIMES, Demand
 from harness.model.exit_codes import INVALID, UNKNOWN, VALID
@@ -29,41 +30,41 @@ EXIT_CODES = {"valid": VALID, "invalid": INVALID, "unknown": UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """What an anomaly's count means in this run."""
+class Tally:
+    """How many rows of an anomaly were found, and how they are judged (analysis.frames.permission).
+    What is neither permitted nor in doubt is forbidden."""
 
-    count: int
-    promise: Promise
+    count: int = 0
+    permitted: int = 0
+    in_doubt: int = 0
+    doubt: str | None = None  # what is not known, of the first in doubt
+
+    @property
+    def forbidden(self) -> int:
+        """How many break the promise."""
+        return self.count - self.permitted - self.in_doubt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What an anomaly's rows mean in this run."""
+
+    tally: Tally
+    promise: Promise  # the one that speaks of them
     demand: Demand | None
     demand_met: bool | None  # None: no demand, or it cannot be told
-    undecided: str | None = None  # why it is not known whether it is permitted
+    undecided: str | None = None  # why it is not known whether some are permitted
     suspended: str | None = None  # why it is not known whether what was seen is real
+
+    @property
+    def count(self) -> int:
+        """How many were seen."""
+        return self.tally.count
 
     @property
     def convicts(self) -> bool:
         """Whether it breaks a promise."""
-        sure = self.undecided is None and self.suspended is None
-        return self.promise.forbidden and self.count > 0 and sure
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unsure:
-    """Faults of which it is not known what they can do, and what they could permit."""
-
-    faults: Sequence[Mapping[str, Any]]
-    promised: Mapping[str, Promise]  # if they had done everything
-
-    def why(self, anomaly: str, count: int, promise: Promise) -> str | None:
-        """Why it is not known whether so many of an anomaly are permitted; None where it is."""
-        if not count or not promise.forbidden or self.promised[anomaly].forbidden:
-            return None
-        first, more = self.faults[0], len(self.faults) - 1
-        others = f", and {more} more {'fault' if more == 1 else 'faults'}" if more else ""
-        named = f"step {first['step']}, {first['verb']} {first['target']}{others}"
-        can = f"what {'they' if more else 'it'} can do is not known"
-        noun = BY_NAME[anomaly].noun
-        seen = f"the {noun} is" if count == 1 else f"the {count:,} {noun}s are"
-        return f"{named}: {can}, so whether {seen} permitted is unknown"
+        return self.tally.forbidden > 0 and self.suspended is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,25 +114,42 @@ class Verdict:
 
 
 def judge(
-    counts: Mapping[str, int],
-    promised: Mapping[str, Promise],
+    tallies: Mapping[str, Tally],
+    promised: Mapping[str, Sequence[Promise]],
     demands: Mapping[str, Demand],
     doubts: tuple[str, ...],
-    unsure: Unsure | None = None,
+    possible: Mapping[str, Sequence[Kind]] | None = None,
 ) -> dict[str, Judgement]:
-    """Each anomaly's count against what was promised and demanded. `unsure`: what would be promised
-    if faults of which it is not known what they can do had done everything."""
+    """Each anomaly's rows against what was promised and demanded. `possible`: the kinds of sure
+    causes that there are in the run, by anomaly."""
     judgements = {}
-    for anomaly, promise in promised.items():
-        count, demand = counts.get(anomaly, 0), demands.get(anomaly)
+    for anomaly, rows in promised.items():
+        tally, demand = tallies.get(anomaly, Tally()), demands.get(anomaly)
         judgements[anomaly] = Judgement(
-            count=count,
-            promise=promise,
+            tally=tally,
+            promise=_speaking(rows, tally, (possible or {}).get(anomaly, ())),
             demand=demand,
-            demand_met=demand.met(count, known=not doubts) if demand else None,
-            undecided=unsure.why(anomaly, count, promise) if unsure else None,
+            demand_met=demand.met(tally.count, known=not doubts) if demand else None,
+            undecided=_undecided(anomaly, tally),
         )
     return judgements
+
+
+def _speaking(rows: Sequence[Promise], tally: Tally, possible: Sequence[Kind]) -> Promise:
+    """What permits some where nothing was forbidden and there is a cause for it; else what forbids
+    all others."""
+    permits = [row for row in rows if row.by is not None and row.by in possible]
+    return permits[0] if permits and tally.permitted == tally.count else rows[-1]
+
+
+def _undecided(anomaly: str, tally: Tally) -> str | None:
+    if not tally.in_doubt:
+        return None
+    noun = BY_NAME[anomaly].noun
+    seen = f"the {noun} is" if tally.count == 1 else f"{tally.in_doubt:,} {noun}s are"
+    if tally.in_doubt == tally.count > 1:
+        seen = f"the {tally.count:,} {noun}s are"
+    return f"{tally.doubt}, so whether {seen} permitted is unknown"
 
 
 def judge_gaps(
@@ -197,7 +215,7 @@ def decide(
 ) -> Verdict:
     """The verdict over all anomalies, demanded gaps and doubts."""
     guilty = [
-        f"{name}: {judgement.count:,} seen, which this configuration forbids"
+        _guilty(name, judgement.tally)
         for name, judgement in judgements.items()
         if judgement.convicts
     ]
@@ -216,3 +234,11 @@ def decide(
     undecided = (each.suspended or each.undecided for each in judgements.values())
     reasons = (*doubts, *(why for why in undecided if why is not None))
     return Verdict(name="unknown" if reasons else "valid", reasons=reasons)
+
+
+def _guilty(name: str, tally: Tally) -> str:
+    if tally.forbidden == tally.count:
+        return f"{name}: {tally.count:,} seen, which this configuration forbids"
+    return (
+        f"{name}: {tally.count:,} seen, of which nothing that happened permits {tally.forbidden:,}"
+    )

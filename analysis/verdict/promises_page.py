@@ -17,29 +17,43 @@ from harness.checkout import DOCS
 
 HEAD = """# Promises
 
-Which anomalies a configuration forbids, given the faults that were injected.
-For each anomaly the first row whose condition holds decides; \
-what is not listed as permitted is forbidden.
-Each verb says what its fault can do, by option and target; \
-a run keeps these effects in the plan of its `run.json`, docs/faults.md lists them:
+Which records of an anomaly a configuration permits, and given what happened.
+A row that permits says which records: those that have such a cause of their own, \
+in their own partition.
+The rows are read from the top, up to the first that forbids and whose condition holds: \
+**what no row before it permits is forbidden**.
 
-- `leadership`: a fault that can move leadership counts with more than one replica.
-  With `anywhere` it counts whichever node was hit.
-  With `where-it-hits` it counts where a leader was hit, or half of the ZooKeepers or more at a \
-time, or where leadership was seen to move: \
-killing a single ZooKeeper, a follower or a worker does not move leadership.
-  With `if-seen` (bad links only between a node and the clients) it counts where \
-leadership was seen to move: brokers and ZooKeeper still reach each other.
-- `takes`: a fault that destroys data on a node destroys `all`, or only what was not synced \
-(`unsynced`).
-- `alters_stored_bytes`: a bit flipped on disk.
-- `topic_settings`: a setting that was changed at run time counts as the least safe value that it \
-had.
+How causes are found:
 
-A fault whose effects are not known permits nothing.
-Where it could permit what was seen, the verdict is unknown.
+- Who led and who was in the ISR is what the views saw (docs/history.md).
+  A change is seen late, so it counts from the view that first shows it.
+  The same leader in the next epoch is no other leader, and no leader is none.
+- A *deposed leader* that does not know it acknowledges on, and nobody records who acknowledged a \
+send.
+  So sends that began before its *end* count as before the change.
+  Its end is the first of: its process is proved ended; it leads again; it is in an ISR after one \
+without it; it was in every ISR for 1.5 times `replica.lag.time.max.ms`, \
+without blind time and faults that can hide that it does not fetch.
+- An *unclean election* is one of a broker outside the ISR, where that is allowed at that moment.
+  It permits a record only if that broker was outside an ISR of the time between the send's begin \
+and its ack, and in none seen from the ack to the election: \
+who was in one had the record, and lacking it is the bug to look for.
+- A *strike* is a fault that takes what a node had written (`takes` in docs/faults.md): \
+`all`, or only what was not synced (`unsynced`), which is nothing under `flush.messages=1`.
+  It counts where it hit every member of an ISR seen from its begin until it was done, \
+by itself or with others that were not healed yet; \
+or where a struck broker led anew before it had left the ISR and come back.
+  A flipped bit counts as one when its broker starts anew before the bit was put back.
+- A setting that was changed at run time counts while it was in force.
+
+Where nobody saw who led, or it is not known what a fault can do (`effects` in docs/faults.md), \
+a record that some possible answer would permit is *in doubt*, and the run unknown.
+A record that nothing could permit is forbidden, whoever was blind.
 
 """
+
+
+TABLE = ("| when | | which records | why | source |", "|---|---|---|---|---|")
 
 
 def render() -> str:
@@ -67,10 +81,11 @@ def _judged_only() -> str:
 
 
 def _table(anomaly: Anomaly) -> Iterator[str]:
-    yield from (f"## {anomaly.name}", "", "| when | | why | source |", "|---|---|---|---|")
+    yield from (f"## {anomaly.name}", "", *TABLE)
     for row in anomaly.promises:
-        verdict = "forbidden" if row.forbidden else "permitted"
-        yield f"| {row.when} | **{verdict}** | {row.why} | {row.source} |"
+        verdict = "forbidden" if row.by is None else "permitted"
+        records = "all others" if row.by is None else row.by.records
+        yield f"| {row.when} | **{verdict}** | {records} | {row.why} | {row.source} |"
     yield ""
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from analysis.run_facts.configuration import Facts, facts_of
-from analysis.run_facts.faults import Happened
 from harness.model.plan import Step
 from harness.model.worker_kinds import KINDS
 from harness.nemesis.targets import TARGETS, Setting, target_of
@@ -147,9 +145,10 @@ def nodes_of(target: str, zookeepers: int = 3) -> tuple[str, ...]:
 # leadership was seen to move, there was another partition, the role was played by nobody.
 BLIND, UNRECORDED, LEADERLESS = "blind", "unrecorded", "leaderless"
 MOVED, ELSEWHERE, NOBODY = "moved", "kafka3 leads another partition", "nobody"
+OUTSIDE = "kafka2 leads from outside the ISR"
 OVERLAPPING, APART = "and the others meanwhile", "and the others later"
 SITUATIONS: dict[str, tuple[str, ...]] = {
-    "leader": (BLIND, UNRECORDED, LEADERLESS, MOVED, NOBODY),
+    "leader": (BLIND, UNRECORDED, LEADERLESS, MOVED, OUTSIDE, NOBODY),
     "follower": (BLIND, UNRECORDED, LEADERLESS, MOVED, ELSEWHERE),
     "followers": (ELSEWHERE,),
     "all": (BLIND, MOVED),
@@ -286,14 +285,14 @@ def roles_of(configuration: Configuration) -> Row:
     return brokers | {name: {"role": "zookeeper"} for name in ensemble}
 
 
-def views(leaders: Mapping[str, Sequence[str | None]]) -> list[Row]:
-    """A row for each leader that a partition had in its time."""
+def views(leaders: Mapping[str, Sequence[str | None]], *, alone: bool = False) -> list[Row]:
+    """A row for each leader that a partition had in its time; `alone`: in its ISR."""
     return [
         {
             "time_ns": 10 * number,
             "partition": int(partition),
             "leader": name,
-            "isr": list(BROKERS),
+            "isr": [name or names[0]] if alone else list(BROKERS),
             "leader_epoch": number,
             "controller": CONTROLLER,
         }
@@ -322,7 +321,9 @@ def run_of(configuration: Configuration, case: Case) -> Row:
     hits = [(case.verb, case.nodes, case.options)] if case.verb else []
     hits += [(*case.then, case.options if case.then[0] == case.verb else {})] if case.then else []
     healed_ns = 20 if APART in situation else 200
-    leaders = (LEADER, None, "kafka2" if MOVED in situation else LEADER)
+    dark = BLIND in situation
+    leads = "kafka2" if {MOVED, OUTSIDE} & set(situation) else LEADER
+    leaders = (LEADER, None, leads)
     rows = {"0": leaders, **{partition: (name,) for partition, name in others.items()}}
     return {
         "scenario": scenario_of(configuration),
@@ -351,7 +352,12 @@ def run_of(configuration: Configuration, case: Case) -> Row:
             }
             for step, (verb, nodes, _) in enumerate(hits)
         ],
-        "views": views(rows),
+        "views": [
+            row
+            for row in views(rows, alone=OUTSIDE in situation)
+            if not dark or row["time_ns"] != 10
+        ],
+        "blind": [{"start_ns": 9, "end_ns": 15}] if dark else [],
     }
 
 
@@ -375,17 +381,3 @@ def planned(step: int, verb: str, target: str, options: Mapping[str, Any]) -> di
         telling=VERBS[verb].telling(hit),
     )
     return made.as_record()
-
-
-def facts(configuration: Configuration, case: Case) -> Facts:
-    """The facts in such a run."""
-    run = run_of(configuration, case)
-    happened = Happened(
-        faults=run["faults"],
-        views=run["views"],
-        plan=run["plan"],
-        nodes=run["nodes"],
-        ensemble=configuration.zookeepers,
-        members_died=configuration.members_died,
-    )
-    return facts_of(run["scenario"], run["server"], happened)

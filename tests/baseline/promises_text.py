@@ -1,52 +1,82 @@
-"""promises.txt: which row of the table of promises decides at which cells."""
+"""promises.txt: by which kinds of causes an anomaly is permitted, or in doubt, at which cells.
+
+The record is one that was sent, acked and read before the first fault, and the group's one that was
+polled then and never processed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from analysis.anomalies import promised
-from tests.baseline.cells import CONFIGURATIONS, Case, Configuration, cases, facts
+from analysis.permission import Permission
+from tests.baseline.cells import CONFIGURATIONS, Case, Configuration, cases
+from tests.baseline.permissions import permission_in
+from tests.support.permitting import Record, permitting
+
+OUTCOMES = {
+    "phantom": "aborted",
+    "duplicate": "in_reads",
+    "inconsistent-offset": "two_values",
+}
+PROCESS = "group-consumer-0"
 
 
 def promises_text() -> str:
-    """By configuration and anomaly: which row of the table decides at which cells."""
+    """By configuration and anomaly: what permits it at which cells."""
     lines = []
     for name, configuration in CONFIGURATIONS.items():
         lines += [name, *_of_configuration(configuration), ""]
     return "\n".join(lines)
 
 
+def record_of(anomaly: str) -> Record:
+    """The record that is judged."""
+    return Record(
+        begun_ns=5, known_ns=6, outcome=OUTCOMES.get(anomaly), polled_by=PROCESS, polled_ns=7
+    )
+
+
+def verdict_on(permission: Permission, anomaly: str) -> tuple[str, str]:
+    """permitted, in doubt or forbidden, and by what: `permitted: another-leader, strike`."""
+    found = list(permitting(permission, anomaly, record_of(anomaly)))
+    sure = sorted({cause.kind.name for cause in found if cause.sure})
+    if sure:
+        return "permitted", ", ".join(sure)
+    if found:
+        return "in doubt", ", ".join(sorted({cause.kind.name for cause in found}))
+    return "forbidden", permission.promised[anomaly][-1].when
+
+
 def _of_configuration(configuration: Configuration) -> list[str]:
     every = list(cases(configuration))
-    decided = [promised(facts(configuration, case)) for case in every]
+    decided = [permission_in(configuration, case) for case in every]
     lines = []
-    for anomaly in sorted({anomaly for each in decided for anomaly in each}):
-        rows: dict[tuple[bool, str], list[Case]] = {}
+    for anomaly in sorted({anomaly for each in decided for anomaly in each.promised}):
+        rows: dict[tuple[str, str], list[Case]] = {}
         for case, each in zip(every, decided, strict=True):
-            if row := each.get(anomaly):
-                rows.setdefault((row.forbidden, row.when), []).append(case)
+            if anomaly in each.promised:
+                rows.setdefault(verdict_on(each, anomaly), []).append(case)
         lines += [f"  {anomaly}", *_of_rows(rows, every)]
     return lines
 
 
-def _of_rows(rows: Mapping[tuple[bool, str], Sequence[Case]], every: Sequence[Case]) -> list[str]:
-    """Sorted; the last row, a forbidding one if there is any, has what the others do not name."""
+def _of_rows(rows: Mapping[tuple[str, str], Sequence[Case]], every: Sequence[Case]) -> list[str]:
+    """The most frequent one last; it has what the others do not name."""
     lines = []
-    *named, last = sorted(rows)
-    for key in [*named, last]:
-        verdict = "forbidden" if key[0] else "permitted"
-        lines.append(f"    {verdict}: {key[1]}")
+    *named, last = sorted(rows, key=lambda key: (len(rows[key]), key))
+    for key in [*sorted(named), last]:
+        lines.append(f"    {key[0]}: {key[1]}")
         lines += ["      the rest"] if key == last else _cells(rows[key], every)
     return lines
 
 
 def _cells(found: Iterable[Case], every: Iterable[Case]) -> list[str]:
-    """A line for each verb."""
+    """A line for each verb, or for several of which the same is to be said."""
     all_of = _by_verb(every)
-    return [
-        f"      {verb}: {_words(cells, all_of[verb])}"
-        for verb, cells in sorted(_by_verb(found).items())
-    ]
+    lines: dict[str, list[str]] = {}
+    for verb, cells in sorted(_by_verb(found).items()):
+        lines.setdefault(_words(cells, all_of[verb]), []).append(verb)
+    return [f"      {', '.join(verbs)}: {words}" for words, verbs in lines.items()]
 
 
 def _words(cells: set[str], all_of_them: set[str]) -> str:

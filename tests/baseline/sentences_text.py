@@ -6,21 +6,24 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from analysis.anomalies import NAMES as ANOMALIES
-from analysis.anomalies import promised
+from analysis.permission import Permission
 from analysis.report.headline import Judged, faults_words, sentence
-from analysis.verdict.judge import decide, judge
+from analysis.verdict.judge import Tally, decide, judge
 from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS
 from tests.baseline.cells import (
+    BLIND,
     CONFIGURATIONS,
+    OUTSIDE,
     Case,
     Configuration,
     Row,
-    facts,
     nodes_of,
     run_of,
     targets_of,
 )
+from tests.baseline.permissions import permission_in
+from tests.baseline.promises_text import verdict_on
 
 OFTEN = (2, 10, 1200)
 # Nodes' own names are targets, too.
@@ -174,11 +177,27 @@ def _rest_of_headlines() -> list[str]:
         f"{name}: {headline(ACKS_1, 'kill', 'leader', **{'counts': {}, **more})}"
         for name, more in told.items()
     ]
+    killed = (ACKS_1, "kill", "leader", {"lost": 3})
     return [
         *lines,
+        f"the leader stayed, lost 3: {headline(*killed, situation='')}",
+        f"nobody looked, lost 3: {headline(*killed, situation=BLIND)}",
         f"no fault: {headline(ACKS_1, None, '', {})}",
         f"a fault that breaks nothing: {headline(ACKS_1, 'dump-log', 'all', {})}",
     ]
+
+
+def tally(permission: Permission, anomaly: str, count: int) -> Tally:
+    """So many of an anomaly, all of them records like promises_text's."""
+    if anomaly not in permission.promised:
+        return Tally(count=count)
+    verdict, by = verdict_on(permission, anomaly)
+    return Tally(
+        count=count,
+        permitted=count * (verdict == "permitted"),
+        in_doubt=count * (verdict == "in doubt"),
+        doubt=f"{by} may permit it" if verdict == "in doubt" else None,
+    )
 
 
 def headline(  # noqa: PLR0917  the run first, then what was found in it
@@ -189,11 +208,15 @@ def headline(  # noqa: PLR0917  the run first, then what was found in it
     doubts: tuple[str, ...] = (),
     windows: Sequence[Row] = (),
     acked: int = 10_000,
+    situation: str = OUTSIDE,
 ) -> str:
     """The whole sentence of a run in which the verb hit the target ten times."""
-    case = Case(verb=verb, target=target, nodes=nodes_of(target) if verb else ())
-    known = facts(configuration, case)
-    judgements = judge(counts, promised(known), {}, doubts)
+    nodes = nodes_of(target) if verb else ()
+    case = Case(verb=verb, target=target, nodes=nodes, situation=situation)
+    permission = permission_in(configuration, case)
+    known = permission.facts
+    tallies = {name: tally(permission, name, count) for name, count in counts.items()}
+    judgements = judge(tallies, permission.promised, {}, doubts)
     judged = Judged(
         facts=known,
         verdict=decide(judgements, doubts),

@@ -257,6 +257,8 @@ def view(
     ms: float,
     partition: int = 0,
     isr: Sequence[str] = ("kafka1", "kafka2"),
+    epoch: int | None = 0,
+    controller: str = "kafka1",
 ) -> Part:
     """Who leads from now on, as ZooKeeper says."""
     row = {
@@ -264,10 +266,30 @@ def view(
         "partition": partition,
         "leader": leader,
         "isr": list(isr),
-        "leader_epoch": 0,
-        "controller": "kafka1",
+        "leader_epoch": epoch,
+        "controller": controller,
     }
     return Part(table="views", rows=(row,), ms=ms)
+
+
+def moved(*, ms: float, partition: int = 0) -> tuple[Part, ...]:
+    """kafka1 led from before the load on, and kafka2 leads from then on."""
+    everybody = ("kafka1", "kafka2", "kafka3")
+    return (
+        view("kafka1", ms=-1000, partition=partition, isr=everybody),
+        view("kafka2", ms=ms, partition=partition, isr=everybody[1:], epoch=1),
+    )
+
+
+def stayed(*, partition: int = 0) -> Part:
+    """kafka1 leads all the time."""
+    return view("kafka1", ms=-1000, partition=partition, isr=("kafka1", "kafka2", "kafka3"))
+
+
+def blind(*, ms: float, for_ms: float | None = 1000) -> Part:
+    """Nobody could tell who leads (for_ms=None: not to the end)."""
+    end_ns = None if for_ms is None else ns_of(ms + for_ms)
+    return Part(table="blind", rows=({"start_ns": ns_of(ms), "end_ns": end_ns},), ms=ms)
 
 
 def damage(kind: str, process: str = "producer-0", text: str = "", count: int = 1) -> Part:

@@ -34,6 +34,7 @@ def report(
             "delivery": {"p50": 3.1, "p95": 8.8, "p99": 19.0, "p999": 5240.0, "max": 6110.0},
         },
         "anomalies": {name: _finding(name) for name in PROMISES},
+        "causes": [],
         "windows": windows,
         "longest_window_s": {
             kind: max((w["length_s"] for w in windows if w["kind"] == kind), default=0.0)
@@ -107,6 +108,7 @@ def _finding(name: str) -> dict[str, Any]:
     return {
         "count": 0,
         "split": {},
+        "judged": {"permitted": 0, "forbidden": 0, "in_doubt": 0},
         "forbidden": name not in {"lost", "vanished", "duplicate", "stale-read"},
         "promise": promise,
         "source": source,
@@ -180,4 +182,20 @@ def partition(*, complete: bool = True) -> dict[str, Any]:
         "uncommitted_end": 9997,
         "position": end,
         "complete": complete,
+    }
+
+
+def cause(number: int) -> dict[str, Any]:
+    """A leader change that permits as many losses as its number says."""
+    return {
+        "numbers": [number],
+        "kind": "another-leader",
+        "words": f"kafka{number} led partition 0 instead of kafka3",
+        "at_s": 9.5 * number,
+        "partition": 0,
+        "fault": number,
+        "sure": True,
+        "why": None,
+        "permitted": {"lost": number},
+        "in_doubt": {},
     }

@@ -98,10 +98,12 @@ def control() -> Example:
     report["anomalies"]["lost"] |= {
         "count": 3,
         "split": {"delivered_before": 2, "never_delivered": 1},
+        "judged": {"permitted": 3, "forbidden": 0, "in_doubt": 0},
         "demanded": ">= 1",
         "demand_met": True,
         "examples": [_lost(number, report["windows"]) for number in range(3)],
     }
+    report["causes"] = [report_parts.cause(number) for number in (1, 2)]
     report["anomalies"]["duplicate"] |= {
         "count": 2,
         "examples": [

@@ -15,9 +15,9 @@ SAFE = Facts(
     epochs=True,
     flushed=False,
     checks_crcs=False,
-    leader_may_move=True,
 )
 
 
 def forbidden(facts: Facts) -> set[str]:
-    return {name for name, promise in promised(facts).items() if promise.forbidden}
+    """The anomalies of which no record is permitted, whatever happens."""
+    return {name for name, rows in promised(facts).items() if rows[0].forbids}

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.history import tables
-from tests.support.histories import LOAD_MS, STEP_MS, Part, Story, ns_of
+from tests.support.histories import LOAD_MS, STEP_MS, Part, Story, ns_of, view
 
 # What a story does not say of its plan's steps and its workers.
 STEP = {
@@ -33,7 +33,7 @@ NODES = {
 
 def write(told_story: Story, folder: Path, run_id: str) -> Path:
     """The story as a sealed run in `folder`."""
-    told = _tables(told_story.parts, run_id)
+    told = _tables([*_views(told_story), *told_story.parts], run_id)
     operations = folder / "history" / "operations"
     operations.mkdir(parents=True)
     for process in sorted({row["process"] for row in told["operations"]}):
@@ -101,6 +101,18 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
             "expect": said.get("expect", {}),
         },
     }
+
+
+def _views(told_story: Story) -> list[Part]:
+    """Of a story that does not say who led: kafka1 did, always (views=False: nobody looked)."""
+    said = told_story.record
+    if not said.get("views", True) or any(part.table == "views" for part in told_story.parts):
+        return []
+    isr = [f"kafka{number}" for number in range(1, min(said.get("replicas", 3), 3) + 1)]
+    return [
+        view("kafka1", ms=-1000, partition=partition, isr=isr)
+        for partition in range(said.get("partitions", 1))
+    ]
 
 
 def rows_of(told_story: Story, run_id: str) -> list[dict[str, Any]]:

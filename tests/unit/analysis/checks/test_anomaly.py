@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis.causes.kinds import STRIKE
 from analysis.checks.anomaly import Anomaly, PromiseError
 from analysis.checks.promise import ALWAYS, OTHERWISE, Promise, forbidden, permitted, when
 from analysis.frames.evidence import by_value
@@ -21,7 +22,7 @@ ELSE = forbidden(OTHERWISE, "Nobody says otherwise.", "nobody")
 def anomaly(*promises: Promise) -> Anomaly:
     return Anomaly(
         name="late-ack",
-        rules={by_value: test_the_first_row_that_holds_decides},  # type: ignore[dict-item]
+        rules={by_value: test_rows_that_hold_are_read_up_to_the_first_that_speaks_of_all},  # type: ignore[dict-item]
         meaning="late",
         noun="late ack",
         promises=promises,
@@ -42,12 +43,20 @@ def test_promises_without_a_last_one_that_always_holds_are_refused(
     )
 
 
-def test_the_first_row_that_holds_decides() -> None:
+def test_rows_that_hold_are_read_up_to_the_first_that_speaks_of_all() -> None:
     facts: Facts = SAFE
+    some = permitted(OTHERWISE, "Some may.", "nobody", by=STRIKE)
     always = permitted(ALWAYS, "It may.", "nobody")
 
-    assert anomaly(UNLIKELY, ELSE).promise(facts) == ELSE
-    assert anomaly(always, UNLIKELY, ELSE).promise(facts) == always
+    assert anomaly(UNLIKELY, ELSE).promised(facts) == (ELSE,)
+    assert anomaly(some, UNLIKELY, ELSE).promised(facts) == (some, ELSE)
+    assert anomaly(some, always, ELSE).promised(facts) == (some, always)
+
+
+def test_a_last_row_that_permits_some_records_only_is_refused() -> None:
+    """Nobody would speak of the others."""
+    with pytest.raises(PromiseError):
+        anomaly(permitted(OTHERWISE, "Some may.", "nobody", by=STRIKE))
 
 
 def test_a_checker_without_its_last_promise_is_one_error_at_import(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.histories import LOAD_MS, fault, final_read, found, look, read, sent, told
+from tests.support.histories import LOAD_MS, fault, final_read, found, look, read, sent, told, view
 
 Report = dict[str, Any]
 LAST = look(2, 2, 2, ms=LOAD_MS + 1)  # somebody looked until the load had ended
@@ -127,6 +127,8 @@ def test_without_a_fault_unclean_election_excuses_nothing(report: Report) -> Non
     read(2, 1, ms=150),
     final_read(1, 2),
     fault("kill", ms=120),
+    view("kafka1", ms=-1000, isr=["kafka1"]),
+    view("kafka2", ms=130, isr=["kafka2"], epoch=1),
     look(2, 2, 2, ms=100),
     look(2, 1, 2, ms=200, marks=[2, 1, 1]),
     LAST,

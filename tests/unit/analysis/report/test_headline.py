@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from analysis.anomalies import promised
 from analysis.report.headline import _others, faults_words
-from analysis.verdict.judge import judge
+from analysis.verdict.judge import Tally, judge
 from harness.model.old_runs import completed
-from tests.baseline.cells import CONFIGURATIONS, Case, facts
+from tests.baseline.cells import CONFIGURATIONS, Case
+from tests.baseline.permissions import permission_in
 from tests.baseline.sentences_text import headline
 from tests.support.histories import (
     doubtful,
     fault,
     final_read,
+    moved,
     planned,
     sent,
     told,
@@ -73,6 +73,7 @@ def test_the_sentence_tells_broken_promises(report: Report) -> None:
     sent(2, at=1),
     fault("kill", ms=50),
     final_read(1),
+    *moved(ms=60),
     acks="1",
     plan=planned("kill", "pause"),
 )
@@ -154,10 +155,10 @@ def test_a_loss_is_allowed_by_the_settings_that_allow_it(
     ],
 )
 def test_records_read_early_agree_in_number(count: int, words: str) -> None:
-    followed = facts(CONFIGURATIONS["acks=1"], Case(verb=None, target="", nodes=()))
-    judgements = judge({"early-read": count}, promised(replace(followed, watched=True)), {}, ())
+    followed = permission_in(CONFIGURATIONS["acks=1"], Case(verb=None, target="", nodes=()))
+    judgements = judge({"early-read": Tally(count=count)}, followed.promised, {}, ())
 
-    assert any(sentence.startswith(words) for sentence in _others(judgements, followed))
+    assert any(sentence.startswith(words) for sentence in _others(judgements, followed.facts))
 
 
 @pytest.mark.parametrize(

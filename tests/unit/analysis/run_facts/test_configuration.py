@@ -72,12 +72,27 @@ def test_leader_epochs_came_with_0_11(version: str, epochs: bool) -> None:
 )
 def test_who_reads_uncommitted_is_given_what_was_aborted(level: str | None, given: bool) -> None:
     scenario = _scenario(producer={"transactional.id": "t"})
-    plain = _scenario()
-    for each in (scenario, plain):
-        each["workload"]["consumer"] = {"isolation.level": level} if level else {}
+    scenario["workload"]["consumer"] = {"isolation.level": level} if level else {}
 
-    assert facts_of(scenario, {}).given_aborted is given
-    assert facts_of(plain, {}).given_aborted is False
+    assert facts_of(scenario, {}).uncommitted is given
+    assert facts_of(scenario, {}).transactional
+    assert not facts_of(_scenario(), {}).transactional
+
+
+def test_a_setting_that_was_changed_counts_as_the_least_safe_value_that_it_had() -> None:
+    unclean, seldom = {"unclean.leader.election.enable": "true"}, {"flush.messages": "500"}
+    always = _scenario(topic={"flush.messages": "1"})
+
+    assert facts_of(_scenario(), {}, [unclean]).unclean
+    assert facts_of(always, {}).flushed
+    assert not facts_of(always, {}, [{"flush.messages": "1"}, seldom]).flushed
+
+
+def test_the_brokers_name_of_a_setting_counts_only_where_the_topic_has_none_of_its_own() -> None:
+    changed = [{"log.flush.interval.messages": "500"}]
+
+    assert facts_of(_scenario(topic={"flush.messages": "1"}), {}, changed).flushed
+    assert not facts_of(_scenario(), {"log.flush.interval.messages": "1"}, changed).flushed
 
 
 def _scenario(**parts: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,66 @@
+"""A cause: something that happened in a run and permits some records' anomalies.
+
+    kafka2 led partition 0 instead of kafka1 from 3.4 s on   =>  permits, of partition 0, what was
+                                                                  begun before 3.4 s
+
+All that a record must be is numbers, so that Spark compares it with every cause of its run
+(analysis.frames.permission has the same rule as columns):
+
+    its partition is the cause's, if that has one
+    its send began before `begun_before_ns`; a record of which that is not known passes
+    it was known to be there (acked, delivered, ended) from `known_from_ns` to `known_until_ns`
+    what shows it ended at `shown_from_ns` or later; the final read shows what names nothing else
+    it is one of `outcomes`, if there are any
+    nobody was given it yet, where the cause takes what was acked only (`acked_only`)
+    a member `process` was given it before `at_ns` and processed no later record until then
+
+A cause that is not `sure` puts a record in doubt instead: `why` says what is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.causes.kinds import Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """One cause of one run; a limit that is None does not limit."""
+
+    kind: Kind
+    words: str  # what happened, as a clause of a sentence
+    at_ns: int | None = None
+    sure: bool = True
+    why: str | None = None  # of one that is not sure: what is not known
+    partition: int | None = None
+    fault: int | None = None
+    begun_before_ns: int | None = None
+    known_from_ns: int | None = None
+    known_until_ns: int | None = None
+    shown_from_ns: int | None = None
+    outcomes: tuple[str, ...] = ()
+    acked_only: bool = False
+    process: str | None = None
+
+    def as_row(self, number: int, anomalies: tuple[str, ...], start_ns: int) -> Mapping[str, Any]:
+        """A row of schema.CAUSE; `anomalies` are those that the kind permits in this run, whose
+        load started at `start_ns`."""
+        at = "" if self.at_ns is None else f", at {(self.at_ns - start_ns) / 1e9:.2f} s"
+        return {
+            "number": number,
+            "anomalies": list(anomalies),
+            "sure": self.sure,
+            "partition": self.partition,
+            "begun_before_ns": self.begun_before_ns,
+            "known_from_ns": self.known_from_ns,
+            "known_until_ns": self.known_until_ns,
+            "shown_from_ns": self.shown_from_ns,
+            "outcomes": list(self.outcomes),
+            "acked_only": self.acked_only,
+            "process": self.process,
+            "at_ns": self.at_ns,
+            "words": f"{self.words}{at}",
+        }

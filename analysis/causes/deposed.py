@@ -1,0 +1,135 @@
+"""How long a deposed leader that does not know it may have acknowledged on.
+
+    kafka1 is cut from ZooKeeper; kafka2 leads from 8 s on; kafka1 is in an ISR again at 21 s
+    =>  what was sent before 21 s may have gone to kafka1, and be lost when it truncates
+
+Nobody records who acknowledged a send, so what was begun before the deposed leader's *end* counts
+as before the change of leaders. Its end is the first of:
+
+- its process is proved ended: a fault's `ok` that ends processes, which was in force at the change
+  or came later
+- it leads again
+- it is in an ISR after one without it: it fetches, so it knows whom from
+- it was in every ISR for 1.5 times `replica.lag.time.max.ms`: else the leader would have removed
+  it. Blind time does not count, nor time in which a fault could hide that it does not fetch: one
+  that can move leadership and hits it, the leader or the controller, or the links to one of them
+
+None of these: never (None). Source: Kafka documentation, Broker Configs: replica.lag.time.max.ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from analysis.causes.states import Change, Partition, State
+from analysis.run_facts.faults import Happened, Row
+
+LAG_MAX_MS = 30_000  # Kafka's default of replica.lag.time.max.ms
+LAGS = 1.5
+Stretch = tuple[int, int | None]
+
+
+def end_of(
+    change: Change,
+    partition: Partition,
+    happened: Happened,
+    *,
+    lag_max_ms: float,
+    unknown_hides: bool = False,
+) -> int | None:
+    """When who led before `change` certainly acknowledged nothing any more, never before the
+    change; None: never. `unknown_hides`: faults of which it is not known what they can do hide its
+    fetching, too."""
+    ends = (
+        _ended(change, happened),
+        _leads_again(change, partition),
+        _came_back(change, partition),
+        _stayed(change, partition, happened, lag_max_ms * 1e6 * LAGS, unknown=unknown_hides),
+    )
+    known = [end for end in ends if end is not None]
+    return max(change.at_ns, min(known)) if known else None
+
+
+def _ended(change: Change, happened: Happened) -> int | None:
+    proved = []
+    for fault in happened.faults:
+        effects = happened.effects(fault)
+        if effects is None or not effects.ends_processes or change.before not in fault["nodes"]:
+            continue
+        ok_ns, back_ns = fault["ok_ns"], fault["heal_invoke_ns"]
+        if ok_ns is not None and (ok_ns >= change.at_ns or not _before(back_ns, change.at_ns)):
+            proved.append(int(ok_ns))
+    return min(proved, default=None)
+
+
+def _before(time_ns: int | None, moment_ns: int) -> bool:
+    return time_ns is not None and time_ns < moment_ns
+
+
+def _leads_again(change: Change, partition: Partition) -> int | None:
+    later = partition.after(change.at_ns)
+    return next((state.time_ns for state in later if state.leader == change.before), None)
+
+
+def _came_back(change: Change, partition: Partition) -> int | None:
+    out = False
+    for state in (s for s in partition.states if s.time_ns >= change.at_ns and s.isr):
+        if change.before not in state.isr:
+            out = True
+        elif out:
+            return state.time_ns
+    return None
+
+
+def _stayed(
+    change: Change, partition: Partition, happened: Happened, needed_ns: float, *, unknown: bool
+) -> int | None:
+    """When it had been in every ISR for so long, since the change; None once it is in one no
+    more."""
+    seen = [state for state in partition.states if state.time_ns >= change.at_ns]
+    waited_ns = 0.0
+    for state, later in zip(seen, [*seen[1:], None], strict=True):
+        if change.before not in state.isr:
+            return None
+        hidden = [*partition.blind, *_hiding(change, state, happened, unknown=unknown)]
+        for from_ns, to_ns in _rest_of((state.time_ns, later.time_ns if later else None), hidden):
+            if to_ns is None or waited_ns + (to_ns - from_ns) >= needed_ns:
+                return int(from_ns + needed_ns - waited_ns)
+            waited_ns += to_ns - from_ns
+    return None
+
+
+def _hiding(
+    change: Change, state: State, happened: Happened, *, unknown: bool
+) -> Iterable[Stretch]:
+    """When a fault could hide that it does not fetch."""
+    concerned = {change.before, state.leader, state.controller} - {None}
+    for fault in happened.faults:
+        effects = happened.effects(fault)
+        can = unknown if effects is None else effects.leadership != "stays"
+        can = can and not (effects is not None and effects.clients_only)
+        if can and (concerned & set(fault["nodes"]) or _links_to(fault, happened)):
+            yield fault["invoke_ns"], fault["heal_ok_ns"]
+
+
+def _links_to(fault: Row, happened: Happened) -> bool:
+    """Whether it is about the links of a node that is not concerned to others that may be."""
+    peers = str(happened.options(fault).get("from", ""))
+    return bool(peers) and bool(set(peers.replace(" ", "").split(",")) - {"clients"})
+
+
+def _rest_of(whole: Stretch, without: Sequence[Stretch]) -> Iterable[Stretch]:
+    """A stretch without others, in order of time."""
+    from_ns, end_ns = whole
+    for start_ns, stop_ns in sorted(without, key=lambda each: each[0]):
+        if stop_ns is not None and stop_ns <= from_ns:
+            continue
+        if end_ns is not None and start_ns >= end_ns:
+            break
+        if start_ns > from_ns:
+            yield from_ns, start_ns
+        if stop_ns is None:
+            return
+        from_ns = max(from_ns, stop_ns)
+    if end_ns is None or from_ns < end_ns:
+        yield from_ns, end_ns

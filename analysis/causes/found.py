@@ -1,0 +1,69 @@
+"""All causes of a run, of every kind, in order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+
+from analysis.causes.cause import Cause
+from analysis.causes.elections import leader_causes
+from analysis.causes.internal import internal_causes
+from analysis.causes.kinds import (
+    ABORT_CUT,
+    ABORTED,
+    ACK_OF_ANOTHER_LEADER,
+    ANOTHER_LEADER,
+    BIT_AT_THE_END,
+    BIT_WHEN_READ,
+    COPY_OF_ANOTHER_LEADER,
+    EVERY,
+    FLIPPED_BIT,
+    READ_APART,
+    STRIKE,
+    TRUNCATION,
+)
+from analysis.causes.seen import Seen
+from analysis.causes.stops import stop_causes
+from analysis.causes.strikes import bit_causes, strike_causes
+
+
+def causes_of(seen: Seen) -> list[Cause]:
+    """What may permit something in such a run: sure causes first, each in order of time."""
+    found = chain(
+        _configured(),
+        leader_causes(seen),
+        strike_causes(seen),
+        bit_causes(seen),
+        internal_causes(seen),
+        stop_causes(seen),
+    )
+    whole = [each for cause in found for each in (cause, *_as_well(cause, seen))]
+    return sorted(whole, key=lambda cause: (not cause.sure, cause.at_ns or 0))
+
+
+def _configured() -> Iterator[Cause]:
+    yield Cause(kind=EVERY, words="the configuration permits it")
+    yield Cause(
+        kind=ABORTED, words="consumers ask for what is not committed", outcomes=("aborted",)
+    )
+
+
+def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
+    """What else the same thing causes, to other records."""
+    if cause.kind is ANOTHER_LEADER:
+        contradicted = replace(cause, kind=ACK_OF_ANOTHER_LEADER, outcomes=("two_values",))
+        yield replace(contradicted, acked_only=True)
+        yield replace(cause, kind=COPY_OF_ANOTHER_LEADER, outcomes=("acked_elsewhere",))
+    elif cause.kind in (TRUNCATION, STRIKE):
+        yield replace(cause, kind=ABORT_CUT, outcomes=("aborted",))
+        why = cause.why or f"{cause.words}, so what was read before may have been cut off"
+        yield replace(cause, kind=READ_APART, outcomes=("in_reads",), sure=False, why=why)
+    elif cause.kind is FLIPPED_BIT:
+        yield replace(cause, kind=BIT_WHEN_READ)
+        still = cause.known_until_ns is None or any(
+            ended_ns < cause.known_until_ns for ended_ns in seen.read_ended_ns.values()
+        )
+        if still:
+            anybody = replace(cause, kind=BIT_AT_THE_END, known_from_ns=None, known_until_ns=None)
+            yield anybody

@@ -1,0 +1,100 @@
+"""The kinds of causes that can permit an anomaly, with the records that each permits, in words.
+
+A promise names the kinds that permit (analysis.checks.promise), docs/promises.md prints their
+words, a `Cause` is one of a kind that happened in a run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of cause: its name in evidence and reports, and which records it permits."""
+
+    name: str
+    records: str
+
+
+EVERY = Kind(name="configuration", records="every one")
+ABORTED = Kind(
+    name="aborted",
+    records="those of aborted sends; none that never left the client, was never sent or is "
+    "unparsable",
+)
+ANOTHER_LEADER = Kind(
+    name="another-leader",
+    records="those whose send began before another broker was seen to lead its partition, or "
+    "before the deposed leader's end, if that was seen before the final read ended",
+)
+MOVED_MEANWHILE = Kind(
+    name="leader-moved-meanwhile",
+    records="those whose send ended after another broker was seen to lead its partition, and began "
+    "before that or before the deposed leader's end",
+)
+UNCLEAN_ELECTION = Kind(
+    name="unclean-election",
+    records="those whose partition came to be led by a broker outside its ISR, and outside an ISR "
+    "of the time between the send's begin and its ack (or first delivery), and in none seen from "
+    "then to that election; sends to the deposed leader before its end count as before the change",
+)
+TRUNCATION = Kind(
+    name="truncation",
+    records="those that an unclean election permits to be lost or, without leader epochs, whose "
+    "send began before another broker led its partition",
+)
+AFTER_TRUNCATION = Kind(
+    name="after-truncation",
+    records="those shown after an unclean election of their partition or, without leader epochs, "
+    "after another broker led it",
+)
+STRIKE = Kind(
+    name="strike",
+    records="those whose send began before the strike was done, in a partition whose whole ISR was "
+    "struck, or that a struck broker came to lead anew before it had left the ISR and come back",
+)
+LEADER_STRUCK = Kind(
+    name="leader-struck",
+    records=f"{STRIKE.records}; under acks=1 also those that nobody was given, of a partition "
+    "whose leader was struck",
+)
+AFTER_STRIKE = Kind(name="after-strike", records="those shown after the strike began")
+INTERNAL = Kind(
+    name="internal-topics",
+    records="those shown after a strike or, where the brokers' default allows unclean elections or "
+    "there are no leader epochs, after a fault that can move leadership: committed offsets and "
+    "transactions are records of topics that nobody watches",
+)
+ACK_OF_ANOTHER_LEADER = Kind(
+    name="ack-of-another-leader",
+    records="acks that nobody was given the record of, and whose offset another one has, where "
+    "another leader permits their loss",
+)
+COPY_OF_ANOTHER_LEADER = Kind(
+    name="copy-of-another-leader",
+    records="those that are elsewhere than acknowledged, where another leader permits the loss of "
+    "the acknowledged copy",
+)
+ABORT_CUT = Kind(
+    name="abort-marker-cut",
+    records="those of aborted sends that an unclean election or a strike permits to be lost",
+)
+READ_APART = Kind(
+    name="read-apart",
+    records="none for certain: those read at two offsets, in a partition whose final read is "
+    "incomplete, are in doubt where an unclean election or a strike permits their loss",
+)
+FLIPPED_BIT = Kind(name="flipped-bit", records="those of the bit's partition")
+BIT_WHEN_READ = Kind(
+    name="bit-when-read", records="those read while the bit was flipped, in the bit's partition"
+)
+BIT_AT_THE_END = Kind(
+    name="bit-at-the-end",
+    records="those of the bit's partition, if it was not put back before the final read",
+)
+MEMBER_STOPPED = Kind(
+    name="member-stopped",
+    records="those whose member died, was revoked or got no answer to its commit after it was "
+    "given them and before it processed a later record",
+)

@@ -1,0 +1,37 @@
+"""All that causes are found from: what happened in a run, beside its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from analysis.causes.states import Partition
+from analysis.frames.member_stops import Stop
+from analysis.run_facts.faults import Happened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What happened in a run."""
+
+    happened: Happened
+    partitions: tuple[Partition, ...] = ()
+    brokers: tuple[str, ...] = ()
+    topic: str = ""
+    topic_config: Mapping[str, Any] = field(default_factory=dict)
+    server: Mapping[str, Any] = field(default_factory=dict)  # the brokers' settings
+    read_ended_ns: Mapping[int, int] = field(default_factory=dict)  # the final read, by partition
+    lag_max_ms: float = 30_000  # replica.lag.time.max.ms
+    epochs: bool = True  # followers truncate by leader epoch (KIP-101)
+    flushed: bool = False  # flush.messages=1, all the time
+    acks_1: bool = False
+    stops: Sequence[Stop] = ()
+
+    def why_unknown(self) -> str:
+        """Which faults it is not known of what they can do, as a clause."""
+        unknown = self.happened.unknown()
+        first, more = unknown[0], len(unknown) - 1
+        others = f", and {more} more {'fault' if more == 1 else 'faults'}" if more else ""
+        named = f"step {first['step']}, {first['verb']} {first['target']}{others}"
+        return f"{named}: what {'they' if more else 'it'} can do is not known"

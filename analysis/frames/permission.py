@@ -1,0 +1,78 @@
+"""Which cause permits a row of evidence: analysis.causes.cause's rule, as columns of Spark.
+
+A row has one or more *records* whose loss would explain it: its own, or its `victims` where a rule
+names them (two values at one offset: whichever is gone). It is permitted if a sure cause permits
+one of them, in doubt if only a cause does that is not sure, and forbidden otherwise.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812
+
+PERMITTED, FORBIDDEN, IN_DOUBT = "permitted", "forbidden", "in-doubt"
+
+# What a rule's row must have for it, beside its own columns; null where it does not know.
+NEEDED = {
+    "known_ns": "bigint",  # acked, delivered or ended: from then on the record was there
+    "shown_ns": "bigint",  # what shows the anomaly ended; null: the final read did
+    "polled_by": "string",  # the member that was given the record last
+    "polled_ns": "bigint",
+    "passed_ns": "bigint",  # when that member had processed a later record; null: never
+    "victims": "array<struct<sent_ns:bigint,known_ns:bigint,delivered:boolean>>",
+}
+
+
+def permission() -> dict[str, Column]:
+    """Columns `judged` (one of the words above) and `cause` (the number of the cause; null where
+    it is forbidden), of rows with `causes`, `anomaly`, `partition`, `outcome` and NEEDED."""
+    found = F.filter("causes", _permits)
+    # Sure ones come first in a run's list.
+    cause = F.get(found, F.lit(0))
+    judged = F.when(cause.isNull(), FORBIDDEN).when(cause["sure"], PERMITTED).otherwise(IN_DOUBT)
+    return {"judged": judged, "cause": cause["number"]}
+
+
+def _permits(cause: Column) -> Column:
+    return (
+        F.array_contains(cause["anomalies"], F.col("anomaly"))
+        & _or_no_limit(cause["partition"], cause["partition"] == F.col("partition"))
+        & _or_no_limit(
+            cause["shown_from_ns"], _unknown_or(F.col("shown_ns") > cause["shown_from_ns"])
+        )
+        & ((F.size(cause["outcomes"]) == 0) | F.array_contains(cause["outcomes"], F.col("outcome")))
+        & (cause["process"].isNull() | _stopped(cause))
+        & F.exists(_records(), lambda record: _permits_record(cause, record))
+    )
+
+
+def _records() -> Column:
+    own = F.struct(F.col("sent_ns"), F.col("known_ns"), F.lit(False).alias("delivered"))
+    return F.coalesce(F.col("victims"), F.array(own))
+
+
+def _permits_record(cause: Column, record: Column) -> Column:
+    begun, known = record["sent_ns"], record["known_ns"]
+    return (
+        _or_no_limit(cause["begun_before_ns"], _unknown_or(begun < cause["begun_before_ns"]))
+        & _or_no_limit(cause["known_from_ns"], _unknown_or(known >= cause["known_from_ns"]))
+        & _or_no_limit(cause["known_until_ns"], _unknown_or(known <= cause["known_until_ns"]))
+        & ~(cause["acked_only"] & F.coalesce(record["delivered"], F.lit(False)))
+    )
+
+
+def _stopped(cause: Column) -> Column:
+    """Whether the member that was given the record stopped before it processed a later one."""
+    at_ns = cause["at_ns"]
+    passed = F.coalesce(F.col("passed_ns") < at_ns, F.lit(False))
+    given = F.coalesce(F.col("polled_ns") <= at_ns, F.lit(False))
+    return F.coalesce(F.col("polled_by") == cause["process"], F.lit(False)) & given & ~passed
+
+
+def _or_no_limit(limit: Column, within: Column) -> Column:
+    return limit.isNull() | within
+
+
+def _unknown_or(within: Column) -> Column:
+    """A time that is not known passes: it may lie within the limit."""
+    return F.coalesce(within, F.lit(True))

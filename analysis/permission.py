@@ -1,0 +1,91 @@
+"""Permission: which causes of a run permit which anomalies, put together for Spark and the report.
+
+    facts: acks=1        =>  *lost* is permitted by another leader
+    views: kafka2 leads  =>  a cause of that kind, in partition 0, at 3.4 s
+    together             =>  cause 3 permits *lost*
+
+Conditions are asked of the least safe configuration that may have been in force, faults of which it
+is not known what they can do included: whether it was is for each cause to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.anomalies import promised
+from analysis.causes.cause import Cause
+from analysis.causes.found import causes_of
+from analysis.causes.seen import Seen
+from analysis.causes.states import partitions_of
+from analysis.checks.promise import Promise
+from analysis.frames.member_stops import stops_of
+from analysis.frames.stored_run import Run, read_ended
+from analysis.run_facts.configuration import Facts, facts_of
+from analysis.run_facts.faults import Happened
+
+LAG_MAX_MS = 30_000  # Kafka's default of replica.lag.time.max.ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """What permits what in a run."""
+
+    facts: Facts  # as known
+    promised: Mapping[str, tuple[Promise, ...]]  # by anomaly, see analysis.anomalies
+    causes: tuple[Cause, ...]  # those that permit anything, by their numbers
+
+    def permits(self, cause: Cause) -> tuple[str, ...]:
+        """The anomalies that a cause permits."""
+        return tuple(
+            anomaly
+            for anomaly, rows in self.promised.items()
+            if any(row.by is cause.kind for row in rows)
+        )
+
+    def rows(self, start_ns: int = 0) -> list[Mapping[str, Any]]:
+        """Rows of schema.CAUSE, of a run whose load started then."""
+        return [
+            cause.as_row(number, self.permits(cause), start_ns)
+            for number, cause in enumerate(self.causes)
+        ]
+
+
+def permission_of(run: Run) -> Permission:
+    """What permits what in a stored run."""
+    happened = Happened.of(run.faults, run.plan, run.nodes)
+    server = run.node_settings["server"]
+    known = facts_of(run.scenario, server, happened.settings())
+    least_safe = facts_of(run.scenario, server, happened.settings(unknown_did_all=True))
+    return permission(known, least_safe, _seen(run, happened, known))
+
+
+def permission(known: Facts, least_safe: Facts, seen: Seen) -> Permission:
+    """The same of facts: `known`, and the least safe that may have been in force."""
+    rows = promised(least_safe)
+    wanted = {row.by for each in rows.values() for row in each}
+    found = tuple(cause for cause in causes_of(seen) if cause.kind in wanted)
+    return Permission(facts=known, promised=rows, causes=found)
+
+
+def _seen(run: Run, happened: Happened, facts: Facts) -> Seen:
+    topic, server = run.scenario["topic"], run.node_settings["server"]
+    brokers = {name for name, node in run.nodes.items() if node.get("role") == "broker"}
+    brokers |= {
+        name for view in run.views for name in (view["leader"], *(view["isr"] or ())) if name
+    }
+    return Seen(
+        happened=happened,
+        partitions=partitions_of(run.views, run.blind, int(topic["partitions"])),
+        brokers=tuple(sorted(brokers)),
+        topic=str(topic.get("name", "")),
+        topic_config=topic["config"],
+        server=server,
+        read_ended_ns=read_ended(run),
+        lag_max_ms=float(server.get("replica.lag.time.max.ms", LAG_MAX_MS)),
+        epochs=facts.epochs,
+        flushed=facts.flushed,
+        acks_1=facts.acks == "1",
+        stops=stops_of(run) if facts.commit in ("auto", "before") else (),
+    )

@@ -1,0 +1,146 @@
+"""What happened in a cluster, as causes are found from it: views, faults and settings, in ms.
+
+seen(led("kafka1", 0), led("kafka2", 50, epoch=1), faults=[hit("kill", "kafka1", 40)])
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.causes.seen import Seen
+from analysis.causes.states import partitions_of
+from analysis.permission import Permission, permission
+from analysis.run_facts.configuration import facts_of
+from analysis.run_facts.faults import Happened
+from harness.model.old_runs import completed
+from tests.support.permitting import Record, judged
+
+MS = 1_000_000
+ALL = (1, 2, 3)
+Row = dict[str, Any]
+BROKERS = tuple(f"kafka{number}" for number in ALL)
+NODES = {name: {"role": "broker"} for name in BROKERS} | {"zk1": {"role": "zookeeper"}}
+
+
+def led(
+    leader: int | None,
+    ms: float,
+    isr: Sequence[int] = ALL,
+    *,
+    epoch: int | None = 0,
+    partition: int = 0,
+    since_ms: float | None = None,
+    controller: int = 3,
+) -> Row:
+    """A view: who leads from then on, and who is in the ISR."""
+    return {
+        "time_ns": _ns(ms),
+        "since_ns": None if since_ms is None else _ns(since_ms),
+        "partition": partition,
+        "leader": None if leader is None else f"kafka{leader}",
+        "isr": [f"kafka{number}" for number in isr],
+        "leader_epoch": epoch,
+        "controller": f"kafka{controller}",
+    }
+
+
+def hit(
+    verb: str,
+    nodes: Sequence[int | str],
+    ms: float,
+    *,
+    ok_ms: float | None = None,
+    heal_ms: float | None = None,
+    healed_ms: float | None = None,
+    before: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Row:
+    """A fault; proved one ms later unless told, and healed only if told."""
+    names = [node if isinstance(node, str) else f"kafka{node}" for node in nodes]
+    return {
+        "verb": verb,
+        "target": "leader",
+        "nodes": names,
+        "invoke_ns": _ns(ms),
+        "ok_ns": _ns(ms + 1 if ok_ms is None else ok_ms),
+        "heal_invoke_ns": _ns(heal_ms if heal_ms is not None else healed_ms),
+        "heal_ok_ns": _ns(healed_ms),
+        "evidence": None,
+        "before": None if before is None else json.dumps(before),
+        "options": dict(options or {}),
+        **more,
+    }
+
+
+def seen_by(
+    *views: Row,
+    faults: Sequence[Row] = (),
+    blind: Sequence[tuple[float, float | None]] = (),
+    partitions: int = 1,
+    read_ended_ms: float | None = 10_000,
+    **configured: Any,
+) -> Permission:
+    """What permits what in a run of these views and faults. Keywords of the configuration: acks,
+    retries, idempotent, topic, server, transactional, consumer, commit, compared."""
+    rows = [{**fault, "fault": n, "step": n} for n, fault in enumerate(faults)]
+    happened = Happened.of(rows, list(completed(rows)), NODES)
+    topic, server = configured.get("topic", {}), configured.get("server", {})
+    scenario = _scenario(configured)
+    known = facts_of(scenario, server, happened.settings())
+    least_safe = facts_of(scenario, server, happened.settings(unknown_did_all=True))
+    dark = [{"start_ns": _ns(start), "end_ns": _ns(end)} for start, end in blind]
+    ended = {} if read_ended_ms is None else dict.fromkeys(range(partitions), _ns(read_ended_ms))
+    return permission(
+        known,
+        least_safe,
+        Seen(
+            happened=happened,
+            partitions=partitions_of(views, dark, partitions),
+            brokers=BROKERS,
+            topic="t",
+            topic_config=topic,
+            server=server,
+            read_ended_ns={partition: int(end or 0) for partition, end in ended.items()},
+            lag_max_ms=float(server.get("replica.lag.time.max.ms", 30_000)),
+            epochs=known.epochs,
+            flushed=known.flushed,
+            acks_1=known.acks == "1",
+        ),
+    )
+
+
+def verdict(
+    permission_: Permission,
+    anomaly: str,
+    begun: float | None,
+    known: float | None = None,
+    **more: Any,
+) -> str:
+    """permitted, in-doubt or forbidden: of a record begun and known to be there at these ms."""
+    record = Record(begun_ns=_ns(begun), known_ns=_ns(known), **more)
+    return judged(permission_, anomaly, record)
+
+
+def _scenario(configured: Mapping[str, Any]) -> Row:
+    producer = {"acks": configured.get("acks", "all"), "retries": configured.get("retries", 5)}
+    producer["enable.idempotence"] = configured.get("idempotent", False)
+    if configured.get("transactional"):
+        producer["transactional.id"] = "t"
+    return {
+        "topic": {"replication_factor": configured.get("replicas", 3)}
+        | {"config": configured.get("topic", {})},
+        "workload": {
+            "producer": producer,
+            "consumer": configured.get("consumer", {}),
+            "group_consumers": 1 if "commit" in configured else 0,
+            "commit": configured.get("commit", "after"),
+        },
+        "check": {"replicas": configured.get("compared", False), "watermarks": True},
+    }
+
+
+def _ns(ms: float | None) -> Any:
+    return None if ms is None else int(ms * MS)
