@@ -32,6 +32,7 @@ class Run:
     record: dict[str, Any]  # run.json
     faults: tuple[dict[str, Any], ...]
     ends: tuple[dict[str, Any], ...]  # what the final read reached, one row a partition and pass
+    dumps: tuple[dict[str, Any], ...] = ()  # the replicas' logs that were dumped, one row each
     findings: tuple[dict[str, Any], ...]
     views: tuple[dict[str, Any], ...]
     blind: tuple[dict[str, Any], ...]
@@ -123,6 +124,7 @@ def open_run(path: Path) -> Run:
         record=record,
         faults=small_table(path / "history/faults.parquet", tables.FAULT_COLUMNS),
         ends=tuple(row for row in events if row["event"] == "ends"),
+        dumps=tuple(row for row in events if row["event"] == "dumped"),
         findings=findings,
         views=small_table(path / "history/views.parquet", tables.VIEW_COLUMNS),
         blind=small_table(path / "history/blind.parquet", tables.BLIND_COLUMNS),
