@@ -98,10 +98,10 @@ CASES: list[tuple[str, bool, str, Facts]] = [
     (
         "inconsistent-offset",
         False,
-        "acks=1, retries without idempotence, and a fault that can move leadership",
-        with_(acks="1", idempotent=False),
+        "acks=1, and a fault that can move leadership",
+        with_(acks="1", idempotent=False, retries=0),
     ),
-    ("inconsistent-offset", True, "otherwise", with_(acks="1", idempotent=False, retries=0)),
+    ("inconsistent-offset", True, "otherwise", with_(acks="1", idempotent=False, **STAYS)),
     ("stale-read", False, "always", SAFE),
     (
         "skipped",
