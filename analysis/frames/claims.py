@@ -71,7 +71,7 @@ def contested(
     stays = F.size(F.filter("claims", lambda claim: claim["final"])) == 1
     gone = F.when(complete & stays, F.filter("claims", lambda claim: ~claim["final"]))
     return (
-        with_claims(few, operations, values)
+        with_claims(few, operations.where(~_is_held()), values)
         .join(ends, on="run_id", how="inner")
         .withColumn("known_ns", F.array_min(F.transform("claims", lambda claim: claim["known_ns"])))
         .withColumn("victims", F.concat(_sends(F.coalesce(gone, "claims")), _garbled()))

@@ -117,9 +117,7 @@ class Spot:
         somebody read it here."""
         for value in {*values} - but:
             here = [row for row in self._told if row["value"] == value]
-            begun = (
-                [send["start"] for send in self._lives[value].sends] if value is not None else []
-            )
+            sends = self._lives[value].sends if value is not None else []
             known = min((row["end"] for row in here), default=None)
             begun = min((send["start"] for send in sends), default=None)
             yield begun, known, any(_was_read(row) for row in here)
@@ -305,11 +303,11 @@ def _was_read(row: Row) -> bool:
 
 
 def _is_ack(row: Row) -> bool:
-    return row["f"] == "send" and row["type"] == "ok"
+    return bool(row["f"] == "send" and row["type"] == "ok")
 
 
 def _is_held(row: Row) -> bool:
-    return row["f"] == "replica"
+    return bool(row["f"] == "replica")
 
 
 def _is_over(row: Row) -> bool:

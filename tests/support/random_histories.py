@@ -177,8 +177,9 @@ class Log:
         partition, offset = value % PARTITIONS, self._append(value)
         if plant == "elsewhere":
             self._row("send", value, partition, None, kind="info")
-            other = 1 - partition
-            self._row("final-read", value, other, self._append(other))
+            other, offset = 1 - partition, self._append(1 - partition)
+            self._row("final-read", value, other, offset)
+            self._handle(value, plant, other, offset)
             self.planted["other_partition"][value] += 1
             return
         if plant == "aborted" and self._isolation:
