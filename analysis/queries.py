@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import ANOMALIES
 from analysis.checks.anomaly import Anomaly
@@ -44,7 +45,7 @@ def queries(history: History, anomalies: Iterable[Anomaly] = ANOMALIES) -> Queri
         evidence=evidence(found, history),
         counts=counts(history),
         landings=landings(values, history.runs).join(
-            redeliveries(history.operations), on="run_id", how="full"
+            F.broadcast(redeliveries(history.operations)), on="run_id", how="left"
         ),
         acks=acks_between_cuts(history),
         windows=windows(history, values),
