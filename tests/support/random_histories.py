@@ -1,7 +1,13 @@
-"""Random histories: any operations at all (chaos), and histories with planted anomalies."""
+"""Random histories: any operations at all (chaos), and histories with planted anomalies.
+
+400 of each; the variable HISTORIES asks for another number:
+
+    HISTORIES=10000 python -m pytest tests/unit/analysis/test_oracle.py
+"""
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.support.oracle import LOAD_MS, PARTITIONS, Case, Found, Row
 
-HISTORIES = 400
+HISTORIES = int(os.environ.get("HISTORIES", "400"))
 
 
 def drawn(strategy: st.SearchStrategy[Case]) -> list[Case]:
