@@ -58,6 +58,7 @@ def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any
         raise CheckError(f"{runs[0].path}: Spark could not read its history: {reason}") from error
     finally:
         asked.fates.unpersist()
+        asked.places.unpersist()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import ANOMALIES
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.availability import windows
+from analysis.frames.claims import odd
 from analysis.frames.evidence import Rule, Table, Tables, evidence, rows
 from analysis.frames.history import History
-from analysis.frames.operations import fates
-from analysis.measures.latency_and_rates import counts, landings
+from analysis.frames.operations import fates, places
+from analysis.measures.latency_and_rates import counts, landings, redeliveries
 from analysis.measures.leadership import acks_between_cuts
 
 
@@ -30,20 +32,25 @@ class Queries:
     landings: DataFrame  # a row a run
     acks: DataFrame  # a row a partition and cut of the load
     windows: DataFrame
-    fates: DataFrame  # shared: worth keeping while the others are computed
+    fates: DataFrame  # shared, as the next: worth keeping while the others are computed
+    places: DataFrame
 
 
 def queries(history: History, anomalies: Iterable[Anomaly] = ANOMALIES) -> Queries:
     """The five queries and what they share."""
     values = fates(history.operations, history.runs).persist()
-    found = _found(Tables(history=history, values=values), anomalies)
+    few = odd(places(history.operations)).persist()
+    found = _found(Tables(history=history, values=values, places=few), anomalies)
     return Queries(
         evidence=evidence(found, history),
         counts=counts(history),
-        landings=landings(values, history.runs),
+        landings=landings(values, history.runs).join(
+            F.broadcast(redeliveries(history.operations)), on="run_id", how="left"
+        ),
         acks=acks_between_cuts(history),
         windows=windows(history, values),
         fates=values,
+        places=few,
     )
 
 

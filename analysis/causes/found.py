@@ -54,7 +54,9 @@ def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
     if cause.kind is ANOTHER_LEADER:
         contradicted = replace(cause, kind=ACK_OF_ANOTHER_LEADER, outcomes=("two_values",))
         yield replace(contradicted, acked_only=True)
-        yield replace(cause, kind=COPY_OF_ANOTHER_LEADER, outcomes=("acked_elsewhere",))
+        yield replace(
+            cause, kind=COPY_OF_ANOTHER_LEADER, outcomes=("acked_elsewhere", "passed_over")
+        )
     elif cause.kind in (TRUNCATION, STRIKE):
         yield replace(cause, kind=ABORT_CUT, outcomes=("aborted",))
         why = cause.why or f"{cause.words}, so what was read before may have been cut off"

@@ -1,57 +1,104 @@
-"""Divergence: two replicas hold different values at one offset, when all is healed.
+"""Divergence: replicas do not hold the same, when all is healed.
 
-    kafka1: a at 0    kafka2: a at 0    kafka3: b at 0        =>  offset 0 has diverged
-    kafka1: a at 0    kafka2: nothing at 0                    =>  nothing: a copy may be late
+    kafka1: a at 0    kafka2: a at 0    kafka3: b at 0        =>  offset 0 has diverged (differs)
+    final read, complete: a at 0    kafka3: nothing at 0      =>  offset 0 has diverged (lacks)
+    kafka1: a at 0    kafka3: nothing at 0                    =>  nothing: it may be uncommitted
+
+`differs`: two replicas, or a replica and the complete final read, have different values at one
+offset. `lacks`: a dumped replica has nothing where the complete final read has a record, at or
+above the replica's own log start. What a consumer was given every in-sync replica has.
 
 Seen on the brokers' disks at the end of a run (`check.replicas`), when every replica is in the ISR
-and nothing is written any more. `delivered_ns` is missing: no consumer is asked.
+and nothing is written any more. Of runs that did not write down where each dumped log begins and
+ends, the replicas are compared with each other only.
 
-Cannot see: replicas that agreed again before the end; records that no producer of ours wrote.
+Aborted records and the offsets that commits take are in the logs and in no final read of committed
+records: looked for is only what that has.
+
+Cannot see: replicas that agreed again before the end; records that no producer of ours wrote; a
+replica that was not dumped (analysis.verdict.undumped: the run is unknown).
 """
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import ANOTHER_LEADER, STRIKE
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import NO_EPOCHS, OTHERWISE, TOOK, forbidden, permitted, when
+from analysis.frames.claims import all_of_them, with_claims
 from analysis.frames.evidence import Rule, Tables
-from analysis.frames.operations import place_of
+from analysis.frames.operations import is_final, offset_of, partition_of, place_of
 
 
-def held(operations: DataFrame) -> DataFrame:
-    """One row for each (run_id, place) that a replica holds: the least and the greatest value."""
+def held(operations: DataFrame, runs: DataFrame) -> DataFrame:
+    """One row for each (run_id, place) that a replica holds or the complete final read has.
+
+    value and other_value (the least and the greatest), holders (how many replicas have one), owed
+    (how many must: those dumped whose log begins at or before it, if the final read has it), and
+    dumped_ns (the last dump that has it).
+    """
+    value, final_value = F.col("value"), F.col("final_value")
+    of_replica = F.col("f") == "replica"
+    known = F.broadcast(runs.select("run_id", "ends", "dumps", "load_end_ns"))
+    partition, offset = partition_of(F.col("place")), offset_of(F.col("place"))
+    dumps = F.filter("dumps", lambda dump: dump["partition"] == partition)
+    complete = F.coalesce(F.get("ends", partition)["complete"], F.lit(False))
+    final = F.when(complete & (F.size(dumps) > 0), final_value)
+    owing = F.size(F.filter(dumps, lambda dump: dump["log_start"] <= offset))
     return (
-        operations.where(F.col("f") == "replica")
+        operations.where((of_replica | is_final()) & value.isNotNull())
         .groupBy("run_id", place_of(F.col("partition"), F.col("offset")).alias("place"))
         .agg(
-            F.min("value").alias("value"),
-            F.max("value").alias("other_value"),
-            F.max("end_ns").alias("dumped_ns"),
+            F.min(F.when(of_replica, value)).alias("least"),
+            F.max(F.when(of_replica, value)).alias("greatest"),
+            F.max(F.when(is_final(), value)).alias("final_value"),
+            F.count_if(of_replica).alias("holders"),
+            F.max(F.when(of_replica, F.col("end_ns"))).alias("dumped_ns"),
         )
+        .join(known, on="run_id", how="inner")
+        .withColumn("value", F.least("least", final))
+        .withColumn("other_value", F.greatest("greatest", final))
+        .withColumn("owed", F.when(final.isNotNull(), owing).otherwise(0))
+        .drop("ends", "dumps", "least", "greatest", "final_value")
     )
 
 
 def diverged() -> Rule:
-    """Places at which two replicas differ, one row a place."""
+    """Places at which replicas do not hold the same, one row a place."""
     return Rule(
-        holds=F.col("value") != F.col("other_value"),
+        holds=_is_diverged(),
         place=F.col("place"),
-        time_ns=F.col("dumped_ns"),
-        other_value=F.col("other_value"),
+        time_ns=F.coalesce("dumped_ns", "load_end_ns"),
+        outcome=F.when(_differs(), "differs").otherwise("lacks"),
+        other_value=F.when(_differs(), F.col("other_value")),
+        victims=all_of_them(),
     )
 
 
-def _by_replicated_place(tables: Tables) -> DataFrame | None:
-    return held(tables.history.operations) if tables.history.replicas else None
+def _differs() -> Column:
+    return F.coalesce(F.col("value") != F.col("other_value"), F.lit(False))
+
+
+def _is_diverged() -> Column:
+    return _differs() | (F.col("holders") < F.col("owed"))
+
+
+def _by_diverged_place(tables: Tables) -> DataFrame | None:
+    """A row for each place that has diverged, with the values that claim it."""
+    history = tables.history
+    if not history.replicas:
+        return None
+    few = held(history.operations, history.runs).where(_is_diverged())
+    return with_claims(few, history.operations, tables.values)
 
 
 DIVERGED = Anomaly(
     name="diverged",
-    rules={_by_replicated_place: diverged},
-    meaning="two replicas hold different values at one offset",
+    rules={_by_diverged_place: diverged},
+    outcomes=("differs", "lacks"),
+    meaning="two replicas hold different values at one offset, or one lacks a committed record",
     noun="diverged offset",
     headline="{n} {is} not the same on every replica",
     judged=when("where `check.replicas` is set", lambda facts: facts.compared),

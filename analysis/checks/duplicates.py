@@ -8,21 +8,46 @@
 A complete final read decides alone. What a consumer read at offset 5 before an unclean election may
 be truncated and then appended anew at offset 9: the log never held two copies, so that is no
 duplicate (it shows as an inconsistent offset). Where the final read is not complete all reads
-together decide: a consumer was handed the value at two offsets, and nothing says otherwise.
+together decide: a consumer was handed the value at two offsets, and nothing says otherwise. The
+outcome tells them apart: `in_log`, the complete final read has it twice; `in_reads`, only reads
+together say so.
 
-**inconsistent-offset**: two values were read at one partition and offset; or a value was acked at
-an offset, and a complete final read has it elsewhere only.
+**inconsistent-offset**: an offset does not hold what was said of it.
+
+`two_values`: two values were acked or read at one partition and offset, one row a place. That is
+certain whatever the final read is. Its `victims` are the values that the complete final read does
+not have there or, where none tells, each of them.
 
     read: a at 0    final read: b at 0                                       =>  inconsistent
+    send a -> ok at 0    send b -> ok at 0                                   =>  inconsistent
+    send a -> ok at 0    read: b at 0                                        =>  inconsistent
+    send a -> ok at 0    read: a at 0    read: b at 1                        =>  nothing
+
+`acked_elsewhere`: a value was acked at an offset, and the final read has it elsewhere only: it is
+complete, or passed the acked offset.
+
     send a -> ok at 0    final read, complete: a at 1                        =>  inconsistent
     send a -> ok at 0    final read, complete: a at 0, a at 1                =>  a duplicate only
 
+`passed_over`: a final read that is not complete passed the acked offset, the value is nowhere, and
+a copy may lie further on (`analysis.checks.loss` has the case that none can).
+
+    send a -> ok at 0    final read, stopped at 5: nothing at 0, retries     =>  inconsistent
+    the same, but stopped at 0                                               =>  a is unseen
+
+`other_partition`: a value was read in another partition than it was sent to, however its send ended
+if it may have happened. One read proves it.
+
+    send a to 0 -> info    read: a in 1                                      =>  inconsistent
+    send a to 0 -> info    read: a in 0                                      =>  nothing
+
 Cannot see: a copy that was deleted or truncated again before anybody read it; the offset of an ack
-that came without one; an offset whose other value nobody ever read.
+that came without one; an offset whose other value nobody was told or read.
 """
 
 from __future__ import annotations
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import (
@@ -49,53 +74,76 @@ from analysis.checks.promise import (
     permitted,
     when,
 )
+from analysis.frames.claims import is_contested
 from analysis.frames.evidence import Rule, by_place, by_value
-from analysis.frames.operations import ACKED, offset_of
+from analysis.frames.operations import ACKED, FAILED, offset_of, partition_of
 
 
 def duplicate() -> Rule:
     """Values with two places, one row a value."""
-    in_log = F.col("copies") > 1
+    twice = F.col("copies") > 1
     in_reads = ~F.col("complete") & (F.col("lowest_place") != F.col("highest_place"))
     return Rule(
-        holds=in_log | in_reads,
-        place=F.when(in_log, F.col("first_place")).otherwise(F.col("lowest_place")),
+        holds=twice | in_reads,
+        place=F.when(twice, F.col("first_place")).otherwise(F.col("lowest_place")),
         time_ns=F.coalesce("acked_ns", "sent_ns"),
         known_ns=F.col("ended_ns"),
-        other_place=F.when(in_log, F.col("last_place")).otherwise(F.col("highest_place")),
+        other_place=F.when(twice, F.col("last_place")).otherwise(F.col("highest_place")),
+        outcome=F.when(twice & F.col("complete"), "in_log").otherwise("in_reads"),
     )
 
 
-def moved() -> Rule:
-    """Values that are in the log, but not where their ack said."""
-    found = F.col("first_place").isNotNull() & F.col("complete")
+def misplaced() -> Rule:
+    """Values that are not where their send or its ack said, one row a value."""
+    strayed, moved = F.coalesce(_has_strayed(), F.lit(False)), _has_moved()
+    lowest, highest = F.col("lowest_place"), F.col("highest_place")
+    stray = F.when(partition_of(lowest) != F.col("home"), lowest).otherwise(highest)
+    passed_over = (F.col("sent") == ACKED) & F.col("first_place").isNull() & F.col("passed")
+    return Rule(
+        holds=strayed | moved | (passed_over & ~F.coalesce("one_copy", F.lit(False))),
+        place=F.col("acked_place"),
+        time_ns=F.coalesce("acked_ns", "delivered_ns", "sent_ns"),
+        other_place=F.when(strayed, stray).otherwise(F.col("first_place")),
+        other_value=F.col("instead"),
+        outcome=F.when(strayed, "other_partition")
+        .when(moved, "acked_elsewhere")
+        .otherwise("passed_over"),
+    )
+
+
+def _has_strayed() -> Column:
+    """Whether a value was read in another partition than it was sent to."""
+    lowest, highest = partition_of(F.col("lowest_place")), partition_of(F.col("highest_place"))
+    away = (lowest != F.col("home")) | (highest != F.col("home"))
+    return (F.col("sent") > FAILED) & away
+
+
+def _has_moved() -> Column:
+    """Whether a value is in the log, but not where its ack said."""
     elsewhere = F.col("acked_place").isNotNull() & F.col("stayed").isNull()
     kept = offset_of(F.col("acked_place")) >= F.col("log_start")
-    return Rule(
-        holds=(F.col("sent") == ACKED) & found & elsewhere & kept,
-        place=F.col("acked_place"),
-        time_ns=F.col("acked_ns"),
-        other_place=F.col("first_place"),
-        outcome=F.lit("acked_elsewhere"),
-    )
+    told = F.col("complete") | F.col("passed")
+    found = F.col("first_place").isNotNull()
+    return F.coalesce((F.col("sent") == ACKED) & found & elsewhere & kept & told, F.lit(False))
 
 
 def contested() -> Rule:
-    """Places at which two values were read, one row a place."""
-    values = F.col("value") != F.col("other_value")
-    foreign = F.col("value").isNotNull() & (F.col("unparsable") > 0)
+    """Places that two values claim, one row a place."""
+    differ = F.col("value") != F.col("other_value")
     return Rule(
-        holds=F.coalesce(values, F.lit(False)) | foreign,
+        holds=is_contested(),
         place=F.col("place"),
-        time_ns=F.col("delivered_ns"),
-        other_value=F.when(values, F.col("other_value")),
+        time_ns=F.coalesce("delivered_ns", "known_ns"),
+        other_value=F.when(differ, F.col("other_value")),
         outcome=F.lit("two_values"),
+        victims=F.col("victims"),
     )
 
 
 DUPLICATE = Anomaly(
     name="duplicate",
     rules={by_value: duplicate},
+    outcomes=("in_log", "in_reads"),
     meaning="one value at two offsets",
     noun="duplicate",
     headline="{n} {is} in the log more than once",
@@ -146,9 +194,9 @@ DUPLICATE = Anomaly(
 )
 INCONSISTENT_OFFSET = Anomaly(
     name="inconsistent-offset",
-    rules={by_value: moved, by_place: contested},
-    outcomes=("two_values", "acked_elsewhere"),
-    meaning="two values at one offset, or read at another offset than acknowledged",
+    rules={by_value: misplaced, by_place: contested},
+    outcomes=("two_values", "acked_elsewhere", "passed_over", "other_partition"),
+    meaning="two values at one offset, or not at the offset or in the partition that was reported",
     noun="inconsistent offset",
     headline="{n} {is} not at the offset that was reported",
     promises=(

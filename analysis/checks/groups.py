@@ -63,14 +63,56 @@ def handled(operations: DataFrame, fates: DataFrame) -> DataFrame:
     )
 
 
+def given_up(skipped: DataFrame, operations: DataFrame) -> DataFrame:
+    """Skipped rows of `handled` with their last poll, and what came of the member that made it.
+
+    polled_ns, polled_by, polled_partition and polled_offset (null: never polled), and passed_ns:
+    when that member began, after that poll, to process a record of a later offset of that partition
+    (null: it never did).
+    """
+    place = F.struct("end_ns", "process", "partition", "offset")
+    last = (
+        operations.where(F.col("f") == "poll")
+        .join(F.broadcast(skipped.select("run_id", "value")), on=["run_id", "value"], how="inner")
+        .groupBy("run_id", "value")
+        .agg(F.max(place).alias("last"))
+        .select(
+            "run_id",
+            "value",
+            F.col("last.end_ns").alias("polled_ns"),
+            F.col("last.process").alias("polled_by"),
+            F.col("last.partition").alias("polled_partition"),
+            F.col("last.offset").alias("polled_offset"),
+        )
+    )
+    processed = operations.where(_is_processed()).select(
+        "run_id",
+        F.col("process").alias("polled_by"),
+        F.col("partition").alias("polled_partition"),
+        F.col("offset").alias("later_offset"),
+        F.col("start_ns").alias("later_ns"),
+    )
+    passed = (
+        processed.join(
+            F.broadcast(last), on=["run_id", "polled_by", "polled_partition"], how="inner"
+        )
+        .where(F.col("later_offset") > F.col("polled_offset"))
+        .where(F.col("later_ns") >= F.col("polled_ns"))
+        .groupBy("run_id", "value")
+        .agg(F.min("later_ns").alias("passed_ns"))
+    )
+    return (
+        skipped.drop("polled_ns")
+        .join(last, on=["run_id", "value"], how="left")
+        .join(passed, on=["run_id", "value"], how="left")
+    )
+
+
 def skipped() -> Rule:
     """Values in the log that the group went past, one row a value."""
-    offset = offset_of(F.col("first_place"))
-    passed = (offset < F.col("committed")) & (offset >= F.col("started"))
-    untouched = (F.coalesce("processed", F.lit(0)) == 0) & (F.coalesce("begun", F.lit(0)) == 0)
     given = F.col("polled_ns").isNotNull()
     return Rule(
-        holds=passed & untouched,
+        holds=_is_skipped(),
         place=F.col("first_place"),
         time_ns=F.coalesce("polled_ns", "committed_ns"),
         outcome=F.when(given, "polled").otherwise("never_polled"),
@@ -143,6 +185,13 @@ def _by_partition(operations: DataFrame) -> DataFrame:
     )
 
 
+def _is_skipped() -> Column:
+    offset = offset_of(F.col("first_place"))
+    passed = (offset < F.col("committed")) & (offset >= F.col("started"))
+    untouched = (F.coalesce("processed", F.lit(0)) == 0) & (F.coalesce("begun", F.lit(0)) == 0)
+    return passed & untouched
+
+
 def _is_processed() -> Column:
     return (F.col("f") == "process") & (F.col("type") == "ok")
 
@@ -152,13 +201,20 @@ def _by_handled_value(tables: Tables) -> DataFrame | None:
     return handled(history.operations, tables.values) if history.groups else None
 
 
+def _by_skipped_value(tables: Tables) -> DataFrame | None:
+    given = _by_handled_value(tables)
+    if given is None:
+        return None
+    return given_up(given.where(_is_skipped()), tables.history.operations)
+
+
 _WITH_A_GROUP = when(
     "where the workload has a consumer group", lambda facts: facts.commit is not None
 )
 
 SKIPPED = Anomaly(
     name="skipped",
-    rules={_by_handled_value: skipped},
+    rules={_by_skipped_value: skipped},
     outcomes=("polled", "never_polled"),
     meaning="committed by the consumer group, but processed by no member",
     noun="skipped record",

@@ -6,6 +6,16 @@ nothing deleted it.
     send a -> ok at 0    send b -> ok at 1    final read, complete: a          =>  b is lost
     the same, but the final read contains b as well                            =>  nothing
 
+A final read that is not complete proves a loss as well if it *passed* the acked offset: it began at
+or before it, got beyond it, its table is whole, and the value is nowhere. So it is only where no
+second copy can lie further on (an idempotent producer, or no retries); else the ack is wrong at the
+least: an inconsistent offset.
+
+    send a -> ok at 0    final read, stopped at 5: nothing at 0, no retries    =>  a is lost
+    the same, but stopped at 0                                                 =>  a is unseen
+
+`other_value` is what the final read has at the acked offset instead.
+
 `delivered_before`: a consumer had been handed the record; `never_delivered`: none had.
 
 **vanished**, the reader's twin: a read or lookup delivered a value during the load, and a complete
@@ -18,8 +28,8 @@ was never cut at its start does not contain its value. Nothing was promised; it 
 
     send a -> written, no ack    final read, complete: nothing    =>  a is unacknowledged-lost
 
-**unseen**: acked and not found, but the final read of the partition is missing or not complete.
-Whether the record is lost cannot be told, so it is never called lost.
+**unseen**: acked and not found, but the final read of the partition is missing or not complete, and
+did not pass the acked offset. Whether the record is lost cannot be told: it is never called lost.
 
     send a -> ok at 0    final read, stopped early: nothing                    =>  a is unseen
 
@@ -73,6 +83,7 @@ def lost() -> Rule:
         place=F.col("acked_place"),
         time_ns=F.col("acked_ns"),
         outcome=F.when(before, "delivered_before").otherwise("never_delivered"),
+        other_value=F.col("instead"),
     )
 
 
@@ -80,7 +91,7 @@ def unseen() -> Rule:
     """Acked records that were not found where not everything was read."""
     deleted = F.col("complete") & F.col("acked_place").isNotNull()
     return Rule(
-        holds=_acked_and_absent() & ~_provable() & ~deleted,
+        holds=_acked_and_absent() & ~_provable() & ~deleted & ~F.col("passed"),
         place=F.col("acked_place"),
         time_ns=F.col("acked_ns"),
     )
@@ -100,7 +111,7 @@ def vanished() -> Rule:
 
 def is_readable() -> Column:
     """Whether a value can be there to be read, as far as the final read tells."""
-    return ~(_is_absent() & F.col("complete"))
+    return ~(_is_absent() & (F.col("complete") | _passed_for_good()))
 
 
 def unacknowledged_lost() -> Rule:
@@ -130,7 +141,12 @@ def _provable() -> Column:
     """Whether the record would be in the final read, had nobody lost it."""
     starts_at_zero = F.col("log_start") == 0
     kept = F.coalesce(offset_of(F.col("acked_place")) >= F.col("log_start"), starts_at_zero)
-    return F.col("complete") & kept
+    return (F.col("complete") & kept) | _passed_for_good()
+
+
+def _passed_for_good() -> Column:
+    """Whether a final read passed the acked offset, and no copy can lie beyond where it stopped."""
+    return F.col("passed") & F.coalesce("one_copy", F.lit(False))
 
 
 LOST = Anomaly(

@@ -7,11 +7,15 @@
 A send that ended info may be read: nobody knows how it ended. Only a certain *fail* can be
 contradicted, and a value of which no producer recorded that it was begun.
 
+A failed send's record may be in the log all the same if its transaction was aborted, whatever error
+the record itself had, unless it never left the client (`is_never_in_log`).
+
 Cannot see: a phantom that nobody read; a foreign record whose payload happens to be one of ours.
 """
 
 from __future__ import annotations
 
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import ABORT_CUT, ABORTED, BIT_WHEN_READ
@@ -26,35 +30,84 @@ from analysis.checks.promise import (
     permitted,
     when,
 )
-from analysis.frames.evidence import Rule, by_place, by_value
-from analysis.frames.operations import FAILED
+from analysis.frames.evidence import Rule, Tables, by_place
+from analysis.frames.operations import FAILED, is_send
+
+# The errors of sends whose record certainly never left the client: produce() raised, or what was
+# still in its queue was thrown away (librdkafka, rd_kafka_produceva and rd_kafka_purge). One that
+# was purged in flight (_PURGE_INFLIGHT) may have arrived.
+NOT_IN_LOG = frozenset(
+    {
+        "_QUEUE_FULL",
+        "_PURGE_QUEUE",
+        "_STATE",  # produce() outside a transaction
+        "_INVALID_ARG",
+        "_FATAL",
+        "_UNKNOWN_TOPIC",
+        "_UNKNOWN_PARTITION",
+        "_CRIT_SYS_RESOURCE",
+        "MSG_SIZE_TOO_LARGE",
+    }
+)
+
+
+def is_never_in_log(error: str | None) -> bool:
+    """Whether the record of a failed send certainly never was in the log."""
+    return error in NOT_IN_LOG
 
 
 def phantom() -> Rule:
     """Values that were read though their send failed or never was."""
-    unsent = F.col("sent").isNull() | (F.col("sent") == FAILED)
     return Rule(
-        holds=unsent & F.col("lowest_place").isNotNull(),
+        holds=_is_phantom(),
         place=F.col("lowest_place"),
         time_ns=F.coalesce("delivered_ns", "sent_ns"),
-        outcome=F.when(F.col("sent").isNull(), "never_sent").otherwise("send_failed"),
+        # The marker of an abort was there when that was answered; what a bit did, when it was read.
+        known_ns=F.when(_is_aborted(), F.col("ended_ns")).otherwise(F.col("delivered_ns")),
+        outcome=F.when(F.col("sent").isNull(), "never_sent")
+        .when(_is_aborted(), "aborted")
+        .otherwise("send_failed"),
     )
 
 
 def unparsable() -> Rule:
     """Payloads that are no values of ours, one row a place."""
     return Rule(
-        holds=F.col("unparsable") > 0,
+        holds=F.col("garbled_ns").isNotNull(),
         place=F.col("place"),
         time_ns=F.col("delivered_ns"),
         outcome=F.lit("unparsable"),
     )
 
 
+def _is_aborted() -> Column:
+    """Whether the send failed with its transaction: its record is in the log, whatever its error,
+    unless it never left the client."""
+    unsent = F.coalesce(F.col("fail_error").isin(*NOT_IN_LOG), F.lit(False))
+    return F.col("transactional") & (F.col("sent") == FAILED) & ~unsent
+
+
+def _is_phantom() -> Column:
+    unsent = F.col("sent").isNull() | (F.col("sent") == FAILED)
+    return unsent & F.col("lowest_place").isNotNull()
+
+
+def _by_phantom_value(tables: Tables) -> DataFrame:
+    """A row for each value that was read and not sent: its fate, and the error of its send."""
+    failed = tables.history.operations.where(is_send() & (F.col("type") == "fail"))
+    errors = failed.groupBy("run_id", "value").agg(F.max("error").alias("fail_error"))
+    runs = F.broadcast(tables.history.runs.select("run_id", "transactional"))
+    return (
+        tables.values.where(_is_phantom())
+        .join(errors, on=["run_id", "value"], how="left")
+        .join(runs, on="run_id", how="inner")
+    )
+
+
 PHANTOM = Anomaly(
     name="phantom",
-    rules={by_value: phantom, by_place: unparsable},
-    outcomes=("never_sent", "send_failed", "unparsable"),
+    rules={_by_phantom_value: phantom, by_place: unparsable},
+    outcomes=("never_sent", "send_failed", "aborted", "unparsable"),
     meaning="read, but never sent, or its send failed",
     noun="phantom",
     headline="{n} {was} read that {was} never {written}",

@@ -43,20 +43,22 @@ from analysis.checks.promise import (
     when,
 )
 from analysis.frames.evidence import Rule, Tables
-from analysis.frames.operations import offset_of, partition_of, place_of, places
+from analysis.frames.operations import is_delivery, offset_of, partition_of, place_of, places
 
 _SECOND_NS = 10**9
 
 
 def looks(watermarks: DataFrame) -> DataFrame:
     """One row for each look at a partition of which the ISR is known: time_ns, since_ns (the look
-    before; null: none), watermark (the greatest of any broker), least_end (of the ISR)."""
+    before; null: none), watermark (the greatest of any broker), least_end (of the ISR),
+    looked_until_ns (when the look ended)."""
     in_order = Window.partitionBy("run_id", "partition").orderBy("time_ns")
     return (
         watermarks.groupBy("run_id", "partition", "time_ns")
         .agg(
             F.max("high_watermark").alias("watermark"),
             F.min(F.when(F.col("in_isr"), F.col("log_end"))).alias("least_end"),
+            F.max("end_ns").alias("looked_until_ns"),
         )
         .where(F.col("least_end").isNotNull())
         .withColumn("since_ns", F.lag("time_ns").over(in_order))
@@ -71,12 +73,12 @@ def read_before(operations: DataFrame, looked: DataFrame) -> DataFrame:
         "partition",
         "since_ns",
         "time_ns",
+        "looked_until_ns",
         "least_end",
         F.explode(seconds).alias("second"),
     )
     given = (
-        places(operations)
-        .where(F.col("delivered_ns").isNotNull())
+        places(operations.where(is_delivery()))
         .withColumn("partition", partition_of(F.col("place")))
         .withColumn("second", _second("delivered_ns"))
     )
@@ -92,6 +94,7 @@ def watermark_ahead() -> Rule:
         holds=F.col("watermark") > F.col("least_end"),
         place=place_of(F.col("partition"), F.col("watermark")),
         time_ns=F.col("time_ns"),
+        shown_ns=F.col("looked_until_ns"),
         other_place=place_of(F.col("partition"), F.col("least_end")),
     )
 
@@ -102,6 +105,7 @@ def early_read() -> Rule:
         holds=offset_of(F.col("place")) >= F.col("least_end"),
         place=F.col("place"),
         time_ns=F.col("delivered_ns"),
+        shown_ns=F.col("looked_until_ns"),
         other_place=place_of(F.col("partition"), F.col("least_end")),
     )
 

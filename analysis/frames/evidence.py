@@ -1,7 +1,8 @@
 """Evidence: what is known around each anomaly, so that a person can judge it without the history.
 
 A check names when an anomaly `holds` for a row of a table (`by_value`, `by_place`, or one of its
-own), its places and the moment that counts (`Rule`). `rows` makes one row an anomaly, `evidence`
+own), its places and the moment that counts (`Rule`). `rows` makes one row an anomaly, with what
+whoever judges it must know and the evidence does not show (`victims`, `passed_ns`, …); `evidence`
 adds the leader at that moment as far as ZooKeeper told, the faults in force between the send and
 that moment, and the first fault injected after it: a record that was acked a millisecond before its
 leader was killed is lost by the *next* fault.
@@ -18,12 +19,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.frames import schema
+from analysis.frames.claims import VICTIMS, contested
 from analysis.frames.history import History
-from analysis.frames.operations import SENT_NAMES, offset_of, partition_of, places
-from analysis.frames.permission import NEEDED, PERMITTED, permission
+from analysis.frames.operations import SENT_NAMES, offset_of, partition_of
+from analysis.frames.permission import PERMITTED, permission
 from harness.history.record_format import SEQUENCE_BITS
 
-# What evidence takes over from the table that a rule looked at; null where it has no such column.
+# What `rows` takes over from the table that a rule looked at; null where it has no such column.
 _TAKEN = {
     "value": "bigint",
     "home": "int",
@@ -32,7 +34,15 @@ _TAKEN = {
     "sent_ns": "bigint",
     "acked_ns": "bigint",
     "delivered_ns": "bigint",
-    **{name: kind for name, kind in NEEDED.items() if name not in ("known_ns", "shown_ns")},
+    # What whoever judges a row must know beside its evidence.
+    "ended_ns": "bigint",  # of the send; null: it never ended
+    "fail_error": "string",  # of a phantom whose send failed
+    "looked_until_ns": "bigint",  # the end of the look that shows it
+    "polled_ns": "bigint",  # the last poll of a skipped record, by whom and where
+    "polled_by": "string",
+    "polled_partition": "int",
+    "polled_offset": "bigint",
+    "passed_ns": "bigint",  # when that member first processed a later record after that poll
 }
 
 
@@ -42,6 +52,7 @@ class Tables:
 
     history: History
     values: DataFrame  # analysis.frames.operations.fates, kept for all
+    places: DataFrame  # analysis.frames.claims.odd, kept for all
 
 
 # One table that rules look at; None where none of the runs has what it is made from.
@@ -49,18 +60,26 @@ Table = Callable[[Tables], DataFrame | None]
 
 
 def by_value(tables: Tables) -> DataFrame:
-    """A row for each value: analysis.frames.operations.fates."""
-    return tables.values
+    """A row for each value: analysis.frames.operations.fates, and `instead`, the other value that
+    the final read has at the acked offset."""
+    there = tables.places.where(F.col("final_value").isNotNull()).select(
+        "run_id", F.col("place").alias("acked_place"), F.col("final_value").alias("instead")
+    )
+    return tables.values.join(F.broadcast(there), on=["run_id", "acked_place"], how="left")
 
 
 def by_place(tables: Tables) -> DataFrame:
-    """A row for each place that was read: analysis.frames.operations.places."""
-    return places(tables.history.operations)
+    """A row for each place with two values or a payload that is none: analysis.frames.claims."""
+    history = tables.history
+    return contested(tables.places, history.operations, tables.values, history.runs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """When a row is an anomaly, and what of it is evidence."""
+    """When a row is an anomaly, and what of it is evidence.
+
+    `victims` (analysis.frames.claims): the sends by which it is judged; None: by the row's own.
+    """
 
     holds: Column
     place: Column
@@ -71,6 +90,7 @@ class Rule:
     # For whether it is permitted (analysis.frames.permission); by default the ack, or the delivery.
     known_ns: Column | None = None
     shown_ns: Column | None = None
+    victims: Column | None = None
 
     def finding(self, anomaly: str) -> Column:
         """The evidence as one struct, null where the rule does not hold."""
@@ -83,6 +103,7 @@ class Rule:
             "other_value": _or_null(self.other_value, "bigint"),
             "known_ns": _or_null(self.known_ns, "bigint"),
             "shown_ns": _or_null(self.shown_ns, "bigint"),
+            "victims": _or_null(self.victims, VICTIMS),
         }
         return F.when(self.holds, F.struct(*[c.alias(name) for name, c in fields.items()]))
 

@@ -19,6 +19,7 @@ from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
 from analysis.frames.replica_samples import looks_of
 from analysis.frames.stored_run import WATERMARKS, Run, final_ends
+from harness.model.client_settings import retries_of
 
 Row = Mapping[str, Any]
 SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
@@ -75,8 +76,16 @@ def run_row(run: Run, causes: Sequence[Row] = ()) -> dict[str, Any]:
         "bucket_ns": run.bucket_ms * 10**6,
         "tailing": work["kind"] == "write-read" or int(work.get("consumers", 0)) > 0,
         "ends": [
-            {"complete": end["complete"], "log_start": end["log_start"]} for end in final_ends(run)
+            {
+                "complete": end["complete"],
+                "log_start": end["log_start"],
+                "position": _passed(run, end["partition"]),
+            }
+            for end in final_ends(run)
         ],
+        "transactional": "transactional.id" in work["producer"],
+        "one_copy": _one_copy(work["producer"]),
+        "dumps": _dumps(run),
         "deaths": list(run.deaths),
         "faults": in_force(run),
         "leaders": leaders_of(run),
@@ -121,6 +130,35 @@ def _stretches(run: Run, names: Mapping[str, str]) -> list[dict[str, Any]]:
         last[view["partition"]] = row
         rows.append(row)
     return rows
+
+
+def _passed(run: Run, partition: int) -> int | None:
+    """Up to where the final read has read a partition, of passes about which nothing was found."""
+    doubted = {finding["process"] for finding in run.findings}
+    ends = (e for e in run.ends if e["partition"] == partition and e["process"] not in doubted)
+    return max((end["position"] for end in ends if end["position"] is not None), default=None)
+
+
+def _one_copy(producer: Mapping[str, Any]) -> bool:
+    """Whether each send leaves one record at most after the one that was acknowledged.
+
+    librdkafka sends again without counting, but only what was answered: such a copy lies before.
+    """
+    idempotent = str(producer.get("enable.idempotence", False)).lower() == "true"
+    return idempotent or "transactional.id" in producer or retries_of(producer) == 0
+
+
+def _dumps(run: Run) -> list[dict[str, Any]]:
+    """The replicas' logs that were dumped, and where each begins and ends."""
+    return [
+        {
+            "partition": dump["partition"],
+            "broker": run.nodes.get(dump["name"], {}).get("id"),
+            "log_start": dump["log_start"],
+            "log_end": dump["uncommitted_end"],
+        }
+        for dump in run.dumps
+    ]
 
 
 def _alone(run: Run) -> list[dict[str, Any]]:

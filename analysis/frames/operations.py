@@ -8,7 +8,7 @@ aggregate it as it stands (offsets stay far below 2^48, partitions below 2^15).
     send 7 -> ok at 0/41    lookup: 7 at 0/41    final read: 7 at 0/41
     =>  sent ACKED, acked_place = delivered_place = first_place = last_place = 0/41, copies 1
 
-`places`: one row for each place at which something was read, with the values read there.
+`places`: one row for each place that was acknowledged or read, with the values that were there.
 """
 
 from __future__ import annotations
@@ -66,11 +66,13 @@ def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
     intended_ns, sent_ns, ended_ns (null: open), acked_ns, acked_place, stayed (1: the final read
     has it there), delivered_ns (first), delivered_place, lowest_place and highest_place (of all
     reads), first_place and last_place (of the final read), copies (in the final read), looked_ns,
-    gave_up_ns (a look-up that did not find it), complete and log_start (of home's final read).
+    gave_up_ns (a look-up that did not find it), complete and log_start (of home's final read),
+    passed (that was not complete, and went past the acked offset without finding the value there)
+    and one_copy (no send of the run can have left two: schema.RUNS).
     """
     here, finally_ = F.col("place"), F.col("finally").isNotNull()
     delivered, acked = F.col("delivered_ns").isNotNull(), F.col("sent") == ACKED
-    ends = F.broadcast(runs.select("run_id", "ends"))
+    ends = F.broadcast(runs.select("run_id", "ends", "one_copy"))
     return (
         _sightings(operations)
         .groupBy("run_id", "value")
@@ -98,21 +100,35 @@ def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
         .withColumn("end", F.get("ends", F.col("home")))
         .withColumn("complete", F.coalesce("end.complete", F.lit(False)))
         .withColumn("log_start", F.coalesce("end.log_start", F.lit(0)))
+        .withColumn("passed", _passed())
         .drop("end", "ends")
     )
 
 
+def _passed() -> Column:
+    """Whether a final read that was not complete read the acked offset, and the value not there."""
+    offset = offset_of(F.col("acked_place"))
+    within = (offset >= F.col("log_start")) & (offset < F.col("end.position"))
+    missed = F.col("stayed").isNull() & ~F.col("complete")
+    return missed & F.coalesce(within, F.lit(False))
+
+
 def places(operations: DataFrame) -> DataFrame:
-    """One row for each (run_id, place) that was read: value and other_value, the lowest and the
-    highest read there; unparsable (how many payloads were no value); delivered_ns, the first."""
-    place = place_of(F.col("partition"), F.col("offset"))
+    """One row for each (run_id, place) that was acknowledged or read.
+
+    value and other_value (the lowest and the highest that was acked or read there), final_value
+    (what the final read has there), garbled_ns (when a payload that is no value was first read
+    there; null: never), delivered_ns (first).
+    """
+    value, was_read = F.col("value"), is_delivery() | is_final()
     return (
-        operations.where(is_delivery() | is_final())
-        .groupBy("run_id", place.alias("place"))
+        operations.where(was_read | (is_ack() & F.col("offset").isNotNull()))
+        .groupBy("run_id", place_of(F.col("partition"), F.col("offset")).alias("place"))
         .agg(
-            F.min("value").alias("value"),
-            F.max("value").alias("other_value"),
-            F.count_if(F.col("value").isNull()).alias("unparsable"),
+            F.min(value).alias("value"),
+            F.max(value).alias("other_value"),
+            F.max(F.when(is_final(), value)).alias("final_value"),
+            F.min(F.when(was_read & value.isNull(), F.col("end_ns"))).alias("garbled_ns"),
             F.min(F.when(is_delivery(), F.col("end_ns"))).alias("delivered_ns"),
         )
     )

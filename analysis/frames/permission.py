@@ -12,16 +12,6 @@ from pyspark.sql import functions as F  # noqa: N812
 
 PERMITTED, FORBIDDEN, IN_DOUBT = "permitted", "forbidden", "in-doubt"
 
-# What a rule's row must have for it, beside its own columns; null where it does not know.
-NEEDED = {
-    "known_ns": "bigint",  # acked, delivered or ended: from then on the record was there
-    "shown_ns": "bigint",  # what shows the anomaly ended; null: the final read did
-    "polled_by": "string",  # the member that was given the record last
-    "polled_ns": "bigint",
-    "passed_ns": "bigint",  # when that member had processed a later record; null: never
-    "victims": "array<struct<sent_ns:bigint,known_ns:bigint,delivered:boolean>>",
-}
-
 
 def permission() -> dict[str, Column]:
     """Columns `judged` (one of the words above) and `cause` (the number of the cause; null where

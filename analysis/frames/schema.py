@@ -67,6 +67,13 @@ WATERMARKS = _struct(
 END = _struct(
     complete=_BOOL,  # a final read got from log start to log end
     log_start=_LONG,
+    position=_LONG,  # the furthest offset before which a pass with a whole table has read all
+)
+DUMP = _struct(
+    partition=_INT,
+    broker=_INT,
+    log_start=_LONG,
+    log_end=_LONG,
 )
 FAULT = _struct(
     fault=_INT,
@@ -120,6 +127,9 @@ RUNS = _struct(
     bucket_ns=_LONG,  # of the timeline
     tailing=_BOOL,  # whether a consumer follows the log during the load
     ends=ArrayType(END),  # what the final read reached, by partition
+    transactional=_BOOL,
+    one_copy=_BOOL,  # a send leaves one record at most: idempotent, or without retries
+    dumps=ArrayType(DUMP),  # the replicas that were dumped; none where nothing tells their ends
     deaths=ArrayType(DEATH),  # of producers that left no end
     faults=ArrayType(FAULT),  # those that hit somebody, in order of injection
     leaders=ArrayType(LEADER),

@@ -33,6 +33,7 @@ class Run:
     record: dict[str, Any]  # run.json
     faults: tuple[dict[str, Any], ...]
     ends: tuple[dict[str, Any], ...]  # what the final read reached, one row a partition and pass
+    dumps: tuple[dict[str, Any], ...] = ()  # the replicas' logs that were dumped, one row each
     findings: tuple[dict[str, Any], ...]
     views: tuple[dict[str, Any], ...]
     blind: tuple[dict[str, Any], ...]
@@ -133,6 +134,7 @@ def open_run(path: Path) -> Run:
         record=record,
         faults=stored.small("faults"),
         ends=tuple(row for row in events if row["event"] == "ends"),
+        dumps=tuple(row for row in events if row["event"] == "dumped"),
         findings=findings,
         views=stored.small("views"),
         blind=stored.small("blind"),

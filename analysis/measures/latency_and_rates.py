@@ -7,6 +7,14 @@ below or between two ranks as Spark's `percentile` interpolates.
 
 Each operation counts in the bucket of time in which it ended; one that never ended, in the bucket
 in which it began.
+
+A *redelivery* is a record, partition and offset, that a reader was given once more during the load:
+each delivery after its first counts. A reader is a consumer that follows the log, or all members of
+the consumer group together.
+
+    consumer-0 reads 0, 1, 1 and 0          =>  2 redeliveries
+    consumer-0 and consumer-1 read 0 each   =>  nothing: they follow the log on their own
+    one member polls 0, then another does   =>  1 redelivery
 """
 
 from __future__ import annotations
@@ -17,7 +25,14 @@ from pyspark.sql import functions as F  # noqa: N812
 from analysis.checks.loss import is_unacknowledged_lost, lost
 from analysis.frames.elections import is_past
 from analysis.frames.history import History
-from analysis.frames.operations import UNASKED, UNKNOWN, is_ack, is_delivery, is_final, is_send
+from analysis.frames.operations import (
+    UNASKED,
+    UNKNOWN,
+    is_ack,
+    is_delivery,
+    is_final,
+    is_send,
+)
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
 
@@ -76,6 +91,22 @@ def landings(fates: DataFrame, runs: DataFrame) -> DataFrame:
             F.count_if(past & landed).alias("kept_past_log_end"),
             _quantiles(delivery_ms),
         )
+    )
+
+
+def redeliveries(operations: DataFrame) -> DataFrame:
+    """One row for each run in which anything was delivered: how many redeliveries there were."""
+    in_group = F.col("f") == "poll"
+    reader = F.when(~in_group, F.xxhash64("process")).otherwise(0)  # of a text: longer to compare
+    bucket = F.bitmap_bucket_number(F.col("offset")).alias("bucket")
+    # One bit for each offset: no row is shuffled.
+    offsets = F.bitmap_count(F.bitmap_construct_agg(F.bitmap_bit_position(F.col("offset"))))
+    return (
+        operations.where(is_delivery())
+        .groupBy("run_id", reader.alias("reader"), "partition", bucket)
+        .agg((F.count("*") - offsets).alias("again"))
+        .groupBy("run_id")
+        .agg(F.sum("again").alias("redeliveries"))
     )
 
 

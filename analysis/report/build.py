@@ -47,6 +47,7 @@ COUNTED = (
     "indeterminate_not_landed",
     "unacknowledged_lost",
     "reads",
+    "redeliveries",
     "lookups",
     "lookups_not_found",
     "final_read_records",

@@ -86,7 +86,7 @@ def _results(  # noqa: PLR0913  each is the answer to one query
     whole: Row = {**landings, **by_bucket.pop(None, {})}
     lost = _buckets_of_lost(run, evidence.get("lost"))
     found = Found(
-        counts={name: whole.get(name, 0) for name in (*COUNTED, *PAST)},
+        counts={name: whole.get(name) or 0 for name in (*COUNTED, *PAST)},
         ack_ms=whole.get("latency_ms"),
         delivery_ms=landings.get("latency_ms"),
         findings={name: _finding(name, evidence.get(name)) for name in NAMES},

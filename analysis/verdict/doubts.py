@@ -13,6 +13,7 @@ from typing import Any
 
 from analysis.frames.stored_run import Run, final_ends
 from analysis.run_facts.faults import Happened
+from analysis.verdict.undumped import undumped
 from harness.model.client_settings import acks_of
 
 
@@ -25,6 +26,7 @@ def doubts(run: Run, counts: Mapping[str, int], unseen: int) -> tuple[str, ...]:
         *(_watch_doubts(run) if run.watched else ()),
         *_fault_doubts(run),
         *_worker_doubts(run),
+        *undumped(run),
         *_final_read_doubts(run, unseen),
     )
 

@@ -3,7 +3,8 @@
 Consumers read from the leader; whether the followers have the same is seen on their disks only. So
 when every ISR is full and nothing is written any more, each broker's log of each partition is read
 by Kafka's own DumpLogSegments (logs/replica-<broker>-<partition>.txt), one row for each record with
-a value of ours: partition, offset, value, and the broker that has it.
+a value of ours: partition, offset, value, and the broker that has it. The event `dumped` says that
+a log was read, and where it begins and ends, also of one that is empty.
 """
 
 from __future__ import annotations
@@ -60,7 +61,14 @@ def _record(recorder: Recorder, node: Node, partition: int, dump: Dump, begun_ns
         last = " ".join(text.strip().splitlines()[-1:])
         raise ClusterError(f"the log of {node.name} could not be dumped: {last}")
     now = time.monotonic_ns()
-    records = read(text).records
-    for offset, value in records.items():
+    found = read(text)
+    for offset, value in found.records.items():
         recorder.record(REPLICA, partition, value, begun_ns, offset, now, node.id)
-    return len(records)
+    recorder.event(
+        "dumped",
+        partition=partition,
+        name=node.name,
+        log_start=found.log_start,
+        uncommitted_end=found.log_end,
+    )
+    return len(found.records)

@@ -140,13 +140,26 @@ def processed(
     return Part(table="operations", rows=({**row, "type": kind},), ms=ms)
 
 
-def replica(broker: int, *values: int, partition: int = 0) -> Part:
-    """What a broker's log holds at the end, from offset 0 on."""
+def replica(
+    broker: int, *values: int | None, partition: int = 0, log_start: int = 0, dumped: bool = True
+) -> Part:
+    """What a broker's log holds at the end, from its start on (None: nothing of ours at that
+    offset); dumped=False: as histories were before they said where each dumped log ends."""
     rows = [
         {**_operation("replica", value, at, 0, partition, "replicas-0"), "broker": broker}
-        for at, value in enumerate(values)
+        for at, value in enumerate(values, start=log_start)
+        if value is not None
     ]
-    return Part(table="operations", rows=tuple(rows), ms=LOAD_MS + 2000)
+    event = {
+        "event": "dumped",
+        "process": "replicas-0",
+        "partition": partition,
+        "name": f"kafka{broker}",
+        "log_start": log_start,
+        "uncommitted_end": log_start + len(values),
+    }
+    told = (*rows, event) if dumped else tuple(rows)
+    return Part(table="final", rows=told, ms=LOAD_MS + 2000)
 
 
 def committed(
@@ -168,9 +181,11 @@ def final_read(
     partition: int = 0,
     complete: bool = True,
     log_start: int = 0,
+    position: int | None = None,
     process: str = "final-read-0",
 ) -> Part:
-    """Values from the log's start on, or {offset: value}; and whether it got to the end."""
+    """Values from the log's start on, or {offset: value}; and whether it got to the end.
+    `position`: the offset before which it stopped, if not behind the last of them."""
     found: dict[int, Any] = dict(enumerate(values, start=log_start))
     if len(values) == 1 and isinstance(values[0], Mapping):
         found = dict(values[0])
@@ -183,7 +198,7 @@ def final_read(
         "log_start": log_start,
         "committed_end": end,
         "uncommitted_end": end,
-        "position": end,
+        "position": end if position is None else position,
         "complete": complete,
     }
     return Part(table="final", rows=(*rows, ends), ms=LOAD_MS + 1000)

@@ -1,4 +1,8 @@
-"""A second opinion on operations: what plain Python finds in them."""
+"""A second opinion on operations: what plain Python finds in them.
+
+Anomalies by value or by place, and beside them what whoever judges them is told: the victims of a
+contested place, the error of a phantom's send, the last poll of a skipped record.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ MS = 1_000_000
 LOAD_MS, THRESHOLD_MS, PARTITIONS = 4000, 500, 2
 Row = dict[str, Any]
 Found = dict[str, Counter[Any]]
+Place = tuple[int, int]
 SUCCESSES = {"produce": ("send",), "consume": ("read", "lookup", "poll")}
 
 
@@ -22,6 +27,8 @@ class Case:
     ends: list[Row]
     tailing: bool = True
     planted: Found | None = None
+    one_copy: bool = False  # no send can have left two records
+    dumps: Sequence[Row] = ()  # the replicas that were dumped, and where their logs begin
 
 
 # The oracle
@@ -30,32 +37,96 @@ class Case:
 def oracle(case: Case) -> Found:
     """What docs/anomalies.md says is to be found, one anomaly after the other."""
     values: dict[int, list[Row]] = defaultdict(list)
-    places: dict[tuple[int, int], list[Row]] = defaultdict(list)
+    claims: dict[Place, list[Row]] = defaultdict(list)
     for row in case.rows:
         if row["value"] is not None:
             values[row["value"]].append(row)
-        if _was_read(row):
-            places[row["partition"], row["offset"]].append(row)
+        if row["offset"] is not None and (_was_read(row) or _is_ack(row) or _is_held(row)):
+            claims[_place(row)].append(row)
     found: Found = defaultdict(Counter)
-    lives = {value: Life(value, rows, case.ends) for value, rows in values.items()}
+    lives = {value: Life(value, rows, case) for value, rows in values.items()}
     group = Group(case.rows)
     for value, life in lives.items():
         for name in (*life.anomalies(), *group.anomalies(life)):
             found[name][value] += 1
-    for place, rows in places.items():
-        seen = {row["value"] for row in rows}
-        found["unparsable"][place] += None in seen
-        found["two values"][place] += len(seen) > 1
+            if name == "lost":
+                found["instead"].update(life.instead(claims))
+        if "phantom" in life.anomalies():
+            found["failed with"][value, life.fail_error] += 1
+        if "skipped" in group.anomalies(life):
+            found["given up"][value, *group.given_up(value)] += 1
+    for place, rows in claims.items():
+        spot = Spot(place, rows, lives, case)
+        for name, key in spot.anomalies():
+            found[name][key] += 1
     for kind in ("produce", "consume"):
         for partition in range(PARTITIONS):
             found["windows"].update(windows(case, lives, kind, partition))
+    found["redeliveries"]["all"] = redeliveries(case.rows)
     return {name: +counter for name, counter in found.items() if +counter}
+
+
+def redeliveries(rows: Sequence[Row]) -> int:
+    """How often a reader was given a place again; the members of the group are one reader."""
+    given = Counter(
+        ("" if row["f"] == "poll" else row["process"], _place(row))
+        for row in rows
+        if _was_read(row) and row["f"] != "final-read"
+    )
+    return given.total() - len(given)
+
+
+class Spot:
+    """All that is known of one place: who was acked there, read there, held there."""
+
+    def __init__(
+        self, place: Place, rows: Sequence[Row], lives: Mapping[int, Life], case: Case
+    ) -> None:
+        self._place, self._rows, self._lives = place, rows, lives
+        self._complete = case.ends[place[0]]["complete"]
+        self._told = [r for r in rows if not _is_held(r)]
+        self._final = {r["value"] for r in rows if r["f"] == "final-read"} - {None}
+        self._dumps = [d for d in case.dumps if d["partition"] == place[0]]
+
+    def anomalies(self) -> Iterable[tuple[str, Any]]:
+        said = {row["value"] for row in self._told}
+        if None in said:
+            yield "unparsable", self._place
+        if len(said) > 1:
+            yield "two values", self._place
+            tells = self._complete and len(self._final) == 1
+            for victim in self._claims(said, but=self._final if tells else set()):
+                yield "victims", (self._place, *victim)
+        yield from self._divergence()
+
+    def _divergence(self) -> Iterable[tuple[str, Any]]:
+        held = [row["value"] for row in self._rows if _is_held(row)]
+        final = {max(self._final)} if self._final and self._complete and self._dumps else set()
+        owed = [d for d in self._dumps if d["log_start"] <= self._place[1]] if final else []
+        if len({*held, *final}) > 1:
+            yield "differs", self._place
+        elif len(held) < len(owed):
+            yield "lacks", self._place
+        else:
+            return
+        for victim in self._claims({row["value"] for row in self._rows} - {None}, but=set()):
+            yield "diverged victims", (self._place, *victim)
+
+    def _claims(self, values: Iterable[int | None], but: set[int]) -> Iterable[tuple[Any, ...]]:
+        """Of each value but some: when its send began, when it was known to be here, and whether
+        somebody read it here."""
+        for value in {*values} - but:
+            here = [row for row in self._told if row["value"] == value]
+            sends = self._lives[value].sends if value is not None else []
+            known = min((row["end"] for row in here), default=None)
+            begun = min((send["start"] for send in sends), default=None)
+            yield begun, known, any(_was_read(row) for row in here)
 
 
 class Life:
     """All that happened to one value."""
 
-    def __init__(self, value: int, rows: Sequence[Row], ends: Sequence[Row]) -> None:
+    def __init__(self, value: int, rows: Sequence[Row], case: Case) -> None:
         sends = [row for row in rows if row["f"] == "send"]
         ranks = ["fail", "info", "no-ack", "ok"]
         self.sent = max((_ended(s) for s in sends), key=ranks.index, default=None)
@@ -68,16 +139,28 @@ class Life:
         self.processing = [r for r in rows if r["f"] == "process"]
         places = sorted(_place(r) for r in self.reads)
         self.home = max((s["partition"] for s in sends), default=places[0][0] if places else None)
-        end = ends[self.home] if self.home is not None else {}
+        end = case.ends[self.home] if self.home is not None else {}
         self.complete, self.log_start = end.get("complete", False), end.get("log_start") or 0
+        self.acked = max((_place(a) for a in self.acks if a["offset"] is not None), default=None)
+        self.stayed = {_place(a) for a in self.acks} & self.final
+        self.value = value
+        self.fail_error = max((s["error"] for s in sends if s["type"] == "fail"), default=None)
+        self.passed = (
+            self.acked is not None
+            and not self.stayed
+            and not self.complete
+            and self.log_start <= self.acked[1] < (end.get("position") or 0)
+        )
+        self.passed_for_good = self.passed and case.one_copy
 
     def anomalies(self) -> Iterable[str]:
-        acked = max((_place(a) for a in self.acks if a["offset"] is not None), default=None)
+        acked = self.acked
         gone = not self.final and self.complete
         kept = acked[1] >= self.log_start if acked else self.log_start == 0
-        if self.acks and gone and kept:
+        if self.acks and ((gone and kept) or (not self.final and self.passed_for_good)):
             yield "lost"
-        if self.acks and not self.final and (not self.complete or (not kept and not acked)):
+        unread = not self.complete or (not kept and not acked)
+        if self.acks and not self.final and unread and not self.passed:
             yield "unseen"
         if self.sent == "no-ack" and gone and self.log_start == 0:
             yield "unacknowledged-lost"
@@ -86,14 +169,33 @@ class Life:
             yield "vanished"
         everywhere = {_place(r) for r in self.reads}
         if len(self.final) > 1 or (not self.complete and len(everywhere) > 1):
-            yield "duplicate"
+            yield "in_log" if len(self.final) > 1 and self.complete else "in_reads"
         if self.reads and self.sent in (None, "fail"):
             yield "phantom"
-        stayed = {_place(a) for a in self.acks} & self.final
-        if acked and self.final and self.complete and not stayed and acked[1] >= self.log_start:
-            yield "moved"
         if self.acks and self.missed:
             yield "stale-read"
+        if name := self._misplaced():
+            yield name
+
+    def _misplaced(self) -> str | None:
+        """How a value is not where its send or its ack said."""
+        away = any(_place(read)[0] != self.home for read in self.reads)
+        if self.sent in ("ok", "info", "no-ack") and away:
+            return "other_partition"
+        if self.acked is None or self.stayed or self.acked[1] < self.log_start:
+            return None
+        if self.final and (self.complete or self.passed):
+            return "acked_elsewhere"
+        return (
+            "passed_over" if not self.final and self.passed and not self.passed_for_good else None
+        )
+
+    def instead(self, claims: Mapping[Place, Sequence[Row]]) -> Iterable[tuple[int, int]]:
+        """The value, and what the final read has where it was acked."""
+        rows = claims.get(self.acked, ()) if self.acked else ()
+        there = [r["value"] for r in rows if r["f"] == "final-read" and r["value"] is not None]
+        if there:
+            yield self.value, max(there)
 
     def attempts(self, kind: str, tailing: bool) -> list[tuple[int, int | None]]:
         """When it was being sent, or waited to be read."""
@@ -102,7 +204,8 @@ class Life:
                 return []
             ends = [s["end"] for s in self.sends if s["end"] is not None]
             return [(min(s["start"] for s in self.sends), max(ends, default=None))]
-        if not self.acks or not tailing or (not self.final and self.complete):
+        gone = not self.final and (self.complete or self.passed_for_good)
+        if not self.acks or not tailing or gone:
             return []
         acked = min(a["end"] for a in self.acks)
         first = min((d["end"] for d in self.deliveries), default=None)
@@ -113,6 +216,7 @@ class Group:
     """What the members of the consumer group were given, and where they would go on."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = rows
         self.first: dict[int, int] = {}  # by partition: the lowest offset that was given
         known: dict[int, tuple[int, int]] = {}  # by partition: the last news, and the offset
         for row in rows:
@@ -132,6 +236,23 @@ class Group:
             begin = self.first.get(partition)
             if begin is not None and begin <= offset < self.committed.get(partition, 0):
                 yield "skipped"
+
+    def given_up(self, value: int) -> tuple[Any, ...]:
+        """Of its last poll: when, by whom and where; and when that member processed a later one."""
+        polls = (r for r in self._rows if r["f"] == "poll" and r["value"] == value)
+        last = max(((r["end"], r["process"], *_place(r)) for r in polls), default=None)
+        if last is None:
+            return None, None, None, None, None
+        polled, by, partition, offset = last
+        later = (
+            row["start"]
+            for row in self._rows
+            if (row["f"], row["type"], row["process"]) == ("process", "ok", by)
+            and row["partition"] == partition
+            and row["offset"] > offset
+            and row["start"] >= polled
+        )
+        return polled, by, partition, offset, min(later, default=None)
 
 
 def windows(
@@ -181,9 +302,17 @@ def _was_read(row: Row) -> bool:
     return row["f"] in ("final-read", *SUCCESSES["consume"]) and row["type"] == "ok"
 
 
+def _is_ack(row: Row) -> bool:
+    return bool(row["f"] == "send" and row["type"] == "ok")
+
+
+def _is_held(row: Row) -> bool:
+    return bool(row["f"] == "replica")
+
+
 def _is_over(row: Row) -> bool:
     return row["end"] is not None
 
 
-def _place(row: Row) -> tuple[int, int]:
+def _place(row: Row) -> Place:
     return row["partition"], -1 if row["offset"] is None else row["offset"]

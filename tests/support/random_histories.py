@@ -1,7 +1,13 @@
-"""Random histories: any operations at all (chaos), and histories with planted anomalies."""
+"""Random histories: any operations at all (chaos), and histories with planted anomalies.
+
+400 of each; the variable HISTORIES asks for another number:
+
+    HISTORIES=10000 python -m pytest tests/unit/analysis/test_oracle.py
+"""
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.support.oracle import LOAD_MS, PARTITIONS, Case, Found, Row
 
-HISTORIES = 400
+HISTORIES = int(os.environ.get("HISTORIES", "400"))
 
 
 def drawn(strategy: st.SearchStrategy[Case]) -> list[Case]:
@@ -41,6 +47,8 @@ GROUP = {"process": ["ok", "ok", "info"], "commit": ["ok", "ok", "info", "fail"]
 LUCKY = {"send": ["ok", "ok", "fail", "info"], "lookup": ["ok", "fail"], **GROUP}
 UNLUCKY = {"send": ["ok", "info", "info", "info", "info", "info"], "lookup": ["fail"], **GROUP}
 ALONE = ("send", "send", "read", "lookup", "final-read", "final-read")
+COMPARED = ("send", "read", "final-read", "final-read", *["replica"] * 5)
+ERRORS = {"info": ["_NO_ACK", "_MSG_TIMED_OUT"], "fail": ["_ABORTED", "_QUEUE_FULL"]}
 GROUPED = (*ALONE, "poll", "process", "process", "commit", "committed")
 
 
@@ -60,7 +68,9 @@ def any_row(draw: st.DrawFn, kinds: Sequence[str], ends: Mapping[str, list[str]]
         "partition": draw(st.integers(0, PARTITIONS - 1)),
         "value": None if unparsable else draw(st.integers(0, 7)),
         "offset": draw(st.integers(0, 4)) if placed else None,
-        "error": draw(st.sampled_from(["_NO_ACK", "_MSG_TIMED_OUT"])) if kind == "info" else None,
+        "error": draw(st.sampled_from(ERRORS[kind])) if kind in ERRORS else None,
+        "process": draw(st.sampled_from(["one", "other"])),
+        "broker": draw(st.integers(1, 3)) if f == "replica" else None,
         "start": start,
         "end": None if open_ else start + draw(LENGTHS),
     }
@@ -70,16 +80,43 @@ def any_row(draw: st.DrawFn, kinds: Sequence[str], ends: Mapping[str, list[str]]
 def chaos(draw: st.DrawFn) -> Case:
     """Any operations at all."""
     ends = [
-        {"complete": draw(st.booleans()), "log_start": draw(st.sampled_from([None, 0, 0, 2]))}
+        {
+            "complete": draw(st.booleans()),
+            "log_start": draw(st.sampled_from([None, 0, 0, 2])),
+            "position": draw(st.sampled_from([None, 0, 2, 4])),
+        }
         for _ in range(PARTITIONS)
     ]
-    kinds, size = draw(st.sampled_from([(ALONE, 25), (GROUPED, 40)]))
+    kinds, size = draw(st.sampled_from([(ALONE, 25), (GROUPED, 40), (COMPARED, 40)]))
     row = any_row(kinds, draw(st.sampled_from([LUCKY, UNLUCKY])))
     rows = draw(st.lists(row, max_size=size))
     for number, each in enumerate(rows):
         if each["f"] in ("commit", "committed") and each["end"] is not None:
             each["end"] = each["start"] + number  # no two at once: the last one counts
-    return Case(rows=rows, ends=ends, tailing=draw(st.booleans()))
+    return Case(
+        rows=once_dumped(rows),
+        ends=ends,
+        tailing=draw(st.booleans()),
+        one_copy=draw(st.booleans()),
+        dumps=draw(dumped()),
+    )
+
+
+def once_dumped(rows: Sequence[Row]) -> list[Row]:
+    """Without a second record of a broker at an offset: a log has one."""
+    seen = {(r["broker"], r["partition"], r["offset"]): r for r in rows if r["f"] == "replica"}
+    held = {id(row) for row in seen.values()}
+    return [row for row in rows if row["f"] != "replica" or id(row) in held]
+
+
+@st.composite
+def dumped(draw: st.DrawFn) -> list[Row]:
+    """Which replicas were dumped, and where their logs begin."""
+    every = [(partition, broker) for partition in range(PARTITIONS) for broker in (1, 2, 3)]
+    return [
+        {"partition": p, "broker": b, "log_start": draw(st.sampled_from([0, 0, 2])), "log_end": 9}
+        for p, b in draw(st.sampled_from([every, every, every[:2], every[3:], []]))
+    ]
 
 
 # Planted
@@ -100,37 +137,80 @@ PLANTS = (
     "none",
     "skipped",
     "reprocessed",
+    "elsewhere",
+    "two acks",
+    "aborted",
+    "aborted",
+    "in doubt",
 )
 
 
 @st.composite
 def planted(draw: st.DrawFn) -> Case:
-    """What a faultless Kafka leaves, but for what is planted."""
+    """What a faultless Kafka leaves, with or without transactions, but for what is planted."""
     plants = draw(st.lists(st.sampled_from(PLANTS), min_size=1, max_size=20))
-    log = Log(grouped=draw(st.booleans()))
+    isolation = draw(st.sampled_from([None, "read_committed", "read_uncommitted"]))
+    log = Log(grouped=draw(st.booleans()), isolation=isolation)
     for value, plant in enumerate(plants):
         log.plant(value, plant, read=draw(st.booleans()))
     log.commit()
-    ends = [{"complete": True, "log_start": 0}] * PARTITIONS
+    ends = [{"complete": True, "log_start": 0, "position": None}] * PARTITIONS
     return Case(rows=log.rows, ends=ends, planted={n: +c for n, c in log.planted.items() if +c})
 
 
 class Log:
     """Both partitions while they are written, and what was put there that should not be."""
 
-    def __init__(self, *, grouped: bool) -> None:
+    def __init__(self, *, grouped: bool, isolation: str | None) -> None:
         self.rows: list[Row] = []
-        self._grouped = grouped
+        self._grouped, self._isolation = grouped, isolation
         self.planted: Found = defaultdict(Counter)
         self._ends = [0] * PARTITIONS
         self._clock = 0
 
     def plant(self, value: int, plant: str, *, read: bool) -> None:
-        """One value, sent and read as it should be, or as `plant` says."""
+        """One value, sent and read as it should be, or as `plant` says; in a transaction, its end
+        takes an offset."""
+        if plant in ("elsewhere", "two acks", "aborted", "in doubt"):
+            self._plant_end(value, plant, landed=read)
+        else:
+            self._plant_record(value, plant, read=read)
+        if self._isolation:
+            self._append(value)
+
+    def _plant_end(self, value: int, plant: str, *, landed: bool) -> None:
+        """One value whose send ends otherwise than with an ack of its own."""
+        partition, offset = value % PARTITIONS, self._append(value)
+        if plant == "elsewhere":
+            self._row("send", value, partition, None, kind="info")
+            other, offset = 1 - partition, self._append(1 - partition)
+            self._row("final-read", value, other, offset)
+            self._handle(value, plant, other, offset)
+            self.planted["other_partition"][value] += 1
+            return
+        if plant == "aborted" and self._isolation:
+            self._row("send", value, partition, None, kind="fail", error="_ABORTED")
+            there = self._isolation == "read_uncommitted"
+            self.planted["phantom"][value] += there
+        elif plant == "two acks":
+            self._row("send", value, partition, offset)
+            self._row("send", value + 2000, partition, offset)
+            self.planted["two values"][partition, offset] += 1
+            self.planted["lost"][value + 2000] += 1
+            there = True
+        else:
+            self._row("send", value, partition, None, kind="info")
+            there = landed
+        if there:
+            self._row("final-read", value, partition, offset)
+            self._handle(value, plant, partition, offset)
+
+    def _plant_record(self, value: int, plant: str, *, read: bool) -> None:
         partition, offset = value % PARTITIONS, self._append(value)
         if plant != "phantom":
             acked = {"failed": None, "moved": offset + 100}.get(plant, offset)
-            self._row("send", value, partition, acked, kind="fail" if plant == "failed" else "ok")
+            failed = {"kind": "fail", "error": "_QUEUE_FULL"} if plant == "failed" else {}
+            self._row("send", value, partition, acked, **failed)
         if plant == "stale":
             self._row("lookup", value, partition, None, kind="fail")
             self.planted["stale-read"][value] += 1
@@ -170,11 +250,11 @@ class Log:
         every: dict[str, list[tuple[str, Any]]] = {
             "lost": [("lost", value)],
             "vanished": [("lost", value), ("vanished", value)],
-            "duplicate": [("duplicate", value)],
+            "duplicate": [("in_log", value)],
             "phantom": [("phantom", value)],
             "failed": [("phantom", value)],
-            "unparsable": [("unparsable", place), ("lost", value)],
-            "moved": [("moved", value)],
+            "unparsable": [("unparsable", place), ("two values", place), ("lost", value)],
+            "moved": [("acked_elsewhere", value)],
             "replaced": [
                 ("lost", value),
                 ("vanished", value),
@@ -189,8 +269,14 @@ class Log:
         self._ends[value % PARTITIONS] += 1
         return self._ends[value % PARTITIONS] - 1
 
-    def _row(
-        self, f: str, value: int | None, partition: int, offset: int | None, kind: str = "ok"
+    def _row(  # noqa: PLR0917
+        self,
+        f: str,
+        value: int | None,
+        partition: int,
+        offset: int | None,
+        kind: str = "ok",
+        error: str | None = None,
     ) -> None:
         self._clock += 10
         self.rows.append(
@@ -200,7 +286,9 @@ class Log:
                 "value": value,
                 "partition": partition,
                 "offset": offset,
-                "error": None,
+                "error": error,
+                "process": "one",
+                "broker": None,
                 "start": self._clock,
                 "end": self._clock + 5,
             }

@@ -9,14 +9,17 @@ together; there is no shrinking (a step would be a job), the smallest that diffe
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from analysis import queries as checks
+from analysis.checks import divergence, duplicates, groups, loss, phantoms
+from analysis.frames.evidence import Tables, rows
 from analysis.frames.history import History, runs_frame
+from analysis.frames.operations import OFFSET_BITS
 from analysis.frames.schema import OPERATIONS
 from tests.support import told_runs
 from tests.support.histories import LOAD_START_NS
@@ -27,13 +30,25 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+DETAILS = {
+    "windows",
+    "redeliveries",
+    "victims",
+    "diverged victims",
+    "instead",
+    "failed with",
+    "given up",
+}
+
+
 def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Found]:
     """What the checks find in each case, from one Spark job, in the oracle's words."""
     file = folder / "operations.parquet"
     told_runs.write_rows(file, [_sealed(r, n) for n, case in enumerate(cases) for r in case.rows])
     runs = runs_frame(spark, [_run_row(case, n) for n, case in enumerate(cases)])
     operations = spark.read.schema(OPERATIONS).parquet(str(file))
-    queries = checks.queries(History(operations=operations, runs=runs, groups=True))
+    history = History(operations=operations, runs=runs, groups=True, replicas=True)
+    queries = checks.queries(history)
     found: list[Found] = [defaultdict(Counter) for _ in cases]
     for row in queries.evidence.collect():
         found[int(row["run_id"])][_name(row)][_key(row)] += 1
@@ -41,17 +56,54 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
         times = [_ms(row[name]) for name in ("start_ns", "end_ns", "next_success_ns")]
         key = (row["kind"], row["partition"], *times, row["attempts"])
         found[int(row["run_id"])]["windows"][key] += 1
+    for row in queries.landings.collect():
+        found[int(row["run_id"])]["redeliveries"]["all"] += row["redeliveries"] or 0
+    for row in _rows(Tables(history=history, values=queries.fates, places=queries.places)):
+        for name, key in _details(row):
+            found[int(row["run_id"])][name][key] += 1
     queries.fates.unpersist()
-    return [dict(each) for each in found]
+    queries.places.unpersist()
+    return [{name: +each for name, each in one.items() if +each} for one in found]
+
+
+def _rows(tables: Tables) -> Iterator[Any]:
+    """The rows of which more is told than evidence has."""
+    for anomaly in (
+        loss.LOST,
+        duplicates.INCONSISTENT_OFFSET,
+        divergence.DIVERGED,
+        phantoms.PHANTOM,
+        groups.SKIPPED,
+    ):
+        for table, rule in anomaly.rules.items():
+            made = table(tables)
+            assert made is not None
+            yield from rows(made, {anomaly.name: rule()}).collect()
+
+
+def _details(row: Any) -> Iterator[tuple[str, Any]]:
+    """What is told to whoever judges the row."""
+    place = None if row["place"] is None else divmod(row["place"], 1 << OFFSET_BITS)
+    victims = "diverged victims" if row["anomaly"] == "diverged" else "victims"
+    for sent_ns, known_ns, delivered in row["victims"] or ():
+        yield victims, (place, _ms(sent_ns), _ms(known_ns), delivered)
+    if row["anomaly"] == "lost" and row["other_value"] is not None:
+        yield "instead", (row["value"], row["other_value"])
+    if row["anomaly"] == "phantom" and row["outcome"] != "unparsable":
+        yield "failed with", (row["value"], row["fail_error"])
+    if row["anomaly"] == "skipped":
+        at = (row["polled_by"], row["polled_partition"], row["polled_offset"])
+        yield "given up", (row["value"], _ms(row["polled_ns"]), *at, _ms(row["passed_ns"]))
 
 
 def _name(row: Any) -> str:
-    special = {"unparsable": "unparsable", "two_values": "two values", "acked_elsewhere": "moved"}
-    return special.get(row["outcome"], str(row["anomaly"]))
+    if row["anomaly"] in ("duplicate", "inconsistent-offset", "diverged"):
+        return str(row["outcome"]).replace("two_values", "two values")
+    return "unparsable" if row["outcome"] == "unparsable" else str(row["anomaly"])
 
 
 def _key(row: Any) -> Any:
-    by_place = row["outcome"] in ("unparsable", "two_values")
+    by_place = row["outcome"] in ("unparsable", "two_values", "differs", "lacks")
     return (row["partition"], row["offset"]) if by_place else row["value"]
 
 
@@ -65,9 +117,7 @@ def _sealed(row: Row, number: int) -> Row:
     return {
         **row,
         "run_id": str(number),
-        "process": "any",
         "id": 0,
-        "broker": None,
         "intended_ns": start_ns,
         "start_ns": start_ns,
         "end_ns": end_ns,
@@ -83,6 +133,8 @@ def _run_row(case: Case, number: int) -> Row:
         "bucket_ns": 100 * MS,
         "tailing": case.tailing,
         "ends": case.ends,
+        "one_copy": case.one_copy,
+        "dumps": case.dumps,
         "faults": [],
         "leaders": [],
     }
@@ -112,7 +164,7 @@ def test_exactly_what_was_planted_is_found(spark: SparkSession, tmp_path: Path) 
     """Nothing of it is missed, and nothing else is called an anomaly."""
     cases = drawn(planted())
     found = checked(spark, cases, tmp_path)
-    without_windows = [{n: c for n, c in each.items() if n != "windows"} for each in found]
+    anomalies = [{n: c for n, c in each.items() if n not in DETAILS} for each in found]
 
-    compare(cases, without_windows, [case.planted or {} for case in cases])
+    compare(cases, anomalies, [case.planted or {} for case in cases])
     compare(cases, found, [oracle(case) for case in cases])

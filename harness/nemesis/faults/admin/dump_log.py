@@ -19,14 +19,19 @@ from harness.cluster.nodes import ClusterError, Node
 from harness.model.effects import Effects
 from harness.nemesis.verb import BROKERS, Injection, Verb
 
+_START = re.compile(r"^Log starting offset: (\d+)\s*$", re.MULTILINE)  # once for each segment
+_BATCH = re.compile(r"^(?:baseOffset: \d+ lastOffset|offset): (\d+) ", re.MULTILINE)
 _RECORD = re.compile(r"offset: (?P<offset>\d+) .*?payload: (?P<value>\d+)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dumped:
-    """What one broker had: value by offset."""
+    """What one broker had: value by offset, and where its log begins and ends, records of others
+    and control batches included; None where the text does not tell."""
 
     records: dict[int, int]
+    log_start: int | None  # the first offset of its first segment
+    log_end: int | None
 
     def in_words(self) -> str:
         """Where its log begins and ends."""
@@ -36,9 +41,14 @@ class Dumped:
 
 
 def read(text: str) -> Dumped:
-    """The records in the output of DumpLogSegments --print-data-log, whatever their format."""
-    found = _RECORD.finditer(text)
-    return Dumped(records={int(each["offset"]): int(each["value"]) for each in found})
+    """The log in the output of DumpLogSegments --print-data-log, whatever the records' format."""
+    starts = [int(start) for start in _START.findall(text)]
+    ends = [int(last) + 1 for last in _BATCH.findall(text)]
+    return Dumped(
+        records={int(each["offset"]): int(each["value"]) for each in _RECORD.finditer(text)},
+        log_start=min(starts, default=None),
+        log_end=max([*starts, *ends], default=None),
+    )
 
 
 def _begin(injection: Injection) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.histories import (
+    damage,
     doubtful,
     fault,
     final_read,
@@ -168,6 +169,67 @@ def test_counts_are_exact_and_examples_are_the_first_ten(report: Report) -> None
     """25 records are gone; the report shows those that were acked first."""
     assert report["anomalies"]["lost"]["count"] == 25
     assert found(report, "lost") == list(range(10))
+
+
+@told(sent(1, at=0), doubtful(2), final_read(2))
+def test_a_lost_record_comes_with_what_is_in_its_place(report: Report) -> None:
+    row = report["anomalies"]["lost"]["examples"][0]
+
+    assert (row["value"], row["other_value"]) == (1, 2)
+
+
+@told(sent(1, at=0), sent(2, at=1), final_read({1: 2}))
+def test_a_lost_record_in_whose_place_is_nothing_has_no_other_value(report: Report) -> None:
+    """The twin."""
+    assert report["anomalies"]["lost"]["examples"][0]["other_value"] is None
+
+
+@told(sent(1, at=0), sent(2, at=1), final_read({1: 2}, complete=False))
+def test_a_record_that_an_incomplete_final_read_passed_is_lost(report: Report) -> None:
+    """It read offsets 0 and 1, and without retries there is no other copy."""
+    assert found(report, "lost") == [1]
+    assert found(report, "unseen") == []
+    assert report["verdict"] == "invalid"
+
+
+@told(sent(1, at=0), final_read({1: 2}, complete=False), doubtful(2), retries=9, idempotent=True)
+def test_an_idempotent_producer_leaves_no_other_copy(report: Report) -> None:
+    assert found(report, "lost") == [1]
+
+
+@told(sent(1, at=2), sent(2, at=1), final_read({1: 2}, complete=False))
+def test_a_record_beyond_where_the_final_read_stopped_is_not_lost(report: Report) -> None:
+    """The twin: it stopped before offset 2."""
+    assert found(report, "lost") == []
+    assert found(report, "unseen") == [1]
+
+
+@told(sent(1, at=0), final_read(log_start=3, position=9, complete=False))
+def test_what_lies_below_where_the_final_read_began_was_not_passed(report: Report) -> None:
+    assert found(report, "lost") == []
+    assert found(report, "unseen") == [1]
+
+
+@told(
+    sent(1, at=0),
+    sent(2, at=1),
+    final_read({1: 2}, complete=False),
+    damage("torn", process="final-read-0"),
+)
+def test_a_final_read_with_a_torn_table_has_passed_nothing(report: Report) -> None:
+    """The row that is missing may be that of 1."""
+    assert found(report, "lost") == []
+    assert found(report, "unseen") == [1]
+
+
+@told(
+    sent(1, at=0),
+    sent(2, at=1),
+    final_read({1: 2}, complete=False),
+    final_read(1, complete=False, process="final-read-1"),
+)
+def test_what_one_pass_went_past_and_another_found_is_there(report: Report) -> None:
+    assert found(report, "lost") == found(report, "unseen") == []
 
 
 # --- vanished

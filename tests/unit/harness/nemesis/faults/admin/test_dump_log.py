@@ -31,6 +31,31 @@ def test_a_dump_says_where_the_log_begins_and_ends() -> None:
     assert read("").in_words() == "no record"
 
 
+EMPTY = """Dumping /data/harness-0/00000000000000000040.log
+Log starting offset: 40
+"""
+# A commit's marker is a batch of its own: the log ends behind it, and no record of ours is there.
+MARKED = """Log starting offset: 3
+baseOffset: 3 lastOffset: 3 count: 1 baseSequence: 0 lastSequence: 0 producerId: 1 partitionLeaderEpoch: 0 magic: 2
+| offset: 3 CreateTime: 1795274236337 keySize: -1 valueSize: 20 sequence: 0 headerKeys: [] payload: 12
+baseOffset: 4 lastOffset: 4 count: 1 baseSequence: -1 lastSequence: -1 producerId: 1 isControl: true magic: 2
+| offset: 4 CreateTime: 1795274236337 keySize: 4 valueSize: 6 sequence: -1 headerKeys: [] endTxnMarker: COMMIT coordinatorEpoch: 0
+"""  # noqa: E501
+
+
+def test_a_dump_says_where_the_log_begins_and_ends_to_its_last_batch() -> None:
+    assert (read(OLD).log_start, read(OLD).log_end) == (0, 2)
+    assert (read(NEW).log_start, read(NEW).log_end) == (0, 9)
+    assert (read(MARKED).log_start, read(MARKED).log_end) == (3, 5)
+    assert read(MARKED).records == {3: 12}
+    assert (read(OLD + EMPTY).log_start, read(OLD + EMPTY).log_end) == (0, 40)
+
+
+def test_an_empty_log_begins_and_ends_somewhere_and_no_log_nowhere() -> None:
+    assert (read(EMPTY).log_start, read(EMPTY).log_end) == (40, 40)
+    assert (read("").log_start, read("").log_end) == (None, None)
+
+
 def test_the_others_go_round_from_the_one_after() -> None:
     """So that the controller's replica is the last in the order of election."""
     nodes = [node for node in local_nodes(1, 3) if node.role == "broker"]

@@ -1,0 +1,102 @@
+"""Who claims a place: the values that were acked, read or held there, and when their sends began.
+
+    send a -> ok at 0    final read: b at 0    =>  place 0/0 is claimed by a and by b
+
+Of a few places only: those at which a check found something. Their rows come out of the operations
+by a broadcast join, so that nothing large is shuffled for them.
+
+A *victim* is a value that should be at a place and is not, or not for all: where the complete final
+read tells which value is there, each other one, else each of them. Whether an anomaly at a place is
+permitted is a question about its victims.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.frames.operations import is_ack, is_delivery, is_final, partition_of, place_of
+
+VICTIMS = "array<struct<sent_ns:bigint,known_ns:bigint,delivered:boolean>>"
+
+
+def odd(places: DataFrame) -> DataFrame:
+    """The places (analysis.frames.operations.places) with two values, or a payload that is none."""
+    return places.where(is_contested() | F.col("garbled_ns").isNotNull())
+
+
+def is_contested() -> Column:
+    """Whether two values claim a place, or a value and a payload that is none."""
+    two = F.col("value") != F.col("other_value")
+    return F.coalesce(two | F.col("garbled_ns").isNotNull(), F.lit(False)) & (
+        F.col("value").isNotNull()
+    )
+
+
+def with_claims(few: DataFrame, operations: DataFrame, values: DataFrame) -> DataFrame:
+    """`few` (run_id, place, …) with `claims`, one for each value that claims the place.
+
+    sent_ns (null: never sent), known_ns (first acked or read there; null: neither), delivered
+    (whether a read had it there), final (whether the final read has it there).
+    """
+    kinds = is_ack() | is_delivery() | is_final() | _is_held()
+    claimed = (
+        operations.where(kinds & F.col("value").isNotNull())
+        .withColumn("place", place_of(F.col("partition"), F.col("offset")))
+        .join(F.broadcast(few.select("run_id", "place")), on=["run_id", "place"], how="inner")
+        .groupBy("run_id", "place", "value")
+        .agg(
+            F.min(F.when(~_is_held(), F.col("end_ns"))).alias("known_ns"),
+            (F.count_if(is_delivery() | is_final()) > 0).alias("delivered"),
+            (F.count_if(is_final()) > 0).alias("final"),
+        )
+    )
+    claims = F.collect_list(F.struct("sent_ns", "known_ns", "delivered", "final"))
+    by_place = (
+        values.select("run_id", "value", "sent_ns")
+        .join(F.broadcast(claimed), on=["run_id", "value"], how="inner")
+        .groupBy("run_id", "place")
+        .agg(claims.alias("claims"))
+    )
+    return few.join(F.broadcast(by_place), on=["run_id", "place"], how="left")
+
+
+def contested(
+    few: DataFrame, operations: DataFrame, values: DataFrame, runs: DataFrame
+) -> DataFrame:
+    """`few`, as `odd` has them, with the `victims` of each place, and `known_ns`, when the first of
+    the values was known to be there."""
+    ends = F.broadcast(runs.select("run_id", "ends"))
+    complete = F.coalesce(F.get("ends", partition_of(F.col("place")))["complete"], F.lit(False))
+    stays = F.size(F.filter("claims", lambda claim: claim["final"])) == 1
+    gone = F.when(complete & stays, F.filter("claims", lambda claim: ~claim["final"]))
+    return (
+        with_claims(few, operations.where(~_is_held()), values)
+        .join(ends, on="run_id", how="inner")
+        .withColumn("known_ns", F.array_min(F.transform("claims", lambda claim: claim["known_ns"])))
+        .withColumn("victims", F.concat(_sends(F.coalesce(gone, "claims")), _garbled()))
+        .drop("claims", "ends")
+    )
+
+
+def all_of_them() -> Column:
+    """Each value that claims a place, as victims."""
+    return _sends(F.col("claims"))
+
+
+def _sends(claims: Column) -> Column:
+    found = F.transform(
+        claims, lambda claim: F.struct(claim["sent_ns"], claim["known_ns"], claim["delivered"])
+    )
+    return F.coalesce(found.cast(VICTIMS), F.array().cast(VICTIMS))
+
+
+def _garbled() -> Column:
+    """The payload that is no value, as a victim that nobody sent."""
+    read = F.struct(F.lit(None).cast("bigint"), F.col("garbled_ns"), F.lit(True))
+    return F.when(F.col("garbled_ns").isNotNull(), F.array(read)).otherwise(F.array()).cast(VICTIMS)
+
+
+def _is_held() -> Column:
+    """Whether an operation is a record of a replica's dump."""
+    return F.col("f") == "replica"
