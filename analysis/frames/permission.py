@@ -15,7 +15,13 @@ PERMITTED, FORBIDDEN, IN_DOUBT = "permitted", "forbidden", "in-doubt"
 
 def permission() -> dict[str, Column]:
     """Columns `judged` (one of the words above) and `cause` (the number of the cause; null where
-    it is forbidden), of rows with `causes`, `anomaly`, `partition`, `outcome` and NEEDED."""
+    it is forbidden), of rows of evidence with the `causes` of their run.
+
+    Beside what the evidence has: known_ns (acked, delivered or ended: from then on the record was
+    there), shown_ns (what shows the anomaly ended; null: the final read did), polled_by and
+    polled_ns (the member that was given the record last), passed_ns (when that one processed a
+    later one), victims.
+    """
     found = F.filter("causes", _permits)
     # Sure ones come first in a run's list.
     cause = F.get(found, F.lit(0))
