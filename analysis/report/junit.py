@@ -106,7 +106,7 @@ def _of_promise(report: Row, name: str, finding: Row) -> str:
         return _unproved(report)
     seen = f"{finding['count']:,} {name} seen"
     promise = f"Promised: {finding['promise']} ({finding['source']})"
-    unless = "" if finding["convicts"] else "; whether something permits it is unknown"
+    unless = "" if finding["convicts"] else "; whether it breaks this promise is unknown"
     return f"{seen}{unless}. {promise}"
 
 

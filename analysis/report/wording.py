@@ -143,7 +143,7 @@ def remark(finding: Row, *, provable: bool) -> Remark:
             tone="bad" if convicts else "doubt",
             words="Promise broken: forbidden, and seen"
             if convicts
-            else "Seen; whether a fault permits it is unknown",
+            else "Seen; whether it breaks a promise is unknown",
         )
     if demanded is not None and finding["demand_met"] is False:
         return Remark(tone="bad", words=f"The scenario demands {demanded}: not met")

@@ -150,4 +150,4 @@ def test_ci_is_told_that_it_was_not_put_to_the_test(run_folder: Any) -> None:
     (end,) = case
 
     assert end.tag == "skipped"
-    assert "whether something permits it is unknown" in (end.get("message") or "")
+    assert "whether it breaks this promise is unknown" in (end.get("message") or "")
