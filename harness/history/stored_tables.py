@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from harness.history.tables import ADDED
+
 _MAGIC = b"PAR1"
 Columns = tuple[tuple[str, str], ...]
 
@@ -62,8 +64,9 @@ def rows_in(data: bytes, columns: Columns) -> list[dict[str, Any]]:
             raise TableError("cannot be read as Parquet (it begins otherwise)")
         parquet = pq.ParquetFile(io.BytesIO(data))
         _check_columns(parquet.schema_arrow, columns)
-        rows: list[dict[str, Any]] = parquet.read([name for name, _ in columns]).to_pylist()
-        return rows
+        there = [name for name, _ in columns if name in parquet.schema_arrow.names]
+        rows: list[dict[str, Any]] = parquet.read(there).to_pylist()
+        return [dict.fromkeys((name for name, _ in columns)) | row for row in rows]
 
 
 def footer(file: Path, columns: Columns) -> pq.FileMetaData:
@@ -107,7 +110,7 @@ def all_are(column: pa.ChunkedArray, text: str) -> bool:
 def _check_columns(found: pa.Schema, columns: Columns) -> None:
     kinds = {field.name: _kind(field.type) for field in found}
     for name, kind in columns:
-        if kinds.get(name) != kind:
+        if kinds.get(name) != kind and not (name in ADDED and name not in kinds):
             has = f"is {kinds[name]}" if name in kinds else "is missing"
             raise TableError(f"column {name} {has}, expected {kind}: not of this version")
 

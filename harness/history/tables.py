@@ -65,6 +65,7 @@ VIEW_COLUMNS: Final = (
     ("isr", "list<string>"),
     ("leader_epoch", "int32"),
     ("controller", "string"),
+    ("since_ns", "int64"),
 )
 BLIND_COLUMNS: Final = (("run_id", "string"), ("start_ns", "int64"), ("end_ns", "int64"))
 WATERMARK_COLUMNS: Final = (
@@ -95,6 +96,8 @@ SMALL_TABLES: Final = {
     "findings": FINDING_COLUMNS,
 }
 # What sealing writes in every row of a small table; elsewhere null is "not known".
+# What older histories do not have; read as null.
+ADDED: Final = frozenset({"since_ns"})
 REQUIRED: Final = {
     "events": ("run_id", "process", "time_ns", "event"),
     "faults": ("run_id", "fault", "step", "verb", "target", "nodes", "invoke_ns"),

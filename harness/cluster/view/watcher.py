@@ -1,7 +1,12 @@
-"""The watcher: every change of the view, and every stretch of blindness, goes into the history."""
+"""The watcher: every change of the view, and every stretch of blindness, goes into the history.
+
+A change lies between two looks: `since_ns` of its line is when the last look began that showed the
+older state.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from harness.cluster.view.state import BLIND, ClusterView, View
@@ -17,6 +22,7 @@ class Watcher:
         self._view = view
         self._write = write
         self._last: View | None = None
+        self._seen_ns: int | None = None  # when the last look began that was answered
         self._blind = False
         self._looks = Every(LOOK_EVERY_S, self._look, name="watcher")
 
@@ -29,6 +35,7 @@ class Watcher:
         self._looks.close()
 
     def _look(self) -> None:
+        begun_ns = time.monotonic_ns()
         try:
             view = self._view.look()
         except BLIND:
@@ -42,6 +49,7 @@ class Watcher:
         if view != self._last:
             self._write_changes(view, self._last)
             self._last = view
+        self._seen_ns = begun_ns
 
     def _write_changes(self, view: View, last: View | None) -> None:
         for number, state in enumerate(view.partitions):
@@ -54,4 +62,5 @@ class Watcher:
                 isr=list(state.isr),
                 leader_epoch=state.leader_epoch,
                 controller=view.controller,
+                since_ns=self._seen_ns,
             )

@@ -1,0 +1,60 @@
+"""The watcher writes changes down, with the last look that showed the older state."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from harness.cluster.view.state import Blind, ClusterView, PartitionState, View
+from harness.cluster.view.watcher import Watcher
+
+ONE = View(
+    partitions=(PartitionState(leader="kafka1", isr=("kafka1", "kafka2"), leader_epoch=0),),
+    controller="kafka3",
+)
+TWO = View(
+    partitions=(PartitionState(leader="kafka2", isr=("kafka2",), leader_epoch=1),),
+    controller="kafka3",
+)
+
+
+class Told:
+    """A view that tells what it was given, and does not answer where that is None."""
+
+    def __init__(self, *answers: View | None) -> None:
+        self._answers = list(answers)
+
+    def look(self) -> View:
+        answer = self._answers.pop(0)
+        if answer is None:
+            raise Blind
+        return answer
+
+
+def written_after(*answers: View | None) -> list[dict[str, Any]]:
+    lines: list[dict[str, Any]] = []
+
+    def write(event: str, **fields: Any) -> None:
+        lines.append({"event": event, **fields})
+
+    watcher = Watcher(cast(ClusterView, Told(*answers)), write)
+    for _ in answers:
+        watcher._look()
+    return lines
+
+
+def test_a_change_is_written_once_with_the_look_before_it() -> None:
+    first, second = written_after(ONE, ONE, TWO, TWO)
+
+    assert (first["leader"], first["since_ns"]) == ("kafka1", None)
+    assert second["leader"] == "kafka2"
+    assert isinstance(second["since_ns"], int)
+
+
+def test_a_look_that_nobody_answered_shows_no_state() -> None:
+    """The change may have come at any time since the last answer."""
+    before = written_after(ONE, TWO)
+    blind = written_after(ONE, None, None, TWO)
+
+    assert [line["event"] for line in blind] == ["view", "blind", "blind", "view"]
+    assert blind[-1]["since_ns"] is not None
+    assert before[-1]["isr"] == blind[-1]["isr"] == ["kafka2"]
