@@ -1,0 +1,276 @@
+"""Mutants: the pinned ones fit the code, the sample is drawn by its seed, results are kept."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.mutants import page
+from bench.mutants.mutant import Mutant, Pin, PinError, pins
+from bench.mutants.sample import drawn
+from bench.mutants.session import TIME_LIMIT, Outcome, Session
+from bench.mutants.trial import Copy, nearest, stages
+from harness.checkout import ROOT
+
+PIN = Pin(
+    what="nobody dies",
+    file="harness/waiting.py",
+    old="from __future__ import annotations\n",
+    new="",
+    test="tests/unit/harness/test_waiting.py::test_it",
+)
+
+
+def mutant(old: str = "a or b", new: str = "a and b", file: str = "analysis/job.py") -> Mutant:
+    return Mutant(file=file, before=f"if x:\n    {old}\n", text=f"if x:\n    {new}\n")
+
+
+# --- the pinned ones
+
+
+@pytest.mark.parametrize("pin", pins(), ids=lambda pin: pin.what)
+def test_a_pinned_mutant_fits_the_code_and_its_test_is_there(pin: Pin) -> None:
+    """Its old text is in its file once, what comes of it is Python, and a test is to notice it."""
+    made = pin.made()
+    file, _, name = pin.test.partition("::")
+    tests = ast.walk(ast.parse((ROOT / file).read_text()))
+
+    assert ast.dump(ast.parse(made.text)) != ast.dump(ast.parse(made.before))
+    assert name in {each.name for each in tests if isinstance(each, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize(("old", "times"), [("nowhere to be found", 0), ("import", 2)])
+def test_a_pin_whose_old_text_is_not_there_once_is_refused(old: str, times: int) -> None:
+    pin = Pin(what=PIN.what, file=PIN.file, old=old, new="", test=PIN.test)
+
+    with pytest.raises(PinError, match=rf"nobody dies: its old text is .* times in {PIN.file}"):
+        pin.made()
+
+
+def test_a_mutant_tells_what_changed() -> None:
+    assert (2, "a or b", "a and b") == mutant().change
+    assert mutant().key != mutant(new="b").key
+
+
+# --- the sample
+
+
+TEXTS = {
+    "one.py": """
+from __future__ import annotations
+
+def decide(count: int | None, most: int = 3, *, sure: bool = True) -> int | None:
+    total: int | float = count + most * 2
+    if count is None or not sure:
+        return None
+    while total > 5 and sure:
+        total -= 1
+        break
+    return total
+""",
+    "two.py": """
+def all_of(rows):
+    return [row for row in rows if row < 7 and row != 2 or row == 9]
+""",
+}
+
+
+def test_a_sample_is_the_same_for_the_same_seed_and_another_for_another() -> None:
+    first, again, other = (drawn(seed, 8, TEXTS) for seed in (1, 1, 2))
+
+    assert [m.key for m in first] == [m.key for m in again]
+    assert {m.key for m in first} != {m.key for m in other}
+    assert 8 == len({m.key for m in first})
+
+
+def test_a_sample_holds_no_annotation_and_nothing_but_python() -> None:
+    everything = drawn(1, 1000, TEXTS)
+
+    assert 12 <= len(everything) == len({m.key for m in everything})
+    assert {"one.py", "two.py"} == {m.file for m in everything}
+    for each in everything:
+        compile(each.text, each.file, "exec")
+        assert "int | None" not in each.change[1] or "int | None" in each.change[2]
+        assert "int | float" not in each.change[1] or "int | float" in each.change[2]
+
+
+def test_of_a_smaller_sample_the_larger_one_holds_all() -> None:
+    few, many = (drawn(1, size, TEXTS) for size in (5, 12))
+
+    assert [m.key for m in few] == [m.key for m in many][:5]
+
+
+def test_a_change_of_one_file_changes_nothing_of_what_is_drawn_in_another() -> None:
+    before = {m.key for m in drawn(1, 1000, TEXTS) if m.file == "two.py"}
+    changed = {**TEXTS, "one.py": "x = 1 + 2 + 3\n"}
+
+    assert before == {m.key for m in drawn(1, 1000, changed) if m.file == "two.py"}
+
+
+# --- which tests
+
+
+@pytest.mark.parametrize(
+    ("file", "folder"),
+    [
+        ("analysis/checks/loss.py", "tests/unit/analysis/checks"),
+        ("analysis/spark/session.py", "tests/unit/analysis"),
+        ("harness/history/sealing.py", "tests/unit/harness/history"),
+        ("workloads/final_read.py", "tests/unit/workloads"),
+    ],
+)
+def test_the_nearest_tests_mirror_the_file(file: str, folder: str) -> None:
+    assert folder == nearest(file)
+
+
+def test_a_file_s_own_tests_come_before_those_of_its_folder_and_these_before_all() -> None:
+    near, far = stages(mutant(file="analysis/checks/loss.py"))
+
+    assert ("tests/unit/analysis/checks/test_loss.py", "tests/unit/analysis/checks") == near
+    assert {"tests/unit", "tests/baseline"} <= set(far)
+
+
+def test_a_pinned_mutant_is_tried_by_its_own_test_alone() -> None:
+    assert [(PIN.test,)] == list(stages(PIN.made()))
+
+
+# --- the copy
+
+
+def test_the_copy_is_mutated_and_the_checkout_never(tmp_path: Path) -> None:
+    """Whatever ends the trial."""
+    pinned, before = PIN.made(), (ROOT / PIN.file).read_text()
+    copy = Copy(tmp_path)
+    seen: list[str] = []
+
+    def interrupted() -> None:
+        with copy.mutated(pinned):
+            seen.extend((root / PIN.file).read_text() for root in (copy.path, ROOT))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert [pinned.text, before] == seen
+    assert before == (copy.path / PIN.file).read_text()
+
+
+def test_the_copy_s_tests_run_on_the_copy_s_code_until_the_first_fails(tmp_path: Path) -> None:
+    copy = Copy(tmp_path)
+    place = "from harness.checkout import ROOT\n"
+    test = copy.path / "tests/unit/test_told.py"
+    test.write_text(
+        f'"""Told."""\n\n{place}\n\n'
+        f"def test_place() -> None:\n    assert str(ROOT) == {str(copy.path)!r}\n\n\n"
+        "def test_false() -> None:\n    assert False\n\n\n"
+        "def test_true() -> None:\n    pass\n"
+    )
+    name = str(test.relative_to(copy.path))
+
+    assert (True, False) == tuple(
+        copy.run((f"{name}::{each}",), None)[0] for each in ("test_place", "test_false")
+    )
+    assert (False, f"{name}::test_false") == copy.run((name,), None)[:2]
+
+
+def test_a_test_that_never_ends_is_ended_at_the_time_limit(tmp_path: Path) -> None:
+    copy = Copy(tmp_path)
+    test = copy.path / "tests/unit/test_told.py"
+    test.write_text('"""Told."""\n\n\ndef test_forever() -> None:\n    while True:\n        pass\n')
+
+    assert (False, TIME_LIMIT) == copy.run((str(test.relative_to(copy.path)),), 3)[:2]
+
+
+# --- the session
+
+
+def opened(folder: Path, tests: str = "t", code: str = "c") -> Session:
+    session = Session.open(folder)
+    session.tests, session.code = tests, code
+    return session
+
+
+KILLED = Outcome(killed=True, by="tests/unit/test_x.py::test_y", took_s=1.5)
+SURVIVED = Outcome(killed=False, by="", took_s=9.5)
+
+
+def test_a_session_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+    """Even in the middle of a line."""
+    first = opened(tmp_path)
+    first.keep("a", KILLED)
+    first.keep("b", SURVIVED)
+    with first.file.open("a") as file:
+        file.write('{"event": "trial", "key": "c", "outc')
+
+    again = opened(tmp_path)
+    assert (KILLED, SURVIVED, None) == tuple(again.outcome(key) for key in "abc")
+    assert [True, True, False] == [again.holds(key) for key in "abc"]
+
+
+def test_a_survivor_is_tried_again_when_a_test_has_changed(tmp_path: Path) -> None:
+    """What was killed stays killed."""
+    first = opened(tmp_path)
+    first.keep("a", KILLED)
+    first.keep("b", SURVIVED)
+
+    again = opened(tmp_path, tests="others")
+    assert [True, False] == [again.holds(key) for key in "ab"]
+    assert SURVIVED == again.outcome("b")
+
+
+def test_the_unmutated_code_is_tried_again_when_any_code_has_changed(tmp_path: Path) -> None:
+    opened(tmp_path).keep_unmutated("tests/unit", 12.34)
+
+    assert 12.3 == opened(tmp_path).unmutated_s("tests/unit")
+    assert None is opened(tmp_path).unmutated_s("tests/baseline")
+    assert None is opened(tmp_path, code="other").unmutated_s("tests/unit")
+
+
+# --- the page
+
+
+def test_the_page_counts_and_lists_what_survived(tmp_path: Path) -> None:
+    """A | of the code does not end its cell."""
+    killed, late, survived, untried = (mutant(new=f"a | {n}") for n in range(4))
+    session = opened(tmp_path)
+    session.keep(killed.key, KILLED)
+    session.keep(late.key, Outcome(killed=True, by=TIME_LIMIT, took_s=60))
+    session.keep(survived.key, SURVIVED)
+    text = page.render(7, [], [killed, late, survived, untried], session)
+
+    assert "drawn with seed 7" in text
+    assert "| pinned | 0 of 0 | 0 | 0 | 0 |" in text
+    assert "| `analysis/` | 3 of 4 | 2 | 1 | 1 |" in text
+    assert (
+        "| `analysis/job.py`, line 2 | <code>a or b</code> | <code>a &#124; 2</code> "
+        f"| {page.UNEXPLAINED} |"
+    ) in text
+    assert "<code>a &#124; 0</code>" not in text
+
+
+def test_a_survivor_with_a_reason_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    toml = tmp_path / "reasons.toml"
+    known = {"file": "analysis/job.py", "old": "a or b", "new": "a and b", "why": "the same here"}
+    rows = "\n".join(f"{key} = {json.dumps(value)}" for key, value in known.items())
+    toml.write_text(f"[[survivor]]\n{rows}\n")
+    monkeypatch.setattr(page, "REASONS", toml)
+    session = opened(tmp_path)
+    session.keep(mutant().key, SURVIVED)
+    text = page.render(1, [], [mutant()], session)
+
+    assert "| the same here |" in text
+    assert page.UNEXPLAINED not in text
+
+
+def test_every_reason_is_of_a_line_that_is_still_there() -> None:
+    """A reason of code that has gone explains nothing."""
+    gone = [
+        reason
+        for reason in page.reasons()
+        if reason.old
+        not in " ".join(line.strip() for line in (ROOT / reason.file).read_text().splitlines())
+    ]
+
+    assert [] == gone
