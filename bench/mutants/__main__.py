@@ -16,7 +16,7 @@ from bench.mutants import page
 from bench.mutants.mutant import Mutant, PinError, pins
 from bench.mutants.sample import sample
 from bench.mutants.session import Session
-from bench.mutants.trial import Copy, UnmutatedFails, attempt
+from bench.mutants.trial import Copy, Taken, UnmutatedFails, alone, attempt
 
 say = Console(highlight=False, soft_wrap=True).print
 
@@ -35,8 +35,9 @@ def main() -> int:
         pinned, sampled = [pin.made() for pin in pins()], sample(asked.seed, asked.sample)
         session = Session.open()
         if not asked.render:
-            _try([*pinned, *sampled], session, asked.most)
-    except (PinError, UnmutatedFails) as error:
+            with alone():
+                _try([*pinned, *sampled], session, asked.most)
+    except (PinError, UnmutatedFails, Taken) as error:
         say(f"mutants: {error}", markup=False)
         return 255
     text = page.render(asked.seed, pinned, sampled, session)

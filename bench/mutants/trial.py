@@ -9,6 +9,7 @@ minute. The checkout itself is never changed.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -27,12 +28,27 @@ from harness.checkout import ROOT
 # What bench does is not mutated; manners are held by reading the code, and a change can break them.
 ALL = ("tests/unit", "tests/baseline", "tests/rules/test_house.py", "--ignore=tests/unit/bench")
 MARKS = "not cluster and not browser"
-FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 Tests = tuple[str, ...]  # arguments for pytest
 
 
 class UnmutatedFails(Exception):
     """The tests fail on the code as it is, so they tell nothing of mutants: one sentence."""
+
+
+class Taken(Exception):
+    """Another command works in the copy: one sentence."""
+
+
+@contextmanager
+def alone(folder: Path = FOLDER) -> Iterator[None]:
+    """Inside the block the copy is nobody else's. Raises Taken."""
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Taken(f"another command works in {folder}: wait for its end") from None
+        yield
 
 
 class Copy:

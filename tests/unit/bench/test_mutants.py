@@ -12,7 +12,7 @@ from bench.mutants import page
 from bench.mutants.mutant import Mutant, Pin, PinError, pins
 from bench.mutants.sample import drawn
 from bench.mutants.session import TIME_LIMIT, Outcome, Session
-from bench.mutants.trial import Copy, nearest, stages
+from bench.mutants.trial import Copy, Taken, alone, nearest, stages
 from harness.checkout import ROOT
 
 PIN = Pin(
@@ -181,6 +181,13 @@ def test_a_test_that_never_ends_is_ended_at_the_time_limit(tmp_path: Path) -> No
     test.write_text('"""Told."""\n\n\ndef test_forever() -> None:\n    while True:\n        pass\n')
 
     assert (False, TIME_LIMIT) == copy.run((str(test.relative_to(copy.path)),), 3)[:2]
+
+
+def test_two_commands_do_not_work_in_one_copy(tmp_path: Path) -> None:
+    with alone(tmp_path), pytest.raises(Taken, match="another command"), alone(tmp_path):
+        pass
+    with alone(tmp_path):
+        pass
 
 
 # --- the session

@@ -211,7 +211,7 @@ class Revoking:
             self.member._revoked(cast(Any, self), [TopicPartition(TOPIC, 0)])
         return cast(Message, Given(self.offset))
 
-    def commit(self, *, offsets: list[TopicPartition], asynchronous: bool) -> list[TopicPartition]:
+    def commit(self, *, offsets: list[TopicPartition], **_: Any) -> list[TopicPartition]:
         self.committed += offsets
         return offsets
 
