@@ -7,6 +7,7 @@ interrupted anywhere and goes on where it was. Exit 0: every mutant that survive
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -17,6 +18,7 @@ from bench.mutants.mutant import Mutant, PinError, pins
 from bench.mutants.sample import sample
 from bench.mutants.session import Session
 from bench.mutants.trial import Copy, Taken, UnmutatedFails, alone, attempt
+from harness.model.exit_codes import interrupted
 
 say = Console(highlight=False, soft_wrap=True).print
 
@@ -31,6 +33,8 @@ def main() -> int:
     parser.add_argument("--most", type=int, help="end after so many trials")
     parser.add_argument("--render", action="store_true", help="write the page, try nothing")
     asked = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # as at Ctrl-C, tests that run are ended
+        signal.signal(number, lambda number, _: sys.exit(interrupted(number)))
     try:
         pinned, sampled = [pin.made() for pin in pins()], sample(asked.seed, asked.sample)
         session = Session.open()

@@ -1,8 +1,8 @@
 """A mutant is tried in a copy of the checkout, by the tests that are nearest to its file first.
 
-A pinned mutant is tried by its own test alone. Any other first by the tests of its folder
-(analysis/checks/loss.py: tests/unit/analysis/checks, test_loss.py before the others), then, where
-none of them failed, by all tests that need neither a cluster nor a browser. The first test that
+A pinned mutant is tried by its own test alone. Any other first by the tests in the folder that
+mirrors its own (analysis/checks/loss.py: tests/unit/analysis/checks, test_loss.py before the
+others), then, where none of them failed, by all that need neither a cluster nor a browser. The first test that
 fails ends the trial; so does a time limit of three times what the unmutated code takes, and a
 minute. The checkout itself is never changed.
 """
@@ -133,10 +133,14 @@ def stages(mutant: Mutant) -> Iterator[Tests]:
     if mutant.test:
         yield (mutant.test,)
         return
-    near = nearest(mutant.file)
-    own = ROOT / near / f"test_{Path(mutant.file).stem}.py"
-    yield (*([str(own.relative_to(ROOT))] if own.exists() else []), near)
+    folder = ROOT / nearest(mutant.file)
+    near = sorted(folder.glob("test_*.py"), key=lambda test: test.stem != _own(mutant.file))
+    yield tuple(str(test.relative_to(ROOT)) for test in near)
     yield ("-n", "2", "--dist", "loadfile", *ALL)
+
+
+def _own(file: str) -> str:
+    return f"test_{Path(file).stem}"
 
 
 def nearest(file: str) -> str:

@@ -5,7 +5,6 @@ A mock cluster cannot have an open transaction, nor a log that grows or shrinks 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
@@ -15,12 +14,11 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 
-from harness.history.progress_page import Progress
-from tests.support.mock_kafka import TOPIC
+from tests.support import worker_sessions
 from workloads import final_read
 from workloads.client.log_ends import Ends
 from workloads.final_read import EARLIEST, Asker
-from workloads.worker import Session, Spec
+from workloads.worker import Session
 
 Answer = tuple[int, int, int] | None  # log start, committed and uncommitted end; None: no leader
 
@@ -72,17 +70,7 @@ class Reader:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    Progress.create(tmp_path, "final-read-0")
-    spec = Spec(
-        run_id="test/1",
-        process="final-read-0",
-        history=tmp_path,
-        topic=TOPIC,
-        partitions=1,
-        config={},
-        limit_s=10,
-    )
-    return Session("final-read", spec)
+    return worker_sessions.session(tmp_path)
 
 
 def carried_out(
@@ -98,9 +86,7 @@ def carried_out(
     cast(dict[str, Any], session.spec.config)["isolation.level"] = isolation
     reader = Reader(leaders, committed=isolation == "read_committed", stops_at=stops_at)
     final_read._read_all(session, cast(Any, reader), Asker(session))
-    session.recorder.close()
-    events = map(json.loads, (session.spec.history / "final-read-0.jsonl").read_text().splitlines())
-    (ends,) = [event for event in events if event["event"] == "ends"]
+    (ends,) = worker_sessions.events(session.spec.history, "ends")
     return tuple(ends[name] for name in ("log_start", "uncommitted_end", "position", "complete"))
 
 

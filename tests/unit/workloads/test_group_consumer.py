@@ -10,14 +10,13 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import KafkaError, Message, Producer, TopicPartition
 
-from harness.history.progress_page import Progress
 from harness.history.record_format import Operation, read_operations
 from harness.waiting import wait_until
+from tests.support import worker_sessions
 from tests.support.mock_kafka import OFFSET_COMMIT, TOPIC, MockKafka
 from tests.support.worker_processes import LONG_S, Started, Starter
 from workloads.client import payload
 from workloads.group_consumer import Member, MemberSpec
-from workloads.worker import Session
 
 RECORDS = 60
 PATIENCE = {
@@ -249,24 +248,12 @@ def test_a_batch_is_dropped_when_its_partitions_are_taken_away(
     """Whoever has them then is given it too; with auto the client commits it as handed over."""
     consumer = Revoking()
     monkeypatch.setattr("workloads.group_consumer.make_member", lambda *_, **__: consumer)
-    Progress.create(tmp_path, "member")
-    spec = MemberSpec(
-        run_id="test/1",
-        process="member",
-        history=tmp_path,
-        topic=TOPIC,
-        partitions=1,
-        config={},
-        limit_s=LONG_S,
-        commit=commit,
-    )
-    session = Session("group-consumer", spec)
-    consumer.member = member = Member(session, spec)
+    session = worker_sessions.session(tmp_path, MemberSpec, commit=commit)
+    assert isinstance(session.spec, MemberSpec)
+    consumer.member = member = Member(session, session.spec)
     member._round()
-    session.recorder.close()
 
-    recorded = list(read_operations((tmp_path / "member.0000.seg").read_bytes()))
-    told = [each for each in recorded if isinstance(each, Operation)]
+    told = worker_sessions.recorded(tmp_path)
     assert [0, 1, 2] == [each.offset for each in told if each.f == "poll"]
     assert processed == [each.offset for each in told if each.f == "process"]
     assert committed == [end.offset for end in consumer.committed]
