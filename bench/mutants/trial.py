@@ -2,9 +2,9 @@
 
 A pinned mutant is tried by its own test alone. Any other first by the tests in the folder that
 mirrors its own (analysis/checks/loss.py: tests/unit/analysis/checks, test_loss.py before the
-others), then, where none of them failed, by all that need neither a cluster nor a browser. The first test that
-fails ends the trial; so does a time limit of three times what the unmutated code takes, and a
-minute. The checkout itself is never changed.
+others), then, where none of them failed, by all that need neither a cluster nor a browser. The
+first test that fails ends the trial; so does a time limit of three times what the unmutated code
+takes, and a minute. The checkout itself is never changed.
 """
 
 from __future__ import annotations
