@@ -22,6 +22,7 @@ from pathlib import Path
 
 from harness.checkout import ROOT
 
+MUTATED = ("analysis", "harness/history", "workloads")  # where the sample is drawn
 PINNED = Path(__file__).with_name("pinned.toml")
 
 

@@ -20,8 +20,7 @@ from typing import Any
 
 import jinja2
 
-from bench.mutants.mutant import Mutant
-from bench.mutants.sample import MUTATED
+from bench.mutants.mutant import MUTATED, Mutant
 from bench.mutants.session import TIME_LIMIT, Session
 from harness.checkout import DOCS
 

@@ -21,10 +21,8 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
-from bench.mutants.mutant import Mutant
+from bench.mutants.mutant import MUTATED, Mutant
 from harness.checkout import ROOT
-
-MUTATED = ("analysis", "harness/history", "workloads")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

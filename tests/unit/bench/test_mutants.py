@@ -1,4 +1,4 @@
-"""Mutants: the pinned ones fit the code, the sample is drawn by its seed, results are kept."""
+"""Mutants: the pinned ones fit the code, the checkout stays as it is, results are kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 from bench.mutants import page
 from bench.mutants.mutant import Mutant, Pin, PinError, pins
-from bench.mutants.sample import drawn
 from bench.mutants.session import TIME_LIMIT, Outcome, Session
 from bench.mutants.trial import Copy, Taken, alone, nearest, stages
 from harness.checkout import ROOT
@@ -55,61 +54,6 @@ def test_a_mutant_tells_what_changed() -> None:
     assert mutant().key != mutant(new="b").key
 
 
-# --- the sample
-
-
-TEXTS = {
-    "one.py": """
-from __future__ import annotations
-
-def decide(count: int | None, most: int = 3, *, sure: bool = True) -> int | None:
-    total: int | float = count + most * 2
-    if count is None or not sure:
-        return None
-    while total > 5 and sure:
-        total -= 1
-        break
-    return total
-""",
-    "two.py": """
-def all_of(rows):
-    return [row for row in rows if row < 7 and row != 2 or row == 9]
-""",
-}
-
-
-def test_a_sample_is_the_same_for_the_same_seed_and_another_for_another() -> None:
-    first, again, other = (drawn(seed, 8, TEXTS) for seed in (1, 1, 2))
-
-    assert [m.key for m in first] == [m.key for m in again]
-    assert {m.key for m in first} != {m.key for m in other}
-    assert 8 == len({m.key for m in first})
-
-
-def test_a_sample_holds_no_annotation_and_nothing_but_python() -> None:
-    everything = drawn(1, 1000, TEXTS)
-
-    assert 12 <= len(everything) == len({m.key for m in everything})
-    assert {"one.py", "two.py"} == {m.file for m in everything}
-    for each in everything:
-        compile(each.text, each.file, "exec")
-        assert "int | None" not in each.change[1] or "int | None" in each.change[2]
-        assert "int | float" not in each.change[1] or "int | float" in each.change[2]
-
-
-def test_of_a_smaller_sample_the_larger_one_holds_all() -> None:
-    few, many = (drawn(1, size, TEXTS) for size in (5, 12))
-
-    assert [m.key for m in few] == [m.key for m in many][:5]
-
-
-def test_a_change_of_one_file_changes_nothing_of_what_is_drawn_in_another() -> None:
-    before = {m.key for m in drawn(1, 1000, TEXTS) if m.file == "two.py"}
-    changed = {**TEXTS, "one.py": "x = 1 + 2 + 3\n"}
-
-    assert before == {m.key for m in drawn(1, 1000, changed) if m.file == "two.py"}
-
-
 # --- which tests
 
 
@@ -142,10 +86,14 @@ def test_a_pinned_mutant_is_tried_by_its_own_test_alone() -> None:
 # --- the copy
 
 
-def test_the_copy_is_mutated_and_the_checkout_never(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    return Copy(tmp_path_factory.mktemp("mutants"))
+
+
+def test_the_copy_is_mutated_and_the_checkout_never(copy: Copy) -> None:
     """Whatever ends the trial."""
     pinned, before = PIN.made(), (ROOT / PIN.file).read_text()
-    copy = Copy(tmp_path)
     seen: list[str] = []
 
     def interrupted() -> None:
@@ -159,26 +107,20 @@ def test_the_copy_is_mutated_and_the_checkout_never(tmp_path: Path) -> None:
     assert before == (copy.path / PIN.file).read_text()
 
 
-def test_the_copy_s_tests_run_on_the_copy_s_code_until_the_first_fails(tmp_path: Path) -> None:
-    copy = Copy(tmp_path)
-    place = "from harness.checkout import ROOT\n"
+def test_tests_run_on_the_copy_s_code_until_the_first_fails(copy: Copy) -> None:
     test = copy.path / "tests/unit/test_told.py"
     test.write_text(
-        f'"""Told."""\n\n{place}\n\n'
+        '"""Told."""\n\nfrom harness.checkout import ROOT\n\n\n'
         f"def test_place() -> None:\n    assert str(ROOT) == {str(copy.path)!r}\n\n\n"
         "def test_false() -> None:\n    assert False\n\n\n"
-        "def test_true() -> None:\n    pass\n"
+        "def test_false_too() -> None:\n    assert False\n"
     )
     name = str(test.relative_to(copy.path))
 
-    assert (True, False) == tuple(
-        copy.run((f"{name}::{each}",), None)[0] for each in ("test_place", "test_false")
-    )
     assert (False, f"{name}::test_false") == copy.run((name,), None)[:2]
 
 
-def test_a_test_that_never_ends_is_ended_at_the_time_limit(tmp_path: Path) -> None:
-    copy = Copy(tmp_path)
+def test_a_test_that_never_ends_is_ended_at_the_time_limit(copy: Copy) -> None:
     test = copy.path / "tests/unit/test_told.py"
     test.write_text('"""Told."""\n\n\ndef test_forever() -> None:\n    while True:\n        pass\n')
 
