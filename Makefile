@@ -41,7 +41,7 @@ nemesis-table: ## try every verb at every target (an hour), then write the table
 	$(SETUP) --tests
 	@$(BIN)/python -m bench.fault_table
 
-mutants: ## try small changes of the code that a test must notice (hours, goes on where it was; WITH="--most 20"), then write docs/mutants.md
+mutants: ## try small changes of the code that a test must notice (hours, goes on where it was; WITH="--only workloads"), then write docs/mutants.md
 	$(SETUP)
 	@$(BIN)/python -m bench.mutants $(WITH)
 

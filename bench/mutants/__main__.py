@@ -30,6 +30,7 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
     parser.add_argument("--sample", type=int, default=300, help="how many are drawn")
+    parser.add_argument("--only", default="", help="try those of files whose path begins so")
     parser.add_argument("--most", type=int, help="end after so many trials")
     parser.add_argument("--render", action="store_true", help="write the page, try nothing")
     asked = parser.parse_args()
@@ -40,7 +41,8 @@ def main() -> int:
         session = Session.open()
         if not asked.render:
             with alone():
-                _try([*pinned, *sampled], session, asked.most)
+                chosen = [m for m in (*pinned, *sampled) if m.file.startswith(asked.only)]
+                _try(chosen, session, asked.most)
     except (PinError, UnmutatedFails, Taken) as error:
         say(f"mutants: {error}", markup=False)
         return 255

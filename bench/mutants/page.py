@@ -1,6 +1,7 @@
 """docs/mutants.md: how many mutants the tests noticed, and every one that they did not.
 
-Why a survivor is no defect stands in reasons.toml, written by hand:
+Why a survivor is no defect stands in reasons.toml, written by hand, by what the line was and became
+(as the page shows it): once the line is another one, the reason explains nothing any more.
 
     [[survivor]]
     file = "workloads/final_read.py"

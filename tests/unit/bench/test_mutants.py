@@ -213,15 +213,3 @@ def test_a_survivor_with_a_reason_shows_it(tmp_path: Path, monkeypatch: pytest.M
 
     assert "| the same here |" in text
     assert page.UNEXPLAINED not in text
-
-
-def test_every_reason_is_of_a_line_that_is_still_there() -> None:
-    """A reason of code that has gone explains nothing."""
-    gone = [
-        reason
-        for reason in page.reasons()
-        if reason.old
-        not in " ".join(line.strip() for line in (ROOT / reason.file).read_text().splitlines())
-    ]
-
-    assert [] == gone

@@ -18,8 +18,11 @@ from workloads.client.tail import Tail
 class Given:
     """What a consumer is given at an offset of partition 0: a record of ours, or an error."""
 
-    def __init__(self, offset: int, error: int | None = None) -> None:
+    def __init__(
+        self, offset: int, error: int | None = None, *, value: bytes | None = None
+    ) -> None:
         self._offset, self._error = offset, error
+        self._value = payload.of(offset, 20) if value is None else value
 
     def error(self) -> KafkaError | None:
         return None if self._error is None else KafkaError(self._error)
@@ -31,7 +34,7 @@ class Given:
         return self._offset
 
     def value(self) -> bytes:
-        return payload.of(self._offset, 20)
+        return self._value
 
 
 @pytest.fixture
@@ -60,6 +63,17 @@ def test_a_record_is_of_the_broker_that_served_it(tail: Tail, tmp_path: Path) ->
     assert [None, 3, 3, 1] == [each.broker for each in recorded(tmp_path)]
     serving = events(tmp_path, "serving")
     assert [(0, 3, 1), (0, 1, 1)] == [(e["partition"], e["broker"], e["leader"]) for e in serving]
+
+
+def test_of_a_payload_that_is_none_of_ours_the_first_200_signs_are_kept(
+    tail: Tail, tmp_path: Path
+) -> None:
+    """It may be of any length."""
+    take(tail, Given(4, value=b"x" * 500), Given(5, value=b"short"))
+
+    long, short = events(tmp_path, "unparsable")
+    assert ("b'" + "x" * 198, 4) == (long["text"], long["offset"])
+    assert "b'short'" == short["text"]
 
 
 def test_it_stands_behind_what_it_took_or_at_the_end_it_was_told(tail: Tail) -> None:
