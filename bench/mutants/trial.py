@@ -3,8 +3,8 @@
 A pinned mutant is tried by its own test alone. Any other first by the tests in the folder that
 mirrors its own (analysis/checks/loss.py: tests/unit/analysis/checks, test_loss.py before the
 others), then, where none of them failed, by all that need neither a cluster nor a browser. The
-first test that fails ends the trial; so does a time limit of three times what the unmutated code
-takes, and a minute. The checkout itself is never changed.
+first test that fails, and fails again, ends the trial; so does a time limit of three times what the
+unmutated code takes, and a minute. The checkout itself is never changed.
 """
 
 from __future__ import annotations
@@ -108,11 +108,25 @@ def attempt(mutant: Mutant, copy: Copy, session: Session) -> Outcome:
     for tests in stages(mutant):
         limit_s = 60 + 3 * _unmutated_s(tests, copy, session)
         with copy.mutated(mutant):
-            passed, why, _ = copy.run(tests, limit_s)
-        if not passed:
-            by = why
+            by = _failing(tests, copy, limit_s)
+        if by:
             break
     return Outcome(killed=bool(by), by=by, took_s=round(time.monotonic() - begun_s, 1))
+
+
+def _failing(tests: Tests, copy: Copy, limit_s: float) -> str:
+    """The test that fails, again on its own or again among the others; empty when none does.
+
+    A test that failed once and then passed twice has failed for another reason than the mutant.
+    """
+    passed, first, _ = copy.run(tests, limit_s)
+    if passed or first == TIME_LIMIT:
+        return "" if passed else first
+    for again in ((first,), tests):
+        passed, failed, _ = copy.run(again, limit_s)
+        if not passed:
+            return failed
+    return ""
 
 
 def _unmutated_s(tests: Tests, copy: Copy, session: Session) -> float:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import json
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from bench.mutants import page
 from bench.mutants.mutant import Mutant, Pin, PinError, pins
 from bench.mutants.session import TIME_LIMIT, Outcome, Session
-from bench.mutants.trial import Copy, Taken, alone, nearest, stages
+from bench.mutants.trial import Copy, Taken, UnmutatedFails, alone, attempt, nearest, stages
 from harness.checkout import ROOT
 
 PIN = Pin(
@@ -125,6 +127,47 @@ def test_a_test_that_never_ends_is_ended_at_the_time_limit(copy: Copy) -> None:
     test.write_text('"""Told."""\n\n\ndef test_forever() -> None:\n    while True:\n        pass\n')
 
     assert (False, TIME_LIMIT) == copy.run((str(test.relative_to(copy.path)),), 3)[:2]
+
+
+class Told:
+    """A copy whose runs end as told; None: all pass."""
+
+    def __init__(self, *failing: str | None) -> None:
+        self.failing, self.runs = list(failing), list[tuple[str, ...]]()
+
+    def run(self, tests: tuple[str, ...], _: float | None) -> tuple[bool, str, float]:
+        self.runs.append(tests)
+        failed = self.failing.pop(0)
+        return failed is None, failed or "1 passed", 1.0
+
+    def mutated(self, _: Mutant) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+@pytest.mark.parametrize(
+    ("failing", "by"),
+    [
+        ([None, "x.py::a", "x.py::a"], "x.py::a"),  # on its own too
+        ([None, "x.py::a", None, "x.py::b"], "x.py::b"),  # among the others only
+        ([None, TIME_LIMIT], TIME_LIMIT),
+        ([None, "x.py::a", None, None, None, None], ""),  # by chance; then all others pass
+        ([None, None, None, "y.py::c", "y.py::c"], "y.py::c"),  # the second stage
+        ([None, None, None, None], ""),
+    ],
+)
+def test_a_mutant_is_killed_by_a_test_that_fails_again(
+    tmp_path: Path, failing: list[str | None], by: str
+) -> None:
+    """The first run of each stage is of the unmutated code."""
+    copy = Told(*failing)
+    outcome = attempt(mutant(file="analysis/checks/loss.py"), cast(Any, copy), opened(tmp_path))
+
+    assert (bool(by), by, []) == (outcome.killed, outcome.by, copy.failing)
+
+
+def test_tests_that_fail_without_a_mutant_tell_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UnmutatedFails, match="a fails without any mutant"):
+        attempt(mutant(), cast(Any, Told("x.py::a")), opened(tmp_path))
 
 
 def test_two_commands_do_not_work_in_one_copy(tmp_path: Path) -> None:
