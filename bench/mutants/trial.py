@@ -56,7 +56,6 @@ class Copy:
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self.path = folder / "checkout"
-        self._temporary = folder / "tmp"
         shutil.rmtree(self.path, ignore_errors=True)
         for name in _names():
             (self.path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +76,7 @@ class Copy:
         """Whether all pass, the first that does not or TIME_LIMIT, and how long it took (s)."""
         begun_s = time.monotonic()
         argv = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-rfE", "-m", MARKS]
-        argv += ["-p", "no:cacheprovider", f"--basetemp={self._temporary}", *tests]
+        argv += ["-p", "no:cacheprovider", *tests]
         # Two changes within a second leave a compiled file that looks new enough: write none.
         env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.path)}
         with subprocess.Popen(
