@@ -6,7 +6,7 @@ PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --ge
     --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint unit check test requirements nemesis-table bench study backends-table bench-backends image harness-image
+.PHONY: help setup demo lint unit check test requirements nemesis-table mutants bench study backends-table bench-backends image harness-image
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -40,6 +40,10 @@ test: ## every test, those on real clusters too
 nemesis-table: ## try every verb at every target (an hour), then write the table in docs/faults.md
 	$(SETUP) --tests
 	@$(BIN)/python -m bench.fault_table
+
+mutants: ## try small changes of the code that a test must notice (hours, goes on where it was; WITH="--only workloads"), then write docs/mutants.md
+	$(SETUP)
+	@$(BIN)/python -m bench.mutants $(WITH)
 
 bench: ## what recording costs: a recorded producer beside an unrecorded one
 	$(SETUP)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -21,21 +20,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from harness.history.record_format import FINAL_READ
+from workloads.client.log_ends import Ends, behind, only_grew, told
 from workloads.client.tail import Tail
 from workloads.worker import Session, leave, main
 
 ASK_LIMIT_S = 5.0
 EARLIEST = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
-    """Where one partition begins and ends."""
-
-    log_start: int
-    committed_end: int  # last stable offset: read_committed stops here
-    uncommitted_end: int  # high watermark
 
 
 def final_read(session: Session) -> None:
@@ -60,7 +51,7 @@ def _read_all(session: Session, reader: Tail, asker: Asker) -> None:
     while True:
         _read_up_to(session, reader, before)
         after = asker.ends()
-        if after is None or not _only_grew(before, after):
+        if after is None or not only_grew(before, after):
             break
         before = after
     _tell(session, reader, before, after)
@@ -71,49 +62,23 @@ def _read_up_to(session: Session, reader: Tail, goals: Mapping[int, Ends]) -> No
     isolation = session.spec.config.get("isolation.level", "read_committed")
     committed = isolation == "read_committed"
 
-    def behind() -> bool:
-        return any(
-            reader.positions[partition]
-            < (ends.committed_end if committed else ends.uncommitted_end)
-            for partition, ends in goals.items()
-        )
-
-    while behind() and not reader.lost_its_place and not session.over():
+    while (
+        behind(reader.positions, goals, committed=committed)
+        and not reader.lost_its_place
+        and not session.over()
+    ):
         reader.poll(0.05)
         session.publish(time.monotonic_ns())
-
-
-def _only_grew(before: Mapping[int, Ends], after: Mapping[int, Ends]) -> bool:
-    """Whether there is more to read now, and nothing that was read before has gone."""
-    return before != after and all(
-        after[p].log_start == ends.log_start
-        and after[p].committed_end >= ends.committed_end
-        and after[p].uncommitted_end >= ends.uncommitted_end
-        for p, ends in before.items()
-    )
 
 
 def _tell(
     session: Session, reader: Tail, before: Mapping[int, Ends], after: Mapping[int, Ends] | None
 ) -> None:
-    """One `ends` event a partition; what could not be learned is null, and never complete."""
+    """One `ends` event a partition."""
     for partition in range(session.spec.partitions):
-        ends, position = before.get(partition), reader.positions.get(partition)
-        known = (
-            asdict(ends)
-            if ends
-            else dict.fromkeys(("log_start", "committed_end", "uncommitted_end"))
-        )
-        complete = (
-            ends is not None
-            and after is not None
-            and after.get(partition) == ends
-            and position is not None
-            and position >= ends.uncommitted_end
-        )
-        session.recorder.event(
-            "ends", partition=partition, **known, position=position, complete=complete
-        )
+        now, position = (after or {}).get(partition), reader.positions.get(partition)
+        known = told(before.get(partition), now, position)
+        session.recorder.event("ends", partition=partition, **known)
 
 
 class Asker:

@@ -137,6 +137,7 @@ def _names(module: str, name: str) -> list[str]:
         "check",
         "test",
         "bench",
+        "mutants",
         "study",
         "backends-table",
         "bench-backends",

@@ -49,6 +49,11 @@ def sender_of(
     return Transactions(session, observe, most or session.spec.transaction_sends)
 
 
+def fate(type_: int, error: KafkaError | None) -> int:
+    """How a send ended whose transaction ended so: a record that was not delivered is never ok."""
+    return INFO if type_ == OK and error is not None else type_
+
+
 class Transactions:
     """A Sender whose sends are put into transactions; to be used like one."""
 
@@ -191,11 +196,11 @@ class Transactions:
         self._sends = self._begun_ns = 0
         end_ns = time.monotonic_ns()
         for operation, error, message in reports:
-            if type_ == OK and error is None:
+            ended = fate(type_, error)
+            if ended == OK:
                 self._sender.delivered(operation, None, message)
             else:
-                code = self._named(error or why)
-                self._sender.ended(operation, FAIL if type_ == FAIL else INFO, end_ns, code)
+                self._sender.ended(operation, ended, end_ns, self._named(error or why))
 
     def _named(self, error: KafkaError | None) -> int:
         code, name = (error.code(), error.name()) if error else (ABORTED, ABORTED_NAME)

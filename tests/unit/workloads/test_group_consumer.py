@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
-from confluent_kafka import KafkaError, Producer
+from confluent_kafka import KafkaError, Message, Producer, TopicPartition
 
 from harness.history.record_format import Operation, read_operations
 from harness.waiting import wait_until
+from tests.support import worker_sessions
 from tests.support.mock_kafka import OFFSET_COMMIT, TOPIC, MockKafka
 from tests.support.worker_processes import LONG_S, Started, Starter
 from workloads.client import payload
+from workloads.group_consumer import Member, MemberSpec
 
 RECORDS = 60
 PATIENCE = {
@@ -186,3 +189,71 @@ def test_processing_that_is_cut_off_is_info(start: Starter, kafka: MockKafka) ->
 
     (row,) = worker.operations("process")
     assert ("info", 0, None, None) == (row["type"], row["value"], row["offset"], row["end_ns"])
+
+
+# --- a revocation in the middle of a batch, which comes at no moment that a cluster can be told
+
+
+class Revoking:
+    """A consumer that is given two records, loses its partition, gets it back with one more."""
+
+    def __init__(self) -> None:
+        self.member: Member | None = None
+        self.offset = -1
+        self.committed: list[TopicPartition] = []
+
+    def poll(self, _: float) -> Message | None:
+        self.offset += 1
+        if self.offset == 3:
+            return None
+        if self.offset == 2 and self.member is not None:
+            self.member._revoked(cast(Any, self), [TopicPartition(TOPIC, 0)])
+        return cast(Message, Given(self.offset))
+
+    def commit(self, *, offsets: list[TopicPartition], **_: Any) -> list[TopicPartition]:
+        self.committed += offsets
+        return offsets
+
+
+class Given:
+    """A record of ours at an offset of partition 0; its value is the same number."""
+
+    def __init__(self, offset: int) -> None:
+        self._offset = offset
+
+    def error(self) -> None:
+        return None
+
+    def partition(self) -> int:
+        return 0
+
+    def offset(self) -> int:
+        return self._offset
+
+    def value(self) -> bytes:
+        return payload.of(self._offset, 20)
+
+
+@pytest.mark.parametrize(
+    ("commit", "processed", "committed"),
+    [("after", [2], [3]), ("before", [2], [3]), ("auto", [0, 1, 2], [])],
+)
+def test_a_batch_is_dropped_when_its_partitions_are_taken_away(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    commit: str,
+    processed: list[int],
+    committed: list[int],
+) -> None:
+    """Whoever has them then is given it too; with auto the client commits it as handed over."""
+    consumer = Revoking()
+    monkeypatch.setattr("workloads.group_consumer.make_member", lambda *_, **__: consumer)
+    session = worker_sessions.session(tmp_path, MemberSpec, commit=commit)
+    assert isinstance(session.spec, MemberSpec)
+    consumer.member = member = Member(session, session.spec)
+    member._round()
+
+    told = worker_sessions.recorded(tmp_path)
+    assert [0, 1, 2] == [each.offset for each in told if each.f == "poll"]
+    assert processed == [each.offset for each in told if each.f == "process"]
+    assert committed == [end.offset for end in consumer.committed]

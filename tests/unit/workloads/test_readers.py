@@ -100,3 +100,25 @@ def test_a_final_read_that_cannot_learn_the_ends_is_incomplete(
     (ends,) = worker.events("ends")
     assert (None, None, False) == (ends["log_start"], ends["uncommitted_end"], ends["complete"])
     assert worker.events("client-error")
+
+
+def test_a_final_read_that_loses_its_place_ends_and_is_incomplete(
+    start: Starter, kafka: MockKafka
+) -> None:
+    """Its offset is not in the log: it neither begins again elsewhere nor waits for its limit."""
+    sender = Producer({"bootstrap.servers": kafka.bootstrap})
+    for n in range(30):
+        sender.produce(TOPIC, payload.of(n, 100), partition=0)
+    sender.flush(10)
+    worker = start("final_read", kafka.bootstrap, limit_s=20)
+    assert worker.said() == {"event": "ready"}
+    kafka.answer(FETCH, KafkaError.OFFSET_OUT_OF_RANGE)
+    worker.say("go")
+    assert "done" == worker.reason()
+
+    (ends,) = worker.events("ends")
+    assert (0, 30, 0, False) == tuple(
+        ends[name] for name in ("log_start", "uncommitted_end", "position", "complete")
+    )
+    assert [] == worker.operations("final-read")
+    assert "_AUTO_OFFSET_RESET" in {event["name"] for event in worker.events("client-error")}

@@ -145,6 +145,21 @@ def test_a_progress_page_is_shared(tmp_path: Path) -> None:
     assert worker.allowed == -1
 
 
+def test_no_two_counters_share_a_cell(tmp_path: Path) -> None:
+    """And each stands where docs/history.md has it."""
+    worker = Progress.create(tmp_path, "p")
+    names = ("sends", "acked", "failed", "info", "reads", "last_ack_ns", "state", "errors")
+    for number, name in enumerate(names):
+        setattr(worker, name, number + 1)
+    worker.allow(9)
+
+    assert (
+        list(range(1, 10))
+        == list(worker.cells)
+        == [getattr(worker, name) for name in (*names, "allowed")]
+    )
+
+
 # Room
 
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -74,7 +75,7 @@ def test_all_segments_are_sealed_in_order(run: Path, sends: int) -> None:
 
 def test_row_groups_stay_small(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments are gathered into row groups, one after the other: memory does not grow with it."""
-    monkeypatch.setattr(sealing, "ROW_GROUP", 8)
+    monkeypatch.setattr(sealing, "ROW_GROUP", 7)  # segments are of four
     record(run, sends=30)
     seal(run)
 
@@ -172,6 +173,26 @@ def test_a_faults_four_lines_are_one_row(run: Path) -> None:
         fault["error"],
     )
     assert (BEFORE, AFTER) == (json.loads(fault["before"]), json.loads(fault["after"]))
+
+
+@pytest.mark.parametrize("later", [{}, {"nodes": []}, {"nodes": None}])
+def test_a_later_line_without_nodes_does_not_take_them_back(
+    run: Path, later: dict[str, Any]
+) -> None:
+    """Whom a fault has hit stays known; a fault that hit nobody permits nothing and proves none."""
+    bare = {key: value for key, value in KILL.items() if key != "nodes"}
+    lines(
+        run,
+        "nemesis",
+        {"event": "inject", "type": "invoke", **bare, "nodes": ["kafka2", "kafka3"]},
+        {"event": "inject", "type": "ok", **bare, **later, "evidence": "pid 812 is gone"},
+        {"event": "heal", "type": "invoke", **bare, **later},
+        {"event": "heal", "type": "ok", **bare, **later, "evidence": "every ISR is full"},
+    )
+    seal(run)
+
+    (fault,) = rows(run, "faults")
+    assert ["kafka2", "kafka3"] == fault["nodes"]
 
 
 def test_a_fault_without_proof_has_no_ok(run: Path) -> None:

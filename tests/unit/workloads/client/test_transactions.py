@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError
 
+from harness.history.record_format import FAIL, INFO, OK
 from harness.waiting import wait_until
 from tests.support.mock_kafka import END_TXN, INIT_PRODUCER_ID, PRODUCE, MockKafka
 from tests.support.worker_processes import LONG_S, Started, Starter
+from workloads.client.transactions import fate
 
 CONFIG = {
     "transactional.id": "t-0",
@@ -177,3 +179,24 @@ def test_a_round_of_write_read_is_a_transaction(start: Starter, kafka: MockKafka
 
     assert {("ok", None)} == told(worker.operations("send"))
     assert ["ok"] * 5 == [lookup["type"] for lookup in worker.operations("lookup")]
+
+
+# --- what the mock cluster cannot bring about: a commit that succeeds all the same
+
+
+@pytest.mark.parametrize(
+    ("ended", "error", "send"),
+    [
+        (OK, None, OK),
+        (OK, KafkaError._MSG_TIMED_OUT, INFO),
+        (OK, KafkaError.INVALID_RECORD, INFO),
+        (FAIL, None, FAIL),
+        (FAIL, KafkaError.INVALID_RECORD, FAIL),
+        (INFO, None, INFO),
+        (INFO, KafkaError.INVALID_RECORD, INFO),
+    ],
+)
+def test_a_send_that_was_not_delivered_is_not_ok_though_its_transaction_is(
+    ended: int, error: int | None, send: int
+) -> None:
+    assert send == fate(ended, None if error is None else KafkaError(error))

@@ -1,0 +1,1 @@
+"""`make mutants`: which small changes of the code no test would notice. May import all."""

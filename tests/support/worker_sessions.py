@@ -1,0 +1,33 @@
+"""A worker's session in the test's own process: what it records, without a client or a cluster."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from harness.history.progress_page import Progress
+from harness.history.record_format import Operation, read_operations
+from tests.support.mock_kafka import TOPIC
+from workloads.worker import Session, Spec
+
+PROCESS = "worker-0"
+
+
+def session(folder: Path, kind: type[Spec] = Spec, **told: Any) -> Session:
+    """A session that records into `folder`; keywords are keys of its SPEC."""
+    Progress.create(folder, PROCESS)
+    usual = {"run_id": "test/1", "topic": TOPIC, "partitions": 1, "config": {}, "limit_s": 60.0}
+    return Session("worker", kind(process=PROCESS, history=folder, **{**usual, **told}))
+
+
+def recorded(folder: Path) -> list[Operation]:
+    """The operations of the session's first segment."""
+    entries = read_operations((folder / f"{PROCESS}.0000.seg").read_bytes())
+    return [each for each in entries if isinstance(each, Operation)]
+
+
+def events(folder: Path, name: str) -> list[dict[str, Any]]:
+    """Its events of one kind."""
+    lines = map(json.loads, (folder / f"{PROCESS}.jsonl").read_text().splitlines())
+    return [line for line in lines if line["event"] == name]

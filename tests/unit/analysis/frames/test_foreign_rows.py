@@ -1,0 +1,56 @@
+"""A file of operations with rows of another run among its own is never judged as one run's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from analysis.frames.run_files import CheckError
+from analysis.job import check
+from tests.support.histories import final_read, sent, story
+from tests.support.told_runs import rows_of, write, write_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RUN_ID = "told/run"
+STORY = story(sent(1, at=0), final_read(1))
+
+
+def said(run: Path) -> str:
+    """What the check says: its refusal, or why the run is unknown."""
+    try:
+        (report,) = check([run])
+    except CheckError as error:
+        return str(error)
+    assert report["verdict"] == "unknown"
+    return " ".join(report["reasons"])
+
+
+@pytest.mark.parametrize("other", ["told/earlier", "told/ruo"])
+def test_rows_of_two_runs_in_one_file_are_named(
+    spark: SparkSession, tmp_path: Path, other: str
+) -> None:
+    """Whether the other run's name comes before the run's own or after it."""
+    run = write(STORY, tmp_path / "run", RUN_ID)
+    own, foreign = (
+        [row for row in rows_of(STORY, run_id) if row["process"] == "producer-0"]
+        for run_id in (RUN_ID, other)
+    )
+    numbered = [{**row, "id": number} for number, row in enumerate([*own, *foreign])]
+    write_rows(run / "history/operations/producer-0.parquet", numbered)
+
+    assert "producer-0" in said(run)
+
+
+def test_rows_of_its_own_run_are_no_reason(spark: SparkSession, tmp_path: Path) -> None:
+    """The twin: the same file, written in the same way."""
+    run = write(STORY, tmp_path / "run", RUN_ID)
+    own = [row for row in rows_of(STORY, RUN_ID) if row["process"] == "producer-0"]
+    numbered = [{**row, "id": number} for number, row in enumerate(own)]
+    write_rows(run / "history/operations/producer-0.parquet", numbered)
+
+    (report,) = check([run])
+    assert not any("producer-0" in reason for reason in report["reasons"])
