@@ -48,7 +48,8 @@ Row = tuple[str, int, int, int | None, int, int | None]  # type to end_ns of _CO
 Rows = Iterator[Row]
 Change = tuple[int, str, frozenset[int]]  # time_ns, "assigned" or "revoked", partitions
 Poll = tuple[int, int, Mapping[int, list[str]]]  # start_ns, end_ns, partition -> [offset value]
-Values = Mapping[int, np.ndarray[Any, Any]]  # partition -> what was sent to it
+Numbers = np.ndarray[Any, Any]
+Sent = tuple[Numbers, Numbers]  # values, in order, and the partition of each
 
 BATCH: Final = 10_000
 _COLUMNS: Final = ("id", "f", "type", "partition", "value", "offset", "start_ns", "end_ns")
@@ -96,7 +97,7 @@ def _streams(
         for path in sorted((run.history / "operations").glob("*.parquet"))
     }
     changes = _changes(_table(run.history / "events.parquet", EVENT_COLUMNS, _EVENT_COLUMNS))
-    load_end_ns = _load_end(tables.values(), changes.values())
+    load_end_ns = _load_end(tables.values())
     sent = _sent(tables.values())
     numbers = itertools.count()
     load: list[Iterator[Entry]] = []
@@ -306,29 +307,25 @@ def _rows(table: pa.Table) -> Rows:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def _sent(tables: Iterable[pa.Table]) -> Values:
-    """The values that were sent to each partition."""
-    sends = pa.concat_tables(
-        [schema(OPERATION_COLUMNS).empty_table().select(["partition", "value"])]
-        + [
-            table.filter(pc.equal(table["f"], "send")).select(["partition", "value"])
-            for table in tables
-        ]
-    )
-    return {
-        number: sends.filter(pc.equal(sends["partition"], number))["value"].to_numpy()
-        for number in pc.unique(sends["partition"]).to_pylist()
-    }
+def _sent(tables: Iterable[pa.Table]) -> Sent:
+    """The values that were sent, in order, and the partition of each."""
+    nothing = schema(OPERATION_COLUMNS).empty_table().select(["value", "partition"])
+    sends = [table.filter(pc.equal(table["f"], "send")) for table in tables]
+    merged = pa.concat_tables([nothing, *(each.select(["value", "partition"]) for each in sends)])
+    ordered = merged.sort_by("value")
+    return ordered["value"].to_numpy(), ordered["partition"].to_numpy()
 
 
-def _sent_only(reads: pa.Table, sent: Values, left_out: Counter[str]) -> pa.Table:
+def _sent_only(reads: pa.Table, sent: Sent, left_out: Counter[str]) -> pa.Table:
     """The records read that somebody sent to the partition where they were read."""
     ours = reads.filter(pc.is_valid(reads["value"]))
-    partitions, values = ours["partition"].to_numpy(), ours["value"].to_numpy()
-    known = np.zeros(len(values), dtype=bool)
-    for number in np.unique(partitions):
-        there = partitions == number
-        known[there] = np.isin(values[there], sent.get(int(number), ()))
+    values, partitions = sent
+    at = np.searchsorted(values, ours["value"].to_numpy())
+    known = at < len(values)
+    at[~known] = 0
+    if len(values):
+        known &= values[at] == ours["value"].to_numpy()
+        known &= partitions[at] == ours["partition"].to_numpy()
     if len(ours) < len(reads):
         left_out[UNPARSABLE] += len(reads) - len(ours)
     if not known.all():
@@ -347,10 +344,10 @@ def _changes(events: pa.Table) -> dict[str, list[Change]]:
     return found
 
 
-def _load_end(tables: Iterable[pa.Table], changes: Iterable[Sequence[Change]]) -> int:
+def _load_end(tables: Iterable[pa.Table]) -> int:
     """When all had ended but the final reads."""
-    times = [change[-1][0] for change in changes]
+    times = [0]
     for table in tables:
         rows = table.filter(pc.not_equal(table["f"], "final-read"))
         times += [pc.max(rows[name]).as_py() or 0 for name in ("start_ns", "end_ns")]
-    return max(times, default=0)
+    return max(times)

@@ -149,19 +149,26 @@ def told(
     if others:
         named = ", ".join(f"{kind} {count:,}" for kind, count in sorted(others.items()))
         yield f"Jepsen also names what we do not judge: {named}"
-    shown: dict[tuple[str, bool, str | None], int] = {}
-    for each in found:
-        group = each.kind, each.by_us, each.reason
-        shown[group] = shown.get(group, 0) + 1
-        if shown[group] <= SHOWN:
-            what = "offset" if each.kind == "inconsistent" else "value"
-            who = "ours alone" if each.by_us else "Jepsen alone"
-            why = each.reason or "THEY DIFFER"
-            yield f"{each.kind}: partition {each.where[0]}, {what} {each.where[1]}: {who}: {why}"
-    for (kind, by_us, reason), count in shown.items():
+    agreed = [
+        (kind, where, "both") for kind in KINDS for where in sorted(ours[kind] & jepsens[kind])
+    ]
+    alone = [
+        (each.kind, each.where, f"{'ours' if each.by_us else 'Jepsen'} alone: {_why(each)}")
+        for each in found
+    ]
+    shown: dict[tuple[str, str], int] = {}
+    for kind, where, what in agreed + alone:
+        shown[kind, what] = shown.get((kind, what), 0) + 1
+        if shown[kind, what] <= SHOWN:
+            name = "offset" if kind == "inconsistent" else "value"
+            yield f"{kind}: partition {where[0]}, {name} {where[1]}: {what}"
+    for (kind, what), count in shown.items():
         if count > SHOWN:
-            who = "ours alone" if by_us else "Jepsen alone"
-            yield f"{kind}: {count - SHOWN:,} more: {who}: {reason or 'THEY DIFFER'}"
+            yield f"{kind}: {count - SHOWN:,} more: {what}"
     differ = sum(each.reason is None for each in found)
     expected = len(found) - differ
     yield f"the judges differ in {differ:,}; in {expected:,} more only their definitions differ"
+
+
+def _why(difference: Difference) -> str:
+    return difference.reason or "THEY DIFFER"

@@ -26,7 +26,9 @@ from harness.history.record_format import (
     HistoryError,
 )
 from harness.history.recorder import Recorder
+from harness.history.sealing import seal
 from harness.model.run_folder import RunFolder
+from tests.support import told_runs
 from tests.support.jepsen_histories import Op, counts, polled, read, recorded_counts, wrong
 from tests.support.recorded_runs import record
 
@@ -404,6 +406,61 @@ def test_a_final_read_is_a_process_of_its_own_after_all_else(run: Path) -> None:
 
 
 # --- files
+
+
+def row(**changes: object) -> dict[str, object]:
+    """An acked send, or what else it is changed to."""
+    number: dict[str, object] = {"value": 5, "partition": 0, "offset": 0}
+    times = {"intended_ns": 10, "start_ns": 10, "end_ns": 20}
+    return {"process": "p", "id": 0, "f": "send", "type": "ok", **number, **times, **changes}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        row(partition=None),
+        row(partition=-1),
+        row(f="lost"),
+        row(f=None),
+        row(type="lost"),
+        row(value=None),
+        row(start_ns=None),
+        row(start_ns=0),
+        row(end_ns=9),
+        row(end_ns=None),
+        row(f="read", offset=None),
+        row(f="read", offset=-1),
+        row(f="read", end_ns=None, type="info"),
+        row(f="read", type="fail"),
+    ],
+)
+def test_a_row_that_no_recorder_writes_is_left_out_and_counted(
+    run: Path, bad: dict[str, object]
+) -> None:
+    record(run)
+    seal(run)
+    table = run / "history/operations/p.parquet"
+    told_runs.write_rows(table, [row(value=1), bad])
+    ops, left_out = exported(run)
+
+    assert {jepsen.BAD_ROWS: 1} == left_out
+    assert [(0, "invoke"), (10, "ok")] == [(op.time, op.type) for op in ops]
+
+
+@pytest.mark.parametrize("sends", [[], [4], [6], [4, 6]])
+def test_a_record_that_nobody_sent_is_left_out_whatever_else_was_sent(
+    run: Path, sends: list[int]
+) -> None:
+    def working(recorder: Recorder) -> None:
+        for value in sends:
+            send(recorder, value, 10, 15)
+        recorder.record(READ, 0, 5, 20, 0, 21, 1)
+
+    record(run, then=working)
+    ops, left_out = exported(run)
+
+    assert {jepsen.NEVER_SENT: 1} == left_out
+    assert {"send"} >= {op.f for op in ops}
 
 
 def test_a_table_that_is_none_is_one_sentence(run: Path) -> None:
