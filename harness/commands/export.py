@@ -39,7 +39,8 @@ def export_run(run: RunFolder, form: Format) -> None:
                 sys.stderr.write(f"{number:,} lines\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        # Nobody reads: what is still buffered must not fail once more at the interpreter's end.
+        # Nobody reads: what is still buffered must not fail once more at the interpreter's end
+        # (Python's documentation, signal: Note on SIGPIPE).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     if left_out:

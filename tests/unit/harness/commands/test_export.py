@@ -67,16 +67,17 @@ def test_who_has_read_enough_ends_it_quietly(run: Path, form: str) -> None:
 
 @pytest.mark.parametrize("form", ["jsonl", "jepsen"])
 def test_an_interrupt_ends_it_quietly(run: Path, form: str) -> None:
-    """It has filled the pipe and waits: nothing else ends it."""
+    """It has filled the small pipe and waits: nothing else ends it."""
     with subprocess.Popen(
         [*COMMAND, "export", "--format", form, str(run)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        pipesize=4096,
     ) as export:
         assert export.stdout is not None
         export.stdout.readline()
         export.send_signal(signal.SIGINT)
-        _, said = export.communicate(timeout=60)
+        _, said = export.communicate(timeout=120)
 
     assert (130, b"") == (export.returncode, said)
 
