@@ -6,7 +6,7 @@ PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --ge
     --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint unit check test requirements nemesis-table mutants bench study backends-table bench-backends image harness-image
+.PHONY: help setup demo lint unit check test second-judge requirements nemesis-table mutants bench study backends-table bench-backends image harness-image
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -62,6 +62,10 @@ backends-table: ## make the missing runs of the same scenarios on each backend (
 bench-backends: ## start, cut and failover on local, docker and kubernetes side by side
 	$(SETUP)
 	@$(BIN)/python -m bench.backends $(ON)
+
+second-judge: ## ask Jepsen's own checker about a run: RUN=RUN JEPSEN=CHECKOUT, and Leiningen
+	$(SETUP)
+	@$(BIN)/python -m scripts.second_judge "$(RUN)" "$(JEPSEN)"
 
 requirements: ## pin and hash anew what set-up installs (UP=--upgrade: the newest that fits)
 	$(SETUP)

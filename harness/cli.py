@@ -30,6 +30,7 @@ from harness.commands.check import check_runs
 from harness.commands.closing_table import show_report
 from harness.commands.copy_to import copy_run, destination
 from harness.commands.doctor import show_host
+from harness.commands.export import Format, export_run
 from harness.commands.heal import heal_cluster, heal_run
 from harness.commands.run import carry_out_run, prepare_run
 from harness.commands.up import hold_up
@@ -169,15 +170,29 @@ def report(run: OneRun, results: Results = RESULTS) -> None:
 
 
 @app.command()
-def history(run: OneRun, results: Results = RESULTS) -> None:
-    """Print a run's history as JSON lines, in order of time."""
-    from harness.history import export  # noqa: PLC0415  needs pyarrow, which most commands do not
+def export(
+    run: OneRun,
+    form: Annotated[
+        Format,
+        typer.Option(
+            "--format",
+            help="jsonl: all that was recorded, for people. "
+            "jepsen: EDN, as Jepsen's Kafka workload would have recorded it.",
+        ),
+    ] = Format.JSONL,
+    results: Results = RESULTS,
+) -> None:
+    """Print a run's history in order of time, a line an event; docs/history.md has the formats.
 
-    try:
-        for line in export.export(find_run(run, results).path):
-            sys.stdout.write(json.dumps(line) + "\n")
-    except BrokenPipeError:  # `| head` has seen enough
-        sys.stderr.close()
+    kafka-harness export --format jepsen study-1 > history.edn
+    """
+    export_run(find_run(run, results), form)
+
+
+@app.command()
+def history(run: OneRun, results: Results = RESULTS) -> None:
+    """Print a run's history as JSON lines: `export --format jsonl`."""
+    export_run(find_run(run, results), Format.JSONL)
 
 
 @app.command()

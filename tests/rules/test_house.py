@@ -141,6 +141,7 @@ def _names(module: str, name: str) -> list[str]:
         "study",
         "backends-table",
         "bench-backends",
+        "second-judge",
     ],
 )
 def test_the_makefile_has_what_the_pages_promise(target: str) -> None:

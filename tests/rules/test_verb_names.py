@@ -22,6 +22,7 @@ FROZEN = ("harness/model/old_runs.py",)
 A_KEY = "run.json's key: the command that runs it again"
 MEANS_ANOTHER_THING = {
     ("analysis/", "duplicate"): "the anomaly: one value at two offsets",
+    ("scripts/second_judge/", "duplicate"): "the same",
     ("analysis/", "command"): A_KEY,
     ("harness/commands/closing_table.py", "command"): A_KEY,
     ("harness/cluster/kubernetes/attach/ephemeral_containers.py", "command"): "a container's",

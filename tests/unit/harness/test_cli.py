@@ -37,6 +37,7 @@ def test_the_help_names_every_command_and_every_exit_code():
         "check",
         "report",
         "history",
+        "export",
         "scenarios",
         "show",
         "doctor",

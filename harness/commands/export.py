@@ -1,0 +1,58 @@
+"""kafka-harness export: a run's history on stdout, a line each, in one of two formats.
+
+    jsonl     everything that was recorded, for people (harness.history.export)
+    jepsen    what Jepsen's Kafka workload would have recorded (harness.history.jepsen)
+
+Lines go out as they are made. What a format leaves out is counted on stderr. A reader that has seen
+enough (`| head`) ends it quietly.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Final
+
+from harness.model.run_folder import RunFolder
+
+TELL_EVERY: Final = 1_000_000  # lines
+
+
+class Format(StrEnum):
+    """How a history is exported."""
+
+    JSONL = "jsonl"
+    JEPSEN = "jepsen"
+
+
+def export_run(run: RunFolder, form: Format) -> None:
+    """Print a run's history. Raises HistoryError and StoreError."""
+    left_out: Counter[str] = Counter()
+    try:
+        for number, line in enumerate(_lines(run, form, left_out), 1):
+            sys.stdout.write(line + "\n")
+            if number % TELL_EVERY == 0:
+                sys.stderr.write(f"{number:,} lines\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads: what is still buffered must not fail once more at the interpreter's end
+        # (Python's documentation, signal: Note on SIGPIPE).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return
+    if left_out:
+        counts = ", ".join(f"{many:,} {what}" for what, many in sorted(left_out.items()))
+        sys.stderr.write(f"{run.path}: left out: {counts}\n")
+
+
+def _lines(run: RunFolder, form: Format, left_out: Counter[str]) -> Iterator[str]:
+    if form is Format.JEPSEN:
+        from harness.history import jepsen  # noqa: PLC0415  needs pyarrow: most commands do not
+
+        return jepsen.export(run.path, left_out)
+    from harness.history import export  # noqa: PLC0415  the same
+
+    return map(json.dumps, export.export(run.path))

@@ -1,0 +1,353 @@
+"""A sealed history as Jepsen's Kafka workload would have recorded it: one EDN map a line.
+
+    {:index 0, :time 0, :type :invoke, :process 0, :f :send, :value [[:send 2 7]]}
+    {:index 1, :time 4100, :type :ok, :process 0, :f :send, :value [[:send 2 [13 7]]]}
+    {:index 2, :time 9000, :type :invoke, :process 1, :f :poll, :value [[:poll]]}
+    {:index 3, :time 9900, :type :ok, :process 1, :f :poll, :value [[:poll {2 [[13 7]]}]]}
+
+A key is a partition. Indexes are dense, times never go back, and a Jepsen process has one operation
+open at a time:
+
+- A producer's sends overlap: each goes to the first Jepsen process of that producer that is free.
+  One whose operation ended :info is not used again. A send that never ended is :info when the load
+  ends, and no open invocation: Jepsen's checker knows from completions alone who sent a value.
+- With a transactional.id the sends that are open together are one :txn. One of mixed ends is :info.
+  A send that never ended holds no transaction open.
+- What one poll call returned is one :poll. An :assign says which partitions a reader has: before
+  its first poll, and when a member of a group is given some or loses them.
+- Every final read is a process of its own, after all else.
+
+Left out, and counted: what Jepsen's model does not know, and records whose value nobody sent to
+their partition, on which its checker gives up. docs/history.md tells how to read it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from harness.history.record_format import F_NAMES, TYPE_NAMES, HistoryError
+from harness.history.sealing import seal
+from harness.history.tables import EVENT_COLUMNS, OPERATION_COLUMNS, schema
+from harness.model.run_folder import RunFolder
+
+Entry = tuple[int, str, int, str, str]  # time_ns, type, process, f, value in EDN
+Row = tuple[str, int, int, int | None, int, int | None]  # type to end_ns of _COLUMNS
+Rows = Iterator[Row]
+Change = tuple[int, str, frozenset[int]]  # time_ns, "assigned" or "revoked", partitions
+Poll = tuple[int, int, Mapping[int, list[str]]]  # start_ns, end_ns, partition -> [offset value]
+Numbers = np.ndarray[Any, Any]
+Sent = tuple[Numbers, Numbers]  # values, in order, and the partition of each
+
+BATCH: Final = 10_000
+_COLUMNS: Final = ("id", "f", "type", "partition", "value", "offset", "start_ns", "end_ns")
+_EVENT_COLUMNS: Final = ("process", "time_ns", "event", "text")
+_READS: Final = ("read", "poll", "final-read")
+_UNKNOWN_TO_JEPSEN: Final = {
+    "lookup": "look-ups",
+    "process": "processed records",
+    "commit": "commits",
+    "committed": "committed offsets that members were told",
+    "replica": "records of replicas",
+}
+BAD_ROWS: Final = "rows that no recorder writes"
+UNPARSABLE: Final = "records read whose payload is no value"
+NEVER_SENT: Final = "records read whose value nobody sent to their partition"
+MIXED_ACKS: Final = "acks of transactions with mixed ends, which are :info"
+
+
+def export(run_dir: Path, left_out: Counter[str]) -> Iterator[str]:
+    """Every line of a run's history for Jepsen; seals it first.
+
+    Adds to `left_out` what is not in it: words -> how many. Raises HistoryError and StoreError.
+    """
+    seal(run_dir)
+    load, final = _streams(RunFolder(path=run_dir), left_out)
+    by_time: Callable[[Entry], int] = itemgetter(0)
+    entries = itertools.chain(heapq.merge(*load, key=by_time), heapq.merge(*final, key=by_time))
+    zero_ns: int | None = None
+    for index, (time_ns, type_, process, f, value) in enumerate(entries):
+        zero_ns = time_ns if zero_ns is None else zero_ns
+        yield (
+            f"{{:index {index}, :time {time_ns - zero_ns}, :type :{type_}, "
+            f":process {process}, :f :{f}, :value {value}}}"
+        )
+
+
+def _streams(
+    run: RunFolder, left_out: Counter[str]
+) -> tuple[list[Iterator[Entry]], list[Iterator[Entry]]]:
+    """What each producer and reader did in order of time, and what each final read did after it."""
+    scenario = run.read().scenario
+    transactional = "transactional.id" in scenario.workload.producer
+    tables = {
+        path.stem: _sound(_table(path, OPERATION_COLUMNS, _COLUMNS), left_out)
+        for path in sorted((run.history / "operations").glob("*.parquet"))
+    }
+    changes = _changes(_table(run.history / "events.parquet", EVENT_COLUMNS, _EVENT_COLUMNS))
+    load_end_ns = _load_end(tables.values())
+    sent = _sent(tables.values())
+    numbers = itertools.count()
+    load: list[Iterator[Entry]] = []
+    final: list[Iterator[Entry]] = []
+    for name, table in tables.items():
+        sends = _sends(_of(table, "send"), transactional, load_end_ns, left_out)
+        load.append(_dealt(sends, numbers))
+        for f in _READS:
+            rows = _sent_only(_of(table, f), sent, left_out)
+            if len(rows) == 0:
+                continue
+            everything = frozenset(range(scenario.topic.partitions))
+            at_once = [(pc.min(rows["start_ns"]).as_py(), "assigned", everything)]
+            given = changes.get(name, []) if f == "poll" else at_once
+            if f == "final-read":
+                final.append(_read(_polls(rows), given, numbers, load_end_ns))
+            else:
+                load.append(_read(_polls(rows), given, numbers, 0))
+    return load, final
+
+
+# Sends
+
+
+def _sends(
+    table: pa.Table, transactional: bool, load_end_ns: int, left_out: Counter[str]
+) -> Iterator[_Operation]:
+    """A producer's operations in order of their begin."""
+    rows = _rows(table)
+    if transactional:
+        return (_transaction(group, load_end_ns, left_out) for group in _together(rows))
+    return (_operation("send", [row], row[0], load_end_ns) for row in rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Operation:
+    """One :send or :txn."""
+
+    start_ns: int
+    end_ns: int
+    f: str
+    type: str
+    invoked: str  # its value
+    completed: str
+
+
+def _operation(f: str, rows: Sequence[Row], type_: str, load_end_ns: int) -> _Operation:
+    """These sends as one operation that ends with the last of them."""
+    invoked = " ".join(f"[:send {partition} {value}]" for _, partition, value, *_ in rows)
+    completed = " ".join(
+        f"[:send {partition} [{'nil' if offset is None else offset} {value}]]"
+        for _, partition, value, offset, *_ in rows
+    )
+    ends = [end for *_, end in rows if end is not None]
+    return _Operation(
+        start_ns=rows[0][4],
+        end_ns=max(ends, default=load_end_ns),
+        f=f,
+        type=type_,
+        invoked=f"[{invoked}]",
+        completed=f"[{completed if type_ == 'ok' else invoked}]",
+    )
+
+
+def _together(rows: Rows) -> Iterator[list[Row]]:
+    """Sends, in order of their begin, that are open together. Those that never ended are together
+    with what was open when they began, or with one another; nothing joins them later."""
+    group: list[Row] = []
+    until_ns: int | None = None
+    for row in rows:
+        *_, start_ns, end_ns = row
+        joins = end_ns is None if until_ns is None else start_ns < until_ns
+        if group and not joins:
+            yield group
+            group, until_ns = [], None
+        group.append(row)
+        if end_ns is not None:
+            until_ns = end_ns if until_ns is None else max(until_ns, end_ns)
+    if group:
+        yield group
+
+
+def _transaction(rows: Sequence[Row], load_end_ns: int, left_out: Counter[str]) -> _Operation:
+    types = Counter(row[0] for row in rows)
+    if len(types) == 1:
+        return _operation("txn", rows, rows[0][0], load_end_ns)
+    if types["ok"]:
+        left_out[MIXED_ACKS] += types["ok"]
+    return _operation("txn", rows, "info", load_end_ns)
+
+
+def _dealt(operations: Iterator[_Operation], numbers: Iterator[int]) -> Iterator[Entry]:
+    """A producer's operations, which come in order of their begin, dealt to Jepsen processes."""
+    free: list[int] = []
+    open_: list[tuple[int, int, _Operation]] = []  # end_ns, process
+
+    def ended() -> Entry:
+        end_ns, process, operation = heapq.heappop(open_)
+        if operation.type != "info":
+            heapq.heappush(free, process)
+        return end_ns, operation.type, process, operation.f, operation.completed
+
+    for operation in operations:
+        while open_ and open_[0][0] <= operation.start_ns:
+            yield ended()
+        process = heapq.heappop(free) if free else next(numbers)
+        yield operation.start_ns, "invoke", process, operation.f, operation.invoked
+        heapq.heappush(open_, (operation.end_ns, process, operation))
+    while open_:
+        yield ended()
+
+
+# Reads
+
+
+def _read(
+    polls: Iterator[Poll], given: Sequence[Change], numbers: Iterator[int], now_ns: int
+) -> Iterator[Entry]:
+    """What one reader did from `now_ns` on, as one Jepsen process: its polls follow one another.
+
+    An assignment in the middle of a poll is told before it: what that returned came afterwards.
+    """
+    process, waiting = next(numbers), deque(given)
+    has: frozenset[int] = frozenset()
+    for start_ns, end_ns, found in polls:
+        while waiting and waiting[0][0] <= end_ns:
+            changed_ns, what, partitions = waiting.popleft()
+            has = has | partitions if what == "assigned" else has - partitions
+            now_ns = max(now_ns, changed_ns)
+            yield from _assign(now_ns, process, has)
+        now_ns = max(now_ns, start_ns)
+        if not has >= found.keys():  # that it was given these is not recorded
+            has |= found.keys()
+            yield from _assign(now_ns, process, has)
+        yield now_ns, "invoke", process, "poll", "[[:poll]]"
+        now_ns = max(now_ns, end_ns)
+        records = ", ".join(f"{key} [{' '.join(found[key])}]" for key in sorted(found))
+        yield now_ns, "ok", process, "poll", f"[[:poll {{{records}}}]]"
+
+
+def _assign(time_ns: int, process: int, partitions: Iterable[int]) -> Iterator[Entry]:
+    keys = f"[{' '.join(map(str, sorted(partitions)))}]"
+    for type_ in ("invoke", "ok"):
+        yield time_ns, type_, process, "assign", keys
+
+
+def _polls(table: pa.Table) -> Iterator[Poll]:
+    """The records of each poll call: those of one reader that began together."""
+    for start_ns, rows in itertools.groupby(_rows(table), key=itemgetter(4)):
+        found: dict[int, list[str]] = {}
+        end_ns = start_ns
+        for _, partition, value, offset, _, end in rows:
+            found.setdefault(partition, []).append(f"[{offset} {value}]")
+            end_ns = max(end_ns, end or start_ns)
+        yield start_ns, end_ns, found
+
+
+# Tables
+
+
+def _table(path: Path, columns: Iterable[tuple[str, str]], names: Sequence[str]) -> pa.Table:
+    """These columns of a sealed table. Raises HistoryError when it is not one."""
+    wanted = pa.schema([field for field in schema(columns) if field.name in names])
+    try:
+        return pq.read_table(path, columns=wanted.names, partitioning=None).cast(wanted)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise HistoryError(
+            f"{path}: cannot be read as a table of a sealed history ({reason}): restore the file"
+        ) from None
+
+
+def _sound(table: pa.Table, left_out: Counter[str]) -> pa.Table:
+    """The rows that a recorder can have written, of what Jepsen's workload knows."""
+    f, type_, start, end = (table[name] for name in ("f", "type", "start_ns", "end_ns"))
+    is_read = pc.is_in(f, pa.array(_READS))
+    whole_read = pc.and_(pc.is_valid(end), pc.greater_equal(table["offset"], 0))
+    whole = pc.if_else(is_read, pc.and_(whole_read, pc.equal(type_, "ok")), True)
+    for each in (
+        pc.is_in(f, pa.array(sorted(F_NAMES.values()))),
+        pc.is_in(type_, pa.array(sorted(set(TYPE_NAMES.values())))),
+        pc.greater_equal(table["partition"], 0),
+        pc.or_(pc.not_equal(f, "send"), pc.is_valid(table["value"])),
+        pc.greater(start, 0),
+        pc.greater_equal(pc.fill_null(end, 2**62), start),
+        pc.or_(pc.is_valid(end), pc.equal(type_, "info")),
+    ):
+        whole = pc.and_(whole, each)
+    good = table.filter(pc.fill_null(whole, False))
+    if good.num_rows < table.num_rows:
+        left_out[BAD_ROWS] += table.num_rows - good.num_rows
+    for f_name, words in _UNKNOWN_TO_JEPSEN.items():
+        if many := pc.sum(pc.equal(good["f"], f_name)).as_py():
+            left_out[words] += many
+    return good.filter(pc.is_in(good["f"], pa.array(["send", *_READS])))
+
+
+def _of(table: pa.Table, f: str) -> pa.Table:
+    """One kind of operation, in order of its begin."""
+    chosen = table.filter(pc.equal(table["f"], f)).drop_columns(["f"])
+    return chosen.sort_by([("start_ns", "ascending"), ("id", "ascending")]).drop_columns(["id"])
+
+
+def _rows(table: pa.Table) -> Rows:
+    """Rows, made into tuples a batch at a time."""
+    for batch in table.to_batches(max_chunksize=BATCH):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _sent(tables: Iterable[pa.Table]) -> Sent:
+    """The values that were sent, in order, and the partition of each."""
+    nothing = schema(OPERATION_COLUMNS).empty_table().select(["value", "partition"])
+    sends = [table.filter(pc.equal(table["f"], "send")) for table in tables]
+    merged = pa.concat_tables([nothing, *(each.select(["value", "partition"]) for each in sends)])
+    ordered = merged.sort_by("value")
+    return ordered["value"].to_numpy(), ordered["partition"].to_numpy()
+
+
+def _sent_only(reads: pa.Table, sent: Sent, left_out: Counter[str]) -> pa.Table:
+    """The records read that somebody sent to the partition where they were read."""
+    ours = reads.filter(pc.is_valid(reads["value"]))
+    values, partitions = sent
+    at = np.searchsorted(values, ours["value"].to_numpy())
+    known = at < len(values)
+    at[~known] = 0
+    if len(values):
+        known &= values[at] == ours["value"].to_numpy()
+        known &= partitions[at] == ours["partition"].to_numpy()
+    if len(ours) < len(reads):
+        left_out[UNPARSABLE] += len(reads) - len(ours)
+    if not known.all():
+        left_out[NEVER_SENT] += int((~known).sum())
+    return ours.filter(pa.array(known))
+
+
+def _changes(events: pa.Table) -> dict[str, list[Change]]:
+    """What members of a group were given and lost, in order of time."""
+    found: dict[str, list[Change]] = {}
+    chosen = events.filter(pc.is_in(events["event"], pa.array(["assigned", "revoked"])))
+    for row in chosen.sort_by("time_ns").to_pylist():
+        numbers = re.findall(r"\d+", row["text"] or "")
+        change = row["time_ns"], row["event"], frozenset(map(int, numbers))
+        found.setdefault(row["process"], []).append(change)
+    return found
+
+
+def _load_end(tables: Iterable[pa.Table]) -> int:
+    """When all had ended but the final reads."""
+    times = [0]
+    for table in tables:
+        rows = table.filter(pc.not_equal(table["f"], "final-read"))
+        times += [pc.max(rows[name]).as_py() or 0 for name in ("start_ns", "end_ns")]
+    return max(times)

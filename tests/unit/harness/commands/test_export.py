@@ -1,0 +1,96 @@
+"""`export` as a command: what goes to stdout and what to stderr, and how it is interrupted."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.checkout import ROOT
+from tests.support.commands import COMMAND
+from tests.support.jepsen_histories import read
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A recorded run: its export fills a pipe several times."""
+    golden = ROOT / "tests" / "golden" / "leader-stopped"
+    return Path(shutil.copytree(golden, tmp_path / golden.name))
+
+
+def exported(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    argv = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_the_history_for_jepsen_goes_to_stdout_and_what_it_lacks_to_stderr(tmp_path: Path) -> None:
+    golden = ROOT / "tests" / "golden" / "acks-1-leader-killed"
+    run = Path(shutil.copytree(golden, tmp_path / "run"))
+
+    said = exported("export", "--format", "jepsen", run)
+
+    assert 0 == said.returncode
+    assert 1768 == len(read(said.stdout.splitlines()))
+    assert f"{run}: left out: 450 look-ups\n" == said.stderr
+
+
+def test_what_lacks_nothing_says_nothing(run: Path) -> None:
+    assert "" == exported("export", "--format", "jepsen", run).stderr
+
+
+def test_history_is_the_export_for_people(run: Path) -> None:
+    said = exported("history", run)
+
+    assert said.stdout.startswith('{"time": "2026-11-21T')
+    assert said.stdout == exported("export", run).stdout
+    assert said.stdout == exported("export", "--format", "jsonl", run).stdout
+
+
+@pytest.mark.parametrize("form", ["jsonl", "jepsen"])
+def test_who_has_read_enough_ends_it_quietly(run: Path, form: str) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "export", "--format", form, str(run)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as export:
+        assert export.stdout is not None
+        assert export.stderr is not None
+        export.stdout.readline()
+        export.stdout.close()
+
+        assert b"" == export.stderr.read()
+    assert 0 == export.returncode
+
+
+@pytest.mark.parametrize("form", ["jsonl", "jepsen"])
+def test_an_interrupt_ends_it_quietly(run: Path, form: str) -> None:
+    """It has filled the small pipe and waits: nothing else ends it."""
+    with subprocess.Popen(
+        [*COMMAND, "export", "--format", form, str(run)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pipesize=4096,
+    ) as export:
+        assert export.stdout is not None
+        export.stdout.readline()
+        export.send_signal(signal.SIGINT)
+        _, said = export.communicate(timeout=120)
+
+    assert (130, b"") == (export.returncode, said)
+
+
+def test_a_format_that_there_is_not_is_one_sentence(run: Path) -> None:
+    said = exported("export", "--format", "edn", run)
+
+    assert 254 == said.returncode
+    assert 1 == said.stderr.count("\n")
+    assert "'jepsen'" in said.stderr
+
+
+def test_a_run_that_there_is_not_is_one_sentence(tmp_path: Path) -> None:
+    said = exported("export", "--format", "jepsen", tmp_path / "no")
+
+    assert (254, "", 1) == (said.returncode, said.stdout, said.stderr.count("\n"))
