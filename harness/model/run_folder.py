@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from harness.model.json_text import read_bytes
 from harness.model.run_record import RecordError, RunRecord, parse
 
 
@@ -53,12 +54,12 @@ class RunFolder:
         """run.json. Raises StoreError when this is no run of ours."""
         file = self.path / "run.json"
         try:
-            return parse(file.read_bytes())
+            return parse(read_bytes(file))
         except FileNotFoundError:
             raise StoreError(f"{self.path}: not a run: it has no run.json") from None
         except OSError as error:
             raise StoreError(f"{file}: cannot be read: {error.strerror}") from None
-        except RecordError as error:
+        except ValueError as error:  # RecordError is one
             raise StoreError(f"{file}: {error}") from None
 
     def write(self, record: RunRecord) -> RunRecord:
