@@ -43,7 +43,7 @@ def read_bytes(file: Path) -> bytes:
     """The content of a regular file. Raises OSError for whatever is none, and ValueError for one
     that is too long."""
     # Not to wait for the other end of a pipe.
-    with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
+    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
         found = os.fstat(opened.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise OSError(0, "not a regular file", str(file))

@@ -225,12 +225,11 @@ UPGRADES: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {1: _fr
 
 def _problems(record: RunRecord) -> Iterator[str]:
     """A sentence with its key for each; nothing for a record of ours."""
-    work, topic = record.scenario.workload, record.scenario.topic
-    yield from _named("scenario.workload.producer", problem_of_producer(work.producer))
-    yield from _named("scenario.topic.config", problem_of_settings(topic.config))
-    yield from _named(
-        "scenario.cluster.server", problem_of_settings(record.scenario.cluster.server)
-    )
+    chosen = record.scenario
+    producer, server = chosen.workload.producer, chosen.cluster.server
+    yield from _named("scenario.workload.producer", problem_of_producer(producer))
+    yield from _named("scenario.topic.config", problem_of_settings(chosen.topic.config))
+    yield from _named("scenario.cluster.server", problem_of_settings(server))
     if record.node_settings:
         yield from _named("node_settings.server", problem_of_settings(record.node_settings.server))
     for number, step in enumerate(record.plan):

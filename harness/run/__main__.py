@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from harness.model.run_folder import RunFolder
+from harness.model.unforeseen import details_go_to, exit_code_of
 from harness.run.interrupts import stop_on_signals
 from harness.run.phases import carry_out
 from harness.run.progress import Screen
@@ -18,7 +19,13 @@ from harness.run.progress import Screen
 def main() -> None:
     """Carry out the run and exit with its code."""
     stop_on_signals()
-    sys.exit(carry_out(RunFolder(path=Path(sys.argv[1])), Screen()))
+    sys.exit(exit_code_of(_carry_out))
+
+
+def _carry_out() -> int:
+    folder = RunFolder(path=Path(sys.argv[1]))
+    with details_go_to(folder.path):
+        return carry_out(folder, Screen())
 
 
 if __name__ == "__main__":
