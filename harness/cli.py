@@ -34,8 +34,9 @@ from harness.commands.heal import heal_cluster, heal_run
 from harness.commands.run import carry_out_run, prepare_run
 from harness.commands.up import hold_up
 from harness.history.sealing import HistoryError
+from harness.host import unforeseen
 from harness.host.machine import HostError
-from harness.model import exit_codes, json_text, unforeseen
+from harness.model import exit_codes, json_text
 from harness.model.run_folder import StoreError, errors_told, find_run
 from harness.model.scenario import ScenarioError
 from harness.run.progress import Screen

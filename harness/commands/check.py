@@ -13,10 +13,10 @@ from rich.console import Console
 from harness.commands.closing_table import show_report
 from harness.history import sealing
 from harness.host.java import find_java
+from harness.host.unforeseen import details_go_to
 from harness.model import run_folder
 from harness.model.exit_codes import worst
 from harness.model.run_folder import RunFolder, errors_told
-from harness.model.unforeseen import details_go_to
 
 
 def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Console) -> int:

@@ -60,15 +60,17 @@ def heal_run(folder: RunFolder, console: Console, *, down: bool, allow: Sequence
     enclosed = BACKENDS[record.backend].enclosed if record.backend in BACKENDS else False
     left = [_left(fault, nodes, enclosed=enclosed) for fault in outstanding]
     waiting = [each for each in left if each.commands and each.verb not in allow]
-    for each in left:
-        for line in _asked_for(each, folder) if each in waiting else _carried_out(each):
+    allowed = [each for each in left if each.commands and each not in waiting]
+    for each in waiting:
+        for line in _asked_for(each, folder):
             _say(console, line)
+    for each in allowed:
+        for line in _carried_out(each):
+            _say(console, line)
+        _written_down(folder, [each])
     orphan = Orphan(record=record, name=None, down=down, allowed=frozenset(allow))
     code = heal_cluster(record.backend, orphan, console)
-    if done := [each for each in left if each not in waiting]:
-        written = undo_record.Undo(folder.path)
-        for each in done:
-            written.undone(each.fault)
+    _written_down(folder, [each for each in left if not each.commands])
     return FAILED if waiting else code
 
 
@@ -105,6 +107,13 @@ def _carried_out(left: Left) -> Iterator[str]:
             f"{command.node}: its heal command ended with exit code 0"
             + (f": {last}" if last else "")
         )
+
+
+def _written_down(folder: RunFolder, healed: Sequence[Left]) -> None:
+    if healed:
+        record = undo_record.Undo(folder.path)
+        for each in healed:
+            record.undone(each.fault)
 
 
 def heal_cluster(backend: str, orphan: Orphan, console: Console) -> int:

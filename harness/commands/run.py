@@ -27,11 +27,11 @@ from harness.host import machine
 from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import run_beside, run_enclosed
+from harness.host.unforeseen import details_go_to
 from harness.model import run_folder
 from harness.model.exit_codes import FAILED, INTERRUPTED, worst
 from harness.model.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
-from harness.model.unforeseen import details_go_to
 from harness.run.progress import Screen
 from harness.scenario.prepare import Prepared, Request, prepare
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from harness.host.unforeseen import details_go_to, exit_code_of
+from harness.model.exit_codes import FAILED
 from harness.model.run_folder import RunFolder
-from harness.model.unforeseen import details_go_to, exit_code_of
 from harness.run.interrupts import stop_on_signals
 from harness.run.phases import carry_out
 from harness.run.progress import Screen
@@ -19,7 +20,7 @@ from harness.run.progress import Screen
 def main() -> None:
     """Carry out the run and exit with its code."""
     stop_on_signals()
-    sys.exit(exit_code_of(_carry_out))
+    sys.exit(exit_code_of(_carry_out, failed=FAILED))
 
 
 def _carry_out() -> int:

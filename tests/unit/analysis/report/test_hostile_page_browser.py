@@ -16,9 +16,7 @@ from selenium.webdriver.support import expected_conditions
 from analysis.report.page import render
 from tests.support import reports
 from tests.support.hostile_reports import ATTACK, IN_PICTURE, looks, spoiled
-
-# The fixtures are those of the page's other tests.
-from tests.unit.analysis.report.test_page_browser import DESKTOP, Screen, browser, screen  # noqa: F401
+from tests.support.page_browser import DESKTOP, Screen
 
 pytestmark = pytest.mark.browser
 
@@ -48,7 +46,7 @@ SHOW_LABELS = """
     return Plotly.relayout('picture', all).then(() => true);"""
 
 
-def opened(screen: Screen, text: str) -> dict[str, int]:  # noqa: F811
+def opened(screen: Screen, text: str) -> dict[str, int]:
     """The page with that text in every place, drawn; how many elements of each kind it has."""
     example = spoiled(reports.kills(times=2), text)
     page = screen.folder / "report.html"
@@ -69,7 +67,7 @@ def opened(screen: Screen, text: str) -> dict[str, int]:  # noqa: F811
     return found
 
 
-def hovered(screen: Screen) -> str:  # noqa: F811
+def hovered(screen: Screen) -> str:
     """What the picture says to the mouse in the middle of the first fault."""
     x, below = screen.point(6.0)
     y = DESKTOP[1] / 2
@@ -81,7 +79,7 @@ def hovered(screen: Screen) -> str:  # noqa: F811
 
 
 def test_no_recorded_text_becomes_an_element_a_script_a_request_or_a_dialog(
-    screen: Screen,  # noqa: F811
+    screen: Screen,
 ) -> None:
     plain = opened(screen, PLAIN)
     attacked = opened(screen, ATTACK)
@@ -96,7 +94,7 @@ def test_no_recorded_text_becomes_an_element_a_script_a_request_or_a_dialog(
 
 
 def test_in_the_picture_it_is_text_too_in_labels_axes_and_under_the_mouse(
-    screen: Screen,  # noqa: F811
+    screen: Screen,
 ) -> None:
     opened(screen, IN_PICTURE)
     said = hovered(screen)
@@ -114,7 +112,7 @@ def test_in_the_picture_it_is_text_too_in_labels_axes_and_under_the_mouse(
     assert expected_conditions.alert_is_present()(screen.browser) is False
 
 
-def test_a_text_that_is_let_through_would_be_seen(tmp_path: Path, browser: Chrome) -> None:  # noqa: F811
+def test_a_text_that_is_let_through_would_be_seen(tmp_path: Path, browser: Chrome) -> None:
     """The twin: what these tests look for is found where a page does not escape."""
     page = tmp_path / "open.html"
     page.write_text(f"<main>{IN_PICTURE}{ATTACK}</main><div id=picture></div>")

@@ -23,8 +23,6 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from harness.model.exit_codes import FAILED
-
 PACKAGES = ("kafka-harness", "confluent-kafka", "pyspark", "pyarrow", "pydantic", "plotly")
 SECRET_OPTIONS = ("--copy-to",)  # a URI may hold a password
 SECRET_WORDS = re.compile(r"password|secret|token|credential|\bkey\b|jaas", re.IGNORECASE)
@@ -54,13 +52,13 @@ def sentence_of(error: BaseException, arguments: Sequence[str]) -> str:
     return f"unexpected error ({shown.rstrip(': ')}): a defect of the harness; {where}"
 
 
-def exit_code_of(main: Callable[[], int | None]) -> int:
-    """Carry out `main` and return its exit code; whatever it did not foresee is one sentence."""
+def exit_code_of(main: Callable[[], int], *, failed: int) -> int:
+    """The exit code of `main`; `failed`, and one sentence, for whatever it did not foresee."""
     try:
-        return main() or 0
+        return main()
     except Exception as error:
         sys.stderr.write(f"{sentence_of(error, sys.argv[1:])}\n")
-        return FAILED
+        return failed
 
 
 def _keep(error: BaseException, arguments: Sequence[str], secrets: Sequence[str]) -> Path | None:
