@@ -75,7 +75,10 @@ class RunFolder:
         for root, folders, files in os.walk(self.path):
             for name in (*folders, *files):
                 path = Path(root, name)
-                mode = path.lstat().st_mode
+                try:
+                    mode = path.lstat().st_mode
+                except FileNotFoundError:  # the run is still going on
+                    continue
                 if stat.S_ISLNK(mode) and not _leads_into(within, path):
                     raise StoreError(
                         f"{path}: a link that leads out of the run's folder: put the file itself "
