@@ -4,7 +4,7 @@ duplicate, and for how long is it down?
 Real ZooKeepers and brokers, real faults, every send and read recorded, checked by Spark.
 
 Exit codes: 0 valid, 1 invalid, 2 unknown, 254 bad arguments or scenario,
-255 the harness or the cluster failed, 130 or 143 interrupted.
+255 the harness or the cluster failed (an unexpected error too), 130 or 143 interrupted.
 Several runs exit with the worst code: 1 before 255 before 2 before 0.
 """
 
@@ -27,7 +27,7 @@ from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import Orphan
 from harness.commands.campaign import CampaignOptions, make_runs
 from harness.commands.check import check_runs
-from harness.commands.closing_table import show_report
+from harness.commands.closing_table import show_stored_report
 from harness.commands.copy_to import copy_run, destination
 from harness.commands.doctor import show_host
 from harness.commands.export import Format, export_run
@@ -35,9 +35,10 @@ from harness.commands.heal import heal_cluster, heal_run
 from harness.commands.run import carry_out_run, prepare_run
 from harness.commands.up import hold_up
 from harness.history.sealing import HistoryError
+from harness.host import unforeseen
 from harness.host.machine import HostError
-from harness.model import exit_codes
-from harness.model.run_folder import StoreError, find_run
+from harness.model import exit_codes, json_text
+from harness.model.run_folder import StoreError, errors_told, find_run
 from harness.model.scenario import ScenarioError
 from harness.run.progress import Screen
 from harness.scenario.file import read_scenario, shipped
@@ -62,7 +63,14 @@ OneRun = Annotated[str, typer.Argument(help="A run folder, a run id, or a scenar
 Backend = Annotated[
     str, typer.Option(help="Where the cluster runs: local, docker, kubernetes or external.")
 ]
-Seed = Annotated[int | None, typer.Option(help="Seed of all random choices; random by default.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        min=json_text.LEAST // 2,
+        max=json_text.MOST // 2,
+        help="Seed of all random choices; random by default.",
+    ),
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option(
@@ -163,10 +171,7 @@ def check(runs: Runs, master: Master = None, results: Results = RESULTS) -> None
 def report(run: OneRun, results: Results = RESULTS) -> None:
     """Show what the check of a run found, and where its HTML report is."""
     folder = find_run(run, results)
-    file = folder.path / "report.json"
-    if not file.is_file():
-        raise StoreError(f"{folder.path}: not checked yet: `kafka-harness check {folder.path}`")
-    show_report(json.loads(file.read_text()), folder, console)
+    show_stored_report(folder, console)
 
 
 @app.command()
@@ -255,17 +260,28 @@ def heal(
         typer.Option(metavar="NAME", help="A compose project or a namespace, instead of a run."),
     ] = None,
     down: Annotated[bool, typer.Option("--down", help="Then remove the cluster.")] = False,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Allow what the run's folder names: `command` its heal commands, which are "
+            "printed before; an address or a file what is to be reached or opened.",
+        ),
+    ] = None,
     results: Results = RESULTS,
 ) -> None:
     """Undo the faults that a killed harness left in force.
 
     Docker and Kubernetes clusters are found by their labels, from any machine.
-    The scenario's outstanding heal commands are run (not on local).
+    Outstanding heal commands of the verb `command` are printed, and run with --allow command.
     """
     if (run is None) == (cluster is None):
         raise ScenarioError("heal: give either a run or --cluster NAME")
     if run is not None:
-        raise typer.Exit(heal_run(find_run(run, results), console, down=down))
+        folder = find_run(run, results)
+        with errors_told(folder.path), unforeseen.details_go_to(folder.path):
+            code = heal_run(folder, console, down=down, allow=allow or ())
+        raise typer.Exit(code)
     orphan = Orphan(record=None, name=cluster, down=down)
     raise typer.Exit(heal_cluster(backend, orphan, console))
 
@@ -328,7 +344,8 @@ def _settings(sets: list[str] | None) -> dict[str, Any]:
 
 
 def main() -> None:
-    """The command; every foreseen problem is one sentence on stderr and the right exit code."""
+    """The command; every problem, foreseen or not, is one sentence on stderr and the right exit
+    code."""
     try:
         code = app(standalone_mode=False)
     except typer.Abort:
@@ -344,6 +361,12 @@ def main() -> None:
         code = exit_codes.FAILED
     except KeyboardInterrupt:
         code = exit_codes.interrupted(signal.SIGINT)
+    except BrokenPipeError:  # who reads what is printed has seen enough
+        sys.stderr.close()
+        code = exit_codes.FAILED
+    except Exception as error:
+        _say_error(unforeseen.sentence_of(error, sys.argv[1:]))
+        code = exit_codes.FAILED
     sys.exit(code)
 
 

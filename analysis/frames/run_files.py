@@ -40,7 +40,9 @@ class CheckError(Exception):
 def read_record(folder: Path) -> dict[str, Any]:
     """run.json, whichever harness wrote it, as the newest would have."""
     try:
-        return RunFolder(path=folder).read().model_dump(mode="json")
+        run = RunFolder(path=folder)
+        run.refuse_links()
+        return run.read().model_dump(mode="json")
     except StoreError as error:
         raise CheckError(str(error)) from None
 

@@ -23,6 +23,7 @@ from harness.model.worker_kinds import is_member
 
 WATERMARKS = "history/watermarks.parquet"
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
+BUCKETS_MAX = 200_000  # and wider ones where there would be more, after 28 hours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +114,10 @@ class Run:
     @property
     def bucket_ms(self) -> int:
         """The timeline's resolution."""
-        return 100 if self.load_end_ns - self.load_start_ns < SHORT_RUN_NS else 500
+        load_ns = self.load_end_ns - self.load_start_ns
+        if load_ns < SHORT_RUN_NS:
+            return 100
+        return max(500, -(-load_ns // (BUCKETS_MAX * 10**6)))
 
     def seconds(self, time_ns: int | None) -> float | None:
         """A time relative to the start of the load."""

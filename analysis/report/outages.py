@@ -79,4 +79,7 @@ def _since(begin_ns: int | None, success_ns: int | None) -> float | None:
 
 
 def _state(text: str | None) -> Any:
-    return json.loads(text) if text else None
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError):  # nobody of ours has written it
+        return None

@@ -68,6 +68,11 @@ class Mark:
     text: str
 
 
+def escaped(text: str) -> str:
+    """A text of the run's as plotly shows it as it is; it knows no entities for quotes."""
+    return escape(text, quote=False)
+
+
 def color(name: str) -> str:
     """The light color of that name."""
     return PALETTE[name][0]
@@ -194,7 +199,7 @@ def leaders(views: Sequence[Row], end_s: float) -> list[Panel]:
         shifted = {None: shift} | {name: row + shift for name, row in rows.items()}
         lines.append(_held(of[partition], "leader", shifted, pen, end_s))
     nobody = {0: "none"} if any(view["leader"] is None for view in views) else {}
-    ticks = nobody | {row: escape(name) for name, row in rows.items()}
+    ticks = nobody | {row: escaped(name) for name, row in rows.items()}
     some = f"Leaders of {len(shown)} of {len(partitions)} partitions"
     return [
         Panel(
@@ -248,7 +253,7 @@ def behind(looks: Sequence[Row], end_s: float) -> list[Panel]:
     for name, hue in zip(brokers, SERIES, strict=False):
         lacks = [look["brokers"].get(name) for look in mine]
         lines.append(_changes(mine, lacks, {"color": color(hue)}))
-    names = [(escape(name), hue) for name, hue in zip(brokers, SERIES, strict=False)]
+    names = [(escaped(name), hue) for name, hue in zip(brokers, SERIES, strict=False)]
     title = _title("Records a replica lacks", *names, ("not readable yet, dotted", "read"))
     axis = {"rangemode": "tozero", "nticks": 4}
     return [Panel(key="behind", height_px=110, title=title, traces=tuple(lines), axis=axis)]

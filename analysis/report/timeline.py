@@ -17,7 +17,6 @@ buckets' weighted by acks, a p99 their maximum.
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from html import escape
 from itertools import pairwise
 from typing import Any
 
@@ -30,6 +29,7 @@ from analysis.report.panels import (
     Span,
     behind,
     color,
+    escaped,
     isr,
     lanes,
     latencies,
@@ -40,6 +40,7 @@ from analysis.report.panels import (
 from analysis.report.wording import fault_name, milliseconds, min_isr, seconds
 
 BUCKETS_MAX = 4000
+LABEL_MAX = 80  # characters: a label takes its room from the picture
 TOGETHER_S = 0.3  # injected within this time, faults share a label
 GAP_PX, TITLE_PX = 14, 22
 
@@ -128,7 +129,7 @@ def _spans(report: Row, end_s: float) -> list[Span]:
             lane="faults",
             start_s=fault["start_s"],
             end_s=end_s if fault["healed_s"] is None else fault["healed_s"],
-            label=escape(fault_name(fault)),
+            label=escaped(_short(fault_name(fault))),
         )
         for fault in report["faults"]
         if fault["start_s"] is not None
@@ -143,6 +144,10 @@ def _spans(report: Row, end_s: float) -> list[Span]:
         for window in report["windows"]
     ]
     return sorted(faults + windows, key=lambda span: span.start_s)
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LABEL_MAX else f"{label[: LABEL_MAX - 1]}…"
 
 
 def _moments(
@@ -160,7 +165,7 @@ def _moments(
         mine.extend(_roles(now))
     for it in marked:
         first, last = (it.at_s, it.at_s) if isinstance(it, Mark) else (it.start_s, it.end_s)
-        text = escape(it.text) if isinstance(it, Mark) else f"{it.lane}: {it.label}"
+        text = escaped(it.text) if isinstance(it, Mark) else f"{it.lane}: {it.label}"
         for mine in lines[max(0, bisect_right(starts, first) - 1) : bisect_right(starts, last)]:
             mine.append(text)
     return {at_s: "<br>".join(mine) for at_s, mine in zip(starts, lines, strict=True)}
@@ -183,8 +188,8 @@ def _roles(now: dict[int, Row]) -> list[str]:
     controllers = sorted({str(view["controller"] or "none") for view in now.values()})
     smallest = min(len(view["isr"]) for view in now.values())
     return [
-        f"leader {escape(', '.join(names))} · ISR {smallest}",
-        f"controller {escape(', '.join(controllers))}",
+        f"leader {escaped(', '.join(names))} · ISR {smallest}",
+        f"controller {escaped(', '.join(controllers))}",
     ]
 
 

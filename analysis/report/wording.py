@@ -8,6 +8,7 @@ A missing number is `–`, never 0.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -206,7 +207,7 @@ def roles_words(before: object, after: object) -> list[str]:
         return []
     lines = []
     for key, name, turned in (("leader", "leader", _turned), ("isr", "ISR", _isr_turned)):
-        was, now = old.get(key) or {}, new.get(key) or {}
+        was, now = _by_partition(old, key), _by_partition(new, key)
         changed = [p for p in sorted({*was, *now}, key=int) if was.get(p) != now.get(p)]
         for partition in (changed or sorted(was, key=int))[:3]:
             where = f" of {partition}" if len(was) > 1 else ""
@@ -217,8 +218,24 @@ def roles_words(before: object, after: object) -> list[str]:
 
 
 def _state(text: object) -> Row:
-    state = json.loads(text) if isinstance(text, str) else text
+    try:
+        state = json.loads(text) if isinstance(text, str) else text
+    except (ValueError, RecursionError):  # nobody of ours has written it
+        state = None
     return state if isinstance(state, Mapping) else {}
+
+
+def _by_partition(state: Row, key: str) -> dict[str, Any]:
+    """Who led, or who was in the ISR; what can be neither is left out."""
+    found = state.get(key)
+    kind = list if key == "isr" else str
+    return {
+        partition: value
+        for partition, value in (found.items() if isinstance(found, Mapping) else ())
+        if re.fullmatch(r"\d{1,9}", str(partition))
+        and (value is None or isinstance(value, kind))
+        and (kind is str or all(isinstance(name, str) for name in value or ()))
+    }
 
 
 def _turned(was: object, now: object) -> str:

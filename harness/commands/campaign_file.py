@@ -173,6 +173,7 @@ def unchecked(record: RunRecord, results: Path) -> RunFolder | None:
     for path in sorted((results / record.scenario.name).glob(f"*-{record.seed}")):
         folder = RunFolder(path=path.resolve())
         with contextlib.suppress(StoreError):
+            folder.refuse_links()
             stored = folder.read()
             same = all(getattr(stored, key) == getattr(record, key) for key in SAME)
             if same and stored.state == "complete":

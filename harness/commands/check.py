@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 
 from harness.commands.closing_table import show_report
 from harness.history import sealing
 from harness.host.java import find_java
+from harness.host.unforeseen import details_go_to
 from harness.model import run_folder
 from harness.model.exit_codes import worst
-from harness.model.run_folder import RunFolder
+from harness.model.run_folder import RunFolder, errors_told
 
 
 def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Console) -> int:
@@ -23,9 +26,16 @@ def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Con
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
         os.environ["JAVA_HOME"] = str(find_java().path.resolve().parents[1])
     for folder in folders:
-        folder.read()
-        sealing.seal(folder.path)
-    with console.status("checking the history with Spark"):
+        with errors_told(folder.path), details_go_to(folder.path):
+            folder.refuse_links()
+            folder.read()
+            sealing.seal(folder.path)
+            _try_to_write(folder)
+    with (
+        console.status("checking the history with Spark"),
+        errors_told(folders[0].path if folders else Path()),
+        details_go_to(folders[0].path if folders else Path()),
+    ):
         try:
             reports = job.check([folder.path for folder in folders], master=master)
         except job.CheckError as error:
@@ -35,3 +45,9 @@ def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Con
         show_report(report, folder, console)
         codes.append(int(report["exit_code"]))
     return worst(codes)
+
+
+def _try_to_write(folder: RunFolder) -> None:
+    """Whether reports can be written there, before Spark says so in words of its own."""
+    with tempfile.TemporaryDirectory(prefix=".check-", dir=folder.path):
+        pass

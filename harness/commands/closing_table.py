@@ -1,4 +1,8 @@
-"""What a command prints of a report at its end: verdict, anomalies, windows, where the page is."""
+"""What a command prints of a report at its end: verdict, anomalies, windows, where the page is.
+
+A report's texts may be anybody's: they are printed as they are, without marks of `rich`, and what
+would steer the terminal is shown instead of obeyed.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +12,51 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from harness.model.run_folder import RunFolder
+from harness.model import json_text
+from harness.model.run_folder import RunFolder, StoreError, errors_told
 
 STYLE = {"valid": "bold green", "invalid": "bold red", "unknown": "bold yellow"}
+
+
+def show_stored_report(folder: RunFolder, console: Console) -> None:
+    """The same of a run that was checked before. Raises StoreError."""
+    file = folder.path / "report.json"
+    if not file.exists():
+        raise StoreError(f"{folder.path}: not checked yet: `kafka-harness check {folder.path}`")
+    try:
+        with errors_told(file), console.capture() as printed:
+            show_report(json_text.loads(json_text.read_bytes(file)), folder, console)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise StoreError(
+            f"{file}: not a report of this version: `kafka-harness check {folder.path}` makes it "
+            "anew"
+        ) from None
+    console.file.write(printed.get())
 
 
 def show_report(report: dict[str, Any], folder: RunFolder, console: Console) -> None:
     """The closing table: anomalies, demands, windows, the page, the command to run it again."""
     verdict = report["verdict"]
     console.print()
-    console.print(f"{verdict.upper()}: {report['sentence']}", style=STYLE[verdict])
+    console.print(_text(f"{verdict.upper()}: {report['sentence']}", STYLE[verdict]))
     for reason in report["reasons"]:
-        console.print(f"  because {reason}")
+        console.print(_text(f"  because {reason}"))
     console.print(_anomaly_table(report))
     if report["windows"]:
         console.print(_window_table(report))
-    console.print(f"report   {shown(folder.path / 'report.html')}")
-    console.print(f"rerun    {report['run']['command']}")
+    console.print(_text(f"report   {shown(folder.path / 'report.html')}"))
+    console.print(_text(f"rerun    {report['run']['command']}"))
+
+
+def printable(text: str) -> str:
+    """A text as one line for a terminal: what is no character to be seen is written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _text(line: str, style: str = "") -> Text:
+    return Text(printable(line), style=style)
 
 
 def _anomaly_table(report: dict[str, Any]) -> Table:
@@ -38,10 +69,10 @@ def _anomaly_table(report: dict[str, Any]) -> Table:
             demand += {True: "  met", False: "  NOT met", None: "  unknown"}[found["demand_met"]]
         bad = found["convicts"] or found["demand_met"] is False
         table.add_row(
-            name,
+            _text(name),
             f"{found['count']:,}",
             "yes" if found["forbidden"] else "no",
-            demand,
+            _text(demand),
             style="red" if bad else None,
         )
     return table
@@ -57,12 +88,12 @@ def _window_table(report: dict[str, Any], most: int = 12) -> Table:
         hit = [faults[i] for i in window["faults"] if i in faults]
         names = ", ".join(f"{f['verb']} {'+'.join(f['nodes'])}" for f in hit)
         table.add_row(
-            window["kind"],
+            _text(window["kind"]),
             str(window["partition"]),
             f"{window['start_s']:.2f}",
             f"{window['length_s']:.2f}",
             f"{window['attempts']:,}",
-            names,
+            _text(names),
         )
     if len(windows) > most:
         table.caption = f"and {len(windows) - most} more in the report"

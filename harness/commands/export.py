@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from harness.model.run_folder import RunFolder
+from harness.host.unforeseen import details_go_to
+from harness.model.run_folder import RunFolder, errors_told
 
 TELL_EVERY: Final = 1_000_000  # lines
 
@@ -33,11 +34,8 @@ def export_run(run: RunFolder, form: Format) -> None:
     """Print a run's history. Raises HistoryError and StoreError."""
     left_out: Counter[str] = Counter()
     try:
-        for number, line in enumerate(_lines(run, form, left_out), 1):
-            sys.stdout.write(line + "\n")
-            if number % TELL_EVERY == 0:
-                sys.stderr.write(f"{number:,} lines\n")
-        sys.stdout.flush()
+        with errors_told(run.path), details_go_to(run.path):
+            _print(run, form, left_out)
     except BrokenPipeError:
         # Nobody reads: what is still buffered must not fail once more at the interpreter's end
         # (Python's documentation, signal: Note on SIGPIPE).
@@ -46,6 +44,14 @@ def export_run(run: RunFolder, form: Format) -> None:
     if left_out:
         counts = ", ".join(f"{many:,} {what}" for what, many in sorted(left_out.items()))
         sys.stderr.write(f"{run.path}: left out: {counts}\n")
+
+
+def _print(run: RunFolder, form: Format, left_out: Counter[str]) -> None:
+    for number, line in enumerate(_lines(run, form, left_out), 1):
+        sys.stdout.write(line + "\n")
+        if number % TELL_EVERY == 0:
+            sys.stderr.write(f"{number:,} lines\n")
+    sys.stdout.flush()
 
 
 def _lines(run: RunFolder, form: Format, left_out: Counter[str]) -> Iterator[str]:

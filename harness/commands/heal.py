@@ -1,60 +1,119 @@
-"""kafka-harness heal: what a killed harness left in force is undone, by its record or by labels."""
+"""kafka-harness heal: what a killed harness left in force is undone, by its record or by labels.
+
+A run's folder may be anybody's, so nothing that a file in it names is run, opened or reached unless
+the command line allows that very thing: `--allow command` the heal commands of its undo record,
+which are printed in full before; `--allow HOST:PORT` a cluster that is not ours. What is not
+allowed stays on record as outstanding. Beyond that only what bears the run's own mark is touched
+(harness.cluster.ownership).
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from harness.cluster.backends import BACKENDS
 from harness.cluster.ownership import Orphan
-from harness.commands.closing_table import shown
+from harness.commands.closing_table import printable, shown
 from harness.host.namespaces import living
 from harness.model import run_folder
-from harness.model.exit_codes import VALID
+from harness.model.exit_codes import FAILED, VALID
 from harness.model.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.nemesis import undo_record
+from harness.nemesis.faults.command import finished
+from harness.nemesis.verb import LeftCommand
 from harness.nemesis.verbs import VERBS
 
 
-def heal_run(folder: RunFolder, console: Console, *, down: bool) -> int:
-    """Undo what a run left in force because its harness was killed. Raises StoreError, and
-    ClusterError where its cluster cannot be reached."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """A fault that may still be in force, and the programs that must be run to heal it."""
+
+    fault: int
+    verb: str
+    commands: tuple[LeftCommand, ...]
+
+
+def heal_run(folder: RunFolder, console: Console, *, down: bool, allow: Sequence[str] = ()) -> int:
+    """Undo what a run left in force because its harness was killed; 255 where something must be
+    allowed first. Raises StoreError, and ClusterError where its cluster cannot be reached."""
     record = folder.read()
     if pids := living(folder.path):
         raise run_folder.StoreError(
             f"{shown(folder.path)}: the run is still running (process {pids[0]}); stop it with "
             "Ctrl-C or SIGTERM, and it heals its faults itself"
         )
-    left = undo_record.outstanding(folder.path)
-    for fault in left:
-        console.print(
+    outstanding = undo_record.outstanding(folder.path)
+    for fault in outstanding:
+        _say(
+            console,
             f"fault {fault['fault']}: {fault['verb']} {', '.join(fault['nodes'])}, may still be "
-            f"in force (undo: {fault['undo']})"
+            f"in force (undo: {fault['undo']})",
         )
     nodes = record.model_dump(mode="json", include={"nodes"})["nodes"]
-    if not BACKENDS[record.backend].enclosed:
-        for line in _left_to_verbs(left, nodes):
-            console.print(line)
-    orphan = Orphan(record=record, name=None, down=down)
+    enclosed = BACKENDS[record.backend].enclosed if record.backend in BACKENDS else False
+    left = [_left(fault, nodes, enclosed=enclosed) for fault in outstanding]
+    waiting = [each for each in left if each.commands and each.verb not in allow]
+    allowed = [each for each in left if each.commands and each not in waiting]
+    for each in waiting:
+        for line in _asked_for(each, folder):
+            _say(console, line)
+    for each in allowed:
+        for line in _carried_out(each):
+            _say(console, line)
+        _written_down(folder, [each])
+    orphan = Orphan(record=record, name=None, down=down, allowed=frozenset(allow))
     code = heal_cluster(record.backend, orphan, console)
-    written = undo_record.Undo(folder.path)
-    for fault in left:
-        written.undone(fault["fault"])
-    return code
+    _written_down(folder, [each for each in left if not each.commands])
+    return FAILED if waiting else code
 
 
-def _left_to_verbs(
-    left: Sequence[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]]
-) -> Iterator[str]:
-    """What verbs undo themselves, as no backend could; a verb that this version does not have is
-    the backend's to heal."""
-    for fault in left:
-        verb = VERBS.get(fault["verb"])
-        if verb is not None and verb.heal_left is not None:
-            yield from verb.heal_left(fault, nodes)
+def _left(
+    fault: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], *, enclosed: bool
+) -> Left:
+    """What must be run for it: nothing for what ended with its namespaces, and for verbs that the
+    backend undoes; a verb that this version does not have is the backend's too."""
+    verb = VERBS.get(fault["verb"])
+    commands = verb.left_commands if verb is not None and not enclosed else None
+    return Left(
+        fault=fault["fault"],
+        verb=fault["verb"],
+        commands=tuple(commands(fault, nodes)) if commands else (),
+    )
+
+
+def _asked_for(left: Left, folder: RunFolder) -> Iterator[str]:
+    """What would have to be run, in full, and how to have it run."""
+    for command in left.commands:
+        yield f"{command.node}: not run, as the run's folder says it: {shlex.join(command.argv)}"
+    yield (
+        f"fault {left.fault} stays outstanding: if these commands are yours, run `kafka-harness "
+        f"heal {shlex.quote(shown(folder.path))} --allow {left.verb}`"
+    )
+
+
+def _carried_out(left: Left) -> Iterator[str]:
+    """Run what is allowed; what was done. Raises ClusterError."""
+    for command in left.commands:
+        yield f"{command.node}: running: {shlex.join(command.argv)}"
+        last = finished("heal", command.node, command.argv, command.limit_s)
+        yield (
+            f"{command.node}: its heal command ended with exit code 0"
+            + (f": {last}" if last else "")
+        )
+
+
+def _written_down(folder: RunFolder, healed: Sequence[Left]) -> None:
+    if healed:
+        record = undo_record.Undo(folder.path)
+        for each in healed:
+            record.undone(each.fault)
 
 
 def heal_cluster(backend: str, orphan: Orphan, console: Console) -> int:
@@ -62,5 +121,9 @@ def heal_cluster(backend: str, orphan: Orphan, console: Console) -> int:
     if backend not in BACKENDS:
         raise ScenarioError(f"--backend {backend}: unknown; choose one of {', '.join(BACKENDS)}")
     for line in BACKENDS[backend].heal(orphan):
-        console.print(line)
+        _say(console, line)
     return VALID
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(Text(printable(line)))

@@ -27,6 +27,7 @@ from harness.host import machine
 from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import run_beside, run_enclosed
+from harness.host.unforeseen import details_go_to
 from harness.model import run_folder
 from harness.model.exit_codes import FAILED, INTERRUPTED, worst
 from harness.model.run_folder import RunFolder
@@ -55,6 +56,13 @@ def carry_out_run(
     screen = Screen(console)
     screen.say(f"seed {record.seed}", style="bold")
     folder = run_folder.create(results, record.scenario.name, record.seed)
+    with details_go_to(folder.path):
+        return _carried_out(prepared, folder, check=check, screen=screen), folder
+
+
+def _carried_out(prepared: Prepared, folder: RunFolder, *, check: bool, screen: Screen) -> int:
+    """The run's exit code."""
+    record = prepared.record
     folder.write(record.changed(**_at_start(folder)))
     screen.say(f"{record.scenario.title}: {shown(folder.path)}")
     for note in prepared.notes:
@@ -72,8 +80,8 @@ def carry_out_run(
             sealing.seal(folder.path)
         where = shown(folder.path)
         screen.say(f"stored in {where}; check it with `kafka-harness check {where}`")
-        return code, folder
-    return worst([code, check_runs([folder], master=None, console=console)]), folder
+        return code
+    return worst([code, check_runs([folder], master=None, console=screen.console)])
 
 
 def _make_archives(own_kafka: str | None, screen: Screen) -> None:

@@ -4,6 +4,9 @@
     1    invalid                     255  the harness or the cluster could not do its job
     2    unknown                     130, 143  interrupted by INT, by TERM
 
+255 too after an error that nobody foresaw (harness.host.unforeseen), and where `heal` must be
+allowed something first.
+
 Several runs exit with the worst code: an interruption before 1 before 255 before 2 before 0.
 """
 

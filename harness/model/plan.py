@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from harness.model.bounds import Measure, Number
 from harness.model.effects import Effects
 
 Unit = Literal["seconds", "acks", "rounds"]
@@ -40,16 +41,16 @@ class Telling(BaseModel):
 class Step(BaseModel):
     """One planned fault."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    step: int
-    series: int
+    step: Number
+    series: Number
     verb: str
     target: str
     unit: Unit
     when: When | None = None
-    at: float  # in `unit`, from the start of the load, or from the moment when `when` came true
-    for_s: float  # how long it stays in force at least
+    at: Measure  # in `unit`, from the start of the load, or from the moment when `when` came true
+    for_s: Measure  # how long it stays in force at least
     until: Until | None  # and what else is awaited before it is healed
     options: dict[str, Any]
     seed: int  # of the target's own choices

@@ -6,16 +6,23 @@
     analysis/  report.json  report.html  junit.xml      what the check found (docs/report.md)
 
 Every JSON file is replaced atomically. `latest` links beside point to the newest run.
+
+A run's folder may be anybody's: a link in it that leads out of it is not followed, and neither is a
+`latest` that leads out of its own folder.
 """
 
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from harness.model.json_text import read_bytes
 from harness.model.run_record import RecordError, RunRecord, parse
 
 
@@ -53,13 +60,32 @@ class RunFolder:
         """run.json. Raises StoreError when this is no run of ours."""
         file = self.path / "run.json"
         try:
-            return parse(file.read_bytes())
+            return parse(read_bytes(file))
         except FileNotFoundError:
             raise StoreError(f"{self.path}: not a run: it has no run.json") from None
         except OSError as error:
             raise StoreError(f"{file}: cannot be read: {error.strerror}") from None
-        except RecordError as error:
+        except ValueError as error:  # RecordError is one
             raise StoreError(f"{file}: {error}") from None
+
+    def refuse_links(self) -> None:
+        """Raise StoreError for a link that leads out of the folder, and for what is neither file
+        nor folder."""
+        within = Path(os.path.realpath(self.path))
+        for root, folders, files in os.walk(self.path):
+            for name in (*folders, *files):
+                path = Path(root, name)
+                try:
+                    mode = path.lstat().st_mode
+                except FileNotFoundError:  # the run is still going on
+                    continue
+                if stat.S_ISLNK(mode) and not _leads_into(within, path):
+                    raise StoreError(
+                        f"{path}: a link that leads out of the run's folder: put the file itself "
+                        "in its place, or remove it"
+                    )
+                if not (stat.S_ISLNK(mode) or stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+                    raise StoreError(f"{path}: neither a file nor a folder: remove it")
 
     def write(self, record: RunRecord) -> RunRecord:
         """Replace run.json; returns what it says now."""
@@ -94,10 +120,41 @@ def create(results: Path, scenario: str, seed: int) -> RunFolder:
 
 def find_run(which: str, results: Path) -> RunFolder:
     """A run by its folder, by its id below `results`, or by a scenario's name (its latest run)."""
-    for path in (Path(which), results / which, results / which / "latest"):
-        if (path / "run.json").is_file():
-            return RunFolder(path=path.resolve())
+    with errors_told(Path(which)):
+        for path in (Path(which), results / which, results / which / "latest"):
+            if (path / "run.json").is_file():
+                _refuse_stray(path)
+                found = RunFolder(path=path.resolve())
+                found.refuse_links()
+                return found
     raise StoreError(f"{which}: no run there: give the folder that holds a run.json, or a run's id")
+
+
+@contextmanager
+def errors_told(path: Path) -> Iterator[None]:
+    """Inside the block, a file or folder that cannot be read or written is one sentence."""
+    try:
+        yield
+    except BrokenPipeError:  # no file's: who reads what is printed has seen enough
+        raise
+    except OSError as error:
+        where, why = error.filename or path, error.strerror or str(error).split("\n", 1)[0]
+        raise StoreError(
+            f"{where}: cannot be read or written ({why}): repair it, or use a copy of the run's "
+            "folder"
+        ) from error
+
+
+def _leads_into(folder: Path, link: Path) -> bool:
+    return Path(os.path.realpath(link)).is_relative_to(folder)
+
+
+def _refuse_stray(path: Path) -> None:
+    """Raise StoreError for a `latest` that does not lead to a run beside it, or below."""
+    if path.name != "latest" or not path.is_symlink():
+        return
+    if not _leads_into(Path(os.path.realpath(path.parent)), path):
+        raise StoreError(f"{path}: leads out of its folder: give the run's own folder")
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -6,19 +6,34 @@ the check, the export, `heal`. harness.model.run_folder reads and writes it, nob
     schema 2    the plan's steps have their `effects`, and how reports describe them (`telling`)
     schema 1    they do not
 
-`upgraded` makes the newest schema of an older one.
+`upgraded` makes the newest schema of an older one. It may be anybody's: whatever the checks and the
+reports rely on is refused here, in one sentence, where it is not so.
 """
 
 from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import to_jsonable_python
 
+from harness.model import json_text
+from harness.model.bounds import (
+    Address,
+    Measure,
+    Name,
+    Number,
+    RunId,
+    Time,
+    Utc,
+    problem_of_producer,
+    problem_of_settings,
+)
 from harness.model.old_runs import completed
 from harness.model.plan import Step
 from harness.model.scenario import Scenario
@@ -34,29 +49,31 @@ class RecordError(ValueError):
 class Record(BaseModel):
     """A part of run.json: nothing unknown, nothing changed after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, serialize_by_alias=True, allow_inf_nan=False
+    )
 
 
 class ClockRecord(Record):
     """One moment by two clocks: what turns the history's times into wall-clock time."""
 
-    monotonic_ns: int
-    utc: str
+    monotonic_ns: Time
+    utc: Utc
 
 
 class StarvationRecord(Record):
     """How starved of CPU the host was while the run went on (harness.host.machine)."""
 
-    steal_percent: float
-    pressure_some_percent: float
-    cgroup_throttled_s: float
+    steal_percent: Measure
+    pressure_some_percent: Measure
+    cgroup_throttled_s: Measure
 
 
 class HostRecord(Record):
     """The machine of the harness and the workers."""
 
-    cpus: int
-    memory_bytes: int
+    cpus: Number
+    memory_bytes: Number
     kernel: str
     cpu_starvation: StarvationRecord | None = Field(
         default=None, description="null until the run has ended in order"
@@ -73,17 +90,19 @@ class NodeSettings(Record):
 class NodeRecord(Record):
     """One node of the cluster."""
 
-    address: str = Field(description="host:port, where clients reach it")
-    role: str = Field(description="broker or zookeeper")
-    id: int = Field(description="broker.id, or ZooKeeper's myid")
+    address: Address = Field(description="host:port, where clients reach it")
+    role: Literal["broker", "zookeeper", "client"]
+    id: int = Field(ge=0, le=2**31 - 1, description="broker.id, or ZooKeeper's myid")
 
 
 class WorkerRecord(Record):
     """One worker, a successor of another one included."""
 
-    process: str = Field(description="its name in the history")
+    process: Name = Field(description="its name in the history")
     role: str = Field(description="its kind, by its name in harness.model.worker_kinds")
-    exit: int | None = Field(description="exit code; -N: ended by signal N; null: not ended")
+    exit: int | None = Field(
+        ge=-64, le=255, description="exit code; -N: ended by signal N; null: not ended"
+    )
     config: dict[str, Any] = Field(default={}, description="its client's, in librdkafka's keys")
     dies: str = Field(default="", description="where the scenario lets it end itself")
 
@@ -92,8 +111,8 @@ class PhaseRecord(Record):
     """A stage of the run that has ended."""
 
     name: str
-    start_ns: int
-    end_ns: int
+    start_ns: Time
+    end_ns: Time
 
 
 class FailureRecord(Record):
@@ -128,28 +147,37 @@ class RunRecord(Record):
 
     version: Literal[2] = Field(default=SCHEMA, alias="schema")
     scenario: Scenario = Field(description="resolved, with the clients' whole configurations")
-    seed: int = Field(description="of all randomness of the run")
+    seed: int = Field(
+        ge=json_text.LEAST, le=json_text.MOST, description="of all randomness of the run"
+    )
     backend: str = Field(description="where the cluster lives: local, docker, kubernetes, external")
     state: State = "running"
     command: str = Field(default="", description="runs it again, exactly")
     plan: tuple[Step, ...] = ()
     node_settings: NodeSettings | None = Field(default=None, description="null: as the scenario's")
     differences: tuple[DifferenceRecord, ...] = ()
-    time_limit_s: float = Field(default=0.0, description="what the run may take in all")
+    time_limit_s: Measure = Field(default=0.0, description="what the run may take in all")
     kafka_home: str | None = Field(default=None, description="null: the harness's own Kafka")
     keep: bool = Field(default=False, description="whether data and topic outlive the run")
     allow: tuple[str, ...] = Field(default=(), description="clusters not ours that may be hit")
     failure: FailureRecord | None = None
-    run_id: str = Field(default="", description="<scenario>/<UTC time>-<seed>")
-    started_utc: str | None = None
-    ended_utc: str | None = None
+    run_id: RunId = Field(default="", description="<scenario>/<UTC time>-<seed>")
+    started_utc: Utc | None = None
+    ended_utc: Utc | None = None
     clock: ClockRecord | None = None
     versions: dict[str, str] = Field(default={}, description="of Kafka, Java, the clients, ...")
     host: HostRecord | None = None
     workers: tuple[WorkerRecord, ...] = ()
     phases: tuple[PhaseRecord, ...] = ()
-    nodes: dict[str, NodeRecord] = Field(default={}, description="by name")
+    nodes: dict[Name, NodeRecord] = Field(default={}, description="by name")
     cluster: ClusterRecord | None = None
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        """No part of it contradicts another, or is there twice."""
+        for problem in _problems(self):
+            raise ValueError(problem)
+        return self
 
     def changed(self, **changes: Any) -> RunRecord:
         """The record with other values of these keys, checked. Raises RecordError."""
@@ -163,7 +191,7 @@ class RunRecord(Record):
 def parse(text: str | bytes) -> RunRecord:
     """The record in run.json's text, of whichever schema. Raises RecordError."""
     try:
-        raw = json.loads(text)
+        raw = json_text.loads(text)
     except ValueError as error:
         raise RecordError(f"cannot be read ({error}): restore the file") from None
     if not isinstance(raw, dict) or raw.get("schema") not in (SCHEMA, *UPGRADES):
@@ -192,6 +220,43 @@ def _from_1(record: dict[str, Any]) -> dict[str, Any]:
 UPGRADES: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {1: _from_1}
 
 
+# What no single value can be wrong in
+
+
+def _problems(record: RunRecord) -> Iterator[str]:
+    """A sentence with its key for each; nothing for a record of ours."""
+    chosen = record.scenario
+    producer, server = chosen.workload.producer, chosen.cluster.server
+    yield from _named("scenario.workload.producer", problem_of_producer(producer))
+    yield from _named("scenario.topic.config", problem_of_settings(chosen.topic.config))
+    yield from _named("scenario.cluster.server", problem_of_settings(server))
+    if record.node_settings:
+        yield from _named("node_settings.server", problem_of_settings(record.node_settings.server))
+    for number, step in enumerate(record.plan):
+        settings = step.effects.topic_settings if step.effects else {}
+        yield from _named(f"plan.{number}.effects.topic_settings", problem_of_settings(settings))
+    for phase in record.phases:
+        if phase.end_ns < phase.start_ns:
+            yield f"phases: {phase.name[:80]!r} ends before it starts"
+    for earlier, later in pairwise(record.phases):
+        if later.start_ns < earlier.end_ns:
+            yield f"phases: {later.name[:80]!r} starts before {earlier.name[:80]!r} has ended"
+    yield from _twice("phases", [phase.name for phase in record.phases])
+    yield from _twice("plan: step", [step.step for step in record.plan])
+    yield from _twice("nodes: the id of", [(node.role, node.id) for node in record.nodes.values()])
+
+
+def _named(where: str, problem: str | None) -> Iterator[str]:
+    if problem:
+        yield f"{where}.{problem}"
+
+
+def _twice(what: str, values: list[Any]) -> Iterator[str]:
+    for value, times in Counter(values).items():
+        if times > 1:
+            yield f"{what} {reprlib.repr(value)} is there {times} times"
+
+
 # Errors
 
 
@@ -205,9 +270,26 @@ def _validated(raw: Mapping[str, Any]) -> RunRecord:
 def _sentence(error: ValidationError) -> str:
     """The first problem, with its key and the remedy."""
     first = error.errors()[0]
-    key = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "missing":
-        return f"{key} is missing: restore the file"
     if first["type"] == "extra_forbidden":
-        return f"unknown key {key}: restore the file, or use the harness that wrote it"
-    return f"{key}: {first['msg']}, got {reprlib.repr(first['input'])}: restore the file"
+        return f"{problem_of(error)}: restore the file, or use the harness that wrote it"
+    return f"{problem_of(error)}: restore the file"
+
+
+def problem_of(error: ValidationError) -> str:
+    """The first problem, with its key."""
+    first = error.errors()[0]
+    key = _shown(".".join(str(part) for part in first["loc"]))
+    if first["type"] == "missing":
+        return f"{key} is missing"
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {key}"
+    if first["type"] == "value_error" and not key:
+        return str(first["ctx"]["error"])
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{key}: {message}, got {reprlib.repr(first['input'])}"
+
+
+def _shown(key: str) -> str:
+    """A key as one line: it may be anybody's text."""
+    plain = key if key.isprintable() else repr(key)
+    return plain if len(plain) <= 200 else f"{plain[:197]}…"

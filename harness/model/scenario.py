@@ -9,18 +9,19 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from harness.model.bounds import LONGEST_S, MOST
 from harness.model.plan import Unit, Until, When
 
 Value = str | int | float | bool
-Count = Annotated[int, Field(ge=1)]
-Seconds = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=1, le=MOST)]
+Seconds = Annotated[float, Field(ge=0, le=LONGEST_S)]
 DeathPoint = Literal["before-process", "before-commit"]
 
 
 class Part(BaseModel):
     """A section of the scenario: nothing unknown, nothing changed after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class ClusterPart(Part):
@@ -86,7 +87,7 @@ class TopicPart(Part):
 
     name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,200}$")] = "harness"
     partitions: Annotated[int, Field(ge=1, le=1000)] = 1
-    replication_factor: Count = 3
+    replication_factor: Annotated[int, Field(ge=1, le=1000)] = 3
     leader: str = "any"  # any | controller | not-controller | kafkaN
     config: dict[str, Value] = {}
 
@@ -99,20 +100,20 @@ class WorkloadPart(Part):
     read_via: Literal["bootstrap", "follower"] = "bootstrap"
     read_deadline_ms: Count = 1000
     producers: Count = 1
-    consumers: Annotated[int, Field(ge=0)] = 1
+    consumers: Annotated[int, Field(ge=0, le=MOST)] = 1
     rate: Annotated[float, Field(gt=0, le=1_000_000)] = 1000.0
-    duration_s: Annotated[float, Field(gt=0)] = 20.0
+    duration_s: Annotated[float, Field(gt=0, le=LONGEST_S)] = 20.0
     value_bytes: Annotated[int, Field(ge=20, le=1_000_000)] = 100
-    longest_outage_s: Annotated[float, Field(gt=0)] = 30.0
+    longest_outage_s: Annotated[float, Field(gt=0, le=LONGEST_S)] = 30.0
     # With workload.producer.transactional.id (workloads/client/transactions.py): sends in a
     # transaction, and how many transactions until one is aborted on purpose (0: none is).
     transaction_sends: Count = 100
-    transaction_abort_every: Annotated[int, Field(ge=0)] = 0
+    transaction_abort_every: Annotated[int, Field(ge=0, le=MOST)] = 0
     # Members of one group beside the consumers that follow the log (workloads/group_consumer.py).
-    group_consumers: Annotated[int, Field(ge=0)] = 0
+    group_consumers: Annotated[int, Field(ge=0, le=MOST)] = 0
     commit: Literal["auto", "before", "after"] = "after"  # as the client does, or by processing
     batch: Count = 50  # records that a member takes at a time
-    process_ms: Annotated[float, Field(ge=0)] = 0.0  # what processing one record takes
+    process_ms: Annotated[float, Field(ge=0, le=MOST)] = 0.0  # what processing one record takes
     # Where the first member ends itself by SIGKILL, then its successor, …; each once it has polled
     # `dies_after` records.
     dies: Annotated[tuple[DeathPoint, ...], Field(strict=False)] = ()
@@ -134,7 +135,7 @@ class FaultPart(Part):
     at_s: Seconds | None = None
     after_acks: Count | None = None
     after_rounds: Count | None = None  # a round is one send
-    every_s: Annotated[float, Field(gt=0)] | None = None
+    every_s: Annotated[float, Field(gt=0, le=LONGEST_S)] | None = None
     every_acks: Count | None = None
     every_rounds: Count | None = None
     times: Count = 1
@@ -172,10 +173,10 @@ class MixedPart(Part):
     """
 
     faults: tuple[FaultPart, ...]
-    period_s: Annotated[float, Field(gt=0)] = 30.0
+    period_s: Annotated[float, Field(gt=0, le=LONGEST_S)] = 30.0
     most: Count = 2  # faults in one period
     quiet: Annotated[float, Field(ge=0, lt=1)] = 0.25  # share of the periods without any
-    until_s: Annotated[float, Field(gt=0)]  # no period begins that would end later
+    until_s: Annotated[float, Field(gt=0, le=LONGEST_S)]  # no period begins that would end later
 
 
 class CheckPart(Part):
@@ -203,4 +204,4 @@ class Scenario(Part):
     faults: tuple[FaultPart, ...] = ()
     mixed: MixedPart | None = None
     check: CheckPart = CheckPart()
-    expect: dict[str, str] = Field(default={})
+    expect: dict[str, Annotated[str, Field(max_length=100)]] = Field(default={})

@@ -7,15 +7,22 @@
 A fault that was begun and not undone may be in force still: `kafka-harness heal RUN` reads this
 record where a backend's cluster outlives the harness. On the local backend the kernel has taken
 everything with the namespaces, whatever the record says.
+
+A record may be anybody's: lines that say something else are refused, in one sentence.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from harness.history.recorder import Lines
+from harness.model import json_text
+from harness.model.bounds import Name, Number
+from harness.model.run_folder import StoreError
+from harness.model.run_record import problem_of
 
 UNDO = "undo.jsonl"
 
@@ -37,15 +44,56 @@ class Undo:
         self._lines.write("undone", fault=fault)
 
 
+class Begun(BaseModel):
+    """A fault that was about to be done."""
+
+    event: Literal["begun"]
+    fault: Number
+    verb: Name
+    undo: str
+    nodes: list[Name]
+    options: dict[str, Any]
+
+
+class Undone(BaseModel):
+    """A fault whose healing was proved."""
+
+    event: Literal["undone"]
+    fault: Number
+
+
+LINE: TypeAdapter[Begun | Undone] = TypeAdapter(
+    Annotated[Begun | Undone, Field(discriminator="event")]
+)
+
+
 def outstanding(folder: Path) -> list[dict[str, Any]]:
     """Faults of a run that were begun and not undone, newest first: the order to undo them in.
 
     A line that was cut off in the middle was being written when the harness died: nothing had been
-    done yet.
+    done yet. Raises StoreError.
     """
     file = folder / UNDO
-    text = file.read_text() if file.is_file() else ""
-    lines = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
-    undone = {line["fault"] for line in lines if line["event"] == "undone"}
-    begun = [line for line in lines if line["event"] == "begun" and line["fault"] not in undone]
-    return begun[::-1]
+    if not file.exists():
+        return []
+    try:
+        text = json_text.read_bytes(file).decode()
+    except OSError as error:
+        raise StoreError(f"{file}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise StoreError(f"{file}: cannot be read: {error}") from None
+    whole = [line for line in text.split("\n")[:-1] if line]
+    lines = [_line(file, number, line) for number, line in enumerate(whole, 1)]
+    undone = {line.fault for line in lines if isinstance(line, Undone)}
+    begun = [line for line in lines if isinstance(line, Begun) and line.fault not in undone]
+    return [line.model_dump() for line in begun[::-1]]
+
+
+def _line(file: Path, number: int, text: str) -> Begun | Undone:
+    try:
+        return LINE.validate_python(json_text.loads(text))
+    except ValidationError as error:
+        reason = problem_of(error)
+    except ValueError as error:
+        reason = str(error)
+    raise StoreError(f"{file}, line {number}: {reason}: restore the file")

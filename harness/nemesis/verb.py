@@ -93,7 +93,17 @@ class Trial:
     amid: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftCommand:
+    """A program of the user's that heals a node."""
+
+    node: str
+    argv: tuple[str, ...]
+    limit_s: float
+
+
 LeftFault = Mapping[str, Any]  # of harness.nemesis.undo_record
+LeftCommands = Callable[[LeftFault, Mapping[str, Mapping[str, Any]]], list[LeftCommand]]
 NODES: frozenset[Role] = frozenset({"broker", "zookeeper"})
 BROKERS: frozenset[Role] = frozenset({"broker"})
 PROCESSES: frozenset[Role] = NODES | {"client"}
@@ -113,8 +123,9 @@ class Verb:
     `targets`, where it is given, by which names only. `impossible` says why it cannot be done to a
     target in a scenario at all, with the remedy; `idle`, why it would do nothing to certain nodes
     now, who are no target then. `during` is called again and again while it is in force.
-    `heal_left` undoes what a killed harness left of such a fault in force, by its entry in the undo
-    record and the run's nodes, and says what it did; None where the backend can do it alone.
+    `left_commands` are the programs that must be run to undo what a killed harness left of such a
+    fault in force, by its entry in the undo record and the run's nodes: `heal` runs them where it
+    is allowed to. None where the backend can do it alone.
     `host` are the probes of harness.setup.doctor that a local node's host must pass, each with the
     options that ask for it ('how = "reset"'), or "" for any.
     """
@@ -143,7 +154,7 @@ class Verb:
     # Other ends of links that it names, by its options as the scenario has them.
     ends: Callable[[Mapping[str, Any]], frozenset[str]] = named_in_from
     patience: float = 1.0  # how many times as long as usual its proofs may take
-    heal_left: Callable[[LeftFault, Mapping[str, Mapping[str, Any]]], list[str]] | None = None
+    left_commands: LeftCommands | None = None
     host: Mapping[str, str] = field(default_factory=dict)
     trial: Trial | None = Trial()  # None: what it does is not ours to try
 

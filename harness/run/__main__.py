@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from harness.host.unforeseen import details_go_to, exit_code_of
+from harness.model.exit_codes import FAILED
 from harness.model.run_folder import RunFolder
 from harness.run.interrupts import stop_on_signals
 from harness.run.phases import carry_out
@@ -18,7 +20,13 @@ from harness.run.progress import Screen
 def main() -> None:
     """Carry out the run and exit with its code."""
     stop_on_signals()
-    sys.exit(carry_out(RunFolder(path=Path(sys.argv[1])), Screen()))
+    sys.exit(exit_code_of(_carry_out, failed=FAILED))
+
+
+def _carry_out() -> int:
+    folder = RunFolder(path=Path(sys.argv[1]))
+    with details_go_to(folder.path):
+        return carry_out(folder, Screen())
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from harness.clients import defaults, user_file
 from harness.clients.java_keys import Role
 from harness.cluster.backend import Backend
@@ -22,7 +24,7 @@ from harness.cluster.node_settings import effective
 from harness.distribution import kafka_home
 from harness.host.java import find_java
 from harness.model.plan import Step
-from harness.model.run_record import DifferenceRecord, NodeSettings, RunRecord
+from harness.model.run_record import DifferenceRecord, NodeSettings, RunRecord, problem_of
 from harness.model.scenario import FaultPart, Scenario, ScenarioError
 from harness.nemesis import plan
 from harness.nemesis.targets import target_of
@@ -91,19 +93,22 @@ def prepare(request: Request) -> Prepared:
     _check_capabilities(request, resolved)
     if why := BACKENDS[request.backend].refuses(resolved):
         raise ScenarioError(f"{request.scenario}: --backend {request.backend}: {why}")
-    record = RunRecord(
-        scenario=resolved,
-        seed=request.seed,
-        backend=request.backend,
-        command=command_line(request),
-        plan=steps,
-        node_settings=NodeSettings(**effective(resolved.cluster.server, resolved.cluster.zoo)),
-        differences=_differences(producer, consumer),
-        time_limit_s=request.time_limit_s or time_limit_s(resolved, steps),
-        kafka_home=str(request.kafka_home) if request.kafka_home else None,
-        keep=request.keep,
-        allow=request.allow,
-    )
+    try:
+        record = RunRecord(
+            scenario=resolved,
+            seed=request.seed,
+            backend=request.backend,
+            command=command_line(request),
+            plan=steps,
+            node_settings=NodeSettings(**effective(resolved.cluster.server, resolved.cluster.zoo)),
+            differences=_differences(producer, consumer),
+            time_limit_s=request.time_limit_s or time_limit_s(resolved, steps),
+            kafka_home=str(request.kafka_home) if request.kafka_home else None,
+            keep=request.keep,
+            allow=request.allow,
+        )
+    except ValidationError as error:
+        raise ScenarioError(f"{request.scenario}: {problem_of(error)}") from None
     notes = (*producer_file.notes, *consumer_file.notes, *_length_notes(resolved, steps))
     return Prepared(record=record, notes=notes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
@@ -14,7 +15,7 @@ from harness.cluster.docker import compose
 from harness.cluster.docker.cluster import START_LIMIT_S, DockerCluster
 from harness.cluster.docker.engine import Engine, connect
 from harness.cluster.nodes import ClusterError, Node
-from harness.cluster.ownership import Orphan, guard
+from harness.cluster.ownership import Orphan, check_own, guard
 from harness.cluster.sidecar import heartbeat
 from harness.model.run_folder import RunFolder
 from harness.model.run_record import ClusterRecord, RunRecord
@@ -119,11 +120,17 @@ def heal(orphan: Orphan) -> list[str]:
     project = orphan.name or orphan.cluster.project
     if project is None:
         return ["nothing to heal: the run ended before it started a cluster"]
+    named = orphan.run_id is None or compose.is_project_of(orphan.run_id, project)
+    remedy = f"if it is to be healed, name it: `heal --cluster {shlex.quote(project)}`"
+    check_own(f"the project {project}", own=named, remedy=remedy)
     engine = Engine(connect(), project)
     services = engine.services()
     if not services:
         return [f"nothing to heal: Docker has no container of the project {project}"]
     guard(project, ours=engine.is_ours(), named=None, allowed=())
+    marks = {each.labels.get(compose.RUN_LABEL) for each in services.values()}
+    marked = orphan.run_id is None or marks == {orphan.run_id}
+    check_own(f"the project {project}", own=marked, remedy=remedy)
     done, prefix = list[str](), compose.holder_of("")
     for name in sorted(services):
         holds, node = name.startswith(prefix), name.removeprefix(prefix)

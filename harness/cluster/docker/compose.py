@@ -30,7 +30,7 @@ from harness.host import system_packages
 
 COMMANDS = (("docker", "compose"), ("docker-compose",))
 IMAGES = ("HARNESS_KAFKA_IMAGE", "HARNESS_ZOOKEEPER_IMAGE", "HARNESS_HOLDER_IMAGE")
-ROLE_LABEL = f"{LABEL}.role"
+ROLE_LABEL, RUN_LABEL = f"{LABEL}.role", f"{LABEL}.run"
 ZOOKEEPER_PORT, CLIENTS_PORT = 2181, 19092  # inside
 UP_LIMIT_S = 300.0
 REMOTE_PORTS = range(20000, 32768)  # below those that a system gives to who asks for any
@@ -61,7 +61,7 @@ def additions(
     nodes: Sequence[Node], server: node_config.Settings, zoo: node_config.Settings, run_id: str
 ) -> dict[str, Any]:
     """What a run adds to docker-compose.yml: its settings, its id; health it sees for itself."""
-    labels = {"kafka-harness.run": run_id}
+    labels = {RUN_LABEL: run_id}
     services: dict[str, Any] = {holder_of(node.name): {"labels": labels} for node in nodes}
     for node in nodes:
         services[node.name] = {
@@ -137,6 +137,14 @@ def project_of(run_id: str, mark: str) -> str:
     """A project's name for a run: what compose allows, and not that of another run."""
     words = re.sub(r"[^a-z0-9]+", "-", run_id.lower()).strip("-")
     return f"kafka-harness-{words}-{mark}"
+
+
+def is_project_of(run_id: str, project: str) -> bool:
+    """Whether a project was named after this run."""
+    name = project_of(run_id, "")
+    return (
+        project.startswith(name) and re.fullmatch(r"[0-9a-f]{4}", project[len(name) :]) is not None
+    )
 
 
 def free_ports(address: str, count: int) -> list[int]:

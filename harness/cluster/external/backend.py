@@ -5,8 +5,9 @@
     client = "client.properties"         # TLS and SASL: harness.cluster.client_security
 
 Faults are those that ask nothing of the cluster, the user's own commands, and need `--allow` with
-the first bootstrap server. `heal` carries out the heal commands of a killed harness
-(harness.commands.heal), and with --down removes the topic and the group that it left.
+the first bootstrap server. `heal` carries out the heal commands of a killed harness where they are
+allowed (harness.commands.heal), and with --down removes the topic and the group that it left, once
+the command line allows each address and the file with the credentials, which run.json names.
 """
 
 from __future__ import annotations

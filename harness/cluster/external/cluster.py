@@ -8,6 +8,7 @@ name that nobody has, and its consumer group if it has one. Nothing else is touc
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from harness.cluster.admin.admin import Admin
 from harness.cluster.capabilities import Cluster
 from harness.cluster.exec.host_processes import HostProcesses
 from harness.cluster.nodes import ClusterError, Node, role_by_name
-from harness.cluster.ownership import Orphan
+from harness.cluster.ownership import Orphan, check_own, check_reached
 from harness.model.scenario import AttachPart, ExternalPart, FaultPart, Scenario
 
 # What the harness's own brokers are configured with, and a topic among others must be by itself.
@@ -97,8 +98,20 @@ def heal_topic(orphan: Orphan, part: ExternalPart | AttachPart) -> list[str]:
         return ["nothing to heal: the run ended before it changed the cluster"]
     if not orphan.down:
         return [f"topic {topic} may still exist: heal --down removes it"]
+    run_id, group = orphan.run_id or "", orphan.cluster.group
+    remedy = "remove it with Kafka's own tools if it is to go"
+    own = orphan.record and is_topic_of(run_id, orphan.record.scenario.topic.name, topic)
+    check_own(f"topic {topic}", own=bool(own), remedy=remedy)
+    check_own(f"group {group}", own=group in (None, f"{run_id}/group"), remedy=remedy)
+    check_reached([*part.bootstrap, *([part.client] if part.client else [])], orphan.allowed)
     from harness.cluster.view.discovery import discovered  # noqa: PLC0415
 
     settings = settings_of(part.client)
     admin = Admin(discovered(part.bootstrap, settings), settings)
-    return admin.topics.remove(topic, orphan.cluster.group)
+    return admin.topics.remove(topic, group)
+
+
+def is_topic_of(run_id: str, wanted: str, topic: str) -> bool:
+    """Whether a topic was named after this run, whose scenario has it as `wanted`."""
+    name = re.escape(f"{wanted}-{run_id.rpartition('/')[2]}")
+    return re.fullmatch(f"{name}-[0-9a-f]{{4}}", topic) is not None

@@ -38,10 +38,12 @@ from pydantic import AfterValidator, Field, ValidationInfo
 from harness.cluster.nodes import ClusterError, Node
 from harness.host import system_packages
 from harness.model.effects import Effects
+from harness.model.run_folder import StoreError
 from harness.model.spelling import did_you_mean
+from harness.nemesis import options
 from harness.nemesis.options import Options
 from harness.nemesis.target import Target
-from harness.nemesis.verb import Injection, Verb
+from harness.nemesis.verb import Injection, LeftCommand, Verb
 
 PLACEHOLDERS = ("node", "id", "host", "port")
 LIMIT_S = 60.0
@@ -71,16 +73,18 @@ OF_CLIENTS = {"clients-only", "ends-processes"}
 def _fillable(command: list[str], info: ValidationInfo) -> list[str]:
     """Each of its placeholders is known."""
     try:
-        names = [name for word in command for _, name, _, _ in Formatter().parse(word)]
+        parts = [part for word in command for part in Formatter().parse(word)]
     except ValueError as error:
         raise ValueError(
             f"{info.field_name}: {error}: write {{{{ and }}}} for plain braces"
         ) from None
-    for name in names:
+    for _, name, form, conversion in parts:
         if name is not None and name not in PLACEHOLDERS:
             raise ValueError(
                 f"{info.field_name}: {{{name}}} is unknown: use one of {', '.join(PLACEHOLDERS)}"
             )
+        if form or conversion:
+            raise ValueError(f"{info.field_name}: write {{{name}}} without a format")
     return command
 
 
@@ -119,7 +123,8 @@ class CommandOptions(Options):
     bit: Annotated[Command | None, WORDS] = None
     healed: Annotated[Command | None, WORDS] = None
     limit_s: Annotated[
-        float, Field(gt=0, description="the seconds that each command may take, more than 0")
+        float,
+        Field(gt=0, le=10**6, description="the seconds that each command may take, more than 0"),
     ] = LIMIT_S
     effects: Annotated[list[str], AfterValidator(_effects_agree)] = Field(
         [BY_DEFAULT],
@@ -129,9 +134,9 @@ class CommandOptions(Options):
     )
 
 
-def effects_of(options: Options, _: Target) -> Effects | None:
+def effects_of(given: Options, _: Target) -> Effects | None:
     """What the user has stated that it can do."""
-    stated = CommandOptions.of(options).effects
+    stated = CommandOptions.of(given).effects
     if "unknown" in stated:
         return None
     return Effects(**{key: value for word in stated for key, value in EFFECTS[word].items()})
@@ -176,11 +181,15 @@ def carried_out(argv: Sequence[str], limit_s: float) -> tuple[int, str]:
 
 def insist(which: str, template: Sequence[str], node: Node, limit_s: float) -> str:
     """Carry out the command `which` for a node, and return its last line. Raises ClusterError."""
-    argv = of_node(template, node)
+    return finished(which, node.name, of_node(template, node), limit_s)
+
+
+def finished(which: str, node: str, argv: Sequence[str], limit_s: float) -> str:
+    """The same with the node filled in already."""
     code, last = carried_out(argv, limit_s)
     if code != 0:
         raise ClusterError(
-            f"the {which} command for {node.name}, {argv[0]}, ended with exit code "
+            f"the {which} command for {node}, {argv[0]}, ended with exit code "
             f"{code}: {last or 'it printed nothing'}"
         )
     return last
@@ -230,18 +239,27 @@ def _probed(injection: Injection, probe: str, template: Sequence[str]) -> str | 
 # After a harness that was killed
 
 
-def heal_left(fault: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Carry out the heal commands of a fault of an undo record, at the run's `nodes`; what was
-    done. Raises ClusterError."""
-    done, limit_s = [], float(fault["options"].get("limit_s", LIMIT_S))
-    for name in fault["nodes"]:
-        host, _, port = nodes[name]["address"].rpartition(":")
-        node = Node(
-            name=name, role=nodes[name]["role"], id=nodes[name]["id"], address=host, port=int(port)
-        )
-        last = insist("heal", fault["options"]["heal"], node, limit_s)
-        done.append(f"{name}: its heal command ended with exit code 0" + (f": {last}" * bool(last)))
-    return done
+def left_commands(
+    fault: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]
+) -> list[LeftCommand]:
+    """The heal commands of a fault of an undo record, at the run's `nodes`. Raises StoreError:
+    the record may be anybody's."""
+    where = f"undo.jsonl: fault {fault['fault']}"
+    if wrong := options.problems(CommandOptions, fault["options"]):
+        raise StoreError(f"{where}: {wrong[0]}: restore the file")
+    if unknown := [name for name in fault["nodes"] if name not in nodes]:
+        raise StoreError(f"{where}: run.json has no node {unknown[0]}: restore the file")
+    asked = CommandOptions.of(fault["options"])
+    filled = {name: of_node(asked.heal, _node(name, nodes[name])) for name in fault["nodes"]}
+    return [
+        LeftCommand(node=name, argv=tuple(argv), limit_s=asked.limit_s)
+        for name, argv in filled.items()
+    ]
+
+
+def _node(name: str, known: Mapping[str, Any]) -> Node:
+    host, _, port = known["address"].rpartition(":")
+    return Node(name=name, role=known["role"], id=known["id"], address=host, port=int(port))
 
 
 COMMAND = Verb(
@@ -255,6 +273,6 @@ COMMAND = Verb(
     bit=_bit,
     heal=_heal,
     healed=_healed,
-    heal_left=heal_left,
+    left_commands=left_commands,
     trial=None,
 )

@@ -218,7 +218,10 @@ def test_heal_tells_what_was_undone_and_ends_what_is_left(killed: Killed, foreig
     record = json.loads((killed.folder / "run.json").read_text())
     made = record["cluster"]["topic"]
     assert made in topics(foreign)
-    said = heal(foreign, killed.results, str(killed.folder), "--down")
+    named = record["scenario"]["backend"]["kubernetes"]["attach"]
+    places = [*named["bootstrap"], *([named["client"]] if named["client"] else [])]
+    allow = [word for place in places for word in ("--allow", place)]
+    said = heal(foreign, killed.results, str(killed.folder), "--down", *allow)
 
     assert 0 == said.code, said.err
     assert "kafka-1: removed chain HARNESS-0 of table filter (automatically)" in said.out

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import cli
 from harness.checkout import ROOT
 from harness.model.exit_codes import worst
 from harness.nemesis.undo_record import Undo
@@ -169,3 +170,118 @@ def test_heal_says_what_was_in_force_and_that_nothing_is_left(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "fault 3: cut kafka1, may still be in force (undo: mend)" in done.stdout
     assert "nothing to heal" in done.stdout
+
+
+# Whatever the input
+
+
+def ended(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, str, str]:
+    """The command within this process: its exit code, and what it printed."""
+    monkeypatch.setattr(sys, "argv", ["kafka-harness", *arguments])
+    with pytest.raises(SystemExit) as ending:
+        cli.main()
+    said = capsys.readouterr()
+    return int(str(ending.value.code or 0)), said.out, said.err
+
+
+def test_what_nobody_foresaw_is_one_sentence_and_255(tmp_path, monkeypatch, capsys):
+    def broken() -> dict[str, Path]:
+        raise KeyError("nobody knows")
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(cli, "shipped", broken)
+
+    code, _, said = ended(monkeypatch, capsys, "scenarios")
+
+    assert code == 255
+    assert len(said.strip().splitlines()) == 1
+    assert "KeyError: 'nobody knows'" in said
+    (details,) = tmp_path.glob("kafka-harness/unexpected-*.txt")
+    assert str(details) in said
+    assert "Traceback" in details.read_text()
+
+
+def test_of_a_run_the_details_are_in_its_folder(tmp_path, monkeypatch, capsys):
+    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
+
+    def broken(_: Path) -> None:
+        raise ZeroDivisionError("no")
+
+    monkeypatch.setattr("harness.commands.check.sealing.seal", broken)
+
+    code, _, said = ended(monkeypatch, capsys, "check", str(run))
+
+    assert code == 255
+    (details,) = run.glob("unexpected-*.txt")
+    assert str(details) in said
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"verdict": 1}', "[" * 100_000])
+def test_a_report_that_nobody_wrote_is_one_sentence(tmp_path, monkeypatch, capsys, text):
+    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
+    (run / "report.json").write_text(text)
+
+    code, _, said = ended(monkeypatch, capsys, "report", str(run))
+
+    assert code == 254
+    assert "report.json: not a report of this version" in said
+    assert len(said.strip().splitlines()) == 1
+
+
+def test_a_report_s_texts_are_printed_as_they_are(tmp_path, monkeypatch, capsys):
+    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
+    stored = json.loads((ROOT / "tests/baseline/golden/leader-stopped.json").read_text())
+    assert stored["verdict"] == "valid"
+    stored["sentence"] = "[link=file:///etc/passwd]x[/link] \x1b]0;title\x07 [/]"
+    stored["run"]["command"] = "rm\r\x1b[2Kls"
+    (run / "report.json").write_text(json.dumps(stored))
+
+    code, said, _ = ended(monkeypatch, capsys, "report", str(run))
+
+    assert code == 0
+    assert "VALID: [link=file:///etc/passwd]x[/link] \\x1b]0;title\\x07 [/]" in said
+    assert "rerun    rm\\r\\x1b[2Kls" in said
+    assert "\x1b" not in said
+
+
+def test_folders_where_files_belong_are_one_sentence(tmp_path, monkeypatch, capsys):
+    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
+    (run / "undo.jsonl").mkdir()
+    (run / "report.json").mkdir()
+
+    for command in ("heal", "report"):
+        code, _, said = ended(monkeypatch, capsys, command, str(run))
+        assert code == 254
+        assert "cannot be read" in said
+        assert len(said.strip().splitlines()) == 1
+
+
+def test_a_link_out_of_a_run_is_followed_by_no_command(tmp_path, monkeypatch, capsys):
+    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
+    secret = tmp_path / "secret"
+    secret.write_text("keep out")
+    (run / "undo.jsonl").symlink_to(secret)
+
+    for command in ("check", "heal", "report", "history"):
+        code, _, said = ended(monkeypatch, capsys, command, str(run))
+        assert code == 254
+        assert "undo.jsonl: a link that leads out of the run's folder" in said
+    assert secret.read_text() == "keep out"
+
+
+def test_heal_asks_before_it_runs_a_command_and_runs_it_when_allowed(tmp_path, monkeypatch, capsys):
+    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**record, "backend": "external"}))
+    mark = tmp_path / "healed"
+    options = {"inject": ["true"], "heal": ["touch", str(mark)]}
+    Undo(run).begun(0, "command", "heal", ["kafka1"], options)
+
+    code, said, _ = ended(monkeypatch, capsys, "heal", str(run))
+    assert (code, mark.exists()) == (255, False)
+    assert f"touch {mark}" in said
+
+    code, _, _ = ended(monkeypatch, capsys, "heal", str(run), "--allow", "command")
+    assert (code, mark.exists()) == (0, True)

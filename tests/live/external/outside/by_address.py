@@ -165,7 +165,9 @@ def killed() -> dict[str, Any]:
     process.wait()
     wait_until(lambda: not living(folder), timeout_s=10, what="the harness to be gone")
     still = state(node)
-    heal = [sys.executable, "-m", "harness.cli", "heal", str(folder), "--down"]
+    named = ("command", FIRST, str(FOLDER / "client.properties"))
+    allow = [word for name in named for word in ("--allow", name)]
+    heal = [sys.executable, "-m", "harness.cli", "heal", str(folder), "--down", *allow]
     done = subprocess.run(heal, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     return {
         "node": node,

@@ -175,3 +175,27 @@ def test_of_evidence_only_columns_with_content_are_read():
 
     assert ["value", "acked_s"] == wording.columns(rows)
     assert ["time_s"] == wording.columns([{"time_s": 1.0, "acked_s": None}])
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "no json",
+        "[" * 100_000,
+        "[1]",
+        {"leader": [1], "isr": "x", "controller": {"a": 1}},
+        {"leader": {"x": "kafka1"}, "isr": {"0": "kafka1"}},
+        {"leader": {"0": ["a"]}, "isr": {"0": [1, "a", None]}},
+        {"leader": {"9" * 5000: "a"}, "isr": {"0": None}},
+    ],
+)
+def test_roles_that_nobody_of_ours_wrote_are_told_as_far_as_they_go(odd: object) -> None:
+    right = {"leader": {"0": "kafka1"}, "isr": {"0": ["kafka1"]}, "controller": "kafka1"}
+
+    for lines in (wording.roles_words(odd, right), wording.roles_words(right, odd)):
+        assert all(isinstance(line, str) for line in lines)
+    assert wording.roles_words(right, right) == [
+        "leader: kafka1, unchanged",
+        "ISR: 1, unchanged",
+        "controller: kafka1, unchanged",
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -70,3 +71,70 @@ def test_a_file_is_replaced_whole(tmp_path):
     run_folder.write_atomically(target, json.dumps({"new": True}))
 
     assert json.loads(target.read_text()) == {"new": True}
+
+
+# A folder that may be anybody's
+
+
+def test_a_link_that_leads_out_of_the_folder_is_refused_and_one_within_is_not(tmp_path):
+    run = run_folder.create(tmp_path / "results", "study-1", 42)
+    run.write(run_record())
+    (tmp_path / "secret").write_text("x")
+    link = run.history / "a.parquet"
+    link.symlink_to(run.path / "run.json")
+    assert run_folder.find_run(str(run.path), tmp_path).path == run.path
+
+    for target in (tmp_path / "secret", "../../../../secret", "/dev/zero", tmp_path / "gone"):
+        link.unlink()
+        link.symlink_to(target)
+        with pytest.raises(StoreError, match=r"a\.parquet: a link that leads out"):
+            run_folder.find_run(str(run.path), tmp_path)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    run = run_folder.create(tmp_path, "study-1", 42)
+    run.write(run_record())
+    os.mkfifo(run.path / "undo.jsonl")
+
+    with pytest.raises(StoreError, match=r"undo\.jsonl: neither a file nor a folder"):
+        run_folder.find_run(str(run.path), tmp_path)
+    (run.path / "run.json").unlink()
+    os.mkfifo(run.path / "run.json")
+    with pytest.raises(StoreError, match=r"run\.json: cannot be read: not a regular file"):
+        run.read()
+
+
+def test_a_latest_that_leads_elsewhere_is_refused(tmp_path):
+    other = run_folder.create(tmp_path / "mine", "study-1", 42)
+    other.write(run_record())
+    results = tmp_path / "shared"
+    (results / "study-1").mkdir(parents=True)
+    for link in (results / "study-1" / "latest", results / "latest"):
+        link.symlink_to(other.path)
+
+    for name in ("study-1", "latest", str(results / "latest")):
+        with pytest.raises(StoreError, match="latest: leads out of its folder"):
+            run_folder.find_run(name, results)
+
+
+def test_a_folder_where_run_json_should_be_and_a_giant_are_one_sentence(tmp_path):
+    (tmp_path / "run.json").mkdir()
+    with pytest.raises(StoreError, match=r"run\.json: cannot be read"):
+        RunFolder(path=tmp_path).read()
+
+    (tmp_path / "run.json").rmdir()
+    with (tmp_path / "run.json").open("wb") as file:
+        file.truncate(2**33)
+    with pytest.raises(StoreError, match=r"run\.json: longer than 64 MiB"):
+        RunFolder(path=tmp_path).read()
+
+
+def test_what_cannot_be_written_is_one_sentence_that_names_it(tmp_path):
+    (tmp_path / "file").mkdir()
+
+    with (
+        pytest.raises(StoreError, match="file: cannot be read or written") as refused,
+        run_folder.errors_told(tmp_path),
+    ):
+        (tmp_path / "file").write_text("x")
+    assert "\n" not in str(refused.value)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from harness.host.namespaces import living
+from harness.model.run_folder import StoreError
 from harness.nemesis.undo_record import UNDO, Undo, outstanding
 from harness.waiting import wait_until
 
@@ -56,3 +60,31 @@ def test_the_process_that_carries_a_run_out_is_found_by_its_folder(tmp_path: Pat
         process.kill()
         process.wait()
         assert [] == living(folder)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b"[]\n", "line 1"),
+        (b"nonsense\n", "line 1"),
+        (b"\xff\n", "cannot be read"),
+        (b'{"event": "begun", "fault": 1}\n', "begun.verb is missing"),
+        (b'{"event": "undone", "fault": "x"}\n', "undone.fault"),
+        (b'{"event": "undone", "fault": 1e999}\n', "fault is not a finite number"),
+        (b'{"event": "begun"' + b"[" * 100_000 + b"\n", "line 1"),
+    ],
+)
+def test_a_line_that_nobody_wrote_is_one_sentence(tmp_path: Path, line: bytes, told: str) -> None:
+    (tmp_path / UNDO).write_bytes(line)
+
+    with pytest.raises(StoreError, match=re.escape(told)) as refused:
+        outstanding(tmp_path)
+    assert str(refused.value).startswith(str(tmp_path / UNDO))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_folder_in_the_record_s_place_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / UNDO).mkdir()
+
+    with pytest.raises(StoreError, match="cannot be read"):
+        outstanding(tmp_path)

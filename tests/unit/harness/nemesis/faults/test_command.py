@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
+import re
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,8 +18,8 @@ from harness.cluster.nodes import ClusterError
 from harness.cluster.view.state import View
 from harness.commands import heal
 from harness.model.plan import Step
-from harness.model.run_folder import RunFolder
-from harness.nemesis.faults.command import COMMAND, carried_out, heal_left, of_node
+from harness.model.run_folder import RunFolder, StoreError
+from harness.nemesis.faults.command import COMMAND, carried_out, left_commands, of_node
 from harness.nemesis.targets import Roles
 from harness.nemesis.undo_record import Undo, outstanding
 from harness.nemesis.verb import Injection
@@ -175,65 +175,116 @@ def test_right_options_pass_and_the_plan_shows_them_as_a_shell_would():
 # After a harness that was killed
 
 
-def left_over(tmp_path: Path, backend: str) -> RunFolder:
+NODES_OF_RUN = {"kafka2": {"address": "h2:9092", "role": "broker", "id": 2}}
+
+
+def left_over(tmp_path: Path, backend: str, heal_command: list[str] | None = None) -> RunFolder:
     folder = RunFolder(path=tmp_path)
-    nodes = {"kafka2": {"address": "h2:9092", "role": "broker", "id": 2}}
-    folder.write(run_record(backend=backend, nodes=nodes))
+    folder.write(run_record(backend=backend, nodes=NODES_OF_RUN))
     record = Undo(tmp_path)
     mark = tmp_path / "healed"
     for fault in (1, 2):
-        record.begun(
-            fault,
-            "command",
-            "heal",
-            ["kafka2"],
-            {
-                "inject": ["true"],
-                "heal": ["sh", "-c", f"echo {fault} {{id}} {{host}} >> {mark}"],
-            },
-        )
+        given = heal_command or ["sh", "-c", f"echo {fault} {{id}} {{host}} >> {mark}"]
+        options = {"inject": ["true"], "heal": given}
+        record.begun(fault, "command", "heal", ["kafka2"], options)
     record.undone(1)
     return folder
 
 
-def test_heal_carries_out_what_is_left_and_only_that(tmp_path):
+def healed(folder: RunFolder, *allow: str) -> tuple[int, str]:
+    """The exit code, and what was printed."""
+    console = Console(file=StringIO(), soft_wrap=True)
+    code = heal.heal_run(folder, console, down=False, allow=allow)
+    return code, console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_heal_carries_out_what_is_left_and_allowed_and_only_that(tmp_path):
     folder = left_over(tmp_path, "external")
 
-    assert heal.heal_run(folder, Console(file=sys.stderr), down=False) == 0
+    code, said = healed(folder, "command")
+
+    assert code == 0
+    assert "kafka2: its heal command ended with exit code 0" in said
     assert (tmp_path / "healed").read_text() == "2 2 h2\n"
     assert outstanding(tmp_path) == []
+
+
+@pytest.mark.parametrize("allow", [(), ("kill",), ("h2:9092",)])
+def test_a_heal_command_that_is_not_allowed_is_printed_in_full_and_not_run(tmp_path, allow):
+    folder = left_over(tmp_path, "external")
+
+    code, said = healed(folder, *allow)
+
+    assert code == 255
+    assert f"sh -c 'echo 2 2 h2 >> {tmp_path / 'healed'}'" in said
+    assert "--allow command" in said
+    assert not (tmp_path / "healed").exists()
+    assert [2] == [fault["fault"] for fault in outstanding(tmp_path)]
+
+
+def test_a_command_is_printed_as_it_is_however_it_would_steer_a_terminal(tmp_path):
+    folder = left_over(tmp_path, "external", ["rm", "a\x1b[2K\rls", "[bold]x[/bold]", "z" * 5000])
+
+    _, said = healed(folder)
+
+    assert "\x1b" not in said
+    assert "\r" not in said
+    assert "rm 'a\\x1b[2K\\rls' '[bold]x[/bold]' " + "z" * 5000 in said
+
+
+@pytest.mark.parametrize(
+    ("options", "nodes", "told"),
+    [
+        ({"heal": ["true"]}, ["kafka2"], "inject is missing"),
+        ({"inject": ["a"], "heal": "rm -rf x"}, ["kafka2"], "must be a list of arguments"),
+        ({"inject": ["a"], "heal": ["{node.__class__}"]}, ["kafka2"], "is unknown"),
+        ({"inject": ["a"], "heal": ["{id:>9999999999}"]}, ["kafka2"], "without a format"),
+        ({"inject": ["a"], "heal": ["b"], "limit_s": 1e300}, ["kafka2"], "limit_s is 1e+300"),
+        ({"inject": ["a"], "heal": ["b"]}, ["kafka9"], "run.json has no node kafka9"),
+    ],
+)
+def test_an_undo_record_that_makes_no_sense_is_refused(tmp_path, options, nodes, told):
+    folder = RunFolder(path=tmp_path)
+    folder.write(run_record(backend="external", nodes=NODES_OF_RUN))
+    Undo(tmp_path).begun(1, "command", "heal", nodes, options)
+
+    with pytest.raises(StoreError, match=re.escape(told)) as refused:
+        healed(folder, "command")
+    assert "undo.jsonl" in str(refused.value)
 
 
 def test_what_was_done_inside_namespaces_that_are_gone_is_left_alone(tmp_path):
     """A pid of then is somebody else's now."""
     folder = left_over(tmp_path, "local")
 
-    heal.heal_run(folder, Console(file=sys.stderr), down=False)
+    assert healed(folder, "command")[0] == 0
 
     assert not (tmp_path / "healed").exists()
-
-
-def test_a_verb_heals_what_is_left_by_its_own_function_and_unknown_verbs_are_passed_over(
-    tmp_path, monkeypatch
-):
-    folder = left_over(tmp_path, "external")
-    Undo(tmp_path).begun(3, "of-another-version", "undo", ["kafka2"], {})
-    asked: list[str] = []
-
-    def undo(fault: Mapping[str, Any], _: object) -> list[str]:
-        asked.append(fault["verb"])
-        return []
-
-    monkeypatch.setitem(VERBS, "command", replace(VERBS["kill"], heal_left=undo))
-
-    assert heal.heal_run(folder, Console(file=sys.stderr), down=False) == 0
-    assert asked == ["command"]
     assert outstanding(tmp_path) == []
 
 
-def test_a_heal_command_that_fails_is_no_healing():
-    fault = {"nodes": ["kafka2"], "options": {"heal": ["sh", "-c", "echo not yet; exit 1"]}}
-    nodes = {"kafka2": {"address": "h2:9092", "role": "broker", "id": 2}}
+def test_verbs_that_are_unknown_or_the_backends_are_passed_over(tmp_path):
+    folder = left_over(tmp_path, "external")
+    Undo(tmp_path).begun(3, "of-another-version", "undo", ["kafka2"], {})
+    Undo(tmp_path).begun(4, "cut", "mend", ["kafka2"], {})
+
+    assert healed(folder)[0] == 255
+    assert [2] == [fault["fault"] for fault in outstanding(tmp_path)]
+    assert healed(folder, "command")[0] == 0
+    assert outstanding(tmp_path) == []
+
+
+def test_a_heal_command_that_fails_is_no_healing(tmp_path):
+    folder = left_over(tmp_path, "external", ["sh", "-c", "echo not yet; exit 1"])
 
     with pytest.raises(ClusterError, match=r"heal command for kafka2, sh, .*: not yet"):
-        heal_left(fault, nodes)
+        healed(folder, "command")
+    assert [2] == [fault["fault"] for fault in outstanding(tmp_path)]
+
+
+def test_the_commands_that_heal_name_the_node():
+    fault = {"fault": 1, "nodes": ["kafka2"], "options": {"inject": ["a"], "heal": ["b", "{host}"]}}
+
+    (command,) = left_commands(fault, NODES_OF_RUN)
+
+    assert (command.node, command.argv, command.limit_s) == ("kafka2", ("b", "h2"), 60.0)
