@@ -55,14 +55,13 @@ def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFr
 
 def run_row(run: Run) -> dict[str, Any]:
     """What the checks must know of a run: a row of schema.RUNS."""
-    work = run.scenario["workload"]
     return {
         "run_id": run.run_id,
         "load_start_ns": run.load_start_ns,
         "load_end_ns": run.load_end_ns,
         "threshold_ns": int(run.threshold_ms * 1e6),
         "bucket_ns": run.bucket_ms * 10**6,
-        "tailing": work["kind"] == "write-read" or int(work.get("consumers", 0)) > 0,
+        "tailing": run.tailing,
         "ends": [
             {"complete": end["complete"], "log_start": end["log_start"]} for end in final_ends(run)
         ],

@@ -21,6 +21,7 @@ from harness.history.record_format import SEQUENCE_BITS
 from harness.model.worker_kinds import is_member
 
 WATERMARKS = "history/watermarks.parquet"
+KEPT = ("end", "held", "released", "assigned", "revoked")  # events
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
 
 
@@ -42,6 +43,7 @@ class Run:
     operations: int
     load_start_ns: int
     load_end_ns: int
+    events: tuple[dict[str, Any], ...] = ()  # of the workers, those in KEPT
 
     @property
     def run_id(self) -> str:
@@ -76,6 +78,12 @@ class Run:
     def grouped(self) -> bool:
         """Whether a consumer group was at work beside the consumers that follow the log."""
         return int(self.scenario["workload"].get("group_consumers", 0)) > 0
+
+    @property
+    def tailing(self) -> bool:
+        """Whether a consumer followed the log during the load."""
+        work = self.scenario["workload"]
+        return work["kind"] == "write-read" or int(work.get("consumers", 0)) > 0
 
     @property
     def compared(self) -> bool:
@@ -133,6 +141,7 @@ def open_run(path: Path) -> Run:
         operations=sum(footer.num_rows for footer in footers),
         load_start_ns=start_ns,
         load_end_ns=end_ns,
+        events=tuple(row for row in events if row["event"] in KEPT),
     )
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.history import tables
-from tests.support.histories import LOAD_MS, STEP_MS, Part, Story, ns_of
+from tests.support.histories import LOAD_MS, STEP_MS, Part, Story, doubtful, ms_of, ns_of
 
 # What a story does not say of its plan's steps and its workers.
 STEP = {
@@ -24,6 +24,7 @@ STEP = {
     "seed": 1,
 }
 WORKER = {"role": "producer", "exit": 0, "config": {}}
+LOAD_VALUE = 99 << 40  # of the sends that stories have beside their own
 NODES = {
     f"{name}{number}": {"role": role, "id": number, "address": f"{name}{number}:1"}
     for name, role in (("zk", "zookeeper"), ("kafka", "broker"))
@@ -33,7 +34,7 @@ NODES = {
 
 def write(told_story: Story, folder: Path, run_id: str) -> Path:
     """The story as a sealed run in `folder`."""
-    told = _tables(told_story.parts, run_id)
+    told = _tables([*told_story.parts, *_load(told_story), *_looks(told_story)], run_id)
     operations = folder / "history" / "operations"
     operations.mkdir(parents=True)
     for process in sorted({row["process"] for row in told["operations"]}):
@@ -119,6 +120,41 @@ def write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 def _plan(faults: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The steps of the faults that happened."""
     return [{name: fault[name] for name in ("step", "verb", "target")} for fault in faults]
+
+
+def _load(told_story: Story) -> list[Part]:
+    """Sends of nobody in the story that meet its faults, unless it tells of its load itself
+    (`loaded=False`): of doubtful end, one at each injection, one at each begin of a healing."""
+    if not told_story.record.get("loaded", True):
+        return []
+    faults = [row for part in told_story.parts if part.table == "faults" for row in part.rows]
+    moments = [
+        row[name]
+        for row in faults
+        if row["nodes"]
+        for name in ("invoke_ns", "heal_invoke_ns")
+        if row[name] is not None
+    ]
+    return [
+        doubtful(LOAD_VALUE + number, ms=ms_of(moment_ns) - 1, process="load-0")
+        for number, moment_ns in enumerate(moments)
+    ]
+
+
+def _looks(told_story: Story) -> list[Part]:
+    """Looks at the replicas beside those told, which saw nothing: ZooKeeper did not answer."""
+    if not told_story.record.get("loaded", True):
+        return []
+    rows = [r for part in told_story.parts if part.table == "watermarks" for r in part.rows]
+    blind = {"broker": "kafka1", "leads": None, "in_isr": None, "log_end": None}
+    return [
+        Part(
+            table="watermarks",
+            rows=({**blind, "partition": number, "time_ns": ns_of(ms), "end_ns": ns_of(ms)},),
+        )
+        for number in sorted({row["partition"] for row in rows})
+        for ms in range(750, LOAD_MS, 1500)
+    ]
 
 
 # Rows
