@@ -109,7 +109,8 @@ def _data(
         return f"Nothing was acknowledged, so no acknowledged data can be lost{after}."
     every = "the only acknowledged record was" if acked == 1 else f"all {_records(acked)} were"
     if deleted:
-        every = f"{acked - deleted:,} of {_records(acked)} were"
+        were = "was" if acked - deleted == 1 else "were"
+        every = f"{acked - deleted:,} of {_records(acked)} {were}"
     return f"No data was lost: {every} read back{after}."
 
 

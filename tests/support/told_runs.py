@@ -34,7 +34,7 @@ NODES = {
 
 def write(told_story: Story, folder: Path, run_id: str) -> Path:
     """The story as a sealed run in `folder`."""
-    told = _tables([*told_story.parts, *_load(told_story), *_looks(told_story)], run_id)
+    told = tables_of([*told_story.parts, *_load(told_story), *_looks(told_story)], run_id)
     operations = folder / "history" / "operations"
     operations.mkdir(parents=True)
     for process in sorted({row["process"] for row in told["operations"]}):
@@ -82,6 +82,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
             },
             "workload": {
                 "kind": kind,
+                "producers": said.get("producers", 1),
                 "consumers": said.get("consumers", 0),
                 "group_consumers": 1 if "commit" in said else 0,
                 "commit": said.get("commit", "after"),
@@ -108,7 +109,7 @@ def rows_of(told_story: Story, run_id: str) -> list[dict[str, Any]]:
     """The story's operations as rows, for tests that need no folder."""
     return [
         {name: row.get(name) for name, _ in tables.OPERATION_COLUMNS}
-        for row in _tables(told_story.parts, run_id)["operations"]
+        for row in tables_of(told_story.parts, run_id)["operations"]
     ]
 
 
@@ -160,7 +161,8 @@ def _looks(told_story: Story) -> list[Part]:
 # Rows
 
 
-def _tables(parts: Sequence[Part], run_id: str) -> dict[str, list[dict[str, Any]]]:
+def tables_of(parts: Sequence[Part], run_id: str) -> dict[str, list[dict[str, Any]]]:
+    """The rows of a history's tables that these parts tell."""
     rows: dict[str, list[dict[str, Any]]] = {
         name: [] for name in ("operations", *tables.SMALL_TABLES)
     }
