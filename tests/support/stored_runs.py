@@ -61,7 +61,7 @@ def did(  # noqa: PLR0917
 ) -> dict[str, Any]:
     """A row of `work_done`."""
     times = {"first_ns": ns_of(from_ms), "last_ns": ns_of(to_ms)}
-    loaded = {"loaded_from_ns": None, "loaded_until_ns": None}
+    loaded: dict[str, Any] = {"loaded_from_ns": None, "loaded_until_ns": None}
     if f == "send":
         loaded = {"loaded_from_ns": ns_of(from_ms), "loaded_until_ns": ns_of(to_ms)}
     row = {"process": process, "f": f, "type": ended, "count": count, **times, **loaded}

@@ -106,7 +106,7 @@ def test_the_same_worker_without_that_damage_leaves_no_such_doubt() -> None:
 # --- recorded as counted
 
 
-def end(process: str = "producer-0", **counted: int) -> dict[str, Any]:
+def end(process: str, **counted: int) -> dict[str, Any]:
     return event("end", process, LOAD_MS, json.dumps({"reason": "done", **counted}))
 
 
@@ -119,7 +119,7 @@ RECORDED = (
 
 
 def test_what_a_worker_counted_is_there() -> None:
-    assert [] == list(worker_doubts(run_of(events=[end(**COUNTED)]), work(*RECORDED)))
+    assert [] == list(worker_doubts(run_of(events=[end("producer-0", **COUNTED)]), work(*RECORDED)))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_an_end_that_counts_other_than_the_table_has_is_doubt(
     kind: str, counted: int, words: str
 ) -> None:
     """By kind of operation."""
-    run = run_of(events=[end(**{**COUNTED, kind: counted})])
+    run = run_of(events=[end("producer-0", **{**COUNTED, kind: counted})])
 
     assert list(worker_doubts(run, work(*RECORDED))) == [
         f"worker producer-0 recorded {words}, as its end counts them"
