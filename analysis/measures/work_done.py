@@ -6,7 +6,7 @@ own (`_FATAL`, `_QUEUE_FULL`), not with one that a transaction's abort gave it. 
 until it ended; one that never ended, until its producer died or the load ended.
 
     fault in force 5.0 to 8.0 s    send, 4.9 to 5.1 s      =>  the fault met it
-    the same                       send, 4.0 to 4.1 s      =>  it did not, and the send is clear
+    the same                       send, 4.0 to 4.1 s      =>  it did not, and explains nothing
     fault in force 5.0 to 5.2 s    send, 4.3 to 4.4 s      =>  met: shorter than a second, so within
                                                                a second of it counts
 
@@ -91,9 +91,9 @@ class Work:
 
 def work_done(history: History) -> DataFrame:
     """One row a (run_id, process, f, type): count, first_ns (begun), last_ns (ended, or begun);
-    and of sends: refused (never left the client), clear (no fault was in force meanwhile),
-    clear_unanswered (of these, those without an ack that was asked for), loaded_from_ns and
-    loaded_until_ns (of those that left the client), met (the faults during which one was there).
+    and of sends: refused (never left the client), unexplained (without an answer that was asked
+    for, though no fault was in force meanwhile), loaded_from_ns and loaded_until_ns (of those that
+    left the client), met (the faults during which one was there).
     """
     runs = F.broadcast(history.runs.select("run_id", "load_end_ns", "faults", "deaths"))
     error, send = F.coalesce("error", F.lit("")), is_send()
@@ -109,8 +109,7 @@ def work_done(history: History) -> DataFrame:
             F.min("start_ns").alias("first_ns"),
             F.max(F.coalesce("end_ns", "start_ns")).alias("last_ns"),
             F.count_if(refused).alias("refused"),
-            F.count_if(clear).alias("clear"),
-            F.count_if(clear & ~answered).alias("clear_unanswered"),
+            F.count_if(clear & ~answered).alias("unexplained"),
             F.min(F.when(left, F.col("start_ns"))).alias("loaded_from_ns"),
             F.max(F.when(left, F.col("until_ns"))).alias("loaded_until_ns"),
             F.array_distinct(F.flatten(F.collect_set(F.when(left, _met())))).alias("met"),

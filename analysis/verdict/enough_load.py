@@ -2,8 +2,8 @@
 
 A run proves nothing where nothing was sent, nothing acknowledged, or where most of the load failed
 for reasons that no fault explains: more than half of all sends refused by the client itself (a
-producer that had a fatal error asks Kafka nothing any more), or more than half of those that no
-fault in force overlaps without an ack. Half is the border because a majority is what a run is told
+producer that had a fatal error asks Kafka nothing any more), or more than half of them without an
+answer while no fault was in force. Half is the border because a majority is what a run is told
 by: scenarios that provoke failures provoke them by faults, and failures beside them are retries'
 leftovers, a few in a thousand.
 
@@ -53,14 +53,12 @@ def load_doubts(run: Run, counts: Mapping[str, int], work: Work) -> Iterator[str
 
 
 def _failed_for_no_reason(sends: int, work: Work) -> Iterator[str]:
-    refused, clear = work.total("refused"), work.total("clear")
-    unanswered = work.total("clear_unanswered")
+    refused, unanswered = work.total("refused"), work.total("unexplained")
     if 2 * refused > sends:
         yield f"{refused:,} of {sends:,} sends were refused by the client and never left it"
-    elif 2 * unanswered > clear:
+    elif 2 * unanswered > sends:
         yield (
-            f"{unanswered:,} of {clear:,} sends that no fault overlaps were not acknowledged, "
-            "which nothing explains"
+            f"{unanswered:,} of {sends:,} sends were not acknowledged though no fault was in force"
         )
 
 

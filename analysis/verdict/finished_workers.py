@@ -33,8 +33,9 @@ from analysis.verdict.naming import is_successor, kind_of
 from harness.model.scenario import WorkloadPart
 from harness.model.worker_kinds import KINDS, asked_for
 
-# What is known of a worker that sends now and then may be as old as that when a fault ends it.
-LATE_NS = 10**9
+# What is last known of a worker that sends all the time, on a host that starves, may be as old as
+# that when a fault ends it.
+LATE_NS = 2 * 10**9
 READ = ("read", "poll", "final-read", "replica")  # what an `end` counts as reads
 
 
@@ -89,7 +90,7 @@ def _sends_all_the_time(run: Run, process: str) -> bool:
 
 
 def _late_ns(run: Run) -> int:
-    """A second, or the time of two sends."""
+    """Two seconds, or the time of two sends."""
     rate = float(run.scenario["workload"].get("rate") or 0)
     return LATE_NS if not rate else max(LATE_NS, int(2e9 / rate))
 

@@ -12,7 +12,7 @@ from harness.model.old_runs import completed
 from tests.support import told_runs
 from tests.support.histories import LOAD_MS, Part, ns_of
 
-NOTHING = {"refused": 0, "clear": 0, "clear_unanswered": 0, "met": []}
+NOTHING = {"refused": 0, "unexplained": 0, "met": []}
 COUNTS = {
     "sends": 1,
     "acked": 1,

@@ -64,3 +64,26 @@ def test_every_target_has_its_rule() -> None:
 
 def test_of_what_is_not_known_nothing_can_be_told() -> None:
     assert could_mean("the-wall", Moment(nodes=ROLES), ["kafka1"]) is None
+
+
+@pytest.mark.parametrize(
+    ("target", "nodes"),
+    [
+        ("follower", ["kafka2", "kafka3"]),
+        ("followers", ["kafka2"]),
+        ("last-isr", ["kafka1"]),
+        ("last-isr", ["kafka1", "kafka2", "kafka3"]),
+        ("minority", ["kafka1", "kafka2"]),
+        ("majority", ["kafka1"]),
+        ("zk-all", ["zk1"]),
+        ("one", ["kafka1", "kafka2"]),
+        ("producer", ["producer-0", "producer-1"]),
+        ("producer-0", ["producer-01"]),
+        ("kafka1", ["kafka1", "kafka2"]),
+    ],
+)
+def test_others_or_more_or_fewer_it_cannot_have_meant(target: str, nodes: list[str]) -> None:
+    isr = ("kafka1", "kafka2", "kafka3")
+    moment = Moment(leader="kafka1", isr=isr, controller="kafka1", nodes=ROLES)
+
+    assert could_mean(target, moment, nodes) is False
