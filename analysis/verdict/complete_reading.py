@@ -130,6 +130,8 @@ def _followers(run: Run, counts: Mapping[str, int], work: Work) -> Iterator[str]
     """Consumers that follow the log, each on its own, and did not."""
     named = {worker["process"] for worker in run.record.get("workers") or []}
     read = {row["process"] for row in work.rows if row["f"] == "read"}
+    if run.tailing and counts["final_read_records"] and not named | read:
+        yield "no consumer that follows the log read anything, though the scenario asks for one"
     for name in sorted(named | read):
         kind = kind_of(name)
         if kind is None or not KINDS[kind].follows or _excused(run, name):

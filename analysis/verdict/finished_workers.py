@@ -115,8 +115,9 @@ def _not_named(run: Run) -> Iterator[str]:
         work = WorkloadPart.model_validate(run.scenario["workload"])
     except ValidationError:
         return  # of an older harness
-    for kind, count in asked_for(work).items() if named else ():
-        for number in range(count):
+    for kind, count in asked_for(work).items():
+        # Of a history that names no worker at all, the first of a kind may have any name.
+        for number in range(0 if named else 1, count):
             if f"{kind}-{number}" not in named | run.processes:
                 yield f"worker {kind}-{number} is asked for by the scenario and left no history"
 

@@ -122,6 +122,14 @@ def test_a_consumer_that_never_read_is_doubt() -> None:
     assert doubts_of() == ["worker consumer-0 read nothing"]
 
 
+def test_so_is_one_of_which_there_is_no_trace() -> None:
+    assert doubts_of(workers=[]) == [
+        "no consumer that follows the log read anything, though the scenario asks for one"
+    ]
+    assert doubts_of(workers=[], consumers=0) == []
+    assert doubts_of(did("consumer-0", "read"), workers=[]) == []
+
+
 def test_polls_of_a_group_are_not_its_own() -> None:
     assert doubts_of(did("group-consumer-0", "poll")) == ["worker consumer-0 read nothing"]
 

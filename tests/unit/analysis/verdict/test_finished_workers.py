@@ -208,3 +208,12 @@ def test_a_worker_that_the_scenario_asks_for_and_nobody_names_is_doubt(
 def test_one_that_is_asked_for_and_there_is_none(report: dict[str, Any]) -> None:
     """The twin."""
     assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
+@pytest.mark.parametrize(("producers", "doubts_there_are"), [(2, 1), (1, 0)])
+def test_a_second_one_is_missed_where_no_worker_is_named_at_all(
+    producers: int, doubts_there_are: int
+) -> None:
+    run = run_of(sent(1, at=0), producers=producers)
+
+    assert len(list(worker_doubts(run, work(did("producer-0"))))) == doubts_there_are
