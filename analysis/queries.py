@@ -1,4 +1,4 @@
-"""All checks of all runs as Spark sees them: five queries over one history.
+"""All checks of all runs as Spark sees them: six queries over one history.
 
 Pure DataFrame -> DataFrame; nothing is computed before `analysis.report.write` asks for it.
 """
@@ -21,6 +21,7 @@ from analysis.frames.history import History
 from analysis.frames.operations import fates, places
 from analysis.measures.latency_and_rates import counts, landings, redeliveries
 from analysis.measures.leadership import acks_between_cuts
+from analysis.measures.work_done import work_done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +33,13 @@ class Queries:
     landings: DataFrame  # a row a run
     acks: DataFrame  # a row a partition and cut of the load
     windows: DataFrame
+    work: DataFrame  # a row a process and sort of operation
     fates: DataFrame  # shared, as the next: worth keeping while the others are computed
     places: DataFrame
 
 
 def queries(history: History, anomalies: Iterable[Anomaly] = ANOMALIES) -> Queries:
-    """The five queries and what they share."""
+    """The six queries and what they share."""
     values = fates(history.operations, history.runs).persist()
     few = odd(places(history.operations)).persist()
     found = _found(Tables(history=history, values=values, places=few), anomalies)
@@ -49,6 +51,7 @@ def queries(history: History, anomalies: Iterable[Anomaly] = ANOMALIES) -> Queri
         ),
         acks=acks_between_cuts(history),
         windows=windows(history, values),
+        work=work_done(history),
         fates=values,
         places=few,
     )

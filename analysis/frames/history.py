@@ -67,14 +67,13 @@ def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFr
 
 def run_row(run: Run, causes: Sequence[Row] = ()) -> dict[str, Any]:
     """What the checks must know of a run: a row of schema.RUNS."""
-    work = run.scenario["workload"]
     return {
         "run_id": run.run_id,
         "load_start_ns": run.load_start_ns,
         "load_end_ns": run.load_end_ns,
         "threshold_ns": int(run.threshold_ms * 1e6),
         "bucket_ns": run.bucket_ms * 10**6,
-        "tailing": work["kind"] == "write-read" or int(work.get("consumers", 0)) > 0,
+        "tailing": run.tailing,
         "ends": [
             {
                 "complete": end["complete"],
@@ -83,8 +82,8 @@ def run_row(run: Run, causes: Sequence[Row] = ()) -> dict[str, Any]:
             }
             for end in final_ends(run)
         ],
-        "transactional": "transactional.id" in work["producer"],
-        "one_copy": _one_copy(work["producer"]),
+        "transactional": "transactional.id" in run.scenario["workload"]["producer"],
+        "one_copy": _one_copy(run.scenario["workload"]["producer"]),
         "dumps": _dumps(run),
         "deaths": list(run.deaths),
         "faults": in_force(run),

@@ -35,7 +35,7 @@ def stops_of(run: Run) -> tuple[Stop, ...]:
 
 def _told(run: Run) -> Iterator[Stop]:
     words = {"revoked": "was revoked", "dies": "died"}
-    for event in run.member_events:
+    for event in (each for each in run.events if each["event"] in words):
         yield Stop(process=event["process"], at_ns=event["time_ns"], words=words[event["event"]])
 
 

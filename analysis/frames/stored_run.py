@@ -22,6 +22,7 @@ from harness.history.record_format import SEQUENCE_BITS
 from harness.model.worker_kinds import is_member
 
 WATERMARKS = "history/watermarks.parquet"
+KEPT = ("end", "held", "released", "assigned", "revoked", "dies")  # events
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
 BUCKETS_MAX = 200_000  # and wider ones where there would be more, after 28 hours
 
@@ -47,14 +48,13 @@ class Run:
     load_end_ns: int
     tables: tuple[Path, ...] = ()  # the files of operations that are whole
     damage: tuple[Damage, ...] = ()  # what is left out
+    events: tuple[dict[str, Any], ...] = ()  # of the workers, those in KEPT
 
     @property
     def suspect(self) -> tuple[Damage, ...]:
         """All that is damaged: what is left out, and what sealing found."""
         found = (of_finding(finding) for finding in self.findings)
         return (*self.damage, *(each for each in found if each is not None))
-
-    member_events: tuple[dict[str, Any], ...] = ()  # `revoked` and `dies` of a group's members
 
     @property
     def run_id(self) -> str:
@@ -89,6 +89,12 @@ class Run:
     def grouped(self) -> bool:
         """Whether a consumer group was at work beside the consumers that follow the log."""
         return int(self.scenario["workload"].get("group_consumers", 0)) > 0
+
+    @property
+    def tailing(self) -> bool:
+        """Whether a consumer followed the log during the load."""
+        work = self.scenario["workload"]
+        return work["kind"] == "write-read" or int(work.get("consumers", 0)) > 0
 
     @property
     def compared(self) -> bool:
@@ -151,7 +157,7 @@ def open_run(path: Path) -> Run:
         load_end_ns=end_ns,
         tables=tuple(path / OPERATIONS / f"{process}.parquet" for process in footers),
         damage=tuple(stored.damage),
-        member_events=tuple(row for row in events if row["event"] in ("revoked", "dies")),
+        events=tuple(row for row in events if row["event"] in KEPT),
     )
 
 

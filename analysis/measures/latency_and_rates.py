@@ -32,6 +32,7 @@ from analysis.frames.operations import (
     is_delivery,
     is_final,
     is_send,
+    offset_of,
 )
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
@@ -70,8 +71,9 @@ def counts(history: History) -> DataFrame:
 
 
 def landings(fates: DataFrame, runs: DataFrame) -> DataFrame:
-    """One row a run: what became of sends in doubt and of what an elected leader did not have
-    (analysis.frames.elections), and `delivery_ms`, its latency quantiles."""
+    """One row a run: what became of sends in doubt, of records acked below the log's start and of
+    what an elected leader did not have (analysis.frames.elections), and `delivery_ms`, its latency
+    quantiles."""
     doubt = F.col("sent").isin(UNKNOWN, UNASKED)
     landed, whole = F.col("first_place").isNotNull(), F.col("complete")
     delivery_ms = F.when(
@@ -79,6 +81,7 @@ def landings(fates: DataFrame, runs: DataFrame) -> DataFrame:
         _ms(F.col("delivered_ns") - F.col("intended_ns")),
     )
     gone, past = lost().holds, is_past()
+    below = ~landed & (offset_of(F.col("acked_place")) < F.col("log_start"))
     elections = F.broadcast(runs.select("run_id", "elections"))
     return (
         fates.join(elections, on="run_id", how="inner")
@@ -86,6 +89,7 @@ def landings(fates: DataFrame, runs: DataFrame) -> DataFrame:
         .agg(
             F.count_if(doubt & landed).alias("indeterminate_landed"),
             F.count_if(doubt & ~landed & whole).alias("indeterminate_not_landed"),
+            F.count_if(below).alias("acked_below_log_start"),
             F.count_if(is_unacknowledged_lost()).alias("unacknowledged_lost"),
             F.count_if(past & gone).alias("lost_past_log_end"),
             F.count_if(past & landed).alias("kept_past_log_end"),

@@ -15,11 +15,13 @@ from analysis.frames.stored_run import Run, final_ends
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.leadership import leadership
 from analysis.measures.replication import replication
+from analysis.measures.work_done import Work
 from analysis.permission import Permission
 from analysis.report import outages
 from analysis.report.causes import causes_told, kinds_at_work
 from analysis.report.headline import Judged, sentence
-from analysis.verdict.demands import Demand, DemandError, parse
+from analysis.run_facts.configuration import Facts
+from analysis.verdict.demands import Demand, DemandError, parse, unjudged
 from analysis.verdict.doubts import doubts
 from analysis.verdict.judge import (
     Counted,
@@ -41,6 +43,7 @@ COUNTED = (
     "acked",
     "acked_without_offset",
     "acked_isr_alone",
+    "acked_below_log_start",
     "failed",
     "indeterminate",
     "indeterminate_landed",
@@ -79,6 +82,7 @@ class Found:
     findings: Mapping[str, AnomalyFinding]
     windows: Sequence[Mapping[str, Any]]
     acks: Sequence[Mapping[str, Any]] = ()  # rows of `leadership.acks_between_cuts`
+    work: Work = field(default_factory=Work)  # what each worker did
 
 
 def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
@@ -126,17 +130,12 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
     demands = _demands(run, found)
     facts = permission.facts
     tallies = {name: _tally(found.findings[name], permission) for name in NAMES}
-    unsure = doubts(run, found.counts, tallies["unseen"].count)
+    unsure = doubts(run, found.counts, tallies["unseen"].count, found.work)
     kinds = kinds_at_work(permission, _by_cause(found))
     judgements = judge(tallies, permission.promised, demands, unsure, kinds)
     damage, complete = run.suspect, all(end["complete"] for end in final_ends(run))
     judgements = suspended(judgements, damage, complete=complete)
-    if unjudged := sorted((demands.keys() & set(NAMES)) - judgements.keys()):
-        where = BY_NAME[unjudged[0]].judged.words
-        raise CheckError(
-            f"{run.path / 'run.json'}: scenario.expect.{unjudged[0]}: judged only {where}; "
-            "remove this demand"
-        )
+    _refuse_unjudged(run, demands, judgements, facts)
     # Without acks it is not known whether writes stopped.
     rows = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
     windows = [outages.window(row, run) for row in rows]
@@ -155,6 +154,7 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
         gaps=gaps,
         numbers=numbers,
         replication=followed,
+        deleted=found.counts["acked_below_log_start"],
     )
 
 
@@ -163,6 +163,18 @@ def _demands(run: Run, found: Found) -> dict[str, Demand]:
         return parse(run.scenario.get("expect") or {}, found.counts["acked"])
     except DemandError as error:
         raise CheckError(f"{run.path / 'run.json'}: scenario.{error}") from None
+
+
+def _refuse_unjudged(
+    run: Run, demands: Mapping[str, Demand], judged: Mapping[str, Judgement], facts: Facts
+) -> None:
+    """Raises CheckError where the scenario demands what nobody can judge in such a run."""
+    where = f"{run.path / 'run.json'}: scenario.expect"
+    if others := sorted((demands.keys() & set(NAMES)) - judged.keys()):
+        words = BY_NAME[others[0]].judged.words
+        raise CheckError(f"{where}.{others[0]}: judged only {words}; remove this demand")
+    if why := unjudged(demands, facts.acks, tailing=run.tailing, watched=run.watched):
+        raise CheckError(f"{where}.{why}")
 
 
 def _measured(gaps: Mapping[str, Gap], numbers: Mapping[str, Counted]) -> dict[str, Any]:

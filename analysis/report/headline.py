@@ -33,6 +33,7 @@ class Judged:
     gaps: Mapping[str, Gap] = field(default_factory=dict)
     numbers: Mapping[str, Counted] = field(default_factory=dict)
     replication: Mapping[str, Any] | None = None
+    deleted: int = 0  # acknowledged records below the log's start
 
 
 def sentence(
@@ -47,7 +48,8 @@ def sentence(
     judgements, facts, reasons = judged.judgements, judged.facts, judged.verdict.reasons
     lost = judgements["lost"]
     parts = [
-        _data(lost, judged.doubts, acked, _after(faults, plan), facts),
+        _data(lost, judged.doubts, (acked, judged.deleted), _after(faults, plan), facts),
+        _deleted(judged.deleted) if lost.count or not judged.doubts else "",
         *_others(judgements, facts),
         *_demands(judgements),
         *_gap_demands({**judged.gaps, **judged.numbers}),
@@ -88,7 +90,14 @@ def _fault(telling: Telling, times: int) -> str:
     return f"{telling.who} {'were' if telling.many else 'was'} {telling.done}{often}"
 
 
-def _data(lost: Judgement, doubts: Sequence[str], acked: int, after: str, facts: Facts) -> str:
+def _data(
+    lost: Judgement,
+    doubts: Sequence[str],
+    of: tuple[int, int],  # how many were acknowledged, and of these are below the log's start
+    after: str,
+    facts: Facts,
+) -> str:
+    acked, deleted = of
     if lost.count and lost.suspended is None:
         are = "is" if lost.count == 1 else "are"
         return (
@@ -100,7 +109,17 @@ def _data(lost: Judgement, doubts: Sequence[str], acked: int, after: str, facts:
     if not acked:  # acks=0, and what was sent did arrive
         return f"Nothing was acknowledged, so no acknowledged data can be lost{after}."
     every = "the only acknowledged record was" if acked == 1 else f"all {_records(acked)} were"
+    if deleted:
+        were = "was" if acked - deleted == 1 else "were"
+        every = f"{acked - deleted:,} of {_records(acked)} {were}"
     return f"No data was lost: {every} read back{after}."
+
+
+def _deleted(records: int) -> str:
+    if not records:
+        return ""
+    lie = "lies" if records == 1 else "lie"
+    return f"{_records(records)} {lie} below the log's start, where records may be deleted."
 
 
 def _of_loss(lost: Judgement, facts: Facts) -> str:

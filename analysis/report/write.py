@@ -30,6 +30,7 @@ from analysis.frames import schema
 from analysis.frames.stored_run import Run
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.replication import behind
+from analysis.measures.work_done import Work
 from analysis.queries import Queries
 from analysis.report.build import COUNTED, EXAMPLES, PAST, AnomalyFinding, Found, no_finding
 
@@ -60,6 +61,7 @@ def compute(queries: Queries, runs: Sequence[Run], folder: Path) -> dict[str, Re
     landings = _by_run(queries.landings.collect())
     acks = _by_run(queries.acks.collect())
     windows = _by_run(queries.windows.collect())
+    work = _by_run(queries.work.collect())
     return {
         run.run_id: _results(
             run,
@@ -68,6 +70,7 @@ def compute(queries: Queries, runs: Sequence[Run], folder: Path) -> dict[str, Re
             landings=(landings.get(run.run_id) or [{}])[0],
             acks=acks.get(run.run_id, []),
             windows=windows.get(run.run_id, []),
+            work=work.get(run.run_id, []),
         )
         for run in runs
     }
@@ -81,6 +84,7 @@ def _results(  # noqa: PLR0913  each is the answer to one query
     landings: Row,
     acks: Sequence[Row],
     windows: Sequence[Row],
+    work: Sequence[Row],
 ) -> Results:
     by_bucket = {row["bucket"]: row for row in counts}
     whole: Row = {**landings, **by_bucket.pop(None, {})}
@@ -92,6 +96,7 @@ def _results(  # noqa: PLR0913  each is the answer to one query
         findings={name: _finding(name, evidence.get(name)) for name in NAMES},
         acks=acks,
         windows=sorted(windows, key=lambda w: (w["start_ns"], w["partition"], w["kind"])),
+        work=Work(rows=work),
     )
     return Results(found=found, timeline=_timeline(run, by_bucket, lost), evidence=evidence)
 

@@ -60,13 +60,6 @@ class Happened:
         """The options of the fault's step."""
         return self.options_of.get(fault["step"], {})
 
-    def ended(self) -> set[str]:
-        """The nodes and workers whose process a fault may have ended."""
-        effects = ((fault, self.effects(fault)) for fault in self.faults)
-        return {
-            name for fault, can in effects if can and can.ends_processes for name in fault["nodes"]
-        }
-
     def unknown(self) -> list[Row]:
         """The faults that hit somebody and of which it is not known what they can do."""
         return [f for f in self.faults if f["nodes"] and self.effects(f) is None]

@@ -16,7 +16,7 @@ knowledge, so a demand is met or broken only if no further anomaly could change 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -31,6 +31,7 @@ COUNTS = {
     "kept-past-log-end": "kept_past_log_end",
     "lost-within-log-end": "lost_within_log_end",
 }
+SAMPLED = ("kept-past-log-end", "lost-within-log-end")  # of these, what samples tell
 DEMANDS = (*NAMES, *GAPS, *ISR_TIMES, *COUNTS)
 _FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
 _SECONDS = r"\d+(?:\.\d+)?"
@@ -66,6 +67,22 @@ class Demand:
 def parse(expect: Mapping[str, str], acked: int = 0) -> dict[str, Demand]:
     """Anomaly -> demand; percentages are of the `acked` records. Raises DemandError."""
     return {name: _demand(name, text, acked) for name, text in expect.items()}
+
+
+def unjudged(demands: Iterable[str], acks: str, *, tailing: bool, watched: bool) -> str | None:
+    """The demand on what is no anomaly that such a run cannot be judged by, why, and the remedy."""
+    for name in demands:
+        if name in GAPS and GAPS[name] == "produce" and acks == "0":
+            return f"{name}: with acks=0 nobody knows when writes stopped; remove this demand"
+        if name in GAPS and GAPS[name] == "consume" and not tailing:
+            return (
+                f"{name}: no consumer follows the log (workload.consumers is 0); remove this demand"
+            )
+        if (name in ISR_TIMES or name in SAMPLED) and not watched:
+            return f"{name}: judged only where `check.watermarks` is set; remove this demand"
+        if name in COUNTS and name not in SAMPLED and acks == "0":
+            return f"{name}: with acks=0 nothing is acknowledged; remove this demand"
+    return None
 
 
 def _demand(name: str, text: str, acked: int) -> Demand:

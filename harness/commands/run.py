@@ -29,22 +29,30 @@ from harness.host.machine import HostError
 from harness.host.namespaces import run_beside, run_enclosed
 from harness.host.unforeseen import details_go_to
 from harness.model import run_folder
+from harness.model.client_settings import acks_of
 from harness.model.exit_codes import FAILED, INTERRUPTED, worst
 from harness.model.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
+from harness.model.worker_kinds import KINDS, asked_for
 from harness.run.progress import Screen
 from harness.scenario.prepare import Prepared, Request, prepare
 
 
 def prepare_run(request: Request) -> Prepared:
     """A request resolved, its demands understood: they are the checker's words."""
-    from analysis.verdict.demands import DemandError, parse  # noqa: PLC0415
+    from analysis.verdict.demands import DemandError, parse, unjudged  # noqa: PLC0415
 
     resolved = prepare(request)
+    scenario = resolved.scenario
     try:
-        parse(resolved.scenario.expect)
+        demands = parse(scenario.expect)
     except DemandError as error:
         raise ScenarioError(f"{request.scenario}: {error}") from None
+    work = scenario.workload
+    tailing = any(KINDS[name].follows for name in asked_for(work))
+    acks, watched = acks_of(work.producer), scenario.check.watermarks
+    if why := unjudged(demands, acks, tailing=tailing, watched=watched):
+        raise ScenarioError(f"{request.scenario}: expect.{why}")
     return resolved
 
 

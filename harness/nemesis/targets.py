@@ -2,8 +2,9 @@
 
 The plan names a target, the history the nodes that were hit. A node's own name is a target too, and
 so is a worker's: `producer-0` stands for whoever does that worker's part now, a successor included.
-Adding a target is one entry in _NODES: its name, its kind, its words, the nodes it means. Those of
-workers follow from their kinds (harness.model.worker_kinds).
+A new target is one entry in _NODES (its name, its kind, its words, the nodes it means) and one in
+harness.model.target_roles, by which a stored run is judged. Those of workers follow from their
+kinds (harness.model.worker_kinds).
 """
 
 from __future__ import annotations

@@ -26,6 +26,11 @@ def ns_of(ms: float) -> int:
     return LOAD_START_NS + int(ms * 1e6)
 
 
+def ms_of(time_ns: int) -> float:
+    """A time on the history's clock in the story's."""
+    return (time_ns - LOAD_START_NS) / 1e6
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One row, or several, of one table; `ms` is when it begins, None: after the part before."""
@@ -218,6 +223,7 @@ def fault(
 ) -> Part:
     """A fault from injection to heal (for_ms=None: never healed); evidence=None: not proved."""
     healed = None if for_ms is None else ms + for_ms
+    followers = list(nodes) if target.startswith("follower") else []
     row = {
         "fault": number,
         "step": number,
@@ -232,7 +238,11 @@ def fault(
         "heal_evidence": None if healed is None else "ISR full",
         "error": error,
         "before": json.dumps(
-            {"leader": {"0": "kafka1"}, "isr": {"0": ["kafka1"]}, "controller": "kafka1"}
+            {
+                "leader": {"0": "kafka1"},
+                "isr": {"0": ["kafka1", *followers]},
+                "controller": "kafka1",
+            }
         ),
         "after": None,
     }
@@ -324,9 +334,10 @@ def client_error(name: str = "_ALL_BROKERS_DOWN") -> Part:
 
 def story(*parts: Part, **record: Any) -> Story:
     """A run of these parts. Keywords set the producer's acks, retries, idempotent, and: partitions,
-    replicas, topic (config), server (config), kind, consumers, commit (of a group), expect,
-    plan (the faults that happened), workers, nodes, state, failure, threshold_ms, compared,
-    watched, phases, isolation (of the readers of transactions)."""
+    replicas, topic (config), server (config), kind, producers, consumers, commit (of a group),
+    expect, plan (the faults that happened), workers, nodes, state, failure, threshold_ms, compared,
+    watched, phases, isolation (of the readers of transactions), loaded (False: no send but those
+    told, where otherwise each fault meets some)."""
     return Story(parts=parts, record=record)
 
 

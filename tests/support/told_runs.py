@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.history import tables
-from tests.support.histories import LOAD_MS, STEP_MS, Part, Story, ns_of, view
+from tests.support.histories import LOAD_MS, STEP_MS, Part, Story, doubtful, ms_of, ns_of, view
 
 # What a story does not say of its plan's steps and its workers.
 STEP = {
@@ -24,6 +24,7 @@ STEP = {
     "seed": 1,
 }
 WORKER = {"role": "producer", "exit": 0, "config": {}}
+LOAD_VALUE = 99 << 40  # of the sends that stories have beside their own
 NODES = {
     f"{name}{number}": {"role": role, "id": number, "address": f"{name}{number}:1"}
     for name, role in (("zk", "zookeeper"), ("kafka", "broker"))
@@ -33,7 +34,8 @@ NODES = {
 
 def write(told_story: Story, folder: Path, run_id: str) -> Path:
     """The story as a sealed run in `folder`."""
-    told = _tables([*_views(told_story), *told_story.parts], run_id)
+    more = [*_views(told_story), *_load(told_story), *_looks(told_story)]
+    told = tables_of([*told_story.parts, *more], run_id)
     operations = folder / "history" / "operations"
     operations.mkdir(parents=True)
     for process in sorted({row["process"] for row in told["operations"]}):
@@ -81,6 +83,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
             },
             "workload": {
                 "kind": kind,
+                "producers": said.get("producers", 1),
                 "consumers": said.get("consumers", 0),
                 "group_consumers": 1 if "commit" in said else 0,
                 "commit": said.get("commit", "after"),
@@ -119,7 +122,7 @@ def rows_of(told_story: Story, run_id: str) -> list[dict[str, Any]]:
     """The story's operations as rows, for tests that need no folder."""
     return [
         {name: row.get(name) for name, _ in tables.OPERATION_COLUMNS}
-        for row in _tables(told_story.parts, run_id)["operations"]
+        for row in tables_of(told_story.parts, run_id)["operations"]
     ]
 
 
@@ -133,10 +136,46 @@ def _plan(faults: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{name: fault[name] for name in ("step", "verb", "target")} for fault in faults]
 
 
+def _load(told_story: Story) -> list[Part]:
+    """Sends of nobody in the story that meet its faults, unless it tells of its load itself
+    (`loaded=False`): of doubtful end, one at each injection, one at each begin of a healing."""
+    if not told_story.record.get("loaded", True):
+        return []
+    faults = [row for part in told_story.parts if part.table == "faults" for row in part.rows]
+    moments = [
+        row[name]
+        for row in faults
+        if row["nodes"]
+        for name in ("invoke_ns", "heal_invoke_ns")
+        if row[name] is not None
+    ]
+    return [
+        doubtful(LOAD_VALUE + number, ms=ms_of(moment_ns) - 1, process="load-0")
+        for number, moment_ns in enumerate(moments)
+    ]
+
+
+def _looks(told_story: Story) -> list[Part]:
+    """Looks at the replicas beside those told, which saw nothing: ZooKeeper did not answer."""
+    if not told_story.record.get("loaded", True):
+        return []
+    rows = [r for part in told_story.parts if part.table == "watermarks" for r in part.rows]
+    blind = {"broker": "kafka1", "leads": None, "in_isr": None, "log_end": None}
+    return [
+        Part(
+            table="watermarks",
+            rows=({**blind, "partition": number, "time_ns": ns_of(ms), "end_ns": ns_of(ms)},),
+        )
+        for number in sorted({row["partition"] for row in rows})
+        for ms in range(750, LOAD_MS, 1500)
+    ]
+
+
 # Rows
 
 
-def _tables(parts: Sequence[Part], run_id: str) -> dict[str, list[dict[str, Any]]]:
+def tables_of(parts: Sequence[Part], run_id: str) -> dict[str, list[dict[str, Any]]]:
+    """The rows of a history's tables that these parts tell."""
     rows: dict[str, list[dict[str, Any]]] = {
         name: [] for name in ("operations", *tables.SMALL_TABLES)
     }

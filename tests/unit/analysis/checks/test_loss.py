@@ -63,7 +63,7 @@ def test_an_ack_without_offset_whose_value_is_there_is_not_lost(report: Report) 
     assert found(report, "lost") == []
 
 
-@told(sent(1, at=4), sent(2, at=5), final_read(2, log_start=5))
+@told(sent(1, at=4), sent(2, at=5), final_read(2, log_start=5), topic={"retention.ms": 1000})
 def test_what_lies_below_the_log_start_is_never_lost(report: Report) -> None:
     """Retention deleted offset 4; nothing that happened to it is Kafka's loss."""
     assert found(report, "lost") == []

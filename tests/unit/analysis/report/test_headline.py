@@ -42,7 +42,13 @@ def test_the_sentence_says_how_long_writes_stopped(report: Report) -> None:
     )
 
 
-@told(sent(1, at=0), doubtful(2, ms=1000, took=3000), final_read(1), fault("pause", "all", ms=900))
+@told(
+    sent(1, at=0),
+    doubtful(2, ms=1000, took=3000),
+    final_read(1),
+    fault("pause", "leader", ms=900),
+    loaded=False,
+)
 def test_the_sentence_says_when_writes_never_came_back(report: Report) -> None:
     """No ack ended the window."""
     assert report["sentence"].endswith(

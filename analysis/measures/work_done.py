@@ -1,0 +1,144 @@
+"""What each worker did, as one query counts it: how many operations, when, and which
+faults met them.
+
+A send has *left the client* unless produce() refused it: it failed with an error of the client's
+own (`_FATAL`, `_QUEUE_FULL`), not with one that a transaction's abort gave it. It is outstanding
+until it ended; one that never ended, until its producer died or the load ended.
+
+    fault in force 5.0 to 8.0 s    send, 4.9 to 5.1 s      =>  the fault met it
+    the same                       send, 4.0 to 4.1 s      =>  it did not, and explains nothing
+    fault in force 5.0 to 5.2 s    send, 4.3 to 4.4 s      =>  met: shorter than a second, so within
+                                                               a second of it counts
+
+One row a run, process, f and type; few rows, one pass over the operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.frames.history import History
+from analysis.frames.operations import NO_ACK, is_send
+from harness.history.record_format import SEQUENCE_BITS
+
+SHORT_NS = 10**9  # a fault shorter than this met what was sent within as much of it
+_FOREVER_NS = 2**62
+# Errors of the client's own that a send gets after it has left, or may have.
+_AFTERWARDS = ("_ABORTED", "_MSG_TIMED_OUT", "_PURGE_QUEUE", "_PURGE_INFLIGHT", NO_ACK)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What the workers of one run did: rows of `work_done`."""
+
+    rows: Sequence[Mapping[str, Any]] = ()
+
+    def count(self, process: str | None = None, *fs: str, ended: str | None = None) -> int:
+        """How many operations of a process (None: of all), of these kinds, ended so."""
+        return sum(row["count"] for row in self._of(process, fs, ended))
+
+    def first_ns(self, process: str | None = None, *fs: str, ended: str | None = None) -> int:
+        """When the first of them began; 0 without any."""
+        return min((row["first_ns"] for row in self._of(process, fs, ended)), default=0)
+
+    def last_ns(self, process: str | None = None, *fs: str, ended: str | None = None) -> int:
+        """When something last was known of one of them: its end or, where it is open, its begin;
+        0 without any."""
+        return max((row["last_ns"] for row in self._of(process, fs, ended)), default=0)
+
+    def total(self, name: str) -> int:
+        """The sum of a column over all rows."""
+        return sum(row[name] for row in self.rows)
+
+    @property
+    def processes(self) -> set[str]:
+        """Those that recorded anything."""
+        return {row["process"] for row in self.rows}
+
+    @property
+    def met(self) -> set[int]:
+        """The numbers of the faults during which a send was begun or outstanding."""
+        return {fault for row in self.rows for fault in row["met"] or ()}
+
+    @property
+    def loaded_from_ns(self) -> int | None:
+        """When the first send began that left its client."""
+        known = [row["loaded_from_ns"] for row in self.rows]
+        return min((ns for ns in known if ns is not None), default=None)
+
+    @property
+    def loaded_until_ns(self) -> int | None:
+        """Until when a send that left its client was outstanding."""
+        known = [row["loaded_until_ns"] for row in self.rows]
+        return max((ns for ns in known if ns is not None), default=None)
+
+    def _of(
+        self, process: str | None, fs: Sequence[str], ended: str | None
+    ) -> Iterable[Mapping[str, Any]]:
+        return (
+            row
+            for row in self.rows
+            if process in (None, row["process"])
+            and (not fs or row["f"] in fs)
+            and ended in (None, row["type"])
+        )
+
+
+def work_done(history: History) -> DataFrame:
+    """One row a (run_id, process, f, type): count, first_ns (begun), last_ns (ended, or begun);
+    and of sends: refused (never left the client), unexplained (without an answer that was asked
+    for, though no fault was in force meanwhile), loaded_from_ns and loaded_until_ns (of those that
+    left the client), met (the faults during which one was there).
+    """
+    runs = F.broadcast(history.runs.select("run_id", "load_end_ns", "faults", "deaths"))
+    error, send = F.coalesce("error", F.lit("")), is_send()
+    refused = send & (F.col("type") == "fail") & error.startswith("_") & ~error.isin(*_AFTERWARDS)
+    left, clear = send & ~refused, send & ~F.exists("faults", _meanwhile)
+    answered = (F.col("type") == "ok") | error.isin("_ABORTED", NO_ACK)
+    return (
+        history.operations.join(runs, on="run_id", how="inner")
+        .withColumn("until_ns", F.coalesce("end_ns", _died_ns(), "load_end_ns"))
+        .groupBy("run_id", "process", "f", "type")
+        .agg(
+            F.count(F.lit(1)).alias("count"),
+            F.min("start_ns").alias("first_ns"),
+            F.max(F.coalesce("end_ns", "start_ns")).alias("last_ns"),
+            F.count_if(refused).alias("refused"),
+            F.count_if(clear & ~answered).alias("unexplained"),
+            F.min(F.when(left, F.col("start_ns"))).alias("loaded_from_ns"),
+            F.max(F.when(left, F.col("until_ns"))).alias("loaded_until_ns"),
+            F.array_distinct(F.flatten(F.collect_set(F.when(left, _met())))).alias("met"),
+        )
+    )
+
+
+def _died_ns() -> Column:
+    """When the producer of a value died; null: it ended in order."""
+    producer = F.shiftright("value", SEQUENCE_BITS)
+    its_own = F.filter("deaths", lambda death: death["producer"] == producer)
+    return F.get(its_own, F.lit(0))["died_ns"]
+
+
+def _met() -> Column:
+    """The numbers of the faults that met a send."""
+
+    def met(fault: Column) -> Column:
+        end_ns = F.coalesce(fault["end_ns"], F.lit(_FOREVER_NS))
+        margin_ns = F.when(end_ns - fault["invoke_ns"] < SHORT_NS, SHORT_NS).otherwise(0)
+        return (F.col("start_ns") <= end_ns + margin_ns) & (
+            F.col("until_ns") >= fault["invoke_ns"] - margin_ns
+        )
+
+    return F.transform(F.filter("faults", met), lambda fault: fault["fault"])
+
+
+def _meanwhile(fault: Column) -> Column:
+    """Whether a fault was in force while a send was outstanding."""
+    return (F.col("start_ns") <= F.coalesce(fault["end_ns"], F.lit(_FOREVER_NS))) & (
+        F.col("until_ns") >= fault["invoke_ns"]
+    )

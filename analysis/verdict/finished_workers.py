@@ -1,0 +1,151 @@
+"""Finished workers: whether each one ended in order, and recorded what it did.
+
+    exit 70, and no fault ended it                                 =>  unknown
+    exit -9, and a fault that ends processes hit it, in its time   =>  nothing
+    the same, but its last record is later than the healing        =>  unknown: something else did
+    `end` counts 1,000 sends, its table has 1                      =>  unknown
+    a producer that sent nothing, beside one that did              =>  unknown
+
+*In its time*: something was last known of the worker before the fault's healing was proved, and not
+long before its injection. The latter can be told of producers that send in an open loop only; the
+others may have had nothing to do.
+
+Recorded is what was counted, by kind of operation, for each worker with an `end`: sends, acked and
+failed ones, what was read. Look-ups are one for each ack but the last. A worker that never got to
+anything is excused where a fault hit it or its predecessor, since successors come when they may.
+
+Pure functions of the run and what `analysis.measures.work_done` counted.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from analysis.frames.stored_run import Run
+from analysis.measures.work_done import Work
+from analysis.run_facts.faults import Happened
+from analysis.verdict.naming import is_successor, kind_of
+from harness.model.scenario import WorkloadPart
+from harness.model.worker_kinds import KINDS, asked_for
+
+# What is last known of a worker that sends all the time, on a host that starves, may be as old as
+# that when a fault ends it.
+LATE_NS = 2 * 10**9
+READ = ("read", "poll", "final-read", "replica")  # what an `end` counts as reads
+
+
+def worker_doubts(run: Run, work: Work) -> Iterator[str]:
+    """Why it is not known what all workers did."""
+    for worker in run.record.get("workers") or []:
+        name = worker["process"]
+        if name not in run.processes:
+            yield f"worker {name} left no history"
+        elif worker.get("dies"):
+            if worker.get("exit") != -signal.SIGKILL:
+                yield f"worker {name} should have died {worker['dies']} but did not"
+        elif worker.get("exit") and not may_have_died(run, work, name):
+            yield f"worker {name} ended with exit code {worker['exit']}"
+        elif _never_sent(run, work, name):
+            yield f"worker {name} sent nothing"
+    yield from _not_named(run)
+    for event in run.events:
+        if event["event"] == "end":
+            yield from _miscounted(event["process"], _counts_in(event), work)
+
+
+def may_have_died(run: Run, work: Work, process: str) -> bool:
+    """Whether a worker's history may break off: it was to die, or a fault ended it in its time."""
+    dies = (w for w in run.record.get("workers") or [] if w.get("dies"))
+    if any(worker["process"] == process for worker in dies):
+        return True
+    happened = Happened.of(run.faults, run.plan)
+    for fault in run.faults:
+        effects = happened.effects(fault)
+        ends = effects is not None and effects.ends_processes and process in fault["nodes"]
+        if ends and _in_its_time(run, work, process, fault):
+            return True
+    return False
+
+
+def _in_its_time(run: Run, work: Work, process: str, fault: Mapping[str, Any]) -> bool:
+    last_ns = work.last_ns(process)
+    if not last_ns:
+        return True  # nothing is known of when it died
+    healed_ns = fault["heal_ok_ns"]
+    if healed_ns is not None and last_ns > healed_ns:
+        return False
+    return not _sends_all_the_time(run, process) or last_ns >= fault["invoke_ns"] - _late_ns(run)
+
+
+def _sends_all_the_time(run: Run, process: str) -> bool:
+    """Whether it is a producer whose next send is always due, whatever the cluster does."""
+    producer = run.scenario["workload"]["producer"]
+    held = any(row["event"] == "held" and row["process"] == process for row in run.events)
+    return kind_of(process) == "producer" and "transactional.id" not in producer and not held
+
+
+def _late_ns(run: Run) -> int:
+    """Two seconds, or the time of two sends."""
+    rate = float(run.scenario["workload"].get("rate") or 0)
+    return LATE_NS if not rate else max(LATE_NS, int(2e9 / rate))
+
+
+# Who recorded what
+
+
+def _never_sent(run: Run, work: Work, process: str) -> bool:
+    """Whether a worker that sends did not, though others did."""
+    kind = kind_of(process)
+    if kind is None or not KINDS[kind].sends or work.count(process, "send"):
+        return False
+    hit = {name for fault in run.faults for name in fault["nodes"]}
+    excused = process in hit or any(is_successor(process, name) for name in hit)
+    return work.count(None, "send") > 0 and not excused
+
+
+def _not_named(run: Run) -> Iterator[str]:
+    """Workers that the scenario asks for and that neither run.json nor the history knows."""
+    named = {worker["process"] for worker in run.record.get("workers") or []}
+    try:
+        work = WorkloadPart.model_validate(run.scenario["workload"])
+    except ValidationError:
+        return  # of an older harness
+    for kind, count in asked_for(work).items():
+        # Of a history that names no worker at all, the first of a kind may have any name.
+        for number in range(0 if named else 1, count):
+            if f"{kind}-{number}" not in named | run.processes:
+                yield f"worker {kind}-{number} is asked for by the scenario and left no history"
+
+
+def _counts_in(event: Mapping[str, Any]) -> dict[str, int]:
+    """The numbers in a worker's `end`."""
+    try:
+        told = json.loads(event["text"] or "{}")
+    except ValueError:
+        return {}
+    return {k: n for k, n in told.items() if isinstance(n, int)} if isinstance(told, dict) else {}
+
+
+def _miscounted(process: str, counted: Mapping[str, int], work: Work) -> Iterator[str]:
+    acked = work.count(process, "send", ended="ok")
+    recorded = {
+        "sends": work.count(process, "send"),
+        "acked": acked,
+        "failed": work.count(process, "send", ended="fail"),
+        "reads": work.count(process, *READ),
+    }
+    wrong = [
+        f"{recorded[name]:,} {name}, not {counted[name]:,},"
+        for name in recorded
+        if name in counted and recorded[name] != counted[name]
+    ]
+    lookups = work.count(process, "lookup")
+    if kind_of(process) == "write-read" and "acked" in counted and lookups < acked - 1:
+        wrong.append(f"{lookups:,} look-ups of {acked:,} acks")
+    if wrong:
+        yield f"worker {process} recorded {' '.join(wrong).rstrip(',')}, as its end counts them"

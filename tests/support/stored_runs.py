@@ -1,0 +1,78 @@
+"""Runs as a check holds them, made of a story's parts without files and Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from analysis.frames.stored_run import KEPT, Run
+from analysis.measures.work_done import Work
+from harness.model.old_runs import completed
+from tests.support import told_runs
+from tests.support.histories import LOAD_MS, Part, ns_of
+
+NOTHING = {"refused": 0, "unexplained": 0, "met": []}
+COUNTS = {
+    "sends": 1,
+    "acked": 1,
+    "processed": 0,
+    "indeterminate_landed": 0,
+    "acked_below_log_start": 0,
+    "final_read_records": 1,
+}
+
+
+def run_of(*parts: Part, events: Sequence[dict[str, Any]] = (), **record: Any) -> Run:
+    """A run of these parts, whose processes are those of its workers and operations."""
+    rows = told_runs.tables_of(parts, "told")
+    plan = [{name: row[name] for name in ("step", "verb", "target")} for row in rows["faults"]]
+    made = told_runs.run_record("told", {"plan": plan, **record})
+    made["plan"] = completed(made["plan"])
+    workers = {worker["process"] for worker in made["workers"] if worker.get("recorded", True)}
+    told = [*rows["events"], *events]
+    return Run(
+        path=Path("told"),
+        record=made,
+        faults=tuple(rows["faults"]),
+        ends=tuple(row for row in rows["events"] if row["event"] == "ends"),
+        findings=tuple(rows["findings"]),
+        views=tuple(rows["views"]),
+        blind=tuple(rows["blind"]),
+        watermarks=tuple(rows["watermarks"]),
+        worker_errors=0,
+        processes=frozenset(workers | {row["process"] for row in rows["operations"]}),
+        deaths=(),
+        operations=len(rows["operations"]),
+        load_start_ns=ns_of(0),
+        load_end_ns=ns_of(LOAD_MS),
+        events=tuple(row for row in told if row["event"] in KEPT),
+    )
+
+
+def did(  # noqa: PLR0917
+    process: str,
+    f: str = "send",
+    count: int = 1,
+    ended: str = "ok",
+    from_ms: float = 0,
+    to_ms: float = LOAD_MS,
+    **more: Any,
+) -> dict[str, Any]:
+    """A row of `work_done`."""
+    times = {"first_ns": ns_of(from_ms), "last_ns": ns_of(to_ms)}
+    loaded: dict[str, Any] = {"loaded_from_ns": None, "loaded_until_ns": None}
+    if f == "send":
+        loaded = {"loaded_from_ns": ns_of(from_ms), "loaded_until_ns": ns_of(to_ms)}
+    row = {"process": process, "f": f, "type": ended, "count": count, **times, **loaded}
+    return {**row, **NOTHING, **more}
+
+
+def work(*rows: dict[str, Any]) -> Work:
+    """What the workers did."""
+    return Work(rows=rows)
+
+
+def event(name: str, process: str, ms: float = 0, text: str | None = None) -> dict[str, Any]:
+    """A row of the events."""
+    return {"event": name, "process": process, "time_ns": ns_of(ms), "text": text}

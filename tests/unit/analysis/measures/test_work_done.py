@@ -1,0 +1,98 @@
+"""What the one query counts of each worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from analysis.frames.history import history_of
+from analysis.frames.stored_run import open_run
+from analysis.measures.work_done import Work, work_done
+from tests.support import told_runs
+from tests.support.histories import (
+    LOAD_MS,
+    Part,
+    aborted,
+    damage,
+    doubtful,
+    failed,
+    fault,
+    ns_of,
+    read,
+    sent,
+    story,
+    unasked,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+KILL = fault("kill", ms=5000)  # healed at 6 s
+STORIES: dict[str, tuple[Part, ...]] = {
+    "kinds": (sent(1, at=0, ms=100), sent(2, at=1, ms=200), failed(3), read(1, at=0, ms=50)),
+    "met": (KILL, doubtful(1, ms=4999, took=1), doubtful(2, ms=6001), doubtful(3, ms=4000)),
+    "unmet": (KILL, doubtful(1, ms=4990, took=5), doubtful(2, ms=6001), failed(3, ms=5500)),
+    "two": (KILL, fault("pause", ms=5500, number=1), doubtful(1, ms=6200), doubtful(2, ms=5600)),
+    "answers": (doubtful(1), unasked(2), aborted(3), failed(4), KILL, doubtful(5, ms=5500)),
+    "open": (sent(1, at=0, ms=0), doubtful(2, ms=10, took=None)),
+    "dead": (sent(1, at=0, ms=0), doubtful(2, ms=10, took=None), damage("no-end")),
+}
+
+
+@pytest.fixture(scope="module")
+def worked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Work]:
+    folder = tmp_path_factory.mktemp("work")
+    runs = [
+        open_run(told_runs.write(story(*parts, loaded=False), folder / name, f"told/{name}"))
+        for name, parts in STORIES.items()
+    ]
+    rows = [
+        row.asDict()
+        for row in work_done(history_of(spark, runs, {run.run_id: [] for run in runs})).collect()
+    ]
+    return lambda name: Work(rows=[row for row in rows if row["run_id"] == f"told/{name}"])
+
+
+def test_operations_are_counted_by_worker_kind_and_end(worked: Callable[[str], Work]) -> None:
+    work = worked("kinds")
+
+    assert work.count() == 4
+    assert work.count("producer-0", "send") == 3
+    assert work.count("producer-0", "send", ended="ok") == 2
+    assert work.count("consumer-0", "read", "poll") == 1
+    assert work.count("consumer-1") == 0
+    assert work.first_ns("producer-0", "send", ended="ok") == ns_of(100)
+    assert work.last_ns("producer-0", "send", ended="ok") == ns_of(205)
+    assert work.last_ns("consumer-1") == 0
+
+
+@pytest.mark.parametrize(("name", "met"), [("met", {0}), ("unmet", set()), ("two", {0, 1})])
+def test_the_faults_that_met_a_send_are_named(
+    worked: Callable[[str], Work], name: str, met: set[int]
+) -> None:
+    """A send that ended when the fault began was outstanding then; one refused never was."""
+    assert worked(name).met == met
+
+
+def test_what_nobody_answered_beside_every_fault_is_unexplained(
+    worked: Callable[[str], Work],
+) -> None:
+    work = worked("answers")
+
+    assert work.total("refused") == 1
+    assert work.total("unexplained") == 2
+
+
+@pytest.mark.parametrize(("name", "until_ms"), [("open", LOAD_MS), ("dead", 10)])
+def test_a_send_that_never_ended_lasts_until_its_producer_died_or_the_load_ended(
+    worked: Callable[[str], Work], name: str, until_ms: float
+) -> None:
+    assert worked(name).loaded_until_ns == ns_of(until_ms)
+
+
+def test_a_run_without_sends_has_no_load() -> None:
+    nothing: Any = Work()
+
+    assert (nothing.loaded_from_ns, nothing.loaded_until_ns, nothing.met) == (None, None, set())

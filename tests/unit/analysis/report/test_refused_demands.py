@@ -1,0 +1,74 @@
+"""Demands that nobody can judge in a stored run: an error of one sentence, never silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.anomalies import NAMES
+from analysis.frames.run_files import CheckError
+from analysis.permission import permission_of
+from analysis.report.build import COUNTED, PAST, Found, no_finding, report
+from tests.support.histories import final_read
+from tests.support.stored_runs import run_of
+
+NOTHING_FOUND = Found(
+    counts=dict.fromkeys((*COUNTED, *PAST), 0),
+    ack_ms=None,
+    delivery_ms=None,
+    findings={name: no_finding(name) for name in NAMES},
+    windows=[],
+)
+
+
+@pytest.mark.parametrize(
+    ("demand", "of_run", "why"),
+    [
+        ("produce-gap-s", {"acks": "0"}, "with acks=0 nobody knows when writes stopped"),
+        ("consume-gap-s", {}, "no consumer follows the log (workload.consumers is 0)"),
+        ("isr-leave-s", {}, "judged only where `check.watermarks` is set"),
+        ("isr-return-s", {}, "judged only where `check.watermarks` is set"),
+        ("kept-past-log-end", {}, "judged only where `check.watermarks` is set"),
+        ("lost-within-log-end", {}, "judged only where `check.watermarks` is set"),
+        ("acked-isr-alone", {"acks": "0"}, "with acks=0 nothing is acknowledged"),
+        ("diverged", {}, "judged only where `check.replicas` is set"),
+        ("skipped", {}, "judged only where the workload has a consumer group"),
+    ],
+)
+def test_a_demand_that_nobody_can_judge_is_refused(
+    demand: str, of_run: dict[str, Any], why: str
+) -> None:
+    run = run_of(final_read(), expect={demand: "<= 2"}, **of_run)
+
+    with pytest.raises(CheckError) as refused:
+        report(run, NOTHING_FOUND, permission_of(run))
+
+    assert (
+        str(refused.value) == f"told/run.json: scenario.expect.{demand}: {why}; remove this demand"
+    )
+
+
+@pytest.mark.parametrize(
+    ("demand", "of_run"),
+    [
+        ("produce-gap-s", {}),
+        ("consume-gap-s", {"consumers": 1}),
+        ("consume-gap-s", {"kind": "write-read"}),
+        ("isr-leave-s", {"watched": True}),
+        ("isr-return-s", {"watched": True}),
+        ("kept-past-log-end", {"watched": True}),
+        ("lost-within-log-end", {"watched": True}),
+        ("acked-isr-alone", {}),
+        ("diverged", {"compared": True}),
+        ("skipped", {"commit": "after"}),
+    ],
+)
+def test_where_it_can_be_judged_the_report_has_it(demand: str, of_run: dict[str, Any]) -> None:
+    """The twin of each."""
+    run = run_of(final_read(), expect={demand: "<= 2"}, **of_run)
+    made = report(run, NOTHING_FOUND, permission_of(run))
+
+    demanded = [*made["gap_demands"], *made["count_demands"]]
+    demanded += [name for name, each in made["anomalies"].items() if each["demanded"]]
+    assert demanded == [demand]

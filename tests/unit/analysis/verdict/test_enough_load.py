@@ -1,0 +1,208 @@
+"""Enough load: what must have been sent, and when, for a run to prove anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.verdict.enough_load import load_doubts
+from tests.support.histories import (
+    LOAD_MS,
+    doubtful,
+    failed,
+    fault,
+    final_read,
+    planned,
+    sent,
+    told,
+    unasked,
+)
+from tests.support.stored_runs import COUNTS, did, event, run_of, work
+
+Report = dict[str, Any]
+
+# The leader is killed from 5 to 6 s; its healing begins at 5.9 s.
+KILL = fault("kill", ms=5000)
+FIRST = sent(1, at=0, ms=0)
+DURING = sent(2, at=1, ms=5500)
+AFTER = sent(3, at=2, ms=5950)
+MET_NONE = "fault 0 (kill leader) met no load: no send was begun or outstanding meanwhile"
+NONE_AFTER = (
+    "no send was begun or outstanding after the healing of fault 0 (kill leader) began, at 5.9 s"
+)
+
+
+def dead(value: int, **more: Any) -> Any:
+    """A send that a producer refused after a fatal error."""
+    return sent(value, ended="fail", error="_FATAL", **more)
+
+
+# --- faults without load
+
+
+@told(FIRST, KILL, final_read(1), loaded=False)
+def test_a_fault_long_after_the_last_send_met_no_load(report: Report) -> None:
+    """A kill at 5 s when the last send was at 0 s."""
+    assert report["verdict"] == "unknown"
+    assert report["reasons"] == [MET_NONE, NONE_AFTER]
+
+
+@told(FIRST, KILL, DURING, AFTER, final_read(1, 2, 3), loaded=False)
+def test_sends_before_during_and_after_a_fault_are_enough(report: Report) -> None:
+    """The twin. The healing is proved at 6 s; it is its begin that counts."""
+    assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
+@told(FIRST, KILL, AFTER, final_read({0: 1, 2: 3}), loaded=False)
+def test_a_send_between_the_healing_s_begin_and_its_proof_is_during_and_after(
+    report: Report,
+) -> None:
+    assert MET_NONE not in report["reasons"]
+    assert NONE_AFTER not in report["reasons"]
+
+
+@told(FIRST, KILL, DURING, final_read(1, 2), loaded=False)
+def test_that_the_cluster_works_again_must_have_been_tried(report: Report) -> None:
+    assert report["reasons"] == [NONE_AFTER]
+
+
+@told(FIRST, doubtful(2, ms=4900, took=2000), KILL, final_read(1), loaded=False)
+def test_a_send_that_is_outstanding_all_the_time_is_load(report: Report) -> None:
+    """Acks are not load: nothing is acknowledged while the fault is in force."""
+    assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
+@told(FIRST, doubtful(2, ms=4900, took=None), KILL, final_read(1), loaded=False)
+def test_a_send_that_never_ended_is_outstanding_until_the_load_ends(report: Report) -> None:
+    assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
+@told(FIRST, dead(2, ms=5500), dead(3, ms=7000), KILL, final_read(1), loaded=False)
+def test_what_the_client_refused_is_no_load(report: Report) -> None:
+    """Kafka was never asked."""
+    assert {MET_NONE, NONE_AFTER} <= set(report["reasons"])
+
+
+@told(KILL, DURING, AFTER, final_read({1: 2, 2: 3}), loaded=False)
+def test_something_must_have_been_sent_before_the_first_fault(report: Report) -> None:
+    """Else there was nothing to be lost."""
+    assert report["reasons"] == ["no send was begun before the first fault, fault 0 (kill leader)"]
+
+
+@told(
+    fault("kill", ms=1),
+    sent(1, at=0, ms=500),
+    sent(2, at=1, ms=2000),
+    final_read(1, 2),
+    plan=[{**step, "at": 0.0} for step in planned("kill")],
+    loaded=False,
+)
+def test_unless_it_was_to_come_with_the_load(report: Report) -> None:
+    """The twin: planned for 0 s."""
+    assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
+@told(
+    FIRST,
+    fault("pause", ms=5000, for_ms=200, healing_took=100),
+    sent(2, at=1, ms=4300),
+    sent(3, at=2, ms=5900),
+    final_read(1, 2, 3),
+    loaded=False,
+)
+def test_a_fault_shorter_than_a_second_is_met_within_a_second_of_it(report: Report) -> None:
+    assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
+@told(
+    FIRST,
+    fault("pause", ms=5000, for_ms=200, healing_took=100),
+    sent(2, at=1, ms=3900),
+    sent(3, at=2, ms=6300),
+    final_read(1, 2, 3),
+    loaded=False,
+)
+def test_and_not_beyond_that(report: Report) -> None:
+    """The twin."""
+    assert report["reasons"] == [
+        "fault 0 (pause leader) met no load: no send was begun or outstanding meanwhile"
+    ]
+
+
+def test_a_fault_that_stops_those_who_send_stops_its_own_load() -> None:
+    """And its successors may come too late to send."""
+    killed = fault("kill", "producers", ms=5000, nodes=["producer-0", "producer-1"])
+    quiet = work(did("producer-0", to_ms=4999))
+
+    assert [] == list(load_doubts(run_of(killed), COUNTS, quiet))
+
+
+def test_one_that_stops_those_who_read_does_not() -> None:
+    """The twin."""
+    killed = fault("kill", "consumers", ms=5000, nodes=["consumer-0"])
+
+    assert len(list(load_doubts(run_of(killed), COUNTS, work(did("producer-0", to_ms=4999))))) == 2
+
+
+@pytest.mark.parametrize(
+    ("held_ms", "released_ms", "excused"),
+    [(4000, 7000, True), (4000, None, True), (1000, 4000, False), (6500, 7000, False)],
+)
+def test_a_fault_while_the_load_was_held_back_on_purpose_needs_none(
+    held_ms: float, released_ms: float | None, excused: bool
+) -> None:
+    events = [event("held", "producer-0", held_ms)]
+    if released_ms is not None:
+        events.append(event("released", "producer-0", released_ms))
+    done = work(did("producer-0", to_ms=LOAD_MS))
+
+    assert excused == (MET_NONE not in load_doubts(run_of(KILL, events=events), COUNTS, done))
+
+
+# --- sends that failed for no reason
+
+
+@told(sent(1, at=0), *(dead(n) for n in (2, 3)), final_read(1))
+def test_a_client_that_refuses_most_sends_proves_nothing(report: Report) -> None:
+    """Three acks beside 2,997 fatal errors."""
+    assert report["reasons"] == ["2 of 3 sends were refused by the client and never left it"]
+
+
+@told(sent(1, at=0), dead(2), final_read(1))
+def test_half_of_them_may_be_refused(report: Report) -> None:
+    """The twin, at the border."""
+    assert report["verdict"] == "valid"
+
+
+@told(sent(1, at=0), doubtful(2), doubtful(3), final_read(1))
+def test_sends_that_nobody_answered_and_no_fault_explains_prove_nothing(report: Report) -> None:
+    assert report["reasons"] == ["2 of 3 sends were not acknowledged though no fault was in force"]
+
+
+@told(
+    sent(1, at=0, ms=0),
+    doubtful(2, ms=5100),
+    doubtful(3, ms=5200),
+    doubtful(4, ms=4900, took=200),
+    KILL,
+    final_read(1),
+)
+def test_those_that_a_fault_overlaps_are_explained(report: Report) -> None:
+    """The twin."""
+    assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
+@told(unasked(1), unasked(2), final_read(1, 2), acks="0")
+def test_with_acks_0_nobody_was_asked(report: Report) -> None:
+    assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
+@told(sent(1, at=0), *(sent(n, ended="fail", error="_ABORTED") for n in (2, 3)), final_read(1))
+def test_a_transaction_s_abort_is_an_answer(report: Report) -> None:
+    assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
+@told(sent(1, at=0), failed(2), failed(3), failed(4), final_read(1))
+def test_a_full_queue_is_the_client_s_refusal(report: Report) -> None:
+    assert report["reasons"] == ["3 of 4 sends were refused by the client and never left it"]

@@ -1,0 +1,55 @@
+"""What `run` refuses before anything starts: demands that nobody could judge afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.commands.run import prepare_run
+from harness.model.scenario import ScenarioError
+from harness.scenario.file import shipped
+from harness.scenario.prepare import Request
+
+STREAM = """
+title = "A stream"
+[workload]
+kind = "stream"
+{work}
+[workload.producer]
+acks = "{acks}"
+"enable.idempotence" = false
+[expect]
+"{demand}" = "<= 2"
+"""
+
+
+def prepared(folder: Path, demand: str, acks: str = "all", work: str = "") -> None:
+    file = folder / "told.toml"
+    file.write_text(STREAM.format(demand=demand, acks=acks, work=work))
+    prepare_run(Request(scenario=str(file), seed=1))
+
+
+@pytest.mark.parametrize(
+    ("demand", "acks", "work", "why"),
+    [
+        ("produce-gap-s", "0", "", "with acks=0 nobody knows when writes stopped"),
+        ("consume-gap-s", "all", "consumers = 0", "no consumer follows the log"),
+    ],
+)
+def test_a_demand_that_nobody_could_judge_is_refused(
+    demand: str, acks: str, work: str, why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ScenarioError, match=rf"told.toml: expect.{demand}: {why}"):
+        prepared(tmp_path, demand, acks, work)
+
+
+@pytest.mark.parametrize("demand", ["produce-gap-s", "consume-gap-s"])
+def test_one_that_can_be_judged_is_not(demand: str, tmp_path: Path) -> None:
+    """The twin."""
+    prepared(tmp_path, demand)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_the_demands_of_every_scenario_can_be_judged(name: str) -> None:
+    prepare_run(Request(scenario=name, seed=1))
