@@ -329,6 +329,12 @@ def client_error(name: str = "_ALL_BROKERS_DOWN") -> Part:
     return Part(table="events", rows=(row,), ms=0)
 
 
+def stopped(event: str, *, ms: float, process: str = "group-consumer-0") -> Part:
+    """A member dies (`dies`), or its partitions are revoked (`revoked`)."""
+    row = {"event": event, "process": process}
+    return Part(table="events", rows=(row,), ms=ms)
+
+
 # Stories
 
 

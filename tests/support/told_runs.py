@@ -40,7 +40,8 @@ def write(told_story: Story, folder: Path, run_id: str) -> Path:
     operations.mkdir(parents=True)
     for process in sorted({row["process"] for row in told["operations"]}):
         rows = [row for row in told["operations"] if row["process"] == process]
-        numbered = [{**row, "id": number} for number, row in enumerate(rows)]
+        in_order = sorted(rows, key=lambda row: int(row["start_ns"]))
+        numbered = [{**row, "id": number} for number, row in enumerate(in_order)]
         _write(operations / f"{process}.parquet", tables.OPERATION_COLUMNS, numbered)
     for name, columns in tables.SMALL_TABLES.items():
         _write(folder / "history" / f"{name}.parquet", columns, told[name])

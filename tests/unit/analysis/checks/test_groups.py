@@ -12,6 +12,7 @@ from tests.support.histories import (
     processed,
     sent,
     split,
+    stopped,
     told,
 )
 
@@ -30,7 +31,10 @@ LIVES = {"process": "group-consumer-1", "role": "group-consumer", "exit": 0}
 # --- skipped
 
 
-@told(*TWO, committed(2), processed(1, at=0), final_read(1, 2), commit="auto", workers=[DEAD])
+DIED = stopped("dies", ms=900)
+
+
+@told(*TWO, committed(2), processed(1, at=0), DIED, final_read(1, 2), commit="auto", workers=[DEAD])
 def test_a_record_committed_and_processed_by_nobody_is_skipped(report: Report) -> None:
     """The group went on at 2; of 0 and 1 only the first was processed."""
     assert found(report, "skipped") == [2]
@@ -42,6 +46,58 @@ def test_a_record_committed_and_processed_by_nobody_is_skipped(report: Report) -
         "1 record was committed by the consumer group and never processed, which this "
         "configuration allows." in report["sentence"]
     )
+
+
+SKIPS = (
+    sent(1, at=0, ms=0),
+    sent(2, at=1, ms=10),
+    sent(3, at=2, ms=20),
+    polled(1, at=0, ms=100),
+    polled(2, at=1, ms=100),
+    polled(3, at=2, ms=200),
+    committed(3, ms=210),
+    processed(1, at=0, ms=220),
+    processed(3, at=2, ms=300),
+    final_read(1, 2, 3),
+)
+
+
+@told(*SKIPS, stopped("revoked", ms=250), commit="before")
+def test_what_a_member_had_when_it_was_revoked_may_be_skipped(report: Report) -> None:
+    assert found(report, "skipped") == [2]
+    assert report["anomalies"]["skipped"]["judged"]["permitted"] == 1
+    cause = report["causes"][-1]
+    assert (cause["kind"], cause["permitted"]) == ("member-stopped", {"skipped": 1})
+
+
+@told(*SKIPS, stopped("revoked", ms=99), commit="before")
+def test_a_revocation_before_it_was_given_the_record_explains_nothing(report: Report) -> None:
+    assert report["anomalies"]["skipped"]["convicts"]
+
+
+@told(*SKIPS, stopped("dies", ms=301), commit="before")
+def test_a_death_after_a_later_record_was_processed_explains_nothing(report: Report) -> None:
+    assert report["anomalies"]["skipped"]["convicts"]
+
+
+@told(*SKIPS, stopped("dies", ms=250, process="group-consumer-1"), commit="before")
+def test_another_member_s_death_explains_nothing(report: Report) -> None:
+    assert report["anomalies"]["skipped"]["convicts"]
+
+
+@told(*SKIPS, committed(3, ms=240, ended="info"), commit="before")
+def test_a_commit_without_an_answer_explains_what_came_after_it(report: Report) -> None:
+    assert report["anomalies"]["skipped"]["judged"]["permitted"] == 1
+
+
+@told(*SKIPS, committed(3, ms=240, ended="info", partition=1), commit="before", partitions=2)
+def test_a_commit_of_another_partition_explains_nothing(report: Report) -> None:
+    assert report["anomalies"]["skipped"]["convicts"]
+
+
+@told(*SKIPS, stopped("revoked", ms=250), commit="after")
+def test_at_least_once_no_stop_explains_it(report: Report) -> None:
+    assert report["anomalies"]["skipped"]["convicts"]
 
 
 @told(*TWO, committed(2), processed(1, at=0), processed(2, at=1), final_read(1, 2), commit="auto")

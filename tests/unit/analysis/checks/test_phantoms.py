@@ -12,11 +12,16 @@ from tests.support.histories import aborted, failed, final_read, found, read, se
 Report = dict[str, Any]
 
 
+def seen(report: Report) -> dict[str, int]:
+    """The outcomes that were seen at all."""
+    return {name: count for name, count in split(report, "phantom").items() if count}
+
+
 @told(failed(1), sent(2, at=0), final_read(2, 1))
 def test_a_failed_send_that_is_read_is_a_phantom(report: Report) -> None:
     """It certainly did not happen, and there it is."""
     assert found(report, "phantom") == [1]
-    assert split(report, "phantom") == {"never_sent": 0, "send_failed": 1, "unparsable": 0}
+    assert seen(report) == {"send_failed": 1}
 
 
 @told(failed(1), sent(2, at=0), final_read(2))
@@ -93,7 +98,7 @@ def test_an_unparsable_payload_is_one_phantom_however_often_it_is_read(report: R
     """One place, read twice."""
     row = report["anomalies"]["phantom"]["examples"][0]
 
-    assert split(report, "phantom") == {"never_sent": 0, "send_failed": 0, "unparsable": 1}
+    assert seen(report) == {"unparsable": 1}
     assert (row["value"], row["partition"], row["offset"]) == (None, 0, 1)
 
 

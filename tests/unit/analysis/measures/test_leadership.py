@@ -264,7 +264,7 @@ def test_acks_after_the_load_do_not_count(report: Report) -> None:
     assert rows_of(report) == [(0.0, 10.0, {"kafka1": (1, 1), "kafka2": (0, 0)})]
 
 
-@told(sent(1, at=0, ms=0), sent(2, at=1), final_read(1, 2))
+@told(sent(1, at=0, ms=0), sent(2, at=1), final_read(1, 2), views=False)
 def test_where_nobody_saw_who_led_there_are_no_stretches(report: Report) -> None:
     assert report["leadership"] == []
 
