@@ -18,13 +18,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from analysis.frames.history import history_of
-from analysis.frames.run_files import CheckError
-from analysis.frames.stored_run import Run, open_run
 from analysis.permission import Permission, permission_of
 from analysis.queries import queries
 from analysis.report import write
 from analysis.report.build import report
 from analysis.spark.session import session
+from analysis.stored.run_files import CheckError
+from analysis.stored.stored_run import Run, open_run
 
 __all__ = ["CheckError", "check"]
 

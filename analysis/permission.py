@@ -20,10 +20,10 @@ from analysis.causes.found import causes_of
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
 from analysis.checks.promise import Promise
-from analysis.frames.member_stops import stops_of
-from analysis.frames.stored_run import Run, read_ended
 from analysis.run_facts.configuration import Facts, facts_of
 from analysis.run_facts.faults import Happened
+from analysis.stored.member_stops import stops_of
+from analysis.stored.stored_run import Run, read_ended
 
 LAG_MAX_MS = 30_000  # Kafka's default of replica.lag.time.max.ms
 

@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from analysis.job import check
 from analysis.spark import session
 from harness.history import tables
-from harness.model.run_folder import RunFolder
-from harness.model.run_record import RunRecord
+from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario, WorkloadPart
 
 _RUN_ID = "training/0"

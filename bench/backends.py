@@ -51,8 +51,8 @@ from harness.cluster.backends import BACKENDS, absent
 from harness.cluster.capabilities import Foreign
 from harness.cluster.nodes import ClusterError
 from harness.model.exit_codes import FAILED
-from harness.model.run_folder import RunFolder, StoreError
-from harness.model.run_record import RunRecord
+from harness.model.runs.run_folder import RunFolder, StoreError
+from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario, WorkloadPart
 from harness.scenario.overrides import parse_override
 from harness.waiting import WaitTimeout, wait_until

@@ -33,7 +33,7 @@ from harness.history.recorder import Lines
 from harness.history.side_files import faults, read
 from harness.model.effects import Effects
 from harness.model.exit_codes import INTERRUPTED, worst
-from harness.model.run_record import RunRecord
+from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import FaultPart, Scenario, WorkloadPart
 from harness.nemesis.targets import TARGETS
 from harness.nemesis.verb import Trial

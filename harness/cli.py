@@ -37,8 +37,9 @@ from harness.commands.up import hold_up
 from harness.history.sealing import HistoryError
 from harness.host import unforeseen
 from harness.host.machine import HostError
-from harness.model import exit_codes, json_text
-from harness.model.run_folder import StoreError, errors_told, find_run
+from harness.model import exit_codes
+from harness.model.runs import json_text
+from harness.model.runs.run_folder import StoreError, errors_told, find_run
 from harness.model.scenario import ScenarioError
 from harness.run.progress import Screen
 from harness.scenario.file import read_scenario, shipped

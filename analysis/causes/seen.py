@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.causes.states import Partition
-from analysis.frames.member_stops import Stop
 from analysis.run_facts.faults import Happened
+from analysis.stored.member_stops import Stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""From run folders to DataFrames: what is recorded, typed and joined, before anything is judged.
+"""From stored runs to DataFrames: what is recorded, typed and joined, before anything is judged.
 
-May import nothing else of analysis.
+May import stored.
 """

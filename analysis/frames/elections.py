@@ -31,7 +31,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.frames.operations import offset_of, partition_of
-from analysis.frames.replica_samples import Look
+from analysis.stored.replica_samples import Look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

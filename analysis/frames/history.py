@@ -17,8 +17,8 @@ from pyspark.sql.types import ArrayType
 
 from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
-from analysis.frames.replica_samples import looks_of
-from analysis.frames.stored_run import WATERMARKS, Run, final_ends
+from analysis.stored.replica_samples import looks_of
+from analysis.stored.stored_run import WATERMARKS, Run, final_ends
 from harness.model.client_settings import retries_of
 
 Row = Mapping[str, Any]

@@ -37,7 +37,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.frames.history import History, in_force, leaders_of
 from analysis.frames.operations import is_ack
-from analysis.frames.stored_run import Run
+from analysis.stored.stored_run import Run
 
 Row = Mapping[str, Any]
 SHORT_NS = 200_000_000

@@ -27,8 +27,8 @@ from itertools import pairwise
 from typing import Any
 
 from analysis.frames.elections import Election, elections
-from analysis.frames.replica_samples import Look, looks_of
-from analysis.frames.stored_run import Run
+from analysis.stored.replica_samples import Look, looks_of
+from analysis.stored.stored_run import Run
 
 Row = Mapping[str, Any]
 LAG_MAX_MS = 30_000  # Kafka's default of replica.lag.time.max.ms

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.anomalies import BY_NAME, NAMES
-from analysis.frames.run_files import CheckError
-from analysis.frames.stored_run import Run, final_ends
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.leadership import leadership
 from analysis.measures.replication import replication
@@ -21,6 +19,8 @@ from analysis.report import outages
 from analysis.report.causes import causes_told, kinds_at_work
 from analysis.report.headline import Judged, sentence
 from analysis.run_facts.configuration import Facts
+from analysis.stored.run_files import CheckError
+from analysis.stored.stored_run import Run, final_ends
 from analysis.verdict.demands import Demand, DemandError, parse, unjudged
 from analysis.verdict.doubts import doubts
 from analysis.verdict.judge import (

@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.frames.stored_run import Run
+from analysis.stored.stored_run import Run
 
 Row = Mapping[str, Any]
 

@@ -27,12 +27,12 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import NAMES
 from analysis.frames import schema
-from analysis.frames.stored_run import Run
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.replication import behind
 from analysis.measures.work_done import Work
 from analysis.queries import Queries
 from analysis.report.build import COUNTED, EXAMPLES, PAST, AnomalyFinding, Found, no_finding
+from analysis.stored.stored_run import Run
 
 Row = dict[str, Any]
 _NO_EVIDENCE = schema.arrow(schema.EVIDENCE).empty_table()

@@ -7,6 +7,7 @@ permitted is in doubt (`EVERYTHING`).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,20 @@ EVERYTHING = Effects(
         "flush.messages": "9223372036854775807",
     },
 )
+
+
+def view_before(fault: Row) -> dict[str, Any]:
+    """The fault's own view of the cluster when it began: leader and isr by partition, controller,
+    known; empty where it has none that can be read."""
+    try:
+        view = json.loads(fault.get("before") or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    parts = view if isinstance(view, dict) else {}
+    mappings = {name: parts.get(name) for name in ("leader", "isr")}
+    if any(part is not None and not isinstance(part, dict) for part in mappings.values()):
+        return {}
+    return parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

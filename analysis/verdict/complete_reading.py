@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.frames.stored_run import Run, final_ends
 from analysis.measures.work_done import Work
+from analysis.stored.stored_run import Run, final_ends
 from analysis.verdict.naming import is_successor, kind_of
 from harness.model.worker_kinds import KINDS
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.frames.stored_run import Run
 from analysis.measures.work_done import Work
+from analysis.stored.stored_run import Run
 from analysis.verdict.complete_reading import reading_doubts
 from analysis.verdict.enough_load import load_doubts
 from analysis.verdict.finished_workers import may_have_died, worker_doubts

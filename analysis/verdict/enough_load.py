@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.frames.stored_run import Run
 from analysis.measures.work_done import Work
+from analysis.stored.stored_run import Run
 from analysis.verdict.naming import called, kind_of
 from harness.model.client_settings import acks_of
 from harness.model.worker_kinds import KINDS

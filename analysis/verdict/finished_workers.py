@@ -26,9 +26,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from analysis.frames.stored_run import Run
 from analysis.measures.work_done import Work
 from analysis.run_facts.faults import Happened
+from analysis.stored.stored_run import Run
 from analysis.verdict.naming import is_successor, kind_of
 from harness.model.scenario import WorkloadPart
 from harness.model.worker_kinds import KINDS, asked_for

@@ -13,11 +13,11 @@ chosen by (harness.model.target_roles); where that does not tell, nothing is sai
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.frames.stored_run import Run
+from analysis.run_facts.faults import view_before
+from analysis.stored.stored_run import Run
 from analysis.verdict.naming import called
 from harness.model.target_roles import Moment, could_mean
 
@@ -67,7 +67,7 @@ def _why(fault: Row) -> str:
 
 def _moment(run: Run, fault: Row) -> Moment:
     """Who was who when the fault began, as far as its row tells."""
-    before = json.loads(fault["before"] or "{}")
+    before = view_before(fault)
     isr = (before.get("isr") or {}).get("0")
     return Moment(
         leader=(before.get("leader") or {}).get("0"),

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from analysis.frames.damage import Damage
+from analysis.stored.damage import Damage
 from analysis.verdict.judge import Counted, Gap, Judgement
 from harness.model.worker_kinds import FINAL_READ, KINDS
 

@@ -9,7 +9,7 @@ are not judged by them. A pure rule.
 
 from __future__ import annotations
 
-from analysis.frames.stored_run import Run
+from analysis.stored.stored_run import Run
 
 
 def undumped(run: Run) -> list[str]:

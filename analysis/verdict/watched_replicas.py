@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from analysis.frames.stored_run import Run
+from analysis.stored.stored_run import Run
 
 GAP_NS = 2 * 10**9
 

@@ -9,8 +9,8 @@ from typing import Any
 from harness.cluster.capabilities import Cluster
 from harness.cluster.nodes import Role
 from harness.cluster.ownership import Orphan
-from harness.model.run_folder import RunFolder
-from harness.model.run_record import RunRecord
+from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario
 
 EVERY_NODE: frozenset[Role] = frozenset({"broker", "zookeeper", "client"})

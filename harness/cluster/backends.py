@@ -14,8 +14,8 @@ from harness.cluster.local.backend import LOCAL
 from harness.cluster.nodes import ClusterError, zookeepers
 from harness.cluster.view.state import ClusterView
 from harness.cluster.view.zookeeper import ZooKeeperView
-from harness.model.run_folder import RunFolder
-from harness.model.run_record import RunRecord
+from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import RunRecord
 
 BACKENDS: dict[str, Backend] = {
     "local": LOCAL,

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from harness.cluster.nodes import ClusterError
-from harness.model.run_record import ClusterRecord, RunRecord
+from harness.model.runs.run_record import ClusterRecord, RunRecord
 
 RUN_ID = re.compile(r"[^/]+/(\d{8}T\d{6}Z-(?:-?\d+)(?:-\d+)?)")
 LABEL = "kafka-harness"  # its value is the node's name, or "holder" or "client"; see each backend

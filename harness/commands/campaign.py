@@ -15,7 +15,7 @@ from harness.commands import campaign_file
 from harness.commands.check import check_runs
 from harness.commands.run import carry_out_run, prepare_run
 from harness.model.exit_codes import INTERRUPTED, VALID, worst
-from harness.model.run_folder import RunFolder
+from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.run.progress import Screen
 

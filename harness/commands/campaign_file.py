@@ -36,8 +36,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from harness.model.run_folder import RunFolder, StoreError
-from harness.model.run_record import RunRecord
+from harness.model.runs.run_folder import RunFolder, StoreError
+from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import ScenarioError
 from harness.scenario.file import explain
 from harness.scenario.prepare import Request

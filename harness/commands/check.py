@@ -14,9 +14,9 @@ from harness.commands.closing_table import show_report
 from harness.history import sealing
 from harness.host.java import find_java
 from harness.host.unforeseen import details_go_to
-from harness.model import run_folder
 from harness.model.exit_codes import worst
-from harness.model.run_folder import RunFolder, errors_told
+from harness.model.runs import run_folder
+from harness.model.runs.run_folder import RunFolder, errors_told
 
 
 def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Console) -> int:

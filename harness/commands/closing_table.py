@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import json_text
-from harness.model.run_folder import RunFolder, StoreError, errors_told
+from harness.model.runs import json_text
+from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
 
 STYLE = {"valid": "bold green", "invalid": "bold red", "unknown": "bold yellow"}
 

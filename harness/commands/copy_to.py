@@ -20,7 +20,7 @@ from pyarrow.lib import ArrowException
 from rich.console import Console
 
 from harness.model.exit_codes import FAILED, VALID
-from harness.model.run_folder import RunFolder, StoreError
+from harness.model.runs.run_folder import RunFolder, StoreError
 
 KEPT, NOT_KEPT = VALID, FAILED
 _FAILS = (OSError, ArrowException, ValueError)

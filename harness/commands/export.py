@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import Final
 
 from harness.host.unforeseen import details_go_to
-from harness.model.run_folder import RunFolder, errors_told
+from harness.model.runs.run_folder import RunFolder, errors_told
 
 TELL_EVERY: Final = 1_000_000  # lines
 

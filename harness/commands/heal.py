@@ -21,9 +21,9 @@ from harness.cluster.backends import BACKENDS
 from harness.cluster.ownership import Orphan
 from harness.commands.closing_table import printable, shown
 from harness.host.namespaces import living
-from harness.model import run_folder
 from harness.model.exit_codes import FAILED, VALID
-from harness.model.run_folder import RunFolder
+from harness.model.runs import run_folder
+from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.nemesis import undo_record
 from harness.nemesis.faults.command import finished

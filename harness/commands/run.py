@@ -28,10 +28,10 @@ from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import run_beside, run_enclosed
 from harness.host.unforeseen import details_go_to
-from harness.model import run_folder
 from harness.model.client_settings import acks_of
 from harness.model.exit_codes import FAILED, INTERRUPTED, worst
-from harness.model.run_folder import RunFolder
+from harness.model.runs import run_folder
+from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.model.worker_kinds import KINDS, asked_for
 from harness.run.progress import Screen

@@ -15,8 +15,8 @@ from harness.cluster.nodes import ClusterError, brokers, zookeepers
 from harness.host.machine import HostError
 from harness.host.namespaces import run_enclosed
 from harness.model.exit_codes import FAILED, VALID, interrupted
-from harness.model.run_folder import RunFolder
-from harness.model.run_record import parse
+from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import parse
 from harness.run.interrupts import Stopped, stop_on_signals
 from harness.run.progress import Screen
 from harness.scenario.prepare import Prepared

@@ -25,7 +25,7 @@ from harness.history.record_format import SEQUENCE_BITS, HistoryError
 from harness.history.sealing import seal
 from harness.history.stored_tables import TableError, row_groups
 from harness.history.tables import OPERATION_COLUMNS, schema
-from harness.model.run_folder import RunFolder, StoreError
+from harness.model.runs.run_folder import RunFolder, StoreError
 
 Line = dict[str, Any]
 BATCH = 10_000

@@ -41,7 +41,7 @@ import pyarrow.parquet as pq
 from harness.history.record_format import F_NAMES, TYPE_NAMES, HistoryError
 from harness.history.sealing import seal
 from harness.history.tables import EVENT_COLUMNS, OPERATION_COLUMNS, schema
-from harness.model.run_folder import RunFolder
+from harness.model.runs.run_folder import RunFolder
 
 Entry = tuple[int, str, int, str, str]  # time_ns, type, process, f, value in EDN
 Row = tuple[str, int, int, int | None, int, int | None]  # type to end_ns of _COLUMNS

@@ -47,7 +47,7 @@ from harness.history.segments import Array, Content, Finding, read_segment, segm
 from harness.history.side_files import NEMESIS, VIEWS, WATERMARKS, Row
 from harness.history.stored_tables import TableError, count_rows, digest
 from harness.history.tables import OPERATION_COLUMNS, SMALL_TABLES, schema
-from harness.model.run_folder import RunFolder, StoreError
+from harness.model.runs.run_folder import RunFolder, StoreError
 
 __all__ = ["HistoryError", "Seal", "seal"]
 

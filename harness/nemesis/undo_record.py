@@ -19,10 +19,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from harness.history.recorder import Lines
-from harness.model import json_text
 from harness.model.bounds import Name, Number
-from harness.model.run_folder import StoreError
-from harness.model.run_record import problem_of
+from harness.model.runs import json_text
+from harness.model.runs.run_folder import StoreError
+from harness.model.runs.run_record import problem_of
 
 UNDO = "undo.jsonl"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness.host.unforeseen import details_go_to, exit_code_of
 from harness.model.exit_codes import FAILED
-from harness.model.run_folder import RunFolder
+from harness.model.runs.run_folder import RunFolder
 from harness.run.interrupts import stop_on_signals
 from harness.run.phases import carry_out
 from harness.run.progress import Screen

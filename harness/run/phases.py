@@ -16,8 +16,8 @@ from harness.cluster.nodes import ClusterError
 from harness.host import machine
 from harness.host.machine import HostError
 from harness.model.exit_codes import FAILED, VALID, interrupted
-from harness.model.run_folder import RunFolder
-from harness.model.run_record import FailureRecord, PhaseRecord
+from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import FailureRecord, PhaseRecord
 from harness.run.experiment import story
 from harness.run.interrupts import Stopped
 from harness.run.progress import Screen

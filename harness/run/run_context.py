@@ -12,8 +12,8 @@ from typing import Any
 from harness.cluster.admin.admin import Admin
 from harness.cluster.capabilities import Cluster
 from harness.cluster.view.state import ClusterView
-from harness.model.run_folder import RunFolder
-from harness.model.run_record import RunRecord
+from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario
 from harness.run.progress import Screen
 from harness.waiting import Deadline, WaitTimeout, wait_until

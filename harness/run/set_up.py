@@ -21,7 +21,7 @@ from harness.cluster.capabilities import (
 from harness.cluster.nodes import ClusterError, brokers
 from harness.cluster.view.watcher import Watcher
 from harness.history.recorder import Lines
-from harness.model.run_record import NodeRecord, NodeSettings, RunRecord
+from harness.model.runs.run_record import NodeRecord, NodeSettings, RunRecord
 from harness.nemesis.plan import prepared_for, requirements
 from harness.run import topic, watermark_sampler
 from harness.run.run_context import Run, Running

@@ -17,8 +17,8 @@ from harness.cluster.admin.topics import others_from, replica_assignment
 from harness.cluster.capabilities import Cluster, Foreign
 from harness.cluster.nodes import ClusterError, Node, brokers
 from harness.cluster.view.state import BLIND, ClusterView
-from harness.model.run_folder import RunFolder
-from harness.model.run_record import ClusterRecord
+from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import ClusterRecord
 from harness.model.scenario import Scenario, TopicPart
 from harness.model.worker_kinds import has_group
 from harness.run.load.worker_specs import group_of

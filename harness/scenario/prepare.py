@@ -24,7 +24,7 @@ from harness.cluster.node_settings import effective
 from harness.distribution import kafka_home
 from harness.host.java import find_java
 from harness.model.plan import Step
-from harness.model.run_record import DifferenceRecord, NodeSettings, RunRecord, problem_of
+from harness.model.runs.run_record import DifferenceRecord, NodeSettings, RunRecord, problem_of
 from harness.model.scenario import FaultPart, Scenario, ScenarioError
 from harness.nemesis import plan
 from harness.nemesis.targets import target_of

@@ -26,7 +26,7 @@ from harness.checkout import ROOT
 from harness.history import jepsen
 from harness.history.sealing import HistoryError
 from harness.model import exit_codes
-from harness.model.run_folder import StoreError, find_run
+from harness.model.runs.run_folder import StoreError, find_run
 from scripts.second_judge import comparison, findings
 from scripts.second_judge.findings import Jepsens, JudgeError
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
-from analysis.frames.member_stops import Stop
 from analysis.permission import Permission, permission
 from analysis.run_facts.configuration import facts_of
 from analysis.run_facts.faults import Happened
+from analysis.stored.member_stops import Stop
 from tests.baseline.cells import BROKERS, ELSEWHERE, Case, Configuration, run_of
 
 DIED = (Stop(process="group-consumer-0", at_ns=50, words="died"),)

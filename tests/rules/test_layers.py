@@ -15,7 +15,7 @@ from harness.checkout import ROOT
 OURS = ("harness", "workloads", "analysis", "tests", "bench")
 WITHOUT_PACKAGES = {
     "harness.setup.install": "scripts/setup starts it, before there is a virtual environment",
-    "tests.support.kubernetes_lab": ".ci/run starts it beside set-up, on the system's Python",
+    "tests.support.labs.kubernetes_lab": ".ci/run starts it beside set-up, on the system's Python",
     "harness.history.recorder": "workers import it, and measure nothing but Kafka",
     "harness.history.record_format": "workers import it",
     "harness.history.progress_page": "workers import it",

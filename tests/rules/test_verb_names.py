@@ -18,7 +18,7 @@ from harness.nemesis.verbs import VERBS
 
 AT_HOME = ("harness/nemesis/faults/", "harness/nemesis/verbs.py")
 # Runs of the old schema did not keep what a verb means: the one table that tells it for them.
-FROZEN = ("harness/model/old_runs.py",)
+FROZEN = ("harness/model/runs/old_runs.py",)
 A_KEY = "run.json's key: the command that runs it again"
 MEANS_ANOTHER_THING = {
     ("analysis/", "duplicate"): "the anomaly: one value at two offsets",

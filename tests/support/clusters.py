@@ -14,7 +14,7 @@ from analysis.causes.states import partitions_of
 from analysis.permission import Permission, permission
 from analysis.run_facts.configuration import facts_of
 from analysis.run_facts.faults import Happened
-from harness.model.old_runs import completed
+from harness.model.runs.old_runs import completed
 from tests.support.permitting import Record, judged
 
 MS = 1_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.model.run_record import RunRecord
+from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario, WorkloadPart
 
 

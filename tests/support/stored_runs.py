@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.frames.stored_run import KEPT, Run
 from analysis.measures.work_done import Work
-from harness.model.old_runs import completed
+from analysis.stored.stored_run import KEPT, Run
+from harness.model.runs.old_runs import completed
 from tests.support import told_runs
 from tests.support.histories import LOAD_MS, Part, ns_of
 

@@ -17,8 +17,8 @@ from harness.cluster.docker.engine import Engine, connect
 from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.ownership import Orphan, check_own, guard
 from harness.cluster.sidecar import heartbeat
-from harness.model.run_folder import RunFolder
-from harness.model.run_record import ClusterRecord, RunRecord
+from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import ClusterRecord, RunRecord
 from harness.model.scenario import Scenario
 from harness.waiting import wait_until
 

@@ -20,8 +20,8 @@ from harness.cluster.capabilities import Cluster, Foreign, Secured
 from harness.cluster.external.cluster import ExternalCluster, brokers_of, heal_topic, settings_of
 from harness.cluster.nodes import ClusterError, Role
 from harness.cluster.ownership import Orphan, guard
-from harness.model.run_folder import RunFolder
-from harness.model.run_record import RunRecord
+from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import AttachPart, ExternalPart, Scenario
 
 

@@ -26,8 +26,8 @@ from harness.cluster.kubernetes.own.cluster import KubernetesCluster
 from harness.cluster.node_settings import server_settings
 from harness.cluster.nodes import ClusterError, Role
 from harness.cluster.ownership import LABEL, guard
-from harness.model.run_folder import RunFolder
-from harness.model.run_record import ClusterRecord, RunRecord
+from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import ClusterRecord, RunRecord
 from harness.model.scenario import Scenario
 
 AFTERWARDS_S = 60.0  # what a run may need beyond its time limit, to end in order

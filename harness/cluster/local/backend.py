@@ -27,8 +27,8 @@ from harness.cluster.nodes import Node
 from harness.cluster.ownership import Orphan
 from harness.distribution.kafka_home import find_kafka
 from harness.host.java import find_java
-from harness.model.run_folder import RunFolder
-from harness.model.run_record import RunRecord
+from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario
 
 

@@ -38,7 +38,7 @@ from pydantic import AfterValidator, Field, ValidationInfo
 from harness.cluster.nodes import ClusterError, Node
 from harness.host import system_packages
 from harness.model.effects import Effects
-from harness.model.run_folder import StoreError
+from harness.model.runs.run_folder import StoreError
 from harness.model.spelling import did_you_mean
 from harness.nemesis import options
 from harness.nemesis.options import Options

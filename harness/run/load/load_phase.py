@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from harness.cluster.nodes import ClusterError
 from harness.history.recorder import Lines
-from harness.model.run_record import RunRecord
+from harness.model.runs.run_record import RunRecord
 from harness.nemesis.conductor.conductor import Conductor
 from harness.nemesis.undo_record import Undo
 from harness.run.load.start import END_MARGIN_S, Load

@@ -13,7 +13,7 @@ from typing import Any
 from harness.clients import defaults
 from harness.cluster.nodes import Node, brokers
 from harness.cluster.view.coordinators import Coordinated
-from harness.model.run_folder import RunFolder
+from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario
 from harness.model.worker_kinds import FINAL_READ, KINDS, WorkerKind, asked_for, has_group
 

@@ -24,7 +24,7 @@ from typing import Any
 from harness.cluster.capabilities import Cluster, client_settings
 from harness.cluster.nodes import ClusterError
 from harness.history.progress_page import Progress
-from harness.model.run_record import WorkerRecord
+from harness.model.runs.run_record import WorkerRecord
 from harness.model.worker_kinds import WorkerKind
 from harness.waiting import WaitTimeout, wait_until
 

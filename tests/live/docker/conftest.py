@@ -23,7 +23,7 @@ from harness.cluster.ownership import LABEL
 from harness.distribution import kafka_home
 from harness.host import system_packages
 from harness.setup import kafka_image
-from tests.support.docker_engine import Docker
+from tests.support.labs.docker_engine import Docker
 
 SCRIPT = ROOT / "scripts" / "private-dockerd"
 

@@ -13,7 +13,7 @@ import pytest
 from harness.checkout import COMPOSE_FILE
 from harness.cluster.docker import compose
 from tests.support.commands import COMMAND, Ran, faults_of
-from tests.support.docker_engine import Docker, ended
+from tests.support.labs.docker_engine import Docker, ended
 
 pytestmark = pytest.mark.cluster
 

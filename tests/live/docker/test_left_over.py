@@ -18,7 +18,7 @@ from harness.cluster.sidecar import heartbeat
 from harness.nemesis import undo_record
 from harness.waiting import wait_until
 from tests.support.commands import in_force, newest
-from tests.support.docker_engine import Docker
+from tests.support.labs.docker_engine import Docker
 
 pytestmark = pytest.mark.cluster
 PAUSED = ("zk2", "kafka2")

@@ -10,7 +10,7 @@ import pytest
 from harness.distribution import kafka_home
 from harness.host import system_packages
 from harness.host.java import find_java
-from tests.support.kubernetes_lab import Kubernetes, kubernetes, missing
+from tests.support.labs.kubernetes_lab import Kubernetes, kubernetes, missing
 
 
 @pytest.fixture(scope="session")

@@ -22,8 +22,8 @@ from tests.support.commands import (
     newest,
     ran,
 )
-from tests.support.foreign_kafka import NAMESPACE, Foreign, deploy, hand_image
-from tests.support.kubernetes_lab import Kubernetes
+from tests.support.labs.foreign_kafka import NAMESPACE, Foreign, deploy, hand_image
+from tests.support.labs.kubernetes_lab import Kubernetes
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200, func_only=True)]
 HERE = Path(__file__).parent

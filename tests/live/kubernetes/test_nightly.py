@@ -17,7 +17,7 @@ import yaml
 
 from harness.checkout import ROOT
 from harness.waiting import wait_until
-from tests.support.kubernetes_lab import BORROWED, Kubernetes
+from tests.support.labs.kubernetes_lab import BORROWED, Kubernetes
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900, func_only=True)]
 NIGHTLY = ROOT / "k8s" / "nightly.yaml"

@@ -14,7 +14,7 @@ import yaml
 from harness.checkout import ROOT
 from harness.waiting import wait_until
 from tests.support.commands import COMMAND, Ran, assert_proved, in_force, kill_tree, newest, ran
-from tests.support.kubernetes_lab import Kubernetes
+from tests.support.labs.kubernetes_lab import Kubernetes
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200, func_only=True)]
 HERE = Path(__file__).parent

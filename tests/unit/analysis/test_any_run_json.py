@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 
 from analysis.anomalies import NAMES
-from analysis.frames.run_files import CheckError, read_record
-from analysis.frames.stored_run import BUCKETS_MAX, Run, open_run
 from analysis.permission import permission_of
 from analysis.report import junit, page
 from analysis.report.build import COUNTED, PAST, Found, no_finding, report
+from analysis.stored.run_files import CheckError, read_record
+from analysis.stored.stored_run import BUCKETS_MAX, Run, open_run
 from harness.checkout import ROOT
-from harness.model.run_folder import RunFolder
+from harness.model.runs.run_folder import RunFolder
 
 GOLDEN = ROOT / "tests" / "golden" / "leader-stopped"
 LOOKED_AT = 3  # of a list's elements, which are alike

@@ -19,11 +19,11 @@ import pytest
 from analysis import job
 from analysis.anomalies import NAMES
 from analysis.frames import schema
-from analysis.frames.run_files import CheckError
-from analysis.frames.stored_run import open_run
 from analysis.job import check
 from analysis.report import page
 from analysis.spark.session import _start
+from analysis.stored.run_files import CheckError
+from analysis.stored.stored_run import open_run
 from harness.checkout import ROOT
 from harness.history import tables
 from tests.support.histories import fault, final_read, found, read, sent, story, told

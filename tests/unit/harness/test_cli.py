@@ -123,13 +123,13 @@ def test_a_results_folder_that_is_not_ours_is_refused(tmp_path):
 
 def test_a_damaged_history_is_one_sentence_that_names_the_file(tmp_path):
     run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
-    table = next((run / "history" / "operations").glob("producer*.parquet"))
-    table.write_bytes(table.read_bytes()[:1000])
+    mark = run / "history" / "sealed.json"
+    mark.write_bytes(mark.read_bytes()[:100])
 
     done = call("check", str(run))
 
     assert done.returncode == 254, done.stdout + done.stderr
-    assert table.name in done.stderr
+    assert mark.name in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -33,8 +33,8 @@ from scripts.second_judge.comparison import (
 from scripts.second_judge.findings import KINDS, Found, JudgeError, Where
 from tests.support import histories
 from tests.support.histories import failed, final_read, read, sent
-from tests.support.jepsen_histories import read as read_edn
-from tests.support.jepsen_histories import wrong
+from tests.support.jepsen.histories import read as read_edn
+from tests.support.jepsen.histories import wrong
 
 NOTHING = {kind: frozenset[Where]() for kind in KINDS}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis.frames.history import run_row
-from analysis.frames.stored_run import open_run
+from analysis.stored.stored_run import open_run
 from tests.support.histories import Part, final_read, ns_of, sent, story, view
 from tests.support.told_runs import write
 

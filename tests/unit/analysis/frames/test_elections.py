@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.frames.elections import Election, elections
-from analysis.frames.replica_samples import Look
+from analysis.stored.replica_samples import Look
 from tests.support.histories import LOAD_MS, fault, final_read, look, sent, told, view
 
 Report = dict[str, Any]

@@ -10,7 +10,7 @@ from analysis import queries as checks
 from analysis.anomalies import BY_NAME
 from analysis.frames.evidence import Tables, rows
 from analysis.frames.history import history_of
-from analysis.frames.stored_run import open_run
+from analysis.stored.stored_run import open_run
 from tests.support.histories import (
     aborted,
     committed,

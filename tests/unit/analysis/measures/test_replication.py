@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from analysis.frames.replica_samples import Look
-from analysis.frames.stored_run import Run
 from analysis.measures.replication import absences, behind, lag
+from analysis.stored.replica_samples import Look
+from analysis.stored.stored_run import Run
 from analysis.verdict.demands import DemandError, parse
 from analysis.verdict.judge import judge_isr_times
 from tests.support.histories import (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from analysis.frames.history import history_of
-from analysis.frames.stored_run import open_run
 from analysis.measures.work_done import Work, work_done
+from analysis.stored.stored_run import open_run
 from tests.support import told_runs
 from tests.support.histories import (
     LOAD_MS,

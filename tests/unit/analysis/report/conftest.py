@@ -1,5 +1,5 @@
 """The browser that the tests of the page share."""
 
-from tests.support.page_browser import browser, screen
+from tests.support.pages.page_browser import browser, screen
 
 __all__ = ["browser", "screen"]

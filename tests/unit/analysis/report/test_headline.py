@@ -8,7 +8,7 @@ import pytest
 
 from analysis.report.headline import _others, faults_words
 from analysis.verdict.judge import Tally, judge
-from harness.model.old_runs import completed
+from harness.model.runs.old_runs import completed
 from tests.baseline.cells import CONFIGURATIONS, Case
 from tests.baseline.permissions import permission_in
 from tests.baseline.sentences_text import headline

@@ -14,9 +14,9 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.support import expected_conditions
 
 from analysis.report.page import render
-from tests.support import reports
-from tests.support.hostile_reports import ATTACK, IN_PICTURE, looks, spoiled
-from tests.support.page_browser import DESKTOP, Screen
+from tests.support.pages import reports
+from tests.support.pages.hostile_reports import ATTACK, IN_PICTURE, looks, spoiled
+from tests.support.pages.page_browser import DESKTOP, Screen
 
 pytestmark = pytest.mark.browser
 

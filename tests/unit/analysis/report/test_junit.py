@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.report.junit import render
-from tests.support import reports
+from tests.support.pages import reports
 
 
 def cases(example: reports.Example) -> dict[str, ElementTree.Element]:

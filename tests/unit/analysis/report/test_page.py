@@ -11,7 +11,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from analysis.report.page import ROWS_MAX, STRETCHES_MAX, TEMPLATES, render, tiles
-from tests.support import reports
+from tests.support.pages import reports
 
 BUILDERS = [
     reports.valid,

@@ -7,8 +7,8 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from analysis.report.panels import PALETTE
-from tests.support import reports
-from tests.support.page_browser import DESKTOP, PHONE, Screen
+from tests.support.pages import reports
+from tests.support.pages.page_browser import DESKTOP, PHONE, Screen
 
 pytestmark = pytest.mark.browser
 

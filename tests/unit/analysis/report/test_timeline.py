@@ -7,7 +7,7 @@ import pytest
 
 from analysis.report.panels import PALETTE
 from analysis.report.timeline import coarsened, figure, lost_marks
-from tests.support import reports
+from tests.support.pages import reports
 
 
 def drawn(example: reports.Example) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from analysis.report import wording
-from tests.support import reports
+from tests.support.pages import reports
 
 
 def finding(**fields: Any) -> dict[str, Any]:

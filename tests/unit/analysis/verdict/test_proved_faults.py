@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.frames.stored_run import Run
+from analysis.stored.stored_run import Run
 from analysis.verdict.proved_faults import fault_doubts
 from tests.support.histories import fault, planned
 from tests.support.stored_runs import run_of

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.anomalies import NAMES
-from analysis.frames.damage import Damage, of_finding
 from analysis.job import check
+from analysis.stored.damage import Damage, of_finding
 from analysis.verdict.suspended import ALL, RESTS_ON, recorded_by, suspends
 from tests.support.histories import damage, fault, final_read, found, read, sent, story, told, view
 from tests.support.told_runs import write

@@ -16,8 +16,8 @@ from harness.cluster.kubernetes import api, manifests
 from harness.cluster.local import backend as local
 from harness.cluster.nodes import Node
 from harness.cluster.view import discovery
-from harness.model.run_folder import RunFolder
-from harness.model.run_record import RunRecord
+from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario, ScenarioError
 from harness.scenario.file import read_scenario
 from harness.scenario.prepare import Request, prepare

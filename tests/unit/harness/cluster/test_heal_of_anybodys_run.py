@@ -16,7 +16,7 @@ from harness.cluster.kubernetes import leftovers
 from harness.cluster.kubernetes.location import namespace_of
 from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import LABEL, Orphan
-from harness.model.run_record import RunRecord
+from harness.model.runs.run_record import RunRecord
 from tests.support.run_records import run_record
 
 RUN_ID = "study-1/20261121T021500Z-42"

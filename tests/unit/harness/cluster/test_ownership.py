@@ -6,7 +6,7 @@ import pytest
 
 from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import Orphan, guard
-from harness.model.run_record import ClusterRecord
+from harness.model.runs.run_record import ClusterRecord
 
 
 def test_what_bears_our_label_may_be_hit():

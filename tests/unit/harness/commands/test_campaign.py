@@ -12,7 +12,7 @@ from harness.cluster.backends import absent
 from harness.commands import campaign, campaign_file
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
-from tests.support import reports
+from tests.support.pages import reports
 from tests.support.run_records import run_record
 
 TEXT = """

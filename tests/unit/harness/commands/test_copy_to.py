@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from harness.commands import copy_to
-from harness.model import run_folder
-from harness.model.run_folder import RunFolder, StoreError
+from harness.model.runs import run_folder
+from harness.model.runs.run_folder import RunFolder, StoreError
 from tests.support.run_records import run_record
 
 

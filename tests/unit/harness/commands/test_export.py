@@ -11,7 +11,7 @@ import pytest
 
 from harness.checkout import ROOT
 from tests.support.commands import COMMAND
-from tests.support.jepsen_histories import read
+from tests.support.jepsen.histories import read
 
 
 @pytest.fixture

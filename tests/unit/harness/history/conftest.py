@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.model.run_folder import RunFolder
+from harness.model.runs.run_folder import RunFolder
 from tests.support.recorded_runs import RUN_ID
 from tests.support.run_records import run_record
 

@@ -7,7 +7,7 @@ import pytest
 from harness.history.export import export
 from harness.history.record_format import NOTHING, OK, READ, SEND, HistoryError
 from harness.history.recorder import Recorder
-from harness.model.run_folder import RunFolder
+from harness.model.runs.run_folder import RunFolder
 from tests.support.recorded_runs import KILL, lines, operations, record
 
 

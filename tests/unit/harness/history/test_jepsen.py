@@ -26,8 +26,8 @@ from harness.history.record_format import (
 from harness.history.recorder import Recorder
 from harness.history.sealing import seal
 from tests.support import told_runs
-from tests.support.jepsen_exports import exported, of, send
-from tests.support.jepsen_histories import Op, counts, recorded_counts, wrong
+from tests.support.jepsen.exports import exported, of, send
+from tests.support.jepsen.histories import Op, counts, recorded_counts, wrong
 from tests.support.recorded_runs import record
 
 GOLDEN = sorted((ROOT / "tests" / "golden").iterdir())

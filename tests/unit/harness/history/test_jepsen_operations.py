@@ -18,8 +18,8 @@ from harness.history.record_format import (
     SEND,
 )
 from harness.history.recorder import Recorder
-from tests.support.jepsen_exports import exported, of, send, told
-from tests.support.jepsen_histories import counts, polled, recorded_counts, wrong
+from tests.support.jepsen.exports import exported, of, send, told
+from tests.support.jepsen.histories import counts, polled, recorded_counts, wrong
 from tests.support.recorded_runs import record
 
 # --- sends

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness.history.record_format import RECORD_SIZE
-from harness.model.run_folder import RunFolder
+from harness.model.runs.run_folder import RunFolder
 from tests.support.recorded_runs import KILL, found, lines, operations, record, rows, spoil
 
 

@@ -252,4 +252,4 @@ def test_views_and_blind_stretches_are_tables(run: Path) -> None:
 
     assert [{"start_ns": 2, "end_ns": 3}, {"start_ns": 4, "end_ns": None}] == rows(run, "blind")
     (change,) = rows(run, "views")
-    assert (1, 0, None, ["kafka1"], 3, "kafka1") == tuple(change.values())
+    assert (1, 0, None, ["kafka1"], 3, "kafka1", None) == tuple(change.values())

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.host.namespaces import living
-from harness.model.run_folder import StoreError
+from harness.model.runs.run_folder import StoreError
 from harness.nemesis.undo_record import UNDO, Undo, outstanding
 from harness.waiting import wait_until
 

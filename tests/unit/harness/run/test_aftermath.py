@@ -15,7 +15,7 @@ from rich.console import Console
 from harness.cluster.nodes import ClusterError
 from harness.cluster.view import last_known
 from harness.cluster.view.state import Blind, PartitionState, View
-from harness.model.run_folder import RunFolder
+from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario, TopicPart, WorkloadPart
 from harness.run import experiment
 from harness.run.aftermath import await_recovery, final_read

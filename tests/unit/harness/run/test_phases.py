@@ -14,7 +14,7 @@ from rich.console import Console
 
 from harness.cluster.nodes import ClusterError
 from harness.host.machine import HostError
-from harness.model.run_folder import RunFolder
+from harness.model.runs.run_folder import RunFolder
 from harness.run import phases
 from harness.run.interrupts import STOPPING, Stopped, stop_on_signals
 from harness.run.progress import Screen

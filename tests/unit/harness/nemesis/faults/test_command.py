@@ -18,7 +18,7 @@ from harness.cluster.nodes import ClusterError
 from harness.cluster.view.state import View
 from harness.commands import heal
 from harness.model.plan import Step
-from harness.model.run_folder import RunFolder, StoreError
+from harness.model.runs.run_folder import RunFolder, StoreError
 from harness.nemesis.faults.command import COMMAND, carried_out, left_commands, of_node
 from harness.nemesis.targets import Roles
 from harness.nemesis.undo_record import Undo, outstanding

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from harness.cluster.nodes import ClusterError, Node
-from harness.model.run_folder import RunFolder
+from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario, WorkloadPart
 from harness.run.load import load_phase, start
 from harness.run.load.start import Load, start_workers

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.cluster.nodes import Node
-from harness.model.run_folder import RunFolder
+from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario, TopicPart, WorkloadPart
 from harness.model.worker_kinds import KINDS, WorkerKind
 from harness.run.load.worker_specs import Spec, Specs, coordinated, flush_s, group_of

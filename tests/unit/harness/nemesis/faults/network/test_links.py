@@ -12,7 +12,7 @@ from harness.cluster.nodes import ClusterError
 from harness.cluster.view.state import PartitionState, View
 from harness.nemesis.faults.network import iptables
 from harness.nemesis.verbs import VERBS
-from tests.support.network import BY_NAME, NODES, Network, injection
+from tests.support.labs.network import BY_NAME, NODES, Network, injection
 
 LISTING = """Chain HARNESS-1 (1 references)
     pkts      bytes target     prot opt in     out     source               destination

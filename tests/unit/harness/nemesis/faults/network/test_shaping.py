@@ -19,7 +19,7 @@ from harness.nemesis.faults.network.netem import sent, setting
 from harness.nemesis.faults.network.shaping import Seen, seen_by
 from harness.nemesis.verb import DoesNothing
 from harness.nemesis.verbs import VERBS
-from tests.support.network import NODES, Network, injection
+from tests.support.labs.network import NODES, Network, injection
 
 TBF = """qdisc tbf 1001: root refcnt 3 rate 64Kbit burst 4Kb lat 500ms
  Sent 90 bytes 1 pkt (dropped 0, overlimits 12 requeues 0)

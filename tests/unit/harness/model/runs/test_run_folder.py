@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from harness.model import run_folder
-from harness.model.run_folder import RunFolder, StoreError
+from harness.model.runs import run_folder
+from harness.model.runs.run_folder import RunFolder, StoreError
 from tests.support.run_records import run_record
 
 

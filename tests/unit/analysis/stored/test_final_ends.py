@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.frames.stored_run import final_ends, open_run
+from analysis.stored.stored_run import final_ends, open_run
 from tests.support.histories import Part, final_read, sent, story
 from tests.support.told_runs import write
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from harness.checkout import ROOT
-from harness.model.run_folder import RunFolder, StoreError
-from harness.model.run_record import SCHEMA, RecordError, RunRecord, parse, upgraded
+from harness.model.runs.run_folder import RunFolder, StoreError
+from harness.model.runs.run_record import SCHEMA, RecordError, RunRecord, parse, upgraded
 from tests.support.run_records import run_record
 
 GOLDEN = sorted((ROOT / "tests" / "golden").iterdir())

@@ -22,8 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from harness.model.json_text import read_bytes
-from harness.model.run_record import RecordError, RunRecord, parse
+from harness.model.runs.json_text import read_bytes
+from harness.model.runs.run_record import RecordError, RunRecord, parse
 
 
 class StoreError(Exception):

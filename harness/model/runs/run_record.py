@@ -1,7 +1,7 @@
 """run.json as a model: what was to be run, where it got to, and how it ended.
 
 It is written before anything starts, replaced as the run goes on, and read by whoever comes later:
-the check, the export, `heal`. harness.model.run_folder reads and writes it, nobody else does.
+the check, the export, `heal`. harness.model.runs.run_folder reads and writes it, nobody else does.
 
     schema 2    the plan's steps have their `effects`, and how reports describe them (`telling`)
     schema 1    they do not
@@ -22,7 +22,6 @@ from typing import Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import to_jsonable_python
 
-from harness.model import json_text
 from harness.model.bounds import (
     Address,
     Measure,
@@ -34,8 +33,9 @@ from harness.model.bounds import (
     problem_of_producer,
     problem_of_settings,
 )
-from harness.model.old_runs import completed
 from harness.model.plan import Step
+from harness.model.runs import json_text
+from harness.model.runs.old_runs import completed
 from harness.model.scenario import Scenario
 
 SCHEMA: Final = 2

@@ -2,7 +2,7 @@
 
 `open_run` reads what is small: run.json and the tables beside the operations. It goes through every
 operations file too, so that what is damaged is left out and named before Spark starts
-(analysis.frames.run_files); what operations say is only ever asked of Spark
+(analysis.stored.run_files); what operations say is only ever asked of Spark
 (analysis.frames.history). A run's folder must be readable by the driver and, with a cluster, under
 the same path by its executors.
 """
@@ -16,8 +16,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from analysis.frames.damage import Damage, of_finding
-from analysis.frames.run_files import OPERATIONS, read_record, statistics, tables_of
+from analysis.stored.damage import Damage, of_finding
+from analysis.stored.run_files import OPERATIONS, read_record, statistics, tables_of
 from harness.history.record_format import SEQUENCE_BITS
 from harness.model.worker_kinds import is_member
 

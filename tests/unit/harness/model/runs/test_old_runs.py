@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.model.effects import Effects
-from harness.model.old_runs import completed, effects_of
+from harness.model.runs.old_runs import completed, effects_of
 
 
 def step(verb: str, target: str = "leader", **options: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.frames.stored_run import final_ends
+from analysis.stored.stored_run import final_ends
 from tests.support.histories import Part, final_read
 from tests.support.stored_runs import run_of
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tests.support import report_parts
+from tests.support.pages import report_parts
 
 NODES = ("kafka1", "kafka2", "kafka3")
 

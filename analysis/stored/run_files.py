@@ -1,8 +1,8 @@
 """A run's files, read with suspicion.
 
-run.json must be the record of a run (harness.model.run_record): without it nothing can be judged.
-A table of the history that is missing, that cannot be read, that is not what was sealed or holds
-what nobody records is left out, and is `Damage`.
+run.json must be the record of a run (harness.model.runs.run_record): without it nothing can be
+judged. A table of the history that is missing, that cannot be read, that is not what was sealed or
+holds what nobody records is left out, and is `Damage`.
 
 With the mark of an old harness, or without one, a table's digest is not known: then it is judged by
 what is in it, and all operations and findings together by their counts.
@@ -19,13 +19,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from analysis.frames.damage import Damage
-from analysis.frames.recorded_rows import lacks, oddity
+from analysis.stored.damage import Damage
+from analysis.stored.recorded_rows import lacks, oddity
 from harness.history import stored_tables, tables
 from harness.history.record_format import HistoryError
 from harness.history.seal_record import SEALED, Seal, read_seal
 from harness.history.stored_tables import TableError
-from harness.model.run_folder import RunFolder, StoreError
+from harness.model.runs.run_folder import RunFolder, StoreError
 
 Rows = tuple[dict[str, Any], ...]
 HISTORY = "history"

@@ -18,7 +18,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
 from analysis.report.page import render
-from tests.support import reports
+from tests.support.pages import reports
 
 INSTALL = "apt-get install -y --no-install-recommends chromium chromium-driver"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.frames.damage import Damage
-from analysis.frames.run_files import CheckError
-from analysis.frames.stored_run import Run, final_ends, open_run
+from analysis.stored.damage import Damage
+from analysis.stored.run_files import CheckError
+from analysis.stored.stored_run import Run, final_ends, open_run
 from harness.history.stored_tables import digest
 from tests.support.histories import final_read, look, sent, story, view
 from tests.support.spoiled_runs import flip

@@ -8,8 +8,8 @@ from pathlib import Path
 from harness.history import jepsen
 from harness.history.record_format import NOTHING, OK, SEND
 from harness.history.recorder import Recorder
-from harness.model.run_folder import RunFolder
-from tests.support.jepsen_histories import Op, read
+from harness.model.runs.run_folder import RunFolder
+from tests.support.jepsen.histories import Op, read
 
 
 def exported(run: Path) -> tuple[list[Op], Counter[str]]:

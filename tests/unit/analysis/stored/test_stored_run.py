@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.frames.stored_run import Run
+from analysis.stored.stored_run import Run
 from harness.model.worker_kinds import KINDS, WorkerKind
 
 

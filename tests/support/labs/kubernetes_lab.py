@@ -2,7 +2,7 @@
 
     given     $KUBECONFIG, with $KAFKA_HARNESS_MANIFESTS: an overlay of k8s/base whose images it has
     the lab   one node in namespaces of its own, from $KUBERNETES_LAB or ../shared/labs/kubernetes;
-              for root only. `PYTHONPATH=. python3 tests/support/kubernetes_lab.py` builds it,
+              for root only. `PYTHONPATH=. python3 tests/support/labs/kubernetes_lab.py` builds it,
               minutes once, and whoever needs it meanwhile waits. Its pods borrow this machine's
               Java, Python and iptables by hostPath, so that no image is built; their data live in
               its /run.

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support import reports
-from tests.support.reports import Example
+from tests.support.pages import reports
+from tests.support.pages.reports import Example
 
 ATTACK = (
     "</script><script>document.title='broken'</script></style></title></textarea>-->"

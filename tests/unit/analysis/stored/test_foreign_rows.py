@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from analysis.frames.run_files import CheckError
 from analysis.job import check
+from analysis.stored.run_files import CheckError
 from tests.support.histories import final_read, sent, story
 from tests.support.told_runs import rows_of, write, write_rows
 

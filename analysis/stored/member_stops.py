@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.frames.stored_run import Run
+from analysis.stored.stored_run import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

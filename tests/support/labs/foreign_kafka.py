@@ -16,7 +16,7 @@ from harness.checkout import ROOT
 from harness.cluster.kubernetes import manifests
 from harness.cluster.node_settings import STARTED
 from harness.waiting import wait_until
-from tests.support.kubernetes_lab import HOME, LAB, Kubernetes
+from tests.support.labs.kubernetes_lab import HOME, LAB, Kubernetes
 
 NAMESPACE = "somebodys"
 OF_CLUSTER = {"strimzi.io/cluster": "my-cluster"}

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.frames.recorded_rows import lacks, oddity
+from analysis.stored.recorded_rows import lacks, oddity
 from harness.history.tables import OPERATION_COLUMNS, schema
 
 ROW = {
