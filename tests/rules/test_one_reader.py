@@ -12,7 +12,7 @@ from harness.checkout import ROOT
 
 FOLDERS = ("harness", "analysis", "workloads", "bench", "scripts")
 OPENERS = {"open", "Path", "joinpath", "with_name", "join"}
-THE_ONE = ROOT / "harness" / "model" / "run_folder.py"
+THE_ONE = ROOT / "harness" / "model" / "runs" / "run_folder.py"
 SOURCES = sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
 
 
