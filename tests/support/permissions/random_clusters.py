@@ -45,11 +45,12 @@ VERBS: dict[str, dict[str, Any] | None] = {
 }
 ABOUT = {
     "deposed": ("kill", "pause", "cut", "throttle", "crash-loop", "command"),
-    "struck": ("lose-disk", "lose-disk", "lose-power", "flip-bit", "kill", "crash-loop", "command"),
+    "struck": ("lose-disk", "lose-power", "flip-bit", "flip-bit", "kill", "crash-loop", "command"),
     "unclean": ("set-config", "set-config", "kill", "dump-log", "command"),
     "anything": tuple(VERBS),
 }
 HITS = [(name,) for name in BROKERS] * 2 + [BROKERS[:2], BROKERS[1:], BROKERS, ("zk1",), ()]
+STRUCK = [BROKERS[:1], BROKERS[:1], BROKERS[1:2], BROKERS[:2]]
 SETTINGS = ({UNCLEAN: "true"}, {UNCLEAN: "false"}, {"flush.messages": "500"})
 
 
@@ -138,7 +139,8 @@ def _looked(
     """What a look every 50 ms shows of a random course of events; when the final read ended."""
     controller, with_epochs = draw(st.sampled_from(BROKERS)), draw(st.integers(0, 9)) > 0
     with_since = draw(st.integers(0, 3)) > 0
-    first = BROKERS if theme == "deposed" else BROKERS[: draw(st.integers(1, 3))]
+    most = 2 if theme == "struck" else 3
+    first = BROKERS if theme == "deposed" else BROKERS[: draw(st.integers(1, most))]
     real = [_Partition(leader=BROKERS[0], isr=first, epoch=4) for _ in range(partitions)]
     if partitions > 1 and draw(st.integers(0, 3)) == 0:
         real[1].leader, real[1].isr = BROKERS[1], BROKERS
@@ -147,7 +149,8 @@ def _looked(
     blind: list[dict[str, Any]] = []
     dark_since, last_look, now = None, START - LOOK, START
     late = draw(st.integers(0, 19)) == 0
-    for number in range(draw(st.integers(1, 9))):
+    few = theme in ("deposed", "struck")
+    for number in range(draw(st.integers(2, 4 if few else 9))):
         told = dark_since is None
         if told and not (late and number < 2):
             for place, each in enumerate(real):
@@ -191,9 +194,10 @@ def _view(now: int, since: int | None, partition: int, state: Any) -> dict[str, 
 def _faults(draw: st.DrawFn, views: Sequence[Any], theme: str) -> tuple[list[Any], Any, Any]:
     moments = [view["time_ns"] for view in views] or [START]
     faults, plan, options = [], {}, {}
-    for step in range(draw(st.sampled_from([0, 0, 1, 1, 2, 3, 4]))):
+    several = {"struck": [1, 2, 2, 3], "deposed": [0, 0, 1]}
+    for step in range(draw(st.sampled_from(several.get(theme, [0, 1, 1, 2, 3, 4])))):
         verb = draw(st.sampled_from(ABOUT[theme]))
-        nodes = draw(st.sampled_from(HITS))
+        nodes = draw(st.sampled_from(STRUCK if theme == "struck" else HITS))
         invoke = draw(st.sampled_from(moments)) + draw(
             st.sampled_from([-4 * SECOND, -SECOND, -LOOK // 5, 0, LOOK // 5, SECOND])
         )
