@@ -6,7 +6,7 @@ PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --ge
     --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint unit check test second-judge requirements nemesis-table mutants bench study backends-table bench-backends image harness-image
+.PHONY: help setup demo lint unit check oracle test second-judge requirements nemesis-table mutants bench study backends-table bench-backends image harness-image
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -36,6 +36,11 @@ check: lint ## what every change must pass: lint, and the tests that need no clu
 test: ## every test, those on real clusters too
 	$(SETUP) --tests
 	@$(BIN)/python -m pytest
+
+oracle: ## what permits a record against its second opinion, on N=10000 random stories (SEED=1)
+	$(SETUP)
+	@ORACLE_STORIES=$(or $(N),10000) ORACLE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest \
+	    tests/unit/analysis/test_permission_oracle.py -k many
 
 nemesis-table: ## try every verb at every target (an hour), then write the table in docs/faults.md
 	$(SETUP) --tests

@@ -11,8 +11,9 @@ as before the change of leaders. Its end is the first of:
 - it leads again
 - it is in an ISR after one without it: it fetches, so it knows whom from
 - it was in every ISR for 1.5 times `replica.lag.time.max.ms`: else the leader would have removed
-  it. Blind time does not count, nor time in which a fault could hide that it does not fetch: one
-  that can move leadership and hits it, the leader or the controller, or the links to one of them
+  it. Each new leader, and each new epoch, begins to wait anew, and without one nobody waits. Blind
+  time does not count, nor time in which a fault could hide that it does not fetch: one that can
+  move leadership and hits it, the leader or the controller, or the links to one of them
 
 None of these: never (None). Source: Kafka documentation, Broker Configs: replica.lag.time.max.ms.
 """
@@ -73,7 +74,7 @@ def _leads_again(change: Change, partition: Partition) -> int | None:
 
 def _came_back(change: Change, partition: Partition) -> int | None:
     out = False
-    for state in (s for s in partition.states if s.time_ns >= change.at_ns and s.isr):
+    for state in (s for s in partition.within(change.at_ns, None) if s.isr):
         if change.before not in state.isr:
             out = True
         elif out:
@@ -84,15 +85,20 @@ def _came_back(change: Change, partition: Partition) -> int | None:
 def _stayed(
     change: Change, partition: Partition, happened: Happened, needed_ns: float, *, unknown: bool
 ) -> int | None:
-    """When it had been in every ISR for so long, since the change; None once it is in one no
-    more."""
-    seen = [state for state in partition.states if state.time_ns >= change.at_ns]
-    waited_ns = 0.0
+    """When it had been in every ISR for so long, since the change, under one leader in one epoch;
+    None once it is in one no more."""
+    seen = list(partition.within(change.at_ns, None))
+    waited_ns, term = 0.0, None
     for state, later in zip(seen, [*seen[1:], None], strict=True):
-        if change.before not in state.isr:
+        if state.isr and change.before not in state.isr:
             return None
+        if (state.leader, state.epoch) != term:
+            waited_ns, term = 0.0, (state.leader, state.epoch)
+        if not state.isr or state.leader in (None, change.before):
+            continue
+        whole = (max(state.time_ns, change.at_ns), later.time_ns if later else None)
         hidden = [*partition.blind, *_hiding(change, state, happened, unknown=unknown)]
-        for from_ns, to_ns in _rest_of((state.time_ns, later.time_ns if later else None), hidden):
+        for from_ns, to_ns in _rest_of(whole, hidden):
             if to_ns is None or waited_ns + (to_ns - from_ns) >= needed_ns:
                 return int(from_ns + needed_ns - waited_ns)
             waited_ns += to_ns - from_ns

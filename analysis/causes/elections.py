@@ -6,9 +6,8 @@
 - **another leader** permits what was begun before it was seen to lead, or before the deposed
   leader's end (analysis.causes.deposed). The same leader in the next epoch is no other one.
 - **an unclean election** is one of a broker outside the ISR in force, where that is allowed at that
-  moment. It permits what may lack on that broker: records that were acked while it was out (from
-  `outside_ns` on), or that were in flight when it was let in (begun before, acked after that was
-  seen). Who was in an ISR seen between ack and election had the record.
+  moment. It permits what may lack on that broker: records that were acked since it was out. Who was
+  in an ISR seen between ack and election had the record.
 
 A stretch that may have hidden a change is a cause that is not sure: the verdict is unknown where no
 other one permits the record.
@@ -31,7 +30,7 @@ from analysis.causes.kinds import (
 )
 from analysis.causes.seen import Seen
 from analysis.causes.settings import unclean_allowed
-from analysis.causes.states import Change, Hidden, Partition
+from analysis.causes.states import SEEN_WITHIN_NS, Change, Hidden, Partition
 
 
 def leader_causes(seen: Seen) -> Iterator[Cause]:
@@ -105,7 +104,7 @@ def _truncating(causes: Iterable[Cause]) -> Iterator[Cause]:
 
 
 def _unclean(change: Change, partition: Partition, until: _Limits, seen: Seen) -> Iterator[Cause]:
-    for allowed, why in unclean_allowed(seen, change.at_ns):
+    for allowed, why in unclean_allowed(seen, change.since_ns, change.at_ns):
         for cause in _election(change, partition, until):
             made = cause if allowed else replace(cause, sure=False, why=why)
             yield made
@@ -113,7 +112,8 @@ def _unclean(change: Change, partition: Partition, until: _Limits, seen: Seen) -
 
 
 def _election(change: Change, partition: Partition, until: _Limits) -> Iterator[Cause]:
-    """One that was seen to be unclean: nothing where the broker was in the ISR in force."""
+    """One that was seen to be unclean: nothing where the broker was in the ISR in force. What was
+    acked before a stretch that may have hidden it in the ISR is in doubt."""
     stays = _stays(change.leader, partition, change.at_ns)
     if not stays or stays[-1].inside:
         return
@@ -123,33 +123,33 @@ def _election(change: Change, partition: Partition, until: _Limits) -> Iterator[
         f"instead of {change.before}",
         at_ns=change.at_ns,
         partition=partition.number,
+        known_from_ns=stays[-1].since_ns,
     )
-    yield from until.made(replace(cause, known_from_ns=stays[-1].since_ns))
-    if len(stays) > 2:  # it was out before it was let in, and out again
-        let_in = stays[-2]
-        in_flight = replace(cause, known_from_ns=let_in.last_ns + 1)
-        yield replace(in_flight, begun_before_ns=let_in.from_ns)
+    dark = [each for each in partition.hidden() if each.covers(stays[-1].since_ns, change.at_ns)]
+    if not dark:
+        yield from until.made(cause)
+        return
+    ends = [each.end_ns for each in dark if each.end_ns is not None]
+    if len(ends) == len(dark) and max(ends) <= change.since_ns:
+        yield from until.made(replace(cause, known_from_ns=max(ends)))
+    for maybe in until.made(cause):
+        yield replace(maybe, sure=False, why=maybe.why or dark[-1].why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stay:
-    """A broker's stay in, or out of, the ISR: first and last view of it."""
+    """A broker's stay in, or out of, the ISR, from the last look before it."""
 
     inside: bool
     since_ns: int
-    from_ns: int
-    last_ns: int
 
 
 def _stays(broker: str, partition: Partition, until_ns: int) -> Sequence[_Stay]:
     found: list[_Stay] = []
     for state in (s for s in partition.states if s.time_ns < until_ns and s.isr):
         inside = broker in state.isr
-        if found and found[-1].inside is inside:
-            found[-1] = replace(found[-1], last_ns=state.time_ns)
-            continue
-        since_ns, now = state.since_ns, state.time_ns
-        found.append(_Stay(inside=inside, since_ns=since_ns, from_ns=now, last_ns=now))
+        if not found or found[-1].inside is not inside:
+            found.append(_Stay(inside=inside, since_ns=state.since_ns))
     return found
 
 
@@ -165,16 +165,40 @@ def _hidden(hidden: Hidden, partition: Partition, seen: Seen) -> Iterator[Cause]
         sure=False,
         why=hidden.why,
         partition=partition.number,
-        begun_before_ns=hidden.end_ns,
+        begun_before_ns=_hidden_end(hidden, partition, seen),
     )
-    yield cause
-    yield replace(cause, kind=MOVED_MEANWHILE, known_from_ns=hidden.start_ns)
-    if not seen.epochs:
-        yield from _truncating([cause])
+    if hidden.leaders:
+        yield cause
+        yield replace(cause, kind=MOVED_MEANWHILE, known_from_ns=hidden.start_ns)
+    truncating = [cause] if hidden.leaders and not seen.epochs else []
     if any(unclean_allowed(seen, hidden.start_ns, hidden.end_ns)):
-        for election in _hidden_elections(cause, hidden, partition, seen):
-            yield election
-            yield from _truncating([election])
+        elections = list(_hidden_elections(cause, hidden, partition, seen))
+        yield from elections
+        truncating += elections
+    for made in _truncating(truncating):
+        # What was cut off before the first view shows in nothing that came later.
+        first = bool(partition.states) and hidden.end_ns == partition.states[0].time_ns
+        if made.kind is not AFTER_TRUNCATION or not first:
+            yield made
+
+
+def _hidden_end(hidden: Hidden, partition: Partition, seen: Seen) -> int | None:
+    """Until when somebody who led there unseen may have acknowledged on (None: without end)."""
+    end_ns, first = hidden.end_ns, partition.states[:1]
+    if end_ns is None or not hidden.leaders or end_ns == first[0].time_ns:
+        return end_ns
+    now = partition.at(end_ns + SEEN_WITHIN_NS)
+    leader = now.leader if now is not None else None
+    ends = [end_ns]
+    for broker in seen.brokers if leader is not None else ():
+        if broker != leader:
+            gone = Change(since_ns=hidden.start_ns, at_ns=end_ns, before=broker, leader=str(leader))
+            lag_max_ms = seen.lag_max_ms
+            end = end_of(gone, partition, seen.happened, lag_max_ms=lag_max_ms, unknown_hides=True)
+            if end is None:
+                return None
+            ends.append(end)
+    return max(ends)
 
 
 def _hidden_elections(
@@ -187,5 +211,6 @@ def _hidden_elections(
         yield election
         return
     stays = (_stays(broker, partition, hidden.start_ns + 1) for broker in seen.brokers)
-    out = [each[-1].since_ns for each in stays if each and not each[-1].inside]
+    # Of who was never seen in an ISR nobody knows since when.
+    out = [each[-1].since_ns * (len(each) > 1) for each in stays if each and not each[-1].inside]
     yield replace(election, known_from_ns=min([hidden.start_ns, *out]))

@@ -63,9 +63,9 @@ def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
         yield replace(cause, kind=READ_APART, outcomes=("in_reads",), sure=False, why=why)
     elif cause.kind is FLIPPED_BIT:
         yield replace(cause, kind=BIT_WHEN_READ)
-        still = cause.known_until_ns is None or any(
-            ended_ns < cause.known_until_ns for ended_ns in seen.read_ended_ns.values()
-        )
-        if still:
+        ended = {p: ns for p, ns in seen.read_ended_ns.items() if cause.partition in (None, p)}
+        if cause.known_until_ns is None or any(
+            (cause.at_ns or 0) < ended_ns < cause.known_until_ns for ended_ns in ended.values()
+        ):
             anybody = replace(cause, kind=BIT_AT_THE_END, known_from_ns=None, known_until_ns=None)
             yield anybody

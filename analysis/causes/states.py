@@ -4,13 +4,17 @@
     =>  two states; the change between them lies between the look before 5 s and 5 s
 
 A *state* holds from its view until the next one. A change is seen late, so it counts from its view
-on where that permits more, and from the look before (`since_ns`, where the history has it) where a
-member must have been *outside* the ISR.
+on where that permits more, and from the look before (`since_ns`) where a member must have been
+*outside* the ISR.
 
-A *blind stretch* in which neither leader nor epoch changed hid nothing. Any other one, and a leader
+A *blind stretch* in which neither leader nor epoch changed hid nothing. One in which the epoch rose
+by one at most hid no leaders, but perhaps ISRs. Any other one, and a leader
 epoch that rose by more than one between two looks (unless as many replicas left the ISR, each of
 which raises it by one), may have *hidden* leaders and ISRs. Where no epoch is known, a blind
 stretch hides.
+
+Where the look before a change is not written down, it came two looks before at most, or before the
+blind stretch that the change was seen after. What was so before a partition's first view is hidden.
 
 An empty ISR is none that anybody told (a broker that knows no leader says so): it is not known.
 """
@@ -31,7 +35,7 @@ class State:
     """One view of one partition."""
 
     time_ns: int
-    since_ns: int  # the last look that showed another state; time_ns where that is not known
+    since_ns: int  # the last look that may have shown another state
     leader: str | None
     isr: frozenset[str]  # empty: not known
     epoch: int | None
@@ -45,11 +49,12 @@ class Hidden:
     start_ns: int
     end_ns: int | None
     why: str
+    leaders: bool = True  # False: ISRs only
 
     def covers(self, from_ns: int, to_ns: int | None) -> bool:
         """Whether any part of it lies there."""
-        return (to_ns is None or self.start_ns <= to_ns) and (
-            self.end_ns is None or self.end_ns >= from_ns
+        return (to_ns is None or self.start_ns < to_ns) and (
+            self.end_ns is None or self.end_ns > from_ns
         )
 
 
@@ -57,6 +62,7 @@ class Hidden:
 class Change:
     """Another broker leads: `leader` instead of `before`."""
 
+    since_ns: int  # the last look that may not have shown it
     at_ns: int
     before: str
     leader: str
@@ -92,7 +98,12 @@ class Partition:
         known: str | None = None
         for state in self.states:
             if state.leader is not None and known not in (None, state.leader):
-                yield Change(at_ns=state.time_ns, before=str(known), leader=state.leader)
+                yield Change(
+                    since_ns=state.since_ns,
+                    at_ns=state.time_ns,
+                    before=str(known),
+                    leader=state.leader,
+                )
             known = state.leader or known
 
     def hidden(self) -> tuple[Hidden, ...]:
@@ -107,36 +118,37 @@ class Partition:
             left = len(last.isr - state.isr) if state.isr else 0
             if rose > 1 and left < rose:
                 yield Hidden(
-                    start_ns=self._last_seen(last, state),
+                    start_ns=max(last.time_ns, state.since_ns),
                     end_ns=state.time_ns,
                     why=f"the leader epoch of partition {self.number} rose from {last.epoch} to "
                     f"{state.epoch} between two looks",
                 )
 
-    def _last_seen(self, last: State, state: State) -> int:
-        """When `last` was seen last, before `state` came: two looks earlier at most, or before
-        nobody could tell."""
-        told = state.since_ns < state.time_ns
-        looked_ns = state.since_ns if told else state.time_ns - SEEN_WITHIN_NS
-        dark = [start_ns for start_ns, _ in self.blind if last.time_ns < start_ns < state.time_ns]
-        return max(last.time_ns, min([looked_ns, *dark]))
-
     def _dark(self) -> Iterator[Hidden]:
-        if not self.states:
-            why = f"no view of partition {self.number} was recorded"
-            yield Hidden(start_ns=0, end_ns=None, why=why)
-            return
-        for start_ns, end_ns in self.blind:
-            if not self._hid_nothing(start_ns, end_ns):
+        first_ns = self.states[0].time_ns if self.states else None
+        why = f"no view of partition {self.number} was recorded"
+        yield Hidden(start_ns=0, end_ns=first_ns, why=why if first_ns is None else f"{why} yet")
+        for start_ns, end_ns in self.blind if self.states else ():
+            before = self.at(start_ns)
+            after = None if end_ns is None else self.at(end_ns + SEEN_WITHIN_NS)
+            if not _same(before, after):
                 why = f"nobody could tell for a while who led partition {self.number}"
-                yield Hidden(start_ns=start_ns, end_ns=end_ns, why=why)
+                leaders = not _next(before, after)
+                yield Hidden(start_ns=start_ns, end_ns=end_ns, why=why, leaders=leaders)
 
-    def _hid_nothing(self, start_ns: int, end_ns: int | None) -> bool:
-        before = self.at(start_ns)
-        if before is None or end_ns is None or before.epoch is None:
-            return False
-        after = self.at(end_ns + SEEN_WITHIN_NS) or before
-        return (before.leader, before.epoch) == (after.leader, after.epoch)
+
+def _same(before: State | None, after: State | None) -> bool:
+    """Whether neither leader nor epoch changed."""
+    if before is None or after is None or before.epoch is None:
+        return False
+    return (before.leader, before.epoch) == (after.leader, after.epoch)
+
+
+def _next(before: State | None, after: State | None) -> bool:
+    """Whether nobody led in between: each leader raises the epoch."""
+    if before is None or after is None or before.epoch is None or after.epoch is None:
+        return False
+    return after.epoch - before.epoch <= 1
 
 
 def partitions_of(views: Iterable[Row], blind: Iterable[Row], count: int) -> tuple[Partition, ...]:
@@ -144,23 +156,35 @@ def partitions_of(views: Iterable[Row], blind: Iterable[Row], count: int) -> tup
     dark = tuple(sorted((row["start_ns"], row["end_ns"]) for row in blind))
     by_number: dict[int, list[State]] = {number: [] for number in range(count)}
     for row in sorted(views, key=lambda row: int(row["time_ns"])):
-        if row["partition"] in by_number:
-            by_number[row["partition"]].append(_state(row))
+        states = by_number.get(row["partition"])
+        if states is not None:
+            states.append(_state(row, states[-1] if states else None, dark))
     return tuple(
         Partition(number=number, states=tuple(_distinct(states)), blind=dark)
         for number, states in by_number.items()
     )
 
 
-def _state(row: Row) -> State:
+def _state(row: Row, last: State | None, dark: Sequence[tuple[int, int | None]]) -> State:
     return State(
         time_ns=row["time_ns"],
-        since_ns=row["time_ns"] if row.get("since_ns") is None else row["since_ns"],
+        since_ns=_since(row, last, dark) if row.get("since_ns") is None else row["since_ns"],
         leader=row["leader"],
         isr=frozenset(row["isr"] or ()),
         epoch=row["leader_epoch"],
         controller=row["controller"],
     )
+
+
+def _since(row: Row, last: State | None, dark: Sequence[tuple[int, int | None]]) -> int:
+    """The look before, where it is not written down."""
+    if last is None:
+        return int(row["time_ns"])
+    looked_ns = row["time_ns"] - SEEN_WITHIN_NS
+    for start_ns, end_ns in dark:
+        if start_ns < row["time_ns"] and (end_ns is None or end_ns >= looked_ns):
+            looked_ns = min(looked_ns, start_ns)
+    return max(last.time_ns, int(looked_ns))
 
 
 def _distinct(states: Sequence[State]) -> Iterator[State]:

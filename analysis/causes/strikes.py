@@ -34,6 +34,18 @@ from analysis.causes.seen import Seen
 from analysis.causes.states import Partition, State
 from analysis.run_facts.faults import Row
 
+FLUSH = "flush.messages"
+# Verbs whose node stays down until it is started as their undo.
+STARTED_BY_UNDO = (
+    "kill",
+    "stop",
+    "lose-power",
+    "lose-disk",
+    "freeze-disk",
+    "fill-disk",
+    "fail-disk",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strike:
@@ -47,6 +59,11 @@ class Strike:
     healed_ns: int | None
     before: str | None  # the row's
     why: str | None = None  # it may have been none
+    partition: int | None = None  # None: every one
+
+    def hit(self, seen: Seen) -> bool:
+        """Whether it hit anybody that has records."""
+        return not seen.brokers or bool(self.nodes & set(seen.brokers))
 
 
 def strike_causes(seen: Seen) -> Iterator[Cause]:
@@ -62,19 +79,21 @@ def strike_causes(seen: Seen) -> Iterator[Cause]:
             why=strike.why,
         )
         yield replace(cause, shown_from_ns=strike.invoke_ns)
-        together = frozenset[str]().union(*(each.nodes for each in _meanwhile(strike, strikes)))
         for partition in seen.partitions:
-            mine = replace(cause, partition=partition.number, begun_before_ns=strike.ok_ns)
-            yield from _whole_isr(mine, strike, together, partition)
-            yield from _leads_anew(mine, strike, partition)
-            if seen.acks_1:
-                yield from _leader(mine, strike, together, partition)
+            read_ns = seen.read_ended_ns.get(partition.number)
+            in_time = read_ns is None or strike.invoke_ns < read_ns
+            if in_time and strike.partition in (None, partition.number) and strike.hit(seen):
+                mine = replace(cause, partition=partition.number, begun_before_ns=strike.ok_ns)
+                yield from _whole_isr(mine, strike, strikes, partition)
+                yield from _leads_anew(mine, strike, partition, seen)
+                if seen.acks_1:
+                    yield from _leader(mine, strike, partition)
 
 
 def strikes_of(seen: Seen) -> Iterator[Strike]:
     """The run's strikes, in the order of their rows."""
     for fault, effects in seen.happened.known():
-        if effects.takes == "all" or (effects.takes == "unsynced" and not seen.flushed):
+        if effects.takes == "all" or (effects.takes == "unsynced" and not _synced(fault, seen)):
             yield _strike(fault)
         if effects.alters_stored_bytes:
             yield from _found_at_start(fault, seen)
@@ -89,69 +108,105 @@ def strikes_of(seen: Seen) -> Iterator[Strike]:
         )
 
 
+def _synced(fault: Row, seen: Seen) -> bool:
+    """Whether all that was written before a fault was proved is on disk: flush.messages=1."""
+    own, brokers = seen.topic_config.get(FLUSH), seen.server.get("log.flush.interval.messages")
+    changed = (
+        effects.topic_settings.get(FLUSH, "1") != "1"
+        for other, effects in seen.happened.known()
+        if fault["ok_ns"] is None or other["invoke_ns"] < fault["ok_ns"]
+    )
+    return seen.flushed or (str(brokers if own is None else own) == "1" and not any(changed))
+
+
 def _strike(fault: Row) -> Strike:
     nodes = ", ".join(fault["nodes"])
+    named = f"step {fault['step']}, {fault['verb']} {fault['target']}"
     return Strike(
         fault=fault["fault"],
         words=f"{fault['verb']} took what {nodes} had written",
         nodes=frozenset(fault["nodes"]),
         invoke_ns=fault["invoke_ns"],
-        ok_ns=fault["ok_ns"],
+        ok_ns=fault["heal_ok_ns"] if fault["ok_ns"] is None else fault["ok_ns"],
         healed_ns=fault["heal_ok_ns"],
         before=fault["before"],
+        why=f"{named}: it was never proved" if fault["ok_ns"] is None else None,
     )
 
 
 def _found_at_start(bit: Row, seen: Seen) -> Iterator[Strike]:
-    """Each start of the bit's broker before the bit was put back."""
+    """Each start of the bit's broker before the bit was put back. One that is started when its
+    fault is healed starts then; any other fault may start it as soon as it has ended it."""
     for fault, effects in seen.happened.known():
         hit = set(bit["nodes"]) & set(fault["nodes"])
-        started_ns = fault["heal_invoke_ns"] or fault["ok_ns"]
+        by_undo = fault["verb"] in STARTED_BY_UNDO
+        started_ns = fault["heal_invoke_ns" if by_undo else "invoke_ns"]
+        over_ns, back_ns = fault["heal_ok_ns"], bit["heal_ok_ns"]
         if not (effects.ends_processes and hit) or started_ns is None:
             continue
-        back_ns = bit["heal_ok_ns"]
-        if started_ns > bit["invoke_ns"] and (back_ns is None or back_ns > started_ns):
+        before = bit["invoke_ns"] < (started_ns if by_undo or over_ns is None else over_ns)
+        if (before or (not by_undo and over_ns is None)) and _later(back_ns, started_ns):
             yield Strike(
                 fault=bit["fault"],
                 words=f"{', '.join(sorted(hit))} started anew with a flipped bit on its disk",
                 nodes=frozenset(hit),
-                invoke_ns=started_ns,
-                ok_ns=fault["heal_ok_ns"] or fault["ok_ns"],
-                healed_ns=back_ns,
+                invoke_ns=max(started_ns, bit["invoke_ns"]),
+                ok_ns=over_ns,
+                healed_ns=over_ns,
                 before=None,
+                why=_strike(bit).why or _strike(fault).why,
+                partition=_partition_of_bit(bit, seen),
             )
 
 
+def _later(time_ns: int | None, moment_ns: int) -> bool:
+    return time_ns is None or time_ns > moment_ns
+
+
 def _meanwhile(strike: Strike, strikes: Sequence[Strike]) -> Iterator[Strike]:
-    """The strike, and those not healed yet when it began."""
+    """The strike, and those that may have come before it and were not healed yet."""
     for other in strikes:
-        begun = other.invoke_ns <= strike.invoke_ns
-        if other is strike or (
-            begun and (other.healed_ns is None or other.healed_ns > strike.invoke_ns)
-        ):
+        begun = strike.ok_ns is None or other.invoke_ns <= strike.ok_ns
+        here = strike.partition is None or other.partition in (None, strike.partition)
+        if other is strike or (begun and here and _later(other.healed_ns, strike.invoke_ns)):
             yield other
 
 
 def _whole_isr(
-    cause: Cause, strike: Strike, together: frozenset[str], partition: Partition
+    cause: Cause, strike: Strike, strikes: Sequence[Strike], partition: Partition
 ) -> Iterator[Cause]:
+    together = [
+        each for each in _meanwhile(strike, strikes) if each.partition in (None, partition.number)
+    ]
+    sure = frozenset[str]().union(*(each.nodes for each in together if each.why is None))
+    every = frozenset[str]().union(*(each.nodes for each in together))
     isrs = [state.isr for state in partition.within(strike.invoke_ns, strike.ok_ns)]
     isrs.append(_before(strike, partition.number, "isr"))
-    words = f"{cause.words}: the whole ISR of partition {partition.number}"
-    if any(isr and isr <= together for isr in isrs):
-        yield from _struck(replace(cause, words=words))
+    whole = replace(cause, words=f"{cause.words}: the whole ISR of partition {partition.number}")
+    why = [cause.why, *(each.why for each in together), *_between(strike, every, partition)]
+    if any(isr and isr <= sure for isr in isrs):
+        yield from _struck(whole)
+    elif any(isr and isr <= every for isr in isrs) or any(_between(strike, every, partition)):
+        yield from _struck(replace(whole, sure=False, why=next(each for each in why if each)))
     else:
-        yield from _maybe(cause, strike, partition, words)
+        yield from _maybe(whole, strike, partition, whole.words)
 
 
-def _leader(
-    cause: Cause, strike: Strike, together: frozenset[str], partition: Partition
-) -> Iterator[Cause]:
+def _between(strike: Strike, nodes: frozenset[str], partition: Partition) -> Iterator[str]:
+    """Why an ISR that was seen only afterwards may have been in force at the strike."""
+    if strike.ok_ns is None:
+        return
+    for state in partition.after(strike.ok_ns):
+        if state.since_ns <= strike.ok_ns and state.isr and state.isr <= nodes:
+            yield f"when the ISR of partition {partition.number} shrank was not seen"
+
+
+def _leader(cause: Cause, strike: Strike, partition: Partition) -> Iterator[Cause]:
     leaders = {state.leader for state in partition.within(strike.invoke_ns, strike.ok_ns)}
     leaders |= _before(strike, partition.number, "leader")
     words = f"{cause.words}, and it led partition {partition.number}"
     mine = replace(cause, kind=LEADER_STRUCK, words=words, acked_only=True)
-    if leaders & together:
+    if leaders & strike.nodes:
         yield mine
     else:
         yield from _maybe(mine, strike, partition, words)
@@ -166,28 +221,47 @@ def _maybe(cause: Cause, strike: Strike, partition: Partition, words: str) -> It
             return
 
 
-def _leads_anew(cause: Cause, strike: Strike, partition: Partition) -> Iterator[Cause]:
-    for node in strike.nodes:
-        last = partition.at(strike.invoke_ns)
-        out = last is not None and bool(last.isr) and node not in last.isr
-        for state in partition.after(strike.invoke_ns):
-            if state.leader == node and _anew(last, state):
-                words = f"{cause.words}, and {node} led partition {partition.number} without it"
-                yield from _struck(replace(cause, words=words))
-                break
-            if state.isr and node not in state.isr:
-                out = True
-            elif state.isr and out:
-                break  # it is back, with all that the leader has
-            last = state
+def _leads_anew(cause: Cause, strike: Strike, partition: Partition, seen: Seen) -> Iterator[Cause]:
+    read_ns = seen.read_ended_ns.get(partition.number)
+    for node in sorted(strike.nodes):
+        led = _led_anew(node, strike, partition)
+        if led.at_ns is not None and (read_ns is None or led.at_ns < read_ns):
+            words = f"{cause.words}, and {node} led partition {partition.number} without it"
+            yield from _struck(replace(cause, words=words))
         else:
-            yield from _hidden_lead(cause, strike, partition)
+            yield from _hidden_lead(cause, strike, led.back_ns, partition)
 
 
-def _hidden_lead(cause: Cause, strike: Strike, partition: Partition) -> Iterator[Cause]:
-    """It was never seen to lead anew, nor to come back: where nobody looked it may have."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Led:
+    """When a struck broker led anew, or was back with all that the leader has."""
+
+    at_ns: int | None = None
+    back_ns: int | None = None
+
+
+def _led_anew(node: str, strike: Strike, partition: Partition) -> _Led:
+    last, out = partition.at(strike.invoke_ns), False
+    for state in partition.after(strike.invoke_ns):
+        # Out before it was struck is nothing: it may have come back meanwhile.
+        struck = strike.ok_ns is not None and state.time_ns > strike.ok_ns
+        out |= struck and last is not None and bool(last.isr) and node not in last.isr
+        if state.leader == node and _anew(last, state):
+            return _Led(at_ns=state.time_ns)
+        if out and node in state.isr:
+            return _Led(back_ns=state.time_ns)
+        last = state
+    return _Led()
+
+
+def _hidden_lead(
+    cause: Cause, strike: Strike, back_ns: int | None, partition: Partition
+) -> Iterator[Cause]:
+    """It was not seen to lead anew: where nobody looked it may have, until it came back."""
     for hidden in partition.hidden():
-        if hidden.end_ns is None or hidden.end_ns > strike.invoke_ns:
+        over = hidden.end_ns is not None and hidden.end_ns <= strike.invoke_ns
+        late = back_ns is not None and hidden.start_ns >= back_ns
+        if hidden.leaders and not over and not late:
             yield from _struck(replace(cause, sure=False, why=cause.why or hidden.why))
             return
 
@@ -232,6 +306,7 @@ def bit_causes(seen: Seen) -> Iterator[Cause]:
             why=why,
             partition=_partition_of_bit(fault, seen) if why is None else None,
             fault=fault["fault"],
+            begun_before_ns=fault["ok_ns"] if why is None else fault["heal_ok_ns"],
             known_from_ns=fault["invoke_ns"],
             known_until_ns=fault["heal_ok_ns"],
         )

@@ -34,10 +34,10 @@ def led(
     since_ms: float | None = None,
     controller: int = 3,
 ) -> Row:
-    """A view: who leads from then on, and who is in the ISR."""
+    """A view: who leads from then on, and who is in the ISR; seen at once unless told."""
     return {
         "time_ns": _ns(ms),
-        "since_ns": None if since_ms is None else _ns(since_ms),
+        "since_ns": _ns(ms if since_ms is None else since_ms),
         "partition": partition,
         "leader": None if leader is None else f"kafka{leader}",
         "isr": [f"kafka{number}" for number in isr],

@@ -1,0 +1,1 @@
+"""A second opinion on what permits a record, and the random clusters that it is asked about."""

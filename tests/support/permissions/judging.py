@@ -1,0 +1,67 @@
+"""What the code under test says of a random cluster's record."""
+
+from __future__ import annotations
+
+from analysis.causes.seen import Seen
+from analysis.causes.states import partitions_of
+from analysis.permission import Permission, permission
+from analysis.run_facts.configuration import facts_of
+from analysis.run_facts.faults import Happened
+from tests.support.permissions.cluster import Cluster, Sent
+from tests.support.permissions.random_clusters import BROKERS, ENSEMBLE
+from tests.support.permitting import Record
+
+TOPIC = "harness"
+NODES = {name: {"role": "broker"} for name in BROKERS} | {
+    name: {"role": "zookeeper"} for name in ENSEMBLE
+}
+
+
+def permission_in(cluster: Cluster) -> Permission:
+    """What permits what there."""
+    server = {"replica.lag.time.max.ms": str(cluster.lag_max_ms)}
+    server |= {} if cluster.epochs else {"inter.broker.protocol.version": "0.10.2-IV0"}
+    producer = {"acks": cluster.acks, "retries": cluster.retries}
+    scenario = {
+        "topic": {"replication_factor": cluster.replicas, "config": cluster.topic},
+        "workload": {
+            "producer": {**producer, "enable.idempotence": cluster.idempotent},
+            "consumer": {"check.crcs": cluster.checks_crcs},
+        },
+        "check": {"replicas": True},
+    }
+    plan = [
+        {"step": step, "effects": effects, "options": cluster.options.get(step, {})}
+        for step, effects in cluster.effects.items()
+    ]
+    happened = Happened.of(cluster.faults, plan, NODES)
+    known = facts_of(scenario, server, happened.settings())
+    return permission(
+        known,
+        facts_of(scenario, server, happened.settings(unknown_did_all=True)),
+        Seen(
+            happened=happened,
+            partitions=partitions_of(cluster.views, cluster.blind, cluster.partitions),
+            brokers=cluster.brokers,
+            topic=TOPIC,
+            topic_config=cluster.topic,
+            server=server,
+            read_ended_ns=cluster.read_ended,
+            lag_max_ms=cluster.lag_max_ms,
+            epochs=known.epochs,
+            flushed=known.flushed,
+            acks_1=known.acks == "1",
+        ),
+    )
+
+
+def record_of(sent: Sent, anomaly: str) -> Record:
+    """The record as a row of evidence has it: only a rule with victims says who was given them."""
+    contradicted = anomaly == "inconsistent-offset"
+    return Record(
+        partition=sent.partition,
+        begun_ns=sent.begun,
+        known_ns=sent.known,
+        outcome="two_values" if contradicted else None,
+        delivered=sent.delivered and contradicted,
+    )

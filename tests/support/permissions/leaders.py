@@ -1,0 +1,196 @@
+"""Another leader, a deposed one, an unclean election: asked of one record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tests.support.permissions.cluster import (
+    MAYBE,
+    NEVER,
+    NO,
+    TWO_LOOKS,
+    UNCLEAN,
+    YES,
+    Row,
+    four,
+    or_never,
+    span,
+)
+from tests.support.permissions.looks import Looks
+
+
+class Leaders(Looks):
+    """Whether a change of leaders may have cost the record."""
+
+    # --- another leader
+
+    def another_leader(self) -> int:
+        """Whether another broker led after the send began, or it may have gone to a deposed one."""
+        return self.moved_until(self.read - 1)
+
+    def moved_meanwhile(self) -> int:
+        """The same of a change that was seen before the send ended."""
+        return self.moved_until(min(or_never(self.sent.known), self.read - 1))
+
+    def moved_until(self, shown: int) -> int:
+        found = NO
+        for view, old, _ in self.elections():
+            if view["time_ns"] <= shown:
+                found = max(found, self.before(old, view["time_ns"]))
+        for start, end in self.hidden():
+            if start <= shown and self.begun < self.hidden_end(end):
+                found = max(found, MAYBE)
+        return found
+
+    def before(self, old: str, change: int) -> int:
+        """Whether the send counts as one before a change of leaders."""
+        if self.begun < self.until(old, change):
+            return YES
+        return MAYBE if self.begun < self.until(old, change, unknown=True) else NO
+
+    def hidden_end(self, end: int) -> int:
+        """Until when somebody who led unseen, until `end`, may acknowledge on. Before the first
+        view nothing had happened to the cluster yet."""
+        now = self.in_force(min(end + TWO_LOOKS, NEVER))
+        if now is None or end == NEVER or end == self.views[0]["time_ns"]:
+            return end
+        others = {*self.cluster.brokers} - {now["leader"]} if now["leader"] else set()
+        return max([end, *(self.until(broker, end, unknown=True) for broker in others)])
+
+    # --- a deposed leader's end
+
+    def until(self, old: str, change: int, *, unknown: bool = False) -> int:
+        """Until when a leader that was deposed at `change` may acknowledge on: walk over the
+        moments after it, up to the first that shows that it knows."""
+        if change >= NEVER:
+            return NEVER
+        ends = [NEVER, self.process_ended(old, change), self.was_fetching(old, change, unknown)]
+        left = False
+        for view in self.from_now(change):
+            if view["leader"] == old and view["time_ns"] > change:
+                ends.append(view["time_ns"])
+            if view["isr"] and old not in view["isr"]:
+                left = True
+            elif view["isr"] and left:
+                ends.append(view["time_ns"])
+        return max(change, min(ends))
+
+    def process_ended(self, name: str, change: int) -> int:
+        """When its process was proved to be gone; a new one that runs before the change says
+        nothing of whom it takes for the leader."""
+        ends = [NEVER]
+        for fault, effects in self.known():
+            if effects["ends_processes"] and name in fault["nodes"] and fault["ok_ns"] is not None:
+                down_until = or_never(fault["heal_invoke_ns"])
+                if down_until >= change:
+                    ends.append(max(fault["ok_ns"], change))
+        return min(ends)
+
+    def was_fetching(self, old: str, change: int, unknown: bool) -> int:
+        """When it had been in every ISR for long enough under one leader of one epoch."""
+        needed = int(self.cluster.lag_max_ms * 1_500_000)
+        views = self.from_now(change)
+        gone, term = 0, None
+        for view, later in zip(views, [*views[1:], None], strict=True):
+            if view["isr"] and old not in view["isr"]:
+                return NEVER
+            start = max(change, view["time_ns"])
+            stop = later["time_ns"] if later else NEVER
+            if (view["leader"], view["leader_epoch"]) != term:
+                gone, term = 0, (view["leader"], view["leader_epoch"])
+            if not view["isr"] or view["leader"] is None or view["leader"] == old:
+                continue
+            who = {old, view["leader"], view["controller"]}
+            for a, b in self.clear(start, stop, who, unknown):
+                if gone + (b - a) >= needed:
+                    return a + needed - gone
+                gone += b - a
+        return NEVER
+
+    def clear(self, start: int, stop: int, who: set[str], unknown: bool) -> list[tuple[int, int]]:
+        """The parts of a stretch in which somebody looked and nothing could hide a fetch."""
+        hiding = [*self.dark()]
+        hiding += [span(f) for f in self.cluster.faults if self.hides(f, who, unknown)]
+        cuts = sorted({start, stop, *(t for h in hiding for t in h if start < t < stop)})
+        return [
+            (a, b) for a, b in pairwise(cuts) if not any(h[0] <= a and b <= h[1] for h in hiding)
+        ]
+
+    def hides(self, fault: Row, who: set[str], unknown: bool) -> bool:
+        """Something that can move leadership, at one of the three or the links between them."""
+        effects = self.cluster.effects.get(fault["step"])
+        if not (unknown if effects is None else effects["leadership"] != "stays"):
+            return False
+        peers = self.cluster.options.get(fault["step"], {}).get("from", "clients")
+        return bool({*fault["nodes"]} & who) or peers != "clients"
+
+    # --- unclean elections
+
+    def unclean_election(self) -> int:
+        """Whether a broker came to lead that need not have had the record."""
+        found = NO
+        for view, old, new in self.elections():
+            change = view["time_ns"]
+            if change < self.read:
+                allowed = self.unclean_within(self.since(view), change)
+                found = max(found, min(self.before(old, change), allowed, self.lacked(new, change)))
+        for start, end in [*self.hidden(), *self.other_isrs()]:
+            counts = self.begun < (self.hidden_end(end) if self.hides_leaders(end) else end)
+            if start < self.read and counts and self.unclean_within(start, end):
+                had = [self.had(broker, start) for broker in self.cluster.brokers]
+                found = max(found, NO if all(had) else MAYBE)
+        return found
+
+    def had(self, broker: str, until: int) -> bool:
+        """Whether a look from the ack until a moment showed a broker in the ISR."""
+        known = or_never(self.sent.known)
+        return any(
+            broker in view["isr"] and first <= until and min(last, until) > known
+            for view, first, last in self.looks()
+        )
+
+    def looks(self) -> Iterator[tuple[Row, int, int]]:
+        """Each view, with the first look and the end of the looks that surely showed it."""
+        for view, later in zip(self.views, [*self.views[1:], None], strict=False):
+            yield view, view["time_ns"], self.since(later) if later else NEVER
+
+    def lacked(self, new: str, change: int) -> int:
+        """Whether a broker was outside an ISR from the send's begin to its ack, and in none seen
+        from then to its election."""
+        begun = min(self.begun, change - 1)
+        known = min(or_never(self.sent.known), change - 1) if begun == self.begun else change - 1
+        before = [view for view in self.views if view["time_ns"] < change and view["isr"]]
+        if before and new in before[-1]["isr"]:
+            return NO  # it was no unclean one
+        outside, looked = NO, change
+        for view, _, until in self.looks():
+            if view["time_ns"] >= change:
+                looked = self.since(view)
+                break
+            if new in view["isr"] and until > known:
+                return NO
+            later = self.next_view(view)
+            ended = later["time_ns"] if later else NEVER
+            if self.since(view) <= known and begun < ended and new not in view["isr"]:
+                outside = max(outside, YES) if view["isr"] else max(outside, MAYBE)
+        return min(outside, MAYBE) if self.hides_isr(min(known, looked), change) else outside
+
+    def unclean_within(self, first: int, last: int) -> int:
+        """Whether unclean elections were allowed at some moment of a stretch."""
+        found, taken_back = str(self.cluster.topic.get(UNCLEAN, "false")) == "true", False
+        unknown = False
+        for fault in self.cluster.faults:
+            effects = self.cluster.effects.get(fault["step"])
+            invoke, proved, healing, healed = four(fault)
+            if not fault["nodes"] or invoke > last or healed < first:
+                continue
+            value = effects["topic_settings"].get(UNCLEAN) if effects else None
+            unknown |= effects is None
+            if value == "true":
+                found, taken_back = True, False
+            elif value == "false" and proved <= first:
+                taken_back = healing > last
+        if found and not taken_back:
+            return YES
+        return MAYBE if unknown else NO

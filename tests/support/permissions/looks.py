@@ -1,0 +1,103 @@
+"""What the views of one record's partition say, and what they cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tests.support.permissions.cluster import (
+    EVER,
+    NEVER,
+    TWO_LOOKS,
+    Cluster,
+    Row,
+    Sent,
+    meet,
+    or_never,
+    rose,
+    term,
+)
+
+
+class Looks:
+    """One record, and what was seen of its partition."""
+
+    def __init__(self, cluster: Cluster, sent: Sent) -> None:
+        self.cluster, self.sent = cluster, sent
+        self.begun = EVER if sent.begun is None else sent.begun
+        self.read = cluster.read_ended.get(sent.partition, NEVER)
+        mine = [view for view in cluster.views if view["partition"] == sent.partition]
+        self.views = sorted(mine, key=lambda view: int(view["time_ns"]))
+
+    # --- what the views say
+
+    def in_force(self, moment: int) -> Row | None:
+        """The last view until a moment."""
+        return next((v for v in reversed(self.views) if v["time_ns"] <= moment), None)
+
+    def next_view(self, view: Row) -> Row | None:
+        place = next(n for n, each in enumerate(self.views) if each is view)
+        return self.views[place + 1] if place + 1 < len(self.views) else None
+
+    def since(self, view: Row) -> int:
+        """The last look that may not have shown it yet."""
+        last = self.in_force(view["time_ns"] - 1)
+        if view["since_ns"] is not None or last is None:
+            return int(view["time_ns"] if last is None else view["since_ns"])
+        looked = view["time_ns"] - TWO_LOOKS
+        for start, end in sorted(self.dark()):
+            if start < view["time_ns"] and end >= looked:
+                looked = min(looked, start)
+        return max(int(looked), int(last["time_ns"]))
+
+    def elections(self) -> Iterator[tuple[Row, str, str]]:
+        """Each view that shows another leader, who led before, and who leads now."""
+        last = None
+        for view in self.views:
+            if view["leader"] and last and view["leader"] != last:
+                yield view, last, view["leader"]
+            last = view["leader"] or last
+
+    def hidden(self) -> Iterator[tuple[int, int]]:
+        """The stretches in which leaders may have come and gone unseen."""
+        if not self.views:
+            yield EVER, NEVER
+            return
+        yield EVER, self.views[0]["time_ns"]
+        for last, view in pairwise([v for v in self.views if v["leader_epoch"] is not None]):
+            by = view["leader_epoch"] - last["leader_epoch"]
+            if by > 1 and not (view["isr"] and len({*last["isr"]} - {*view["isr"]}) >= by):
+                yield max(self.since(view), last["time_ns"]), view["time_ns"]
+        for start, end in self.dark():
+            before, after = self.in_force(start), self.in_force(end + TWO_LOOKS)
+            if rose(before, after if end < NEVER else None) > 1:
+                yield start, end
+
+    def other_isrs(self) -> Iterator[tuple[int, int]]:
+        """Those in which no leaders did, but ISRs may have: leader or epoch were not the same."""
+        for start, end in self.dark():
+            before, after = self.in_force(start), self.in_force(end + TWO_LOOKS)
+            by = rose(before, after if end < NEVER else None)
+            if by == 1 or (by < 1 and term(before) != term(after)):
+                yield start, end
+
+    def hides_leaders(self, end: int) -> bool:
+        return any(end == each for _, each in self.hidden())
+
+    def dark(self) -> list[tuple[int, int]]:
+        return [(r["start_ns"], or_never(r["end_ns"])) for r in self.cluster.blind]
+
+    def hides_isr(self, start: int, end: int) -> bool:
+        """Whether the ISR may have been another one in a part of a stretch."""
+        return any(meet(each, (start, end)) for each in [*self.hidden(), *self.other_isrs()])
+
+    def from_now(self, moment: int) -> list[Row]:
+        """The view in force and those that follow."""
+        now = self.in_force(moment)
+        return ([now] if now else []) + [v for v in self.views if v["time_ns"] > moment]
+
+    def known(self) -> Iterator[tuple[Row, Row]]:
+        for fault in self.cluster.faults:
+            effects = self.cluster.effects.get(fault["step"])
+            if fault["nodes"] and effects is not None:
+                yield fault, effects

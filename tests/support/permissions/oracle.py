@@ -1,0 +1,46 @@
+"""A second opinion on what permits a record: docs/promises.md in plain Python, for one record.
+
+It asks of one record and one anomaly: is there any answer to what nobody saw under which Kafka may
+have done this (MAYBE), or did the views show it (YES)? It walks over the views, faults and blind
+stretches anew for each record, and shares no code with analysis.causes.
+
+Where an answer stands between two looks a change counts at the view that first shows it. A limit is
+exclusive: what began at the very nanosecond of a change began after it.
+"""
+
+from __future__ import annotations
+
+from tests.support.permissions.cluster import NO, WORDS, YES, Cluster, Sent
+from tests.support.permissions.leaders import Leaders
+from tests.support.permissions.strikes import Struck
+
+
+def judge(cluster: Cluster, anomaly: str, sent: Sent) -> str:
+    """permitted, in-doubt or forbidden."""
+    leaders, faults = Leaders(cluster, sent), Struck(cluster, sent)
+    several = cluster.replicas > 1
+    moved = leaders.another_leader() if several else NO
+    without_epochs = NO if cluster.epochs else moved
+    unclean = leaders.unclean_election() if several else NO
+    acks_1 = cluster.acks == "1"
+    if anomaly == "lost":
+        found = max(moved * acks_1, without_epochs, unclean, faults.struck(leader=acks_1))
+    elif anomaly == "vanished":
+        found = max(without_epochs, unclean, faults.struck(), faults.bit(at_the_end=True))
+    elif anomaly == "inconsistent-offset":
+        only_acked = acks_1 and not sent.delivered
+        struck = faults.struck(leader=only_acked)
+        found = max(moved * only_acked, without_epochs, unclean, struck, faults.bit())
+    elif anomaly == "diverged":
+        found = max(without_epochs, faults.struck())
+    else:
+        found = _duplicate(cluster, leaders)
+    return WORDS[found]
+
+
+def _duplicate(cluster: Cluster, leaders: Leaders) -> int:
+    if cluster.idempotent:
+        return NO
+    if cluster.retries:
+        return YES
+    return leaders.moved_meanwhile() if cluster.acks == "all" and cluster.replicas > 1 else NO

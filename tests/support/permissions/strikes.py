@@ -1,0 +1,178 @@
+"""Strikes and flipped bits: asked of one record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tests.support.permissions.cluster import (
+    FLUSH,
+    MAYBE,
+    NEVER,
+    NO,
+    YES,
+    Row,
+    four,
+    led_anew,
+    or_never,
+)
+from tests.support.permissions.looks import Looks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strike:
+    nodes: frozenset[str]
+    start: int
+    end: int
+    healed: int
+    sure: int
+
+
+class Struck(Looks):
+    """Whether a fault that takes what was written may have taken the record."""
+
+    # --- strikes
+
+    def struck(self, *, leader: bool = False) -> int:
+        """Whether faults that take what was written took every copy that there need have been."""
+        strikes = self.strikes()
+        found = NO
+        for strike in strikes:
+            if self.begun < strike.end and strike.start < self.read:
+                found = max(found, self.whole_isr(strike, strikes), self.led_anew(strike))
+                if leader:
+                    found = max(found, self.leader_hit(strike))
+        return found
+
+    def strikes(self) -> list[Strike]:
+        """All that took or may have taken something of the partition."""
+        found = []
+        for fault in self.cluster.faults:
+            effects = self.cluster.effects.get(fault["step"])
+            takes = effects["takes"] if effects else "all"
+            synced = takes == "unsynced" and self.synced(or_never(fault["ok_ns"]))
+            hit = {*fault["nodes"]} & {*self.cluster.brokers}
+            if fault["nodes"] and takes != "nothing" and not synced and (hit or not effects):
+                invoke, proved, _, healed = four(fault)
+                sure = effects is not None and fault["ok_ns"] is not None
+                found.append(
+                    Strike(
+                        nodes=frozenset(hit if effects else self.cluster.brokers),
+                        start=invoke,
+                        end=proved if sure else healed,
+                        healed=healed,
+                        sure=YES if sure else MAYBE,
+                    )
+                )
+        return [*found, *self.recoveries()]
+
+    def recoveries(self) -> Iterator[Strike]:
+        """Starts of a broker with a flipped bit: it cuts its log off there."""
+        for flip, flipped in self.bits():
+            for fault, effects in self.known():
+                invoke, _, healing, healed = four(fault)
+                both = frozenset(flip["nodes"]) & frozenset(fault["nodes"])
+                start = invoke if fault["verb"] == "crash-loop" else healing
+                flipped_before = flip["invoke_ns"] < (healed if start == invoke else start)
+                put_back = four(flip)[3] <= start
+                if flipped == NO or not both or not effects["ends_processes"] or put_back:
+                    continue
+                if start < NEVER and flipped_before and self.cluster.effects[flip["step"]]:
+                    proved = flip["ok_ns"] is not None and fault["ok_ns"] is not None
+                    yield Strike(
+                        nodes=both,
+                        start=max(start, flip["invoke_ns"]),
+                        end=healed,
+                        healed=healed,
+                        sure=YES if proved else MAYBE,
+                    )
+
+    def synced(self, moment: int) -> bool:
+        """Whether all that was written before a moment was synced at once."""
+        changed = [
+            effects["topic_settings"].get(FLUSH, "1")
+            for fault, effects in self.known()
+            if fault["invoke_ns"] < moment
+        ]
+        return str(self.cluster.topic.get(FLUSH, "")) == "1" and {*changed} <= {"1"}
+
+    def whole_isr(self, strike: Strike, strikes: Sequence[Strike]) -> int:
+        """Whether an ISR seen during a strike was hit by it and by those not healed yet."""
+        before = [
+            s for s in strikes if s.start <= strike.end and (s.healed > strike.start or s is strike)
+        ]
+        sure = {n for s in before for n in s.nodes if s.sure == YES}
+        maybe = {n for s in before for n in s.nodes}
+        found = NO
+        for view in self.from_now(strike.start):
+            if view["time_ns"] <= strike.end and view["isr"] and {*view["isr"]} <= maybe:
+                certain = strike.sure == YES and {*view["isr"]} <= sure
+                found = max(found, YES if certain else MAYBE)
+            elif self.since(view) <= strike.end and view["isr"] and {*view["isr"]} <= maybe:
+                found = max(found, MAYBE)
+        if not self.isr_known(strike.start, strike.end):
+            found = max(found, MAYBE)
+        return found
+
+    def isr_known(self, start: int, end: int) -> bool:
+        now = self.from_now(start)
+        during = [v for v in now if v["time_ns"] <= end]
+        known = all(v["isr"] for v in during) and self.in_force(start) is not None
+        return known and not self.hides_isr(start, end)
+
+    def led_anew(self, strike: Strike) -> int:
+        """Whether a struck broker came to lead before it had left the ISR and come back."""
+        return max(self.led_again(node, strike) for node in strike.nodes)
+
+    def led_again(self, node: str, strike: Strike) -> int:
+        last, left = self.in_force(strike.start), False
+        for view in self.views:
+            if view["time_ns"] <= strike.start:
+                continue
+            # Where it was out before it was struck it may have come back before that, too.
+            out_then = last is not None and last["isr"] and node not in last["isr"]
+            left |= bool(out_then) and view["time_ns"] > strike.end
+            if view["leader"] == node and led_anew(last, view):
+                return strike.sure if view["time_ns"] < self.read else NO
+            if left and node in view["isr"]:
+                return self.hidden_lead(strike.start, view["time_ns"])
+            last = view
+        return self.hidden_lead(strike.start, NEVER)
+
+    def hidden_lead(self, start: int, end: int) -> int:
+        return MAYBE if any(h[0] < end and start < h[1] for h in self.hidden()) else NO
+
+    def leader_hit(self, strike: Strike) -> int:
+        """Whether it hit the leader."""
+        for view in self.from_now(strike.start):
+            if view["time_ns"] <= strike.end and view["leader"] in strike.nodes:
+                return strike.sure
+        return MAYBE if self.hides_isr(strike.start, strike.end) else NO
+
+    # --- flipped bits
+
+    def bits(self) -> Iterator[tuple[Row, int]]:
+        """Faults that flipped a bit of the partition, or may have."""
+        for fault in self.cluster.faults:
+            effects = self.cluster.effects.get(fault["step"])
+            if not fault["nodes"]:
+                continue
+            if effects is None:
+                yield fault, MAYBE
+            elif effects["alters_stored_bytes"]:
+                evidence = fault["evidence"] or ""
+                mine = f"harness-{self.sent.partition}/" in evidence or "harness-" not in evidence
+                yield fault, YES if mine else NO
+
+    def bit(self, *, at_the_end: bool = False) -> int:
+        """Whether readers may have been given a changed record."""
+        if self.cluster.checks_crcs:
+            return NO
+        found = NO
+        for fault, sure in self.bits():
+            invoke, proved, _, healed = four(fault)
+            in_time = self.begun < (proved if sure == YES else healed) and invoke < self.read
+            when_known = at_the_end or invoke <= or_never(self.sent.known) <= healed
+            if in_time and when_known and not (at_the_end and healed <= self.read):
+                found = max(found, sure)
+        return found

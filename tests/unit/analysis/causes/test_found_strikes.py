@@ -1,0 +1,143 @@
+"""Strikes and flipped bits that permitted too much, or too little: found by random stories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.clusters import hit, led, seen_by, verdict
+
+BOTH = (led(1, 0, (1, 2)),)
+
+
+def struck(*faults: Any, views: Any = BOTH, **more: Any) -> Any:
+    return seen_by(*views, faults=faults, **more)
+
+
+def power(nodes: Any, ms: float, **more: Any) -> Any:
+    return hit("lose-power", nodes, ms, **more)
+
+
+def bit(ms: float, partition: int = 0, **more: Any) -> Any:
+    flipped = hit("flip-bit", [1], ms, **more)
+    return {**flipped, "evidence": f"byte 9 of t-{partition}/00000000000000000000.log of kafka1"}
+
+
+def test_a_broker_that_was_started_with_a_flipped_bit_is_whole_again_when_that_is_healed() -> None:
+    """Although nobody ever put the bit back."""
+    kill, later = hit("kill", [1], 20, heal_ms=25, healed_ms=30), hit("lose-disk", [2], 60)
+
+    assert verdict(struck(bit(10), kill, later), "lost", 40, 45) == "forbidden"
+    overlapping = hit("lose-disk", [2], 28)
+    assert verdict(struck(bit(10), kill, overlapping), "lost", 5, 8) == "permitted"
+
+
+def test_a_start_with_a_flipped_bit_cuts_the_log_of_its_partition_only() -> None:
+    views = (led(1, 0, (1,)), led(1, 0, (1,), partition=1))
+    kill = hit("kill", [1], 20, heal_ms=25, healed_ms=30)
+    here = struck(bit(10), kill, views=views, partitions=2)
+    there = struck(bit(10, partition=1), kill, views=views, partitions=2)
+
+    assert verdict(here, "lost", 5, 8) == "permitted"
+    assert verdict(there, "lost", 5, 8) == "forbidden"
+
+
+def test_a_verb_that_starts_its_node_itself_may_have_done_so_at_any_time() -> None:
+    views = (led(1, 0, (1,)), led(1, 25, (1, 2)))
+    loop = hit("crash-loop", [1], 20, ok_ms=30, heal_ms=40, healed_ms=41)
+    kill = hit("kill", [1], 20, ok_ms=21, heal_ms=40, healed_ms=41)
+
+    assert verdict(struck(bit(10), loop, views=views), "lost", 15, 16) == "permitted"
+    assert verdict(struck(bit(10), kill, views=views), "lost", 15, 16) == "forbidden"
+
+
+def test_a_broker_that_was_never_started_again_cut_nothing() -> None:
+    views = (led(1, 0, (1,)),)
+
+    assert verdict(struck(bit(10), hit("kill", [1], 20), views=views), "lost", 5, 8) == "forbidden"
+
+
+def test_under_acks_1_a_leader_that_was_struck_earlier_is_no_leader_struck_now() -> None:
+    first = power([1], 50, ok_ms=51, heal_ms=55)
+
+    assert verdict(struck(first, power([3], 70), acks="1"), "lost", 60, 61) == "forbidden"
+    assert verdict(struck(first, power([1], 70), acks="1"), "lost", 60, 61) == "permitted"
+
+
+def test_strikes_that_may_have_been_none_make_no_sure_one_together() -> None:
+    unknown = hit("frobnicate", [3], 40)
+
+    assert verdict(struck(unknown, hit("lose-disk", [2], 50)), "lost", 10, 15) == "in-doubt"
+    assert verdict(struck(hit("lose-disk", [2], 50)), "lost", 10, 15) == "forbidden"
+
+
+def test_a_strike_that_was_never_proved_leaves_doubt() -> None:
+    unproved = {**power([1, 2], 50), "ok_ns": None}
+
+    assert verdict(struck(unproved), "lost", 10, 15) == "in-doubt"
+    assert verdict(struck(power([1, 2], 50)), "lost", 10, 15) == "permitted"
+
+
+def test_two_strikes_of_which_either_may_have_come_last_permit_until_the_later_one_was_done() -> (
+    None
+):
+    long, short = power([1], 50, ok_ms=80), power([2], 60, ok_ms=70)
+
+    assert verdict(struck(long, short), "lost", 75, 76) == "permitted"
+    assert verdict(struck(long), "lost", 75, 76) == "forbidden"
+
+
+def test_who_came_back_before_it_was_struck_has_not_copied_what_it_lost() -> None:
+    views = (led(1, 0, (1,)), led(1, 55, (1, 2)), led(2, 90, (1, 2), epoch=1))
+
+    assert verdict(struck(power([2], 50, ok_ms=60), views=views), "lost", 40, 45) == "permitted"
+    assert verdict(struck(power([2], 50, ok_ms=54), views=views), "lost", 40, 45) == "forbidden"
+
+
+def test_who_may_have_led_unseen_before_it_came_back_leaves_doubt() -> None:
+    def run(epoch: int) -> Any:
+        out, back = led(1, 100, (1,), epoch=epoch), led(1, 120, (1, 2), epoch=epoch)
+        return struck(power([2], 50), views=(*BOTH, out, back))
+
+    assert verdict(run(3), "lost", 40, 45) == "in-doubt"
+    assert verdict(run(1), "lost", 40, 45) == "forbidden"
+
+
+def test_an_isr_that_may_have_held_at_the_strike_leaves_doubt() -> None:
+    """It was seen afterwards, and nobody had looked since before the strike."""
+    blind = (led(1, 0, (1, 2)), led(1, 100, (1,), since_ms=40))
+    seen = (led(1, 0, (1, 2)), led(1, 100, (1,), since_ms=95))
+
+    assert verdict(struck(power([1], 50), views=blind), "lost", 10, 15) == "in-doubt"
+    assert verdict(struck(power([1], 50), views=seen), "lost", 10, 15) == "forbidden"
+
+
+def test_what_comes_after_the_final_read_explains_nothing_in_it() -> None:
+    both = power([1, 2], 50)
+    again = (*BOTH, led(2, 60, (1, 2), epoch=1))
+
+    assert verdict(struck(both, read_ended_ms=49), "lost", 10, 15) == "forbidden"
+    assert verdict(struck(both, read_ended_ms=55), "lost", 10, 15) == "permitted"
+    late = struck(power([2], 50), views=again, read_ended_ms=59)
+    assert verdict(late, "lost", 10, 15) == "forbidden"
+    assert verdict(struck(power([2], 50), views=again), "lost", 10, 15) == "permitted"
+
+
+def test_a_zookeeper_holds_no_records() -> None:
+    assert verdict(struck(hit("lose-disk", ["zk1"], 50), views=()), "lost", 10) == "forbidden"
+    assert verdict(struck(hit("lose-disk", [1], 50), views=()), "lost", 10) == "in-doubt"
+
+
+def test_a_setting_that_was_changed_after_the_power_was_lost_unsynced_nothing() -> None:
+    flushed = {"flush.messages": "1"}
+    seldom = {"flush.messages": "500"}
+    before, after = (hit("set-config", [1], ms, options=seldom) for ms in (40, 100))
+
+    assert verdict(struck(power([1, 2], 50), after, topic=flushed), "lost", 10) == "forbidden"
+    assert verdict(struck(before, power([1, 2], 50), topic=flushed), "lost", 10) == "permitted"
+
+
+def test_a_bit_was_in_no_record_that_was_begun_after_it_was_flipped() -> None:
+    run = struck(bit(10))
+
+    assert verdict(run, "inconsistent-offset", 5, 15) == "permitted"
+    assert verdict(run, "inconsistent-offset", 12, 15) == "forbidden"

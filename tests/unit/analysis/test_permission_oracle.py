@@ -1,0 +1,76 @@
+"""What permits a record against a second opinion in plain Python, on random stories of clusters.
+
+400 stories in every test run, the same each time. `make oracle N=10000` draws others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from tests.support.permissions.judging import permission_in, record_of
+from tests.support.permissions.oracle import judge
+from tests.support.permissions.random_clusters import Case, clusters
+from tests.support.permitting import judged
+
+ANOMALIES = ("lost", "vanished", "duplicate", "inconsistent-offset", "diverged")
+STORIES = 400
+MORE = int(os.environ.get("ORACLE_STORIES", "0"))  # other stories than those of every test run
+SEED = int(os.environ.get("ORACLE_SEED", "1"))
+
+
+def differences(case: Case) -> Iterator[str]:
+    """Where the two do not say the same of a record."""
+    permission = permission_in(case.cluster)
+    for sent in case.records:
+        for anomaly in ANOMALIES:
+            record = record_of(sent, anomaly)
+            found = judged(permission, anomaly, record)
+            wanted = judge(case.cluster, anomaly, replace(sent, delivered=record.delivered))
+            if found != wanted:
+                yield f"{anomaly} of {sent}: {found}, by the second opinion {wanted}"
+
+
+def shown(case: Case) -> str:
+    """A story as lines."""
+    cluster = case.cluster
+    rows = [*cluster.views, *cluster.blind, *cluster.faults, cluster.effects, cluster.options]
+    return "\n".join(map(str, [*rows, {"acks": cluster.acks, "topic": cluster.topic}]))
+
+
+def compare(stories: int, *, anew: bool) -> None:
+    """Fails with the smallest story on which the two differ."""
+    differ: list[Case] = []
+
+    @settings(
+        max_examples=stories,
+        database=None,
+        deadline=None,
+        derandomize=not anew,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(clusters())
+    def each(case: Case) -> None:
+        if any(differences(case)):
+            differ.append(case)
+
+    (seed(SEED)(each) if anew else each)()
+    if differ:
+        small = min(differ, key=lambda case: len(case.cluster.views) + 3 * len(case.cluster.faults))
+        told = "\n".join([*differences(small), shown(small)])
+        pytest.fail(f"{len(differ)} of {stories} stories differ; the smallest:\n{told}")
+
+
+def test_causes_and_oracle_agree_on_what_permits_each_record() -> None:
+    compare(STORIES, anew=False)
+
+
+@pytest.mark.skipif(not MORE, reason="make oracle N=10000")
+@pytest.mark.timeout(0)
+def test_they_agree_on_many_other_stories() -> None:
+    compare(MORE, anew=True)
