@@ -61,9 +61,12 @@ def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
         yield replace(cause, kind=ABORT_CUT, outcomes=("aborted",))
         why = cause.why or f"{cause.words}, so what was read before may have been cut off"
         yield replace(cause, kind=READ_APART, outcomes=("in_reads",), sure=False, why=why)
-    elif cause.kind is FLIPPED_BIT:
-        yield replace(cause, kind=BIT_WHEN_READ)
+    elif cause.kind is BIT_WHEN_READ:
         ended = {p: ns for p, ns in seen.read_ended_ns.items() if cause.partition in (None, p)}
+        if not ended or any((cause.at_ns or 0) < ended_ns for ended_ns in ended.values()):
+            # What it made of a record may look like any value, whenever that was sent or known.
+            anything = replace(cause, known_from_ns=None, known_until_ns=None)
+            yield replace(anything, kind=FLIPPED_BIT, begun_before_ns=None)
         if cause.known_until_ns is None or any(
             (cause.at_ns or 0) < ended_ns < cause.known_until_ns for ended_ns in ended.values()
         ):

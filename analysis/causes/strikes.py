@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.causes.cause import Cause
-from analysis.causes.kinds import AFTER_STRIKE, FLIPPED_BIT, LEADER_STRUCK, STRIKE
+from analysis.causes.kinds import AFTER_STRIKE, BIT_WHEN_READ, LEADER_STRUCK, STRIKE
 from analysis.causes.seen import Seen
 from analysis.causes.states import Partition, State
 from analysis.run_facts.faults import Row
@@ -299,7 +299,7 @@ def bit_causes(seen: Seen) -> Iterator[Cause]:
     known = [(f, None) for f, effects in seen.happened.known() if effects.alters_stored_bytes]
     for fault, why in [*known, *everything]:
         yield Cause(
-            kind=FLIPPED_BIT,
+            kind=BIT_WHEN_READ,
             words=f"{fault['verb']} changed what {', '.join(fault['nodes'])} had written",
             at_ns=fault["invoke_ns"],
             sure=why is None,

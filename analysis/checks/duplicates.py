@@ -74,7 +74,7 @@ from analysis.checks.promise import (
     permitted,
     when,
 )
-from analysis.frames.claims import is_contested
+from analysis.frames.claims import VICTIMS, is_contested
 from analysis.frames.evidence import Rule, by_place, by_value
 from analysis.frames.operations import ACKED, FAILED, offset_of, partition_of
 
@@ -105,6 +105,8 @@ def misplaced() -> Rule:
         time_ns=F.coalesce("acked_ns", "delivered_ns", "sent_ns"),
         other_place=F.when(strayed, stray).otherwise(F.col("first_place")),
         other_value=F.col("instead"),
+        # A client keeps a record's partition, so nothing that happened to a partition explains it.
+        victims=F.when(strayed, F.array().cast(VICTIMS)),
         outcome=F.when(strayed, "other_partition")
         .when(moved, "acked_elsewhere")
         .otherwise("passed_over"),

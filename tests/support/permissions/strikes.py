@@ -165,14 +165,17 @@ class Struck(Looks):
                 yield fault, YES if mine else NO
 
     def bit(self, *, at_the_end: bool = False) -> int:
-        """Whether readers may have been given a changed record."""
+        """Whether readers may have been given a changed record: any of its partition's, whatever
+        the bit made of it, or one that was there and is not at the end."""
         if self.cluster.checks_crcs:
             return NO
         found = NO
         for fault, sure in self.bits():
+            if not at_the_end:
+                found = max(found, sure if fault["invoke_ns"] < self.read else NO)
+                continue
             invoke, proved, _, healed = four(fault)
             in_time = self.begun < (proved if sure == YES else healed) and invoke < self.read
-            when_known = at_the_end or invoke <= or_never(self.sent.known) <= healed
-            if in_time and when_known and not (at_the_end and healed <= self.read):
+            if in_time and healed > self.read:
                 found = max(found, sure)
         return found

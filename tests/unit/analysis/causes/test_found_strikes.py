@@ -139,5 +139,13 @@ def test_a_setting_that_was_changed_after_the_power_was_lost_unsynced_nothing() 
 def test_a_bit_was_in_no_record_that_was_begun_after_it_was_flipped() -> None:
     run = struck(bit(10))
 
-    assert verdict(run, "inconsistent-offset", 5, 15) == "permitted"
-    assert verdict(run, "inconsistent-offset", 12, 15) == "forbidden"
+    assert verdict(run, "vanished", 5, 15) == "permitted"
+    assert verdict(run, "vanished", 12, 15) == "forbidden"
+
+
+def test_what_a_bit_made_of_a_record_may_look_like_any_value_whenever_that_was_sent() -> None:
+    """The other value at the offset may be one that was sent later, or read before."""
+    for begun, known in ((5, 7), (12, 15), (None, 15)):
+        assert verdict(struck(bit(10)), "inconsistent-offset", begun, known) == "permitted"
+    later = seen_by(led(1, 0), faults=[bit(10)], read_ended_ms=9)
+    assert verdict(later, "inconsistent-offset", 5, 7) == "forbidden"
