@@ -35,16 +35,6 @@ from analysis.causes.states import Partition, State
 from analysis.run_facts.faults import Row
 
 FLUSH = "flush.messages"
-# Verbs whose node stays down until it is started as their undo.
-STARTED_BY_UNDO = (
-    "kill",
-    "stop",
-    "lose-power",
-    "lose-disk",
-    "freeze-disk",
-    "fill-disk",
-    "fail-disk",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,22 +125,19 @@ def _strike(fault: Row) -> Strike:
 
 
 def _found_at_start(bit: Row, seen: Seen) -> Iterator[Strike]:
-    """Each start of the bit's broker before the bit was put back. One that is started when its
-    fault is healed starts then; any other fault may start it as soon as it has ended it."""
+    """Each start of the bit's broker before the bit was put back."""
     for fault, effects in seen.happened.known():
         hit = set(bit["nodes"]) & set(fault["nodes"])
-        by_undo = fault["verb"] in STARTED_BY_UNDO
-        started_ns = fault["heal_invoke_ns" if by_undo else "invoke_ns"]
+        started_ns = fault["heal_invoke_ns"]
         over_ns, back_ns = fault["heal_ok_ns"], bit["heal_ok_ns"]
         if not (effects.ends_processes and hit) or started_ns is None:
             continue
-        before = bit["invoke_ns"] < (started_ns if by_undo or over_ns is None else over_ns)
-        if (before or (not by_undo and over_ns is None)) and _later(back_ns, started_ns):
+        if bit["invoke_ns"] < started_ns and _later(back_ns, started_ns):
             yield Strike(
                 fault=bit["fault"],
                 words=f"{', '.join(sorted(hit))} started anew with a flipped bit on its disk",
                 nodes=frozenset(hit),
-                invoke_ns=max(started_ns, bit["invoke_ns"]),
+                invoke_ns=started_ns,
                 ok_ns=over_ns,
                 healed_ns=over_ns,
                 before=None,

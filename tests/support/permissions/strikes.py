@@ -70,10 +70,10 @@ class Struck(Looks):
         """Starts of a broker with a flipped bit: it cuts its log off there."""
         for flip, flipped in self.bits():
             for fault, effects in self.known():
-                invoke, _, healing, healed = four(fault)
+                _, _, healing, healed = four(fault)
                 both = frozenset(flip["nodes"]) & frozenset(fault["nodes"])
-                start = invoke if fault["verb"] == "crash-loop" else healing
-                flipped_before = flip["invoke_ns"] < (healed if start == invoke else start)
+                start = healing
+                flipped_before = flip["invoke_ns"] < start
                 put_back = four(flip)[3] <= start
                 if flipped == NO or not both or not effects["ends_processes"] or put_back:
                     continue

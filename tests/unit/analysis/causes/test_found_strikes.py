@@ -41,15 +41,6 @@ def test_a_start_with_a_flipped_bit_cuts_the_log_of_its_partition_only() -> None
     assert verdict(there, "lost", 5, 8) == "forbidden"
 
 
-def test_a_verb_that_starts_its_node_itself_may_have_done_so_at_any_time() -> None:
-    views = (led(1, 0, (1,)), led(1, 25, (1, 2)))
-    loop = hit("crash-loop", [1], 20, ok_ms=30, heal_ms=40, healed_ms=41)
-    kill = hit("kill", [1], 20, ok_ms=21, heal_ms=40, healed_ms=41)
-
-    assert verdict(struck(bit(10), loop, views=views), "lost", 15, 16) == "permitted"
-    assert verdict(struck(bit(10), kill, views=views), "lost", 15, 16) == "forbidden"
-
-
 def test_a_broker_that_was_never_started_again_cut_nothing() -> None:
     views = (led(1, 0, (1,)),)
 
