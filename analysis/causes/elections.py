@@ -38,7 +38,12 @@ def leader_causes(seen: Seen) -> Iterator[Cause]:
     for partition in seen.partitions:
         read_ns = seen.read_ended_ns.get(partition.number)
         for cause in _of(partition, seen):
-            if read_ns is None or cause.at_ns is None or cause.at_ns < read_ns:
+            late = read_ns is not None and cause.at_ns is not None and cause.at_ns >= read_ns
+            # No record was there yet, also none of which nobody knows when it was sent.
+            early = cause.begun_before_ns is not None and (
+                cause.begun_before_ns <= seen.load_start_ns
+            )
+            if not late and not early:
                 yield cause
 
 

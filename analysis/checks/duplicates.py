@@ -201,6 +201,7 @@ INCONSISTENT_OFFSET = Anomaly(
     meaning="two values at one offset, or not at the offset or in the partition that was reported",
     noun="inconsistent offset",
     headline="{n} {is} not at the offset that was reported",
+    unless_seen="lost",
     promises=(
         permitted(
             SHRINKS,

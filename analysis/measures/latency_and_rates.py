@@ -10,7 +10,7 @@ in which it began.
 
 A *redelivery* is a record, partition and offset, that a reader was given once more during the load:
 each delivery after its first counts. A reader is a consumer that follows the log, or all members of
-the consumer group together.
+the consumer group together. Looking one record up (`lookup`) is no delivery of the log.
 
     consumer-0 reads 0, 1, 1 and 0          =>  2 redeliveries
     consumer-0 and consumer-1 read 0 each   =>  nothing: they follow the log on their own
@@ -106,7 +106,8 @@ def redeliveries(operations: DataFrame) -> DataFrame:
     # One bit for each offset: no row is shuffled.
     offsets = F.bitmap_count(F.bitmap_construct_agg(F.bitmap_bit_position(F.col("offset"))))
     return (
-        operations.where(is_delivery())
+        # A look-up seeks its record: the same consumer may have been given it by a read before.
+        operations.where(is_delivery() & (F.col("f") != "lookup"))
         .groupBy("run_id", reader.alias("reader"), "partition", bucket)
         .agg((F.count("*") - offsets).alias("again"))
         .groupBy("run_id")

@@ -71,7 +71,7 @@ def redeliveries(rows: Sequence[Row]) -> int:
     given = Counter(
         ("" if row["f"] == "poll" else row["process"], _place(row))
         for row in rows
-        if _was_read(row) and row["f"] != "final-read"
+        if _was_read(row) and row["f"] not in ("final-read", "lookup")
     )
     return given.total() - len(given)
 

@@ -59,6 +59,15 @@ def test_before_a_partition_s_first_view_anybody_may_have_led() -> None:
     assert verdict(seen_by(led(1, 50)), "lost", 49, 60) == "forbidden"
 
 
+def test_nothing_was_sent_before_the_load_also_if_nobody_knows_when() -> None:
+    """The second is the twin: the first view came after the load's start."""
+    early = seen_by(led(1, 50), acks="1", load_start_ms=50)
+    late = seen_by(led(1, 50), acks="1", load_start_ms=49)
+
+    assert verdict(early, "lost", None, 60) == "forbidden"
+    assert verdict(late, "lost", None, 60) == "in-doubt"
+
+
 def test_nobody_led_unseen_where_the_epoch_rose_by_one() -> None:
     """The epoch rises with each leader: the one who is seen is the next one."""
     once = seen_by(led(1, 0), led(1, 201, epoch=1), blind=[(60, 200)], acks="1")

@@ -21,6 +21,7 @@ def test_what_a_consumer_is_given_once_more_is_a_redelivery(report: Report) -> N
 
 @told(
     sent(1, at=0),
+    read(1, at=0, process="write-read-0"),
     looked_up(1, at=0),
     read(1, at=0),
     read(1, at=0, process="consumer-1"),

@@ -245,7 +245,15 @@ def test_with_acks_0_replicas_must_have_been_compared_as_ever(report: Report) ->
     assert report["reasons"] == ["the replicas' logs were not compared"]
 
 
-@told(unasked(1), final_read(1), replica(1, 1), replica(2, 1), acks="0", compared=True)
+@told(
+    unasked(1),
+    final_read(1),
+    replica(1, 1),
+    replica(2, 1),
+    replica(3, 1),
+    acks="0",
+    compared=True,
+)
 def test_and_where_they_were_nothing_is_missing(report: Report) -> None:
     """The twin."""
     assert (report["verdict"], report["reasons"]) == ("valid", [])
