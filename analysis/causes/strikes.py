@@ -13,8 +13,9 @@ there its strike permits what was acked. With `flush.messages=1` lost power take
 disk takes what was synced, too.
 
 A flipped bit is found when its broker starts: recovery truncates there. So its broker's start is a
-strike, unless the bit was put back before. Until it is put back consumers that do not check CRCs
-are given what it made of a record.
+strike, unless the bit was put back before. Most faults start what they ended when they are healed;
+where one does so itself, the time is not known: what was begun meanwhile is in doubt. Until a bit
+is put back consumers that do not check CRCs are given what it made of a record.
 
 An ISR that nobody could read may have been any: such a strike is not sure, like one of a fault of
 which it is not known what it can do.
@@ -128,22 +129,41 @@ def _found_at_start(bit: Row, seen: Seen) -> Iterator[Strike]:
     """Each start of the bit's broker before the bit was put back."""
     for fault, effects in seen.happened.known():
         hit = set(bit["nodes"]) & set(fault["nodes"])
-        started_ns = fault["heal_invoke_ns"]
-        over_ns, back_ns = fault["heal_ok_ns"], bit["heal_ok_ns"]
-        if not (effects.ends_processes and hit) or started_ns is None:
+        if not (effects.ends_processes and hit):
             continue
-        if bit["invoke_ns"] < started_ns and _later(back_ns, started_ns):
-            yield Strike(
-                fault=bit["fault"],
-                words=f"{', '.join(sorted(hit))} started anew with a flipped bit on its disk",
-                nodes=frozenset(hit),
-                invoke_ns=started_ns,
-                ok_ns=over_ns,
-                healed_ns=over_ns,
-                before=None,
-                why=_strike(bit).why or _strike(fault).why,
-                partition=_partition_of_bit(bit, seen),
-            )
+        start = Strike(
+            fault=bit["fault"],
+            words=f"{', '.join(sorted(hit))} started anew with a flipped bit on its disk",
+            nodes=frozenset(hit),
+            invoke_ns=fault["invoke_ns"],
+            ok_ns=fault["heal_ok_ns"],
+            healed_ns=fault["heal_ok_ns"],
+            before=None,
+            why=_strike(bit).why or _strike(fault).why,
+            partition=_partition_of_bit(bit, seen),
+        )
+        yield from (_sometime if effects.starts_again else _when_healed)(start, bit, fault)
+
+
+def _when_healed(start: Strike, bit: Row, fault: Row) -> Iterator[Strike]:
+    started_ns = fault["heal_invoke_ns"]
+    if started_ns is None:
+        return
+    if bit["invoke_ns"] < started_ns and _later(bit["heal_ok_ns"], started_ns):
+        yield replace(start, invoke_ns=started_ns)
+
+
+def _sometime(start: Strike, bit: Row, fault: Row) -> Iterator[Strike]:
+    """Between the fault's invoke and its healing, once or more often: what was begun before the
+    fault was there at each start; of what was begun meanwhile nobody knows."""
+    begun_ns, over_ns = fault["invoke_ns"], fault["heal_ok_ns"]
+    flipped = bit["ok_ns"] is not None and bit["ok_ns"] <= begun_ns
+    stayed = bit["heal_ok_ns"] is None or (over_ns is not None and bit["heal_ok_ns"] >= over_ns)
+    if flipped and stayed:
+        yield replace(start, ok_ns=begun_ns)
+    if _later(over_ns, bit["invoke_ns"]) and _later(bit["heal_ok_ns"], begun_ns):
+        named = f"step {fault['step']}, {fault['verb']} {fault['target']}"
+        yield replace(start, why=f"{named}: when it started them is not known")
 
 
 def _later(time_ns: int | None, moment_ns: int) -> bool:

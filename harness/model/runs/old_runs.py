@@ -19,6 +19,7 @@ from harness.model.plan import NodeKind, Telling
 
 _HITS = Effects(leadership="where-it-hits")
 _HALTS = Effects(leadership="where-it-hits", ends_processes=True)
+_RESTARTS = _HALTS.model_copy(update={"starts_again": True})
 _LINKS = Effects(leadership="anywhere")
 _MOVES = Effects(leadership="anywhere")
 _NOTHING = Effects()
@@ -36,8 +37,8 @@ _VERBS: dict[str, tuple[Effects, str]] = {
     "duplicate": (_LINKS, "hit by packet duplication"),
     "corrupt": (_LINKS, "hit by packet corruption"),
     "cut-answers": (_NOTHING, "kept from answering clients"),
-    "roll": (_HALTS, "restarted one by one"),
-    "crash-loop": (_HALTS, "put into a crash loop"),
+    "roll": (_RESTARTS, "restarted one by one"),
+    "crash-loop": (_RESTARTS, "put into a crash loop"),
     "elect": (_MOVES, "elected as preferred leader"),
     "move-leader": (_MOVES, "replaced as leader"),
     "reassign": (_MOVES, "affected by a partition reassignment"),
@@ -63,9 +64,9 @@ _VERBS: dict[str, tuple[Effects, str]] = {
     ),
     "flip-bit": (Effects(alters_stored_bytes=True), "hit by a flipped bit on disk"),
     "skew-clock": (_HITS, "hit by clock skew"),
-    "delete-pod": (_HALTS, "shut down by pod deletion"),
-    "delete-pod-now": (_HALTS, "shut down by forced pod deletion"),
-    "drain": (_HALTS, "evicted by a Kubernetes node drain"),
+    "delete-pod": (_RESTARTS, "shut down by pod deletion"),
+    "delete-pod-now": (_RESTARTS, "shut down by forced pod deletion"),
+    "drain": (_RESTARTS, "evicted by a Kubernetes node drain"),
     "command": (Effects(leadership="anywhere"), "hit by a custom command"),
 }
 # Links may be bad between the target and `from` alone.

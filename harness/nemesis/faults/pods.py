@@ -20,7 +20,7 @@ from typing import cast
 
 from harness.cluster.capabilities import Machines, Pods, Preparable
 from harness.cluster.nodes import ClusterError
-from harness.nemesis.faults.processes.signals import ENDED, remember, takes_part
+from harness.nemesis.faults.processes.signals import RESTARTED, remember, takes_part
 from harness.nemesis.verb import Injection, Verb
 from harness.waiting import wait_until
 
@@ -99,7 +99,7 @@ DELETE_POD = Verb(
     name="delete-pod",
     undo="await",
     done="shut down by pod deletion",
-    effects=ENDED,
+    effects=RESTARTED,
     needs=(Pods, Preparable),
     holds="process",
     prepares="lasting-data",
@@ -112,7 +112,7 @@ DELETE_POD_NOW = Verb(
     name="delete-pod-now",
     undo="await",
     done="shut down by forced pod deletion",
-    effects=ENDED,
+    effects=RESTARTED,
     needs=(Pods, Preparable),
     holds="process",
     prepares="lasting-data",
@@ -125,7 +125,7 @@ DRAIN = Verb(
     name="drain",
     undo="uncordon",
     done="evicted by a Kubernetes node drain",
-    effects=ENDED,
+    effects=RESTARTED,
     needs=(Pods, Machines, Preparable),
     holds="process",
     prepares="lasting-data",

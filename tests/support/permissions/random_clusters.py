@@ -32,7 +32,7 @@ GAPS = st.sampled_from([LOOK // 5, LOOK, SECOND, 3 * SECOND, 3 * SECOND, 9 * SEC
 MOVES, ENDS = {"leadership": "anywhere"}, {"leadership": "where-it-hits", "ends_processes": True}
 VERBS: dict[str, dict[str, Any] | None] = {
     "kill": ENDS,
-    "crash-loop": ENDS,
+    "crash-loop": {**ENDS, "starts_again": True},
     "pause": {"leadership": "where-it-hits"},
     "cut": MOVES,
     "lose-power": {**MOVES, "ends_processes": True, "takes": "unsynced"},

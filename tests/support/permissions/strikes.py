@@ -70,9 +70,11 @@ class Struck(Looks):
         """Starts of a broker with a flipped bit: it cuts its log off there."""
         for flip, flipped in self.bits():
             for fault, effects in self.known():
-                _, _, healing, healed = four(fault)
+                invoke, _, start, healed = four(fault)
                 both = frozenset(flip["nodes"]) & frozenset(fault["nodes"])
-                start = healing
+                if effects.get("starts_again") and both and self.cluster.effects[flip["step"]]:
+                    yield from self.sometime(flip, fault, both)
+                    continue
                 flipped_before = flip["invoke_ns"] < start
                 put_back = four(flip)[3] <= start
                 if flipped == NO or not both or not effects["ends_processes"] or put_back:
@@ -86,6 +88,17 @@ class Struck(Looks):
                         healed=healed,
                         sure=YES if proved else MAYBE,
                     )
+
+    def sometime(self, flip: Row, fault: Row, nodes: frozenset[str]) -> Iterator[Strike]:
+        """The fault starts its nodes itself: once it began, at any moment until it is healed."""
+        invoke, proved, _, healed = four(fault)
+        _, flipped, _, put_back = four(flip)
+        certain = flip["ok_ns"] is not None and flipped <= invoke and put_back >= healed
+        if certain:
+            sure = YES if fault["ok_ns"] is not None else MAYBE
+            yield Strike(nodes=nodes, start=invoke, end=invoke, healed=healed, sure=sure)
+        if flip["invoke_ns"] < healed and put_back > invoke:
+            yield Strike(nodes=nodes, start=invoke, end=healed, healed=healed, sure=MAYBE)
 
     def synced(self, moment: int) -> bool:
         """Whether all that was written before a moment was synced at once."""

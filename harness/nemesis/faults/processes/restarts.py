@@ -23,7 +23,7 @@ from harness.cluster.capabilities import Restarts
 from harness.cluster.nodes import Node
 from harness.cluster.view.state import BLIND
 from harness.nemesis.faults.processes.signals import (
-    ENDED,
+    RESTARTED,
     back,
     begin,
     end,
@@ -155,7 +155,7 @@ ROLL = Verb(
     name="roll",
     undo="start",
     done="restarted one by one",
-    effects=ENDED,
+    effects=RESTARTED,
     options=RollOptions,
     needs=(Restarts,),
     holds="process",
@@ -171,7 +171,7 @@ CRASH_LOOP = Verb(
     name="crash-loop",
     undo="start",
     done="put into a crash loop",
-    effects=ENDED,
+    effects=RESTARTED,
     options=CrashLoopOptions,
     needs=(Restarts,),
     holds="process",

@@ -164,6 +164,7 @@ def processes(injection: Injection) -> Processes:
 
 # A leader is replaced; where a follower goes, the leader stays.
 ENDED = Effects(leadership="where-it-hits", ends_processes=True)
+RESTARTED = ENDED.model_copy(update={"starts_again": True})
 
 
 def restarts(injection: Injection) -> Restarts:

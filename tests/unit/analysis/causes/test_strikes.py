@@ -126,6 +126,26 @@ def test_a_flipped_bit_is_a_strike_when_its_broker_starts_anew() -> None:
     assert verdict(struck(elsewhere, start, views=alone), "lost", 10, 15) == "forbidden"
 
 
+def test_a_start_within_a_fault_that_starts_what_it_ended_lies_anywhere_in_it() -> None:
+    """The twins: the bit was put back before the fault, or meanwhile; another broker was rolled."""
+    alone, bit = (led(1, 0, (1,)),), hit("flip-bit", [1], 20)
+
+    def rolled(node: int = 1, **back: Any) -> Permission:
+        roll = hit("roll", [node], 40, ok_ms=55, heal_ms=59, healed_ms=60)
+        return struck({**bit, **back}, roll, views=alone)
+
+    assert verdict(rolled(), "lost", 39, 45) == "permitted"
+    assert verdict(rolled(), "lost", 45, 50) == "in-doubt"
+    assert verdict(rolled(), "lost", 60, 65) == "forbidden"
+    assert verdict(rolled(2), "lost", 10, 15) == "forbidden"
+    before, meanwhile = (
+        hit("flip-bit", [1], 20, healed_ms=30),
+        hit("flip-bit", [1], 20, healed_ms=50),
+    )
+    assert verdict(rolled(**before), "lost", 10, 15) == "forbidden"
+    assert verdict(rolled(**meanwhile), "lost", 10, 15) == "in-doubt"
+
+
 def test_a_flipped_bit_is_what_readers_are_given_who_do_not_check_crcs() -> None:
     bit = hit("flip-bit", [1], 20, healed_ms=40, evidence="byte 7 of t-0/0.log of kafka1 was 1")
 

@@ -32,6 +32,7 @@ every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=list(VERBS))
 
 NONE = Effects()
 ENDED = Effects(leadership="where-it-hits", ends_processes=True)
+RESTARTED = Effects(leadership="where-it-hits", ends_processes=True, starts_again=True)
 SLOWED = Effects(leadership="where-it-hits")
 ANYWHERE = Effects(leadership="anywhere")
 # Those of the verbs that came with the house, by the options of their examples, at the leader.
@@ -46,8 +47,8 @@ EFFECTS = {
     "reorder": ANYWHERE,
     "duplicate": ANYWHERE,
     "corrupt": ANYWHERE,
-    "roll": ENDED,
-    "crash-loop": ENDED,
+    "roll": RESTARTED,
+    "crash-loop": RESTARTED,
     "elect": ANYWHERE,
     "move-leader": ANYWHERE,
     "reassign": ANYWHERE,
@@ -66,9 +67,9 @@ EFFECTS = {
     "flip-bit": Effects(alters_stored_bytes=True),
     "skew-clock": SLOWED,
     "command": ANYWHERE,
-    "delete-pod": ENDED,
-    "delete-pod-now": ENDED,
-    "drain": ENDED,
+    "delete-pod": RESTARTED,
+    "delete-pod-now": RESTARTED,
+    "drain": RESTARTED,
 }
 
 
