@@ -72,12 +72,15 @@ class Struck(Looks):
             for fault, effects in self.known():
                 invoke, _, start, healed = four(fault)
                 both = frozenset(flip["nodes"]) & frozenset(fault["nodes"])
-                if effects.get("starts_again") and both and self.cluster.effects[flip["step"]]:
-                    yield from self.sometime(flip, fault, both)
-                    continue
                 flipped_before = flip["invoke_ns"] < start
                 put_back = four(flip)[3] <= start
-                if flipped == NO or not both or not effects["ends_processes"] or put_back:
+                if flipped == NO or not both or not effects["ends_processes"]:
+                    continue
+                if effects.get("starts_again"):
+                    if self.cluster.effects[flip["step"]]:
+                        yield from self.sometime(flip, fault, both)
+                    continue
+                if put_back:
                     continue
                 if start < NEVER and flipped_before and self.cluster.effects[flip["step"]]:
                     proved = flip["ok_ns"] is not None and fault["ok_ns"] is not None
