@@ -299,6 +299,7 @@ def effects_words(effects: Effects | None) -> str:
         "alters stored bytes" if effects.alters_stored_bytes else "",
         "changes the topic's settings" if effects.topic_settings else "",
         "ends processes" if effects.ends_processes else "",
+        "starts them again itself" if effects.starts_again else "",
     ]
     return "; ".join(filter(None, parts)) or "nothing of all this"
 

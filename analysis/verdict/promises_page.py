@@ -44,6 +44,7 @@ who was in one had the record, and lacking it is the bug to look for.
 by itself or with others that were not healed yet; \
 or where a struck broker led anew before it had left the ISR and come back.
   A flipped bit counts as one when its broker starts anew before the bit was put back.
+  Where a fault itself starts what it ended (docs/faults.md), what was begun meanwhile is in doubt.
 - A setting that was changed at run time counts while it was in force.
 
 Where nobody saw who led, or it is not known what a fault can do (`effects` in docs/faults.md), \

@@ -61,7 +61,7 @@ EFFECTS: dict[str, dict[str, Any]] = {
     "takes-unsynced": {"takes": "unsynced"},
     "takes-all": {"takes": "all"},
     "alters-stored-bytes": {"alters_stored_bytes": True},
-    "ends-processes": {"ends_processes": True},
+    "ends-processes": {"ends_processes": True, "starts_again": True},
     "clients-only": {"clients_only": True},
     "unknown": {},
 }

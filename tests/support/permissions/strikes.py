@@ -70,7 +70,7 @@ class Struck(Looks):
         """Starts of a broker with a flipped bit: it cuts its log off there."""
         for flip, flipped in self.bits():
             for fault, effects in self.known():
-                invoke, _, start, healed = four(fault)
+                _, _, start, healed = four(fault)
                 both = frozenset(flip["nodes"]) & frozenset(fault["nodes"])
                 flipped_before = flip["invoke_ns"] < start
                 put_back = four(flip)[3] <= start
@@ -94,7 +94,7 @@ class Struck(Looks):
 
     def sometime(self, flip: Row, fault: Row, nodes: frozenset[str]) -> Iterator[Strike]:
         """The fault starts its nodes itself: once it began, at any moment until it is healed."""
-        invoke, proved, _, healed = four(fault)
+        invoke, _, _, healed = four(fault)
         _, flipped, _, put_back = four(flip)
         certain = flip["ok_ns"] is not None and flipped <= invoke and put_back >= healed
         if certain:

@@ -43,6 +43,7 @@ def test_every_effect_has_words() -> None:
         {"alters_stored_bytes": True},
         {"topic_settings": {"flush.ms": "1"}},
         {"ends_processes": True},
+        {"starts_again": True},
         {},
     ]
     words = [fault_table.effects_words(Effects.model_validate(each)) for each in fields]

@@ -300,11 +300,14 @@ def test_faults_drawn_at_random_have_it_too() -> None:
         (None, ANYWHERE),
         (["nothing"], NONE),
         (["moves-leadership"], ANYWHERE),
-        (["moves-leadership-where-it-hits", "ends-processes"], ENDED),
+        (["moves-leadership-where-it-hits", "ends-processes"], RESTARTED),
         (["moves-leadership", "takes-unsynced"], Effects(leadership="anywhere", takes="unsynced")),
         (["takes-all"], Effects(takes="all")),
         (["alters-stored-bytes"], Effects(alters_stored_bytes=True)),
-        (["clients-only", "ends-processes"], Effects(clients_only=True, ends_processes=True)),
+        (
+            ["clients-only", "ends-processes"],
+            Effects(clients_only=True, ends_processes=True, starts_again=True),
+        ),
         (["unknown"], None),
     ],
 )
