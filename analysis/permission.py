@@ -86,7 +86,6 @@ def _seen(run: Run, happened: Happened, facts: Facts) -> Seen:
         read_ended_ns=read_ended(run),
         lag_max_ms=float(server.get("replica.lag.time.max.ms", LAG_MAX_MS)),
         epochs=facts.epochs,
-        flushed=facts.flushed,
         acks_1=facts.acks == "1",
         stops=stops_of(run) if facts.commit in ("auto", "before") else (),
     )

@@ -20,13 +20,16 @@ None of these: never (None). Source: Kafka documentation, Broker Configs: replic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby, pairwise
 
 from analysis.causes.states import Change, Partition, State
 from analysis.run_facts.faults import Happened, Row
 
 LAG_MAX_MS = 30_000  # Kafka's default of replica.lag.time.max.ms
 LAGS = 1.5
+HIDES = ("where-it-hits", "anywhere")  # links to clients alone hide no fetching
 Stretch = tuple[int, int | None]
 
 
@@ -41,13 +44,11 @@ def end_of(
     """When who led before `change` certainly acknowledged nothing any more, never before the
     change; None: never. `unknown_hides`: faults of which it is not known what they can do hide its
     fetching, too."""
-    ends = (
-        _ended(change, happened),
-        _leads_again(change, partition),
-        _came_back(change, partition),
-        _stayed(change, partition, happened, lag_max_ms * 1e6 * LAGS, unknown=unknown_hides),
-    )
+    ends = _ended(change, happened), _leads_again(change, partition), _came_back(change, partition)
     known = [end for end in ends if end is not None]
+    looked = _Looked(change=change, partition=partition, until_ns=min(known, default=None))
+    stayed_ns = looked.stayed(happened, lag_max_ms * 1e6 * LAGS, unknown=unknown_hides)
+    known += [stayed_ns] if stayed_ns is not None else []
     return max(change.at_ns, min(known)) if known else None
 
 
@@ -58,7 +59,13 @@ def _ended(change: Change, happened: Happened) -> int | None:
         if effects is None or not effects.ends_processes or change.before not in fault["nodes"]:
             continue
         ok_ns, back_ns = fault["ok_ns"], fault["heal_invoke_ns"]
-        if ok_ns is not None and (ok_ns >= change.at_ns or not _before(back_ns, change.at_ns)):
+        if effects.starts_again:
+            # It may be up again since: only one that was ended after the change says something.
+            late = fault["invoke_ns"] >= change.at_ns
+        else:
+            late = ok_ns is not None and ok_ns >= change.at_ns
+            late = late or not _before(back_ns, change.at_ns)
+        if ok_ns is not None and late:
             proved.append(int(ok_ns))
     return min(proved, default=None)
 
@@ -82,27 +89,49 @@ def _came_back(change: Change, partition: Partition) -> int | None:
     return None
 
 
-def _stayed(
-    change: Change, partition: Partition, happened: Happened, needed_ns: float, *, unknown: bool
-) -> int | None:
-    """When it had been in every ISR for so long, since the change, under one leader in one epoch;
-    None once it is in one no more."""
-    seen = list(partition.within(change.at_ns, None))
-    waited_ns, term = 0.0, None
-    for state, later in zip(seen, [*seen[1:], None], strict=True):
-        if state.isr and change.before not in state.isr:
-            return None
-        if (state.leader, state.epoch) != term:
-            waited_ns, term = 0.0, (state.leader, state.epoch)
-        if not state.isr or state.leader in (None, change.before):
-            continue
-        whole = (max(state.time_ns, change.at_ns), later.time_ns if later else None)
-        hidden = [*partition.blind, *_hiding(change, state, happened, unknown=unknown)]
-        for from_ns, to_ns in _rest_of(whole, hidden):
-            if to_ns is None or waited_ns + (to_ns - from_ns) >= needed_ns:
-                return int(from_ns + needed_ns - waited_ns)
-            waited_ns += to_ns - from_ns
-    return None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looked:
+    """What was seen from a change on, until it does not matter any more."""
+
+    change: Change
+    partition: Partition
+    until_ns: int | None
+
+    def stayed(self, happened: Happened, needed_ns: float, *, unknown: bool) -> int | None:
+        """When who led before had been in every ISR for so long, under one leader in one epoch;
+        None once it is in one no more."""
+        for term in self._terms():
+            waited_ns, (_, (begun_ns, _)), (_, (_, over_ns)) = 0.0, term[0], term[-1]
+            long_enough = over_ns is None or over_ns - begun_ns >= needed_ns
+            for state, whole in term:
+                if state.isr and self.change.before not in state.isr:
+                    return None
+                counts = state.isr and state.leader not in (None, self.change.before)
+                if not counts or not long_enough:
+                    continue
+                hidden = _hiding(self.change, state, happened, unknown=unknown)
+                for from_ns, to_ns in _rest_of(whole, [*self.partition.blind, *hidden]):
+                    if to_ns is None or waited_ns + (to_ns - from_ns) >= needed_ns:
+                        return int(from_ns + needed_ns - waited_ns)
+                    waited_ns += to_ns - from_ns
+        return None
+
+    def _terms(self) -> Iterator[list[tuple[State, Stretch]]]:
+        """The states of each leader in each epoch, with the time in which they were in force."""
+        states = self.partition.within(self.change.at_ns, self.until_ns)
+        for _, term in groupby(_with_next(states), key=lambda pair: pair[0].term):
+            yield [
+                (state, (max(state.time_ns, self.change.at_ns), later.time_ns if later else None))
+                for state, later in term
+            ]
+
+
+def _with_next(states: Iterable[State]) -> Iterator[tuple[State, State | None]]:
+    """Each state with the one after it."""
+    ended: Iterable[State | None] = chain(states, [None])
+    for state, later in pairwise(ended):
+        if state is not None:
+            yield state, later
 
 
 def _hiding(
@@ -112,8 +141,8 @@ def _hiding(
     concerned = {change.before, state.leader, state.controller} - {None}
     for fault in happened.faults:
         effects = happened.effects(fault)
-        can = unknown if effects is None else effects.leadership != "stays"
-        can = can and not (effects is not None and effects.clients_only)
+        can = unknown if effects is None else effects.leadership in HIDES
+        can = can and bool(fault["nodes"]) and not (effects is not None and effects.clients_only)
         if can and (concerned & set(fault["nodes"]) or _links_to(fault, happened)):
             yield fault["invoke_ns"], fault["heal_ok_ns"]
 

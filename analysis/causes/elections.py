@@ -36,24 +36,32 @@ from analysis.causes.states import SEEN_WITHIN_NS, Change, Hidden, Partition
 def leader_causes(seen: Seen) -> Iterator[Cause]:
     """All causes that are leader changes, seen or hidden, of all partitions."""
     for partition in seen.partitions:
-        read_ns = seen.read_ended_ns.get(partition.number)
-        for cause in _of(partition, seen):
-            late = read_ns is not None and cause.at_ns is not None and cause.at_ns >= read_ns
+        for cause in _of(partition, seen, seen.read_ended_ns.get(partition.number)):
             # No record was there yet, also none of which nobody knows when it was sent.
-            early = cause.begun_before_ns is not None and (
-                cause.begun_before_ns <= seen.load_start_ns
-            )
-            if not late and not early:
+            if cause.begun_before_ns is None or cause.begun_before_ns > seen.load_start_ns:
                 yield cause
 
 
-def _of(partition: Partition, seen: Seen) -> Iterator[Cause]:
+def _of(partition: Partition, seen: Seen, read_ns: int | None) -> Iterator[Cause]:
     for change in partition.changes():
         until = _limits(change, partition, seen)
-        yield from _another(change, partition, until, seen)
-        yield from _unclean(change, partition, until, seen)
+        found = [*_another(change, partition, until, seen)]
+        found += _unclean(change, partition, until, seen)
+        if read_ns is None or change.at_ns < read_ns:
+            yield from found
+        elif change.since_ns < read_ns and _unseen(change, partition):
+            # It may have come before the final read.
+            yield from (replace(each, sure=False, why=_unseen(change, partition)) for each in found)
     for hidden in partition.hidden():
-        yield from _hidden(hidden, partition, seen)
+        if read_ns is None or hidden.start_ns < read_ns:
+            yield from _hidden(hidden, partition, seen)
+
+
+def _unseen(change: Change, partition: Partition) -> str | None:
+    """Why nobody knows when it came; None where the looks tell."""
+    if not partition.nobody_looked(change.since_ns, change.at_ns):
+        return None
+    return f"when {change.leader} came to lead partition {partition.number} was not seen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,22 +95,42 @@ def _another(change: Change, partition: Partition, until: _Limits, seen: Seen) -
         partition=partition.number,
     )
     yield from until.made(cause)
-    yield from until.made(replace(cause, kind=MOVED_MEANWHILE, known_from_ns=change.at_ns))
+    meanwhile = replace(cause, kind=MOVED_MEANWHILE, known_from_ns=change.at_ns)
+    yield from until.made(meanwhile)
+    yield from _earlier(replace(meanwhile, begun_before_ns=until.most_ns), change, partition)
     if not seen.epochs:
-        yield from _truncating(until.made(cause))
+        yield from _truncated(until.made(cause), change, partition)
 
 
-def _truncating(causes: Iterable[Cause]) -> Iterator[Cause]:
-    """The same as what makes replicas truncate."""
+def _earlier(cause: Cause, change: Change, partition: Partition) -> Iterator[Cause]:
+    """The same in doubt, for what ended before the change was seen and nobody looked."""
+    why = _unseen(change, partition)
+    if why is not None:
+        known_ns = None if cause.known_from_ns is None else change.since_ns
+        shown_ns = None if cause.shown_from_ns is None else change.since_ns
+        yield replace(cause, sure=False, why=why, known_from_ns=known_ns, shown_from_ns=shown_ns)
+
+
+def _truncated(causes: Iterable[Cause], change: Change, partition: Partition) -> Iterator[Cause]:
+    """What a change that makes replicas truncate causes. Who looks at the brokers may see it
+    sooner than who looks at the leaders."""
+    seen_ns = change.at_ns if _unseen(change, partition) else change.since_ns
     for cause in causes:
         yield replace(cause, kind=TRUNCATION)
-        yield replace(
-            cause,
-            kind=AFTER_TRUNCATION,
-            begun_before_ns=None,
-            known_from_ns=None,
-            shown_from_ns=cause.at_ns,
-        )
+        shown = _after(cause, seen_ns)
+        yield shown
+        yield from _earlier(shown, change, partition)
+
+
+def _after(cause: Cause, shown_from_ns: int | None) -> Cause:
+    """What shows after a truncation, whatever the record."""
+    return replace(
+        cause,
+        kind=AFTER_TRUNCATION,
+        begun_before_ns=None,
+        known_from_ns=None,
+        shown_from_ns=shown_from_ns,
+    )
 
 
 # Unclean elections
@@ -113,7 +141,7 @@ def _unclean(change: Change, partition: Partition, until: _Limits, seen: Seen) -
         for cause in _election(change, partition, until):
             made = cause if allowed else replace(cause, sure=False, why=why)
             yield made
-            yield from _truncating([made])
+            yield from _truncated([made], change, partition)
 
 
 def _election(change: Change, partition: Partition, until: _Limits) -> Iterator[Cause]:
@@ -180,22 +208,25 @@ def _hidden(hidden: Hidden, partition: Partition, seen: Seen) -> Iterator[Cause]
         elections = list(_hidden_elections(cause, hidden, partition, seen))
         yield from elections
         truncating += elections
-    for made in _truncating(truncating):
-        # What was cut off before the first view shows in nothing that came later.
-        first = bool(partition.states) and hidden.end_ns == partition.states[0].time_ns
-        if made.kind is not AFTER_TRUNCATION or not first:
-            yield made
+    # What was cut off before the first view shows in nothing that came later.
+    first = bool(partition.states) and hidden.end_ns == partition.states[0].time_ns
+    for made in truncating:
+        yield replace(made, kind=TRUNCATION)
+        if not first:
+            yield _after(made, hidden.start_ns)
 
 
 def _hidden_end(hidden: Hidden, partition: Partition, seen: Seen) -> int | None:
     """Until when somebody who led there unseen may have acknowledged on (None: without end)."""
     end_ns, first = hidden.end_ns, partition.states[:1]
-    if end_ns is None or not hidden.leaders or end_ns == first[0].time_ns:
+    stayed = not hidden.leaders and len(hidden.led) < 2
+    if end_ns is None or stayed or end_ns == first[0].time_ns:
         return end_ns
     now = partition.at(end_ns + SEEN_WITHIN_NS)
     leader = now.leader if now is not None else None
     ends = [end_ns]
-    for broker in seen.brokers if leader is not None else ():
+    deposed = seen.brokers if hidden.leaders else hidden.led
+    for broker in sorted(deposed) if leader is not None else ():
         if broker != leader:
             gone = Change(since_ns=hidden.start_ns, at_ns=end_ns, before=broker, leader=str(leader))
             lag_max_ms = seen.lag_max_ms

@@ -20,6 +20,7 @@ from analysis.causes.kinds import (
     EVERY,
     FLIPPED_BIT,
     READ_APART,
+    READ_AS_ANOTHER,
     STRIKE,
     TRUNCATION,
 )
@@ -67,6 +68,13 @@ def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
             # What it made of a record may look like any value, whenever that was sent or known.
             anything = replace(cause, known_from_ns=None, known_until_ns=None)
             yield replace(anything, kind=FLIPPED_BIT, begun_before_ns=None)
+            # One record was read as another: that one was read where it is not, this one nowhere.
+            yield replace(
+                anything,
+                kind=READ_AS_ANOTHER,
+                begun_before_ns=None,
+                outcomes=("in_reads", "other_partition", "never_polled"),
+            )
         if cause.known_until_ns is None or any(
             (cause.at_ns or 0) < ended_ns < cause.known_until_ns for ended_ns in ended.values()
         ):

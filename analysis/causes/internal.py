@@ -13,15 +13,16 @@ from collections.abc import Iterator
 from analysis.causes.cause import Cause
 from analysis.causes.kinds import INTERNAL
 from analysis.causes.seen import Seen
-from analysis.causes.settings import KEY
-from analysis.causes.strikes import strikes_of
+from analysis.causes.settings import UNCLEAN, broker_values
+from analysis.causes.strikes import Strike, strikes_of
 
 MOVES = ("where-it-hits", "anywhere")
 
 
 def internal_causes(seen: Seen) -> Iterator[Cause]:
     """All causes that may have set internal topics back."""
-    for strike in strikes_of(seen):
+    strikes = strikes_of(seen, broker_values)  # the topic's settings are its own
+    for strike in (each for each in strikes if _hit(each, seen)):
         yield Cause(
             kind=INTERNAL,
             words=strike.words,
@@ -31,11 +32,13 @@ def internal_causes(seen: Seen) -> Iterator[Cause]:
             fault=strike.fault,
             shown_from_ns=strike.invoke_ns,
         )
-    if seen.epochs and str(seen.server.get(KEY, "false")).lower() != "true":
-        return
     for fault, effects in seen.happened.known():
         moves = effects.leadership in MOVES and not effects.clients_only
-        if moves and seen.happened.hits_the_cluster(fault):
+        loses = not seen.epochs or "true" in broker_values(
+            seen, UNCLEAN, fault["invoke_ns"], fault["heal_ok_ns"]
+        )
+        early = _in_time(fault["invoke_ns"], seen)
+        if moves and loses and early and seen.happened.hits_the_cluster(fault):
             yield Cause(
                 kind=INTERNAL,
                 words=f"{fault['verb']} {fault['target']} can have moved the leaders of internal "
@@ -44,3 +47,12 @@ def internal_causes(seen: Seen) -> Iterator[Cause]:
                 fault=fault["fault"],
                 shown_from_ns=fault["invoke_ns"],
             )
+
+
+def _hit(strike: Strike, seen: Seen) -> bool:
+    return strike.hit(seen) and not strike.own_topic and _in_time(strike.invoke_ns, seen)
+
+
+def _in_time(time_ns: int, seen: Seen) -> bool:
+    """Whether it came before the last partition was read: nothing is shown later."""
+    return time_ns < max(seen.read_ended_ns.values(), default=time_ns + 1)

@@ -86,6 +86,10 @@ READ_APART = Kind(
     "incomplete, are in doubt where an unclean election or a strike permits their loss",
 )
 FLIPPED_BIT = Kind(name="flipped-bit", records="those of the bit's partition")
+READ_AS_ANOTHER = Kind(
+    name="read-as-another",
+    records="those read elsewhere as well, in another partition, or never, in the bit's partition",
+)
 BIT_WHEN_READ = Kind(
     name="bit-when-read", records="those read while the bit was flipped, in the bit's partition"
 )

@@ -25,7 +25,6 @@ class Seen:
     read_ended_ns: Mapping[int, int] = field(default_factory=dict)  # the final read, by partition
     lag_max_ms: float = 30_000  # replica.lag.time.max.ms
     epochs: bool = True  # followers truncate by leader epoch (KIP-101)
-    flushed: bool = False  # flush.messages=1, all the time
     acks_1: bool = False
     stops: Sequence[Stop] = ()
 

@@ -1,10 +1,10 @@
-"""Whether an unclean election was allowed at a moment: the setting as it was then.
+"""Which values a setting of the topic may have had in a stretch of time.
 
     topic: unclean.leader.election.enable = false    set-config to true, 5 s to 9 s
-    =>  not allowed at 4 s; allowed at 6 s
+    =>  "false" at 4 s; "true" at 6 s; either from 4 s to 6 s
 
-The topic's own setting goes before the brokers'. A change counts from when its fault began until it
-was healed, a change to `false` from when it was proved: while it is made, either may be in force.
+The topic's own setting goes before the brokers', whichever was changed last. A change is in force
+from when it was proved until its healing began; while it is made, or undone, either value may be.
 """
 
 from __future__ import annotations
@@ -12,41 +12,69 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analysis.causes.seen import Seen
+from analysis.run_facts.configuration import BROKER_KEY
+from analysis.run_facts.faults import Row
 
-KEY = "unclean.leader.election.enable"
+UNCLEAN = "unclean.leader.election.enable"
+FLUSH = "flush.messages"
+Stretch = tuple[int, int | None]
+DEFAULTS = {UNCLEAN: "false", FLUSH: ""}
+
+
+def topic_values(seen: Seen, key: str, from_ns: int, to_ns: int | None) -> frozenset[str]:
+    """What may have been in force for the topic between two moments (to_ns None: without end)."""
+    own = _changed(seen, key, seen.topic_config.get(key), (from_ns, to_ns), by_brokers=False)
+    inherited = broker_values(seen, key, from_ns, to_ns) if None in own else frozenset[str]()
+    return _words(own) | inherited
+
+
+def broker_values(seen: Seen, key: str, from_ns: int, to_ns: int | None) -> frozenset[str]:
+    """The same of topics that have no setting of their own."""
+    key_of_brokers = BROKER_KEY.get(key, key)
+    default = seen.server.get(key_of_brokers, DEFAULTS[key])
+    return _words(_changed(seen, key_of_brokers, default, (from_ns, to_ns), by_brokers=True))
 
 
 def unclean_allowed(
     seen: Seen, from_ns: int, to_ns: int | None = -1
 ) -> Iterator[tuple[bool, str | None]]:
-    """One answer, or none where it was certainly not allowed: (True, None), or (False, why it is
-    not known). At one moment, or at any from `from_ns` to `to_ns` (None: without end)."""
+    """Whether an unclean election was allowed: (True, None), or (False, why it is not known), or
+    nothing where it certainly was not. At one moment, or at any from `from_ns` to `to_ns`."""
     end_ns = from_ns if to_ns == -1 else to_ns
-    base = str(seen.topic_config.get(KEY, seen.server.get(KEY, "false"))).lower() == "true"
-    allowed, taken_back, unknown = base, False, False
-    for fault in seen.happened.faults:
-        effects = seen.happened.effects(fault)
-        begun = end_ns is None or fault["invoke_ns"] <= end_ns
-        over = fault["heal_ok_ns"] is not None and fault["heal_ok_ns"] < from_ns
-        if not fault["nodes"] or not begun or over:
-            continue
-        if effects is None:
-            unknown = True
-            continue
-        value = effects.topic_settings.get(KEY)
-        of_brokers = seen.happened.options(fault).get("on") == "brokers"
-        if value is None or (of_brokers and KEY in seen.topic_config):
-            continue
-        if str(value).lower() == "true":
-            allowed, taken_back = True, False
-        elif fault["ok_ns"] is not None and fault["ok_ns"] <= from_ns:
-            taken_back = _within(fault["heal_invoke_ns"], end_ns)
-    if allowed and not taken_back:
+    if "true" in topic_values(seen, UNCLEAN, from_ns, end_ns):
         yield True, None
-    elif unknown:
+    elif any(_meets(fault, from_ns, end_ns) for fault in seen.happened.unknown()):
         yield False, seen.why_unknown()
 
 
-def _within(heal_ns: int | None, end_ns: int | None) -> bool:
-    """Whether a change held to the end of the stretch: it was not being undone by then."""
-    return heal_ns is None or (end_ns is not None and heal_ns > end_ns)
+def _changed(
+    seen: Seen, key: str, base: object, stretch: Stretch, *, by_brokers: bool
+) -> set[object]:
+    """The values at one level: the configured one, and those that faults changed it to."""
+    values, (from_ns, to_ns) = {base}, stretch
+    changes = sorted(seen.happened.known(), key=lambda each: int(each[0]["invoke_ns"]))
+    for fault, effects in changes:
+        value = effects.topic_settings.get(key)
+        of_brokers = seen.happened.options(fault).get("on") == "brokers"
+        if value is None or of_brokers is not by_brokers or not _meets(fault, from_ns, to_ns):
+            continue
+        values = {value} if _holds(fault, from_ns, to_ns) else values | {value}
+    return values
+
+
+def _words(values: set[object]) -> frozenset[str]:
+    """Those that are set."""
+    return frozenset(str(value).lower() for value in values if value is not None)
+
+
+def _meets(fault: Row, from_ns: int, to_ns: int | None) -> bool:
+    over_ns = fault["heal_ok_ns"]
+    begun = to_ns is None or fault["invoke_ns"] <= to_ns
+    return begun and (over_ns is None or over_ns > from_ns)
+
+
+def _holds(fault: Row, from_ns: int, to_ns: int | None) -> bool:
+    """Whether a change was in force all the time."""
+    undone_ns = fault["heal_invoke_ns"]
+    kept = undone_ns is None or (to_ns is not None and undone_ns > to_ns)
+    return fault["ok_ns"] is not None and fault["ok_ns"] <= from_ns and kept

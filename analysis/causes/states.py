@@ -21,9 +21,10 @@ An empty ISR is none that anybody told (a broker that knows no leader says so): 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -41,6 +42,11 @@ class State:
     epoch: int | None
     controller: str | None = None
 
+    @property
+    def term(self) -> tuple[str | None, int | None]:
+        """Who leads, and since when: a new epoch is a new term."""
+        return self.leader, self.epoch
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hidden:
@@ -50,12 +56,15 @@ class Hidden:
     end_ns: int | None
     why: str
     leaders: bool = True  # False: ISRs only
+    led: frozenset[str] = frozenset()  # then: who led before it and after it
 
     def covers(self, from_ns: int, to_ns: int | None) -> bool:
         """Whether any part of it lies there."""
-        return (to_ns is None or self.start_ns < to_ns) and (
-            self.end_ns is None or self.end_ns > from_ns
-        )
+        return (to_ns is None or self.start_ns < to_ns) and self.ends_after(from_ns)
+
+    def ends_after(self, time_ns: int) -> bool:
+        """Whether it lasts beyond a moment."""
+        return self.end_ns is None or self.end_ns > time_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,20 +87,42 @@ class Partition:
 
     def at(self, time_ns: int) -> State | None:
         """The state in force, by the last view before."""
-        return next((s for s in reversed(self.states) if s.time_ns <= time_ns), None)
+        place = self._after(time_ns)
+        return self.states[place - 1] if place else None
+
+    def _after(self, time_ns: int) -> int:
+        """The place of the first state that was seen later."""
+        return bisect_right(self.states, time_ns, key=lambda state: state.time_ns)
 
     def within(self, from_ns: int, to_ns: int | None) -> Iterator[State]:
         """The state in force at the start of a stretch, and those seen in it."""
         first = self.at(from_ns)
         if first is not None:
             yield first
-        for state in self.states:
-            if state.time_ns > from_ns and (to_ns is None or state.time_ns <= to_ns):
+        for state in self.after(from_ns):
+            if to_ns is not None and state.time_ns > to_ns:
+                return
+            yield state
+
+    def certain(self, from_ns: int, to_ns: int | None) -> Iterator[State]:
+        """The same without one that only may have held on until the stretch began."""
+        dark = [
+            each for each in self.hidden() if each.start_ns < from_ns and each.ends_after(from_ns)
+        ]
+        for state in self.within(from_ns, to_ns):
+            if not any(state.time_ns <= each.start_ns for each in dark):
                 yield state
 
-    def after(self, time_ns: int) -> tuple[State, ...]:
+    def nobody_looked(self, from_ns: int, to_ns: int) -> bool:
+        """Whether some of a stretch was blind."""
+        return any(
+            start_ns < to_ns and (end_ns is None or end_ns > from_ns)
+            for start_ns, end_ns in self.blind
+        )
+
+    def after(self, time_ns: int) -> Iterator[State]:
         """The states seen later."""
-        return tuple(state for state in self.states if state.time_ns > time_ns)
+        return islice(self.states, self._after(time_ns), None)
 
     def changes(self) -> Iterator[Change]:
         """Each time that another broker led; no leader is not another leader."""
@@ -133,8 +164,14 @@ class Partition:
             after = None if end_ns is None else self.at(end_ns + SEEN_WITHIN_NS)
             if not _same(before, after):
                 why = f"nobody could tell for a while who led partition {self.number}"
-                leaders = not _next(before, after)
-                yield Hidden(start_ns=start_ns, end_ns=end_ns, why=why, leaders=leaders)
+                led = frozenset(each.leader for each in (before, after) if each and each.leader)
+                yield Hidden(
+                    start_ns=start_ns,
+                    end_ns=end_ns,
+                    why=why,
+                    leaders=not _next(before, after),
+                    led=led,
+                )
 
 
 def _same(before: State | None, after: State | None) -> bool:
@@ -153,7 +190,8 @@ def _next(before: State | None, after: State | None) -> bool:
 
 def partitions_of(views: Iterable[Row], blind: Iterable[Row], count: int) -> tuple[Partition, ...]:
     """What was seen of each of the topic's partitions; rows of the history's tables."""
-    dark = tuple(sorted((row["start_ns"], row["end_ns"]) for row in blind))
+    stretches = ((row["start_ns"], row["end_ns"]) for row in blind)
+    dark = tuple(sorted(stretches, key=lambda each: int(each[0])))
     by_number: dict[int, list[State]] = {number: [] for number in range(count)}
     for row in sorted(views, key=lambda row: int(row["time_ns"])):
         states = by_number.get(row["partition"])

@@ -25,17 +25,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.causes.cause import Cause
 from analysis.causes.kinds import AFTER_STRIKE, BIT_WHEN_READ, LEADER_STRUCK, STRIKE
 from analysis.causes.seen import Seen
-from analysis.causes.states import Partition, State
+from analysis.causes.settings import FLUSH, topic_values
+from analysis.causes.states import Hidden, Partition, State
 from analysis.run_facts.faults import Row
 
-FLUSH = "flush.messages"
+ALWAYS = 0  # before anything happened
+Values = Callable[[Seen, str, int, int | None], frozenset[str]]  # analysis.causes.settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,8 @@ class Strike:
     before: str | None  # the row's
     why: str | None = None  # it may have been none
     partition: int | None = None  # None: every one
+    kept_from_ns: int | None = None  # what was begun from then on was on disk when it came
+    own_topic: bool = False  # it takes nothing of internal topics
 
     def hit(self, seen: Seen) -> bool:
         """Whether it hit anybody that has records."""
@@ -60,7 +64,7 @@ class Strike:
 def strike_causes(seen: Seen) -> Iterator[Cause]:
     """All causes that are strikes."""
     strikes = list(strikes_of(seen))
-    for strike in strikes:
+    for strike in (each for each in strikes if each.hit(seen)):
         cause = Cause(
             kind=AFTER_STRIKE,
             words=strike.words,
@@ -68,24 +72,31 @@ def strike_causes(seen: Seen) -> Iterator[Cause]:
             fault=strike.fault,
             sure=strike.why is None,
             why=strike.why,
+            partition=strike.partition,
         )
         yield replace(cause, shown_from_ns=strike.invoke_ns)
         for partition in seen.partitions:
             read_ns = seen.read_ended_ns.get(partition.number)
             in_time = read_ns is None or strike.invoke_ns < read_ns
-            if in_time and strike.partition in (None, partition.number) and strike.hit(seen):
-                mine = replace(cause, partition=partition.number, begun_before_ns=strike.ok_ns)
+            if in_time and strike.partition in (None, partition.number):
+                mine = replace(cause, partition=partition.number, begun_before_ns=_taken(strike))
                 yield from _whole_isr(mine, strike, strikes, partition)
                 yield from _leads_anew(mine, strike, partition, seen)
                 if seen.acks_1:
                     yield from _leader(mine, strike, partition)
 
 
-def strikes_of(seen: Seen) -> Iterator[Strike]:
-    """The run's strikes, in the order of their rows."""
+def _taken(strike: Strike) -> int | None:
+    """What was begun before this moment it can have taken (None: all)."""
+    return min((ns for ns in (strike.ok_ns, strike.kept_from_ns) if ns is not None), default=None)
+
+
+def strikes_of(seen: Seen, values: Values = topic_values) -> Iterator[Strike]:
+    """The run's strikes, in the order of their rows, on a topic with these settings."""
     for fault, effects in seen.happened.known():
-        if effects.takes == "all" or (effects.takes == "unsynced" and not _synced(fault, seen)):
-            yield _strike(fault)
+        kept_from_ns = _kept_from(fault, seen, values) if effects.takes == "unsynced" else None
+        if effects.takes != "nothing" and kept_from_ns != ALWAYS:
+            yield replace(_strike(fault), kept_from_ns=kept_from_ns)
         if effects.alters_stored_bytes:
             yield from _found_at_start(fault, seen)
     for fault in seen.happened.unknown():
@@ -99,15 +110,16 @@ def strikes_of(seen: Seen) -> Iterator[Strike]:
         )
 
 
-def _synced(fault: Row, seen: Seen) -> bool:
-    """Whether all that was written before a fault was proved is on disk: flush.messages=1."""
-    own, brokers = seen.topic_config.get(FLUSH), seen.server.get("log.flush.interval.messages")
-    changed = (
-        effects.topic_settings.get(FLUSH, "1") != "1"
-        for other, effects in seen.happened.known()
-        if fault["ok_ns"] is None or other["invoke_ns"] < fault["ok_ns"]
-    )
-    return seen.flushed or (str(brokers if own is None else own) == "1" and not any(changed))
+def _kept_from(fault: Row, seen: Seen, values: Values) -> int | None:
+    """From when on everything was put on disk at once, until the fault was proved:
+    flush.messages=1. None: it was not."""
+    rows = [row for row, effects in seen.happened.known() if effects.topic_settings]
+    changed = [row[name] for row in rows for name in ("ok_ns", "heal_ok_ns")]
+    moments = [ns for ns in changed if ns is not None and ns <= fault["invoke_ns"]]
+    for moment_ns in (ALWAYS, *sorted(moments)):
+        if values(seen, FLUSH, moment_ns, fault["ok_ns"]) == {"1"}:
+            return int(moment_ns)
+    return None
 
 
 def _strike(fault: Row) -> Strike:
@@ -141,6 +153,7 @@ def _found_at_start(bit: Row, seen: Seen) -> Iterator[Strike]:
             before=None,
             why=_strike(bit).why or _strike(fault).why,
             partition=_partition_of_bit(bit, seen),
+            own_topic=True,
         )
         yield from (_sometime if effects.starts_again else _when_healed)(start, bit, fault)
 
@@ -187,16 +200,22 @@ def _whole_isr(
     ]
     sure = frozenset[str]().union(*(each.nodes for each in together if each.why is None))
     every = frozenset[str]().union(*(each.nodes for each in together))
-    isrs = [state.isr for state in partition.within(strike.invoke_ns, strike.ok_ns)]
-    isrs.append(_before(strike, partition.number, "isr"))
+    told = _before(strike, partition.number, "isr")
+    isrs = [told, *(each.isr for each in partition.certain(strike.invoke_ns, strike.ok_ns))]
+    possible = [told, *(each.isr for each in partition.within(strike.invoke_ns, strike.ok_ns))]
     whole = replace(cause, words=f"{cause.words}: the whole ISR of partition {partition.number}")
-    why = [cause.why, *(each.why for each in together), *_between(strike, every, partition)]
+    why = [
+        cause.why,
+        *(each.why for each in together),
+        *_between(strike, every, partition),
+        *(each.why for each in _dark(strike, partition)),
+    ]
     if any(isr and isr <= sure for isr in isrs):
         yield from _struck(whole)
-    elif any(isr and isr <= every for isr in isrs) or any(_between(strike, every, partition)):
+    elif any(isr and isr <= every for isr in possible) or any(_between(strike, every, partition)):
         yield from _struck(replace(whole, sure=False, why=next(each for each in why if each)))
     else:
-        yield from _maybe(whole, strike, partition, whole.words)
+        yield from _maybe(whole, strike, partition, every)
 
 
 def _between(strike: Strike, nodes: frozenset[str], partition: Partition) -> Iterator[str]:
@@ -209,23 +228,30 @@ def _between(strike: Strike, nodes: frozenset[str], partition: Partition) -> Ite
 
 
 def _leader(cause: Cause, strike: Strike, partition: Partition) -> Iterator[Cause]:
-    leaders = {state.leader for state in partition.within(strike.invoke_ns, strike.ok_ns)}
+    leaders = {state.leader for state in partition.certain(strike.invoke_ns, strike.ok_ns)}
     leaders |= _before(strike, partition.number, "leader")
     words = f"{cause.words}, and it led partition {partition.number}"
     mine = replace(cause, kind=LEADER_STRUCK, words=words, acked_only=True)
     if leaders & strike.nodes:
         yield mine
     else:
-        yield from _maybe(mine, strike, partition, words)
+        yield from _maybe(mine, strike, partition, strike.nodes)
 
 
-def _maybe(cause: Cause, strike: Strike, partition: Partition, words: str) -> Iterator[Cause]:
-    """In doubt where it was not to be seen who was in the ISR, or led, at the strike."""
-    for hidden in partition.hidden():
-        if hidden.covers(strike.invoke_ns, strike.ok_ns):
-            doubt = replace(cause, sure=False, why=cause.why or hidden.why, words=words)
+def _maybe(
+    cause: Cause, strike: Strike, partition: Partition, nodes: frozenset[str]
+) -> Iterator[Cause]:
+    """In doubt where it was not to be seen who was in the ISR, or led, at the strike. Who leads is
+    in the ISR: where nobody else can have led, one of these must have been hit."""
+    for hidden in _dark(strike, partition):
+        if hidden.leaders or hidden.led & nodes:
+            doubt = replace(cause, sure=False, why=cause.why or hidden.why)
             yield from ([doubt] if cause.acked_only else _struck(doubt))
             return
+
+
+def _dark(strike: Strike, partition: Partition) -> list[Hidden]:
+    return [each for each in partition.hidden() if each.covers(strike.invoke_ns, strike.ok_ns)]
 
 
 def _leads_anew(cause: Cause, strike: Strike, partition: Partition, seen: Seen) -> Iterator[Cause]:
@@ -234,7 +260,9 @@ def _leads_anew(cause: Cause, strike: Strike, partition: Partition, seen: Seen) 
         led = _led_anew(node, strike, partition)
         if led.at_ns is not None and (read_ns is None or led.at_ns < read_ns):
             words = f"{cause.words}, and {node} led partition {partition.number} without it"
-            yield from _struck(replace(cause, words=words))
+            unseen = f"when {node} came to lead partition {partition.number} was not seen"
+            why = cause.why if led.sure else cause.why or unseen
+            yield from _struck(replace(cause, words=words, sure=why is None, why=why))
         else:
             yield from _hidden_lead(cause, strike, led.back_ns, partition)
 
@@ -245,6 +273,7 @@ class _Led:
 
     at_ns: int | None = None
     back_ns: int | None = None
+    sure: bool = True  # it did not do so before it was struck, when nobody looked
 
 
 def _led_anew(node: str, strike: Strike, partition: Partition) -> _Led:
@@ -254,7 +283,8 @@ def _led_anew(node: str, strike: Strike, partition: Partition) -> _Led:
         struck = strike.ok_ns is not None and state.time_ns > strike.ok_ns
         out |= struck and last is not None and bool(last.isr) and node not in last.isr
         if state.leader == node and _anew(last, state):
-            return _Led(at_ns=state.time_ns)
+            dark = partition.nobody_looked(state.since_ns, state.time_ns)
+            return _Led(at_ns=state.time_ns, sure=not dark or state.since_ns >= strike.invoke_ns)
         if out and node in state.isr:
             return _Led(back_ns=state.time_ns)
         last = state
@@ -275,7 +305,9 @@ def _hidden_lead(
 
 def _anew(last: State | None, state: State) -> bool:
     """Whether its leader was elected since."""
-    if last is None or last.leader != state.leader:
+    if last is None:
+        return False  # it may have led before
+    if last.leader != state.leader:
         return True
     return None not in (last.epoch, state.epoch) and last.epoch != state.epoch
 
@@ -293,7 +325,7 @@ def _before(strike: Strike, partition: int, key: str) -> frozenset[str]:
             return frozenset()
         found = before.get(key, {}).get(str(partition)) or ()
         return frozenset([found] if isinstance(found, str) else found)
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         return frozenset()
 
 
@@ -321,5 +353,5 @@ def bit_causes(seen: Seen) -> Iterator[Cause]:
 
 def _partition_of_bit(fault: Row, seen: Seen) -> int | None:
     """The proof names the segment's folder: <topic>-<partition>."""
-    folder = re.search(rf"\b{re.escape(seen.topic)}-(\d+)/", fault["evidence"] or "")
+    folder = re.search(rf"\b{re.escape(seen.topic)}-(\d{{1,9}})/", fault["evidence"] or "")
     return int(folder[1]) if folder and seen.topic else None

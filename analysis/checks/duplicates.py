@@ -57,6 +57,7 @@ from analysis.causes.kinds import (
     LEADER_STRUCK,
     MOVED_MEANWHILE,
     READ_APART,
+    READ_AS_ANOTHER,
     TRUNCATION,
 )
 from analysis.checks.anomaly import Anomaly
@@ -105,7 +106,7 @@ def misplaced() -> Rule:
         time_ns=F.coalesce("acked_ns", "delivered_ns", "sent_ns"),
         other_place=F.when(strayed, stray).otherwise(F.col("first_place")),
         other_value=F.col("instead"),
-        # A client keeps a record's partition, so nothing that happened to a partition explains it.
+        # A client keeps a record's partition, so no record's loss explains it.
         victims=F.when(strayed, F.array().cast(VICTIMS)),
         outcome=F.when(strayed, "other_partition")
         .when(moved, "acked_elsewhere")
@@ -164,6 +165,12 @@ DUPLICATE = Anomaly(
             by=READ_APART,
         ),
         permitted(
+            ALTERED,
+            "One record is read as another one, which is elsewhere.",
+            CRCS,
+            by=READ_AS_ANOTHER,
+        ),
+        permitted(
             when(
                 "retries, and no idempotent producer",
                 lambda facts: facts.retries > 0 and not facts.idempotent,
@@ -216,7 +223,7 @@ INCONSISTENT_OFFSET = Anomaly(
             by=LEADER_STRUCK,
         ),
         permitted(
-            when("acks=1", lambda facts: facts.acks == "1" and facts.replicated),
+            when("acks=1", lambda facts: facts.acks == "1"),
             "With acks=1 an acknowledged record may be lost, and its offset be another one's.",
             ACKS,
             by=ACK_OF_ANOTHER_LEADER,
@@ -224,12 +231,7 @@ INCONSISTENT_OFFSET = Anomaly(
         permitted(
             when(
                 "acks=1, retries without idempotence",
-                lambda facts: (
-                    facts.acks == "1"
-                    and facts.replicated
-                    and facts.retries > 0
-                    and not facts.idempotent
-                ),
+                lambda facts: facts.acks == "1" and facts.retries > 0 and not facts.idempotent,
             ),
             "With acks=1 the acknowledged copy of a repeated send may be lost while another stays.",
             ACKS,
@@ -240,6 +242,12 @@ INCONSISTENT_OFFSET = Anomaly(
             "One reader gets the changed record, another one the original.",
             CRCS,
             by=FLIPPED_BIT,
+        ),
+        permitted(
+            ALTERED,
+            "The changed record is read as one of another partition.",
+            CRCS,
+            by=READ_AS_ANOTHER,
         ),
         forbidden(
             OTHERWISE,

@@ -30,10 +30,12 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.causes.kinds import AFTER_TRUNCATION, INTERNAL, MEMBER_STOPPED
+from analysis.causes.kinds import AFTER_TRUNCATION, INTERNAL, MEMBER_STOPPED, READ_AS_ANOTHER
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import (
+    ALTERED,
     AUTO_COMMIT,
+    CRCS,
     OTHERWISE,
     SEMANTICS,
     SET_BACK,
@@ -233,6 +235,12 @@ SKIPPED = Anomaly(
             "The log, or the group's committed offsets, may have been set back.",
             "KIP-966",
             by=INTERNAL,
+        ),
+        permitted(
+            ALTERED,
+            "A record that is read as another one is never given to the group.",
+            CRCS,
+            by=READ_AS_ANOTHER,
         ),
         permitted(
             when("offsets committed by enable.auto.commit", lambda facts: facts.commit == "auto"),

@@ -22,6 +22,7 @@ least: an inconsistent offset.
 final read does not contain it, whether the send was acked or not.
 
     send a -> info       read: a at 0         final read, complete: nothing    =>  a has vanished
+                         read: a at 0         final read, complete: nothing    =>  a phantom only
 
 **unacknowledged-lost**: the send asked for no ack (acks=0), and a complete final read of a log that
 was never cut at its start does not contain its value. Nothing was promised; it is counted apart.
@@ -102,7 +103,8 @@ def vanished() -> Rule:
     delivered = F.col("delivered_ns").isNotNull()
     kept = offset_of(F.col("delivered_place")) >= F.col("log_start")
     return Rule(
-        holds=delivered & _is_absent() & F.col("complete") & kept,
+        # What nobody sent cannot be kept: a phantom.
+        holds=delivered & F.col("sent").isNotNull() & _is_absent() & F.col("complete") & kept,
         place=F.col("delivered_place"),
         time_ns=F.col("delivered_ns"),
         known_ns=F.col("delivered_ns"),
@@ -171,7 +173,7 @@ LOST = Anomaly(
             by=ANOTHER_LEADER,
         ),
         permitted(
-            when("acks=1", lambda facts: facts.acks == "1" and facts.replicated),
+            when("acks=1", lambda facts: facts.acks == "1"),
             "With acks=1 only the leader has the record when it is acknowledged; if the leader "
             "fails before the followers have copied it, the record is lost.",
             ACKS,

@@ -51,6 +51,9 @@ NOT_IN_LOG = frozenset(
 )
 
 
+LAST_NS = 2**63 - 1
+
+
 def is_never_in_log(error: str | None) -> bool:
     """Whether the record of a failed send certainly never was in the log."""
     return error in NOT_IN_LOG
@@ -63,7 +66,7 @@ def phantom() -> Rule:
         place=F.col("lowest_place"),
         time_ns=F.coalesce("delivered_ns", "sent_ns"),
         # The marker of an abort was there when that was answered; what a bit did, when it was read.
-        known_ns=F.when(_is_aborted(), F.col("ended_ns")).otherwise(F.col("delivered_ns")),
+        known_ns=F.when(_is_aborted(), F.col("ended_ns")).otherwise(_read_ns("delivered_ns")),
         outcome=F.when(F.col("sent").isNull(), "never_sent")
         .when(_is_aborted(), "aborted")
         .otherwise("send_failed"),
@@ -76,8 +79,14 @@ def unparsable() -> Rule:
         holds=F.col("garbled_ns").isNotNull(),
         place=F.col("place"),
         time_ns=F.col("delivered_ns"),
+        known_ns=_read_ns("garbled_ns"),
         outcome=F.lit("unparsable"),
     )
+
+
+def _read_ns(name: str) -> Column:
+    """When it was read: what only the final read had, after everything else."""
+    return F.coalesce(F.col(name), F.lit(LAST_NS))
 
 
 def _is_aborted() -> Column:

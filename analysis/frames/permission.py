@@ -1,7 +1,8 @@
 """Which cause permits a row of evidence: analysis.causes.cause's rule, as columns of Spark.
 
 A row has one or more *records* whose loss would explain it: its own, or its `victims` where a rule
-names them (two values at one offset: whichever is gone). It is permitted if a sure cause permits
+names them (two values at one offset: whichever is gone); a row that names none is explained only by
+a cause that names its outcome. It is permitted if a sure cause permits
 one of them, in doubt if only a cause does that is not sure, and forbidden otherwise.
 """
 
@@ -32,14 +33,29 @@ def permission() -> dict[str, Column]:
 def _permits(cause: Column) -> Column:
     return (
         F.array_contains(cause["anomalies"], F.col("anomaly"))
-        & _or_no_limit(cause["partition"], cause["partition"] == F.col("partition"))
+        & _or_no_limit(cause["partition"], _is_there(cause["partition"]))
         & _or_no_limit(
             cause["shown_from_ns"], _unknown_or(F.col("shown_ns") > cause["shown_from_ns"])
         )
         & ((F.size(cause["outcomes"]) == 0) | F.array_contains(cause["outcomes"], F.col("outcome")))
         & (cause["process"].isNull() | _stopped(cause))
-        & F.exists(_records(), lambda record: _permits_record(cause, record))
+        & (F.exists(_records(), lambda record: _permits_record(cause, record)) | _named(cause))
     )
+
+
+def _is_there(partition: Column) -> Column:
+    """Whether a row is about a partition: a record that was read in another one about that, too."""
+    elsewhere = _has_no_record() & (partition == F.col("other_partition"))
+    return (partition == F.col("partition")) | F.coalesce(elsewhere, F.lit(False))
+
+
+def _named(cause: Column) -> Column:
+    """No record's loss explains it, but the cause says that it makes such rows."""
+    return _has_no_record() & (F.size(cause["outcomes"]) > 0)
+
+
+def _has_no_record() -> Column:
+    return F.coalesce(F.size("victims") == 0, F.lit(False))
 
 
 def _records() -> Column:

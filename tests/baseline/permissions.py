@@ -28,7 +28,6 @@ def permission_in(configuration: Configuration, case: Case) -> Permission:
         topic_config=configuration.topic,
         server=configuration.server,
         epochs=known.epochs,
-        flushed=known.flushed,
         acks_1=known.acks == "1",
         stops=DIED if configuration.members_died else (),
     )

@@ -108,7 +108,6 @@ def seen_by(
             read_ended_ns={partition: int(end or 0) for partition, end in ended.items()},
             lag_max_ms=float(server.get("replica.lag.time.max.ms", 30_000)),
             epochs=known.epochs,
-            flushed=known.flushed,
             acks_1=known.acks == "1",
         ),
     )

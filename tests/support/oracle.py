@@ -165,7 +165,7 @@ class Life:
         if self.sent == "no-ack" and gone and self.log_start == 0:
             yield "unacknowledged-lost"
         delivered = max((_place(d) for d in self.deliveries), default=None)
-        if delivered and gone and delivered[1] >= self.log_start:
+        if delivered and self.sent and gone and delivered[1] >= self.log_start:
             yield "vanished"
         everywhere = {_place(r) for r in self.reads}
         if len(self.final) > 1 or (not self.complete and len(everywhere) > 1):

@@ -57,7 +57,9 @@ def term(view: Row | None) -> tuple[Any, Any]:
 
 
 def led_anew(last: Row | None, view: Row) -> bool:
-    if last is None or last["leader"] != view["leader"]:
+    if last is None:
+        return False
+    if last["leader"] != view["leader"]:
         return True
     epochs = last["leader_epoch"], view["leader_epoch"]
     return None not in epochs and epochs[0] != epochs[1]

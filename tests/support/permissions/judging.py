@@ -49,7 +49,6 @@ def permission_in(cluster: Cluster) -> Permission:
             read_ended_ns=cluster.read_ended,
             lag_max_ms=cluster.lag_max_ms,
             epochs=known.epochs,
-            flushed=known.flushed,
             acks_1=known.acks == "1",
         ),
     )

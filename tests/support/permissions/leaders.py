@@ -38,6 +38,8 @@ class Leaders(Looks):
         for view, old, _ in self.elections():
             if view["time_ns"] <= shown:
                 found = max(found, self.before(old, view["time_ns"]))
+            elif self.since(view) <= shown and self.unseen(view):
+                found = max(found, min(MAYBE, self.before(old, view["time_ns"])))
         for start, end in self.hidden():
             if start <= shown and self.begun < self.hidden_end(end):
                 found = max(found, MAYBE)
@@ -56,6 +58,15 @@ class Leaders(Looks):
         if now is None or end == NEVER or end == self.views[0]["time_ns"]:
             return end
         others = {*self.cluster.brokers} - {now["leader"]} if now["leader"] else set()
+        return max([end, *(self.until(broker, end, unknown=True) for broker in others)])
+
+    def hidden_end_of(self, start: int, end: int) -> int:
+        if self.hides_leaders(end):
+            return self.hidden_end(end)
+        now, leaders = self.in_force(min(end + TWO_LOOKS, NEVER)), self.at_both_ends(start, end)
+        if end == NEVER or now is None or not now["leader"] or len(leaders) < 2:
+            return end
+        others = leaders - {now["leader"]}
         return max([end, *(self.until(broker, end, unknown=True) for broker in others)])
 
     # --- a deposed leader's end
@@ -83,7 +94,11 @@ class Leaders(Looks):
         for fault, effects in self.known():
             if effects["ends_processes"] and name in fault["nodes"] and fault["ok_ns"] is not None:
                 down_until = or_never(fault["heal_invoke_ns"])
-                if down_until >= change:
+                if effects["starts_again"]:
+                    down_until = fault["invoke_ns"]
+                if down_until >= change or (
+                    fault["ok_ns"] >= change and not effects["starts_again"]
+                ):
                     ends.append(max(fault["ok_ns"], change))
         return min(ends)
 
@@ -120,7 +135,9 @@ class Leaders(Looks):
     def hides(self, fault: Row, who: set[str], unknown: bool) -> bool:
         """Something that can move leadership, at one of the three or the links between them."""
         effects = self.cluster.effects.get(fault["step"])
-        if not (unknown if effects is None else effects["leadership"] != "stays"):
+        if not (unknown if effects is None else effects["leadership"] not in ("stays", "if-seen")):
+            return False
+        if not fault["nodes"]:
             return False
         peers = self.cluster.options.get(fault["step"], {}).get("from", "clients")
         return bool({*fault["nodes"]} & who) or peers != "clients"
@@ -132,11 +149,13 @@ class Leaders(Looks):
         found = NO
         for view, old, new in self.elections():
             change = view["time_ns"]
-            if change < self.read:
+            in_time = change < self.read
+            if in_time or (self.since(view) < self.read and self.unseen(view)):
                 allowed = self.unclean_within(self.since(view), change)
-                found = max(found, min(self.before(old, change), allowed, self.lacked(new, change)))
+                each = min(self.before(old, change), allowed, self.lacked(new, change))
+                found = max(found, each if in_time else min(each, MAYBE))
         for start, end in [*self.hidden(), *self.other_isrs()]:
-            counts = self.begun < (self.hidden_end(end) if self.hides_leaders(end) else end)
+            counts = self.begun < self.hidden_end_of(start, end)
             if start < self.read and counts and self.unclean_within(start, end):
                 had = [self.had(broker, start) for broker in self.cluster.brokers]
                 found = max(found, NO if all(had) else MAYBE)
@@ -178,19 +197,12 @@ class Leaders(Looks):
 
     def unclean_within(self, first: int, last: int) -> int:
         """Whether unclean elections were allowed at some moment of a stretch."""
-        found, taken_back = str(self.cluster.topic.get(UNCLEAN, "false")) == "true", False
-        unknown = False
-        for fault in self.cluster.faults:
-            effects = self.cluster.effects.get(fault["step"])
-            invoke, proved, healing, healed = four(fault)
-            if not fault["nodes"] or invoke > last or healed < first:
-                continue
-            value = effects["topic_settings"].get(UNCLEAN) if effects else None
-            unknown |= effects is None
-            if value == "true":
-                found, taken_back = True, False
-            elif value == "false" and proved <= first:
-                taken_back = healing > last
-        if found and not taken_back:
+        if "true" in self.values(UNCLEAN, first, last):
             return YES
-        return MAYBE if unknown else NO
+        unknown = [
+            fault
+            for fault in self.cluster.faults
+            if fault["nodes"] and self.cluster.effects.get(fault["step"]) is None
+        ]
+        meeting = [f for f in unknown if f["invoke_ns"] <= last and four(f)[3] > first]
+        return MAYBE if meeting else NO

@@ -12,6 +12,7 @@ from tests.support.permissions.cluster import (
     Cluster,
     Row,
     Sent,
+    four,
     meet,
     or_never,
     rose,
@@ -91,10 +92,47 @@ class Looks:
         """Whether the ISR may have been another one in a part of a stretch."""
         return any(meet(each, (start, end)) for each in [*self.hidden(), *self.other_isrs()])
 
+    def may_have_led(self, start: int, end: int) -> set[str] | None:
+        """Who may have led unseen in a part of a stretch; None: anybody."""
+        if any(meet(each, (start, end)) for each in self.hidden()):
+            return None
+        found: set[str] = set()
+        for first, last in self.other_isrs():
+            if meet((first, last), (start, end)):
+                found |= self.at_both_ends(first, last)
+        return found
+
+    def at_both_ends(self, start: int, end: int) -> set[str]:
+        views = self.in_force(start), self.in_force(end + TWO_LOOKS) if end < NEVER else None
+        return {view["leader"] for view in views if view and view["leader"]}
+
+    def surely(self, view: Row, moment: int) -> bool:
+        """Whether a view that came before a moment was still what was so then."""
+        return not any(
+            view["time_ns"] <= start < moment < end
+            for start, end in [*self.hidden(), *self.other_isrs()]
+        )
+
+    def unseen(self, view: Row) -> bool:
+        """Whether nobody looked between a view and the look before."""
+        return any(meet(each, (self.since(view), view["time_ns"])) for each in self.dark())
+
     def from_now(self, moment: int) -> list[Row]:
         """The view in force and those that follow."""
         now = self.in_force(moment)
         return ([now] if now else []) + [v for v in self.views if v["time_ns"] > moment]
+
+    def values(self, key: str, first: int, last: int) -> set[str]:
+        """What a setting of the topic may have been in a stretch: walk over its changes."""
+        found = {str(self.cluster.topic.get(key, ""))}
+        for fault, effects in sorted(self.known(), key=lambda each: int(each[0]["invoke_ns"])):
+            invoke, proved, healing, healed = four(fault)
+            value = effects["topic_settings"].get(key)
+            if value is not None and invoke <= last and healed > first:
+                kept = {*found} if proved > first or healing <= last < NEVER else set()
+                kept |= {*found} if last >= NEVER and healing < NEVER else set()
+                found = kept | {value}
+        return found
 
     def known(self) -> Iterator[tuple[Row, Row]]:
         for fault in self.cluster.faults:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tests.support.permissions.cluster import (
+    EVER,
     FLUSH,
     MAYBE,
     NEVER,
@@ -50,9 +51,10 @@ class Struck(Looks):
         for fault in self.cluster.faults:
             effects = self.cluster.effects.get(fault["step"])
             takes = effects["takes"] if effects else "all"
-            synced = takes == "unsynced" and self.synced(or_never(fault["ok_ns"]))
+            proved = fault["ok_ns"]
+            kept = self.synced_from(fault["invoke_ns"], proved) if takes == "unsynced" else NEVER
             hit = {*fault["nodes"]} & {*self.cluster.brokers}
-            if fault["nodes"] and takes != "nothing" and not synced and (hit or not effects):
+            if fault["nodes"] and takes != "nothing" and self.begun < kept and (hit or not effects):
                 invoke, proved, _, healed = four(fault)
                 sure = effects is not None and fault["ok_ns"] is not None
                 found.append(
@@ -103,14 +105,13 @@ class Struck(Looks):
         if flip["invoke_ns"] < healed and put_back > invoke:
             yield Strike(nodes=nodes, start=invoke, end=healed, healed=healed, sure=MAYBE)
 
-    def synced(self, moment: int) -> bool:
-        """Whether all that was written before a moment was synced at once."""
-        changed = [
-            effects["topic_settings"].get(FLUSH, "1")
-            for fault, effects in self.known()
-            if fault["invoke_ns"] < moment
-        ]
-        return str(self.cluster.topic.get(FLUSH, "")) == "1" and {*changed} <= {"1"}
+    def synced_from(self, struck: int, proved: int | None) -> int:
+        """From when on everything was synced at once until a fault was proved."""
+        changes = [t for fault, _ in self.known() for t in (four(fault)[1], four(fault)[3])]
+        for moment in [EVER, *sorted(t for t in changes if t <= struck)]:
+            if self.values(FLUSH, moment, or_never(proved)) == {"1"}:
+                return moment
+        return NEVER
 
     def whole_isr(self, strike: Strike, strikes: Sequence[Strike]) -> int:
         """Whether an ISR seen during a strike was hit by it and by those not healed yet."""
@@ -123,18 +124,16 @@ class Struck(Looks):
         for view in self.from_now(strike.start):
             if view["time_ns"] <= strike.end and view["isr"] and {*view["isr"]} <= maybe:
                 certain = strike.sure == YES and {*view["isr"]} <= sure
+                certain = certain and self.surely(view, strike.start)
                 found = max(found, YES if certain else MAYBE)
             elif self.since(view) <= strike.end and view["isr"] and {*view["isr"]} <= maybe:
                 found = max(found, MAYBE)
-        if not self.isr_known(strike.start, strike.end):
-            found = max(found, MAYBE)
-        return found
+        return max(found, self.led_unseen(strike, maybe))
 
-    def isr_known(self, start: int, end: int) -> bool:
-        now = self.from_now(start)
-        during = [v for v in now if v["time_ns"] <= end]
-        known = all(v["isr"] for v in during) and self.in_force(start) is not None
-        return known and not self.hides_isr(start, end)
+    def led_unseen(self, strike: Strike, nodes: set[str] | frozenset[str]) -> int:
+        """Whether one of these may have led, and so been in the ISR, when nobody looked."""
+        leaders = self.may_have_led(strike.start, strike.end)
+        return MAYBE if leaders is None or leaders & nodes else NO
 
     def led_anew(self, strike: Strike) -> int:
         """Whether a struck broker came to lead before it had left the ISR and come back."""
@@ -149,7 +148,10 @@ class Struck(Looks):
             out_then = last is not None and last["isr"] and node not in last["isr"]
             left |= bool(out_then) and view["time_ns"] > strike.end
             if view["leader"] == node and led_anew(last, view):
-                return strike.sure if view["time_ns"] < self.read else NO
+                if view["time_ns"] >= self.read:
+                    return NO
+                early = self.unseen(view) and self.since(view) < strike.start
+                return min(strike.sure, MAYBE) if early else strike.sure
             if left and node in view["isr"]:
                 return self.hidden_lead(strike.start, view["time_ns"])
             last = view
@@ -161,9 +163,10 @@ class Struck(Looks):
     def leader_hit(self, strike: Strike) -> int:
         """Whether it hit the leader."""
         for view in self.from_now(strike.start):
-            if view["time_ns"] <= strike.end and view["leader"] in strike.nodes:
+            hit = view["time_ns"] <= strike.end and view["leader"] in strike.nodes
+            if hit and self.surely(view, strike.start):
                 return strike.sure
-        return MAYBE if self.hides_isr(strike.start, strike.end) else NO
+        return self.led_unseen(strike, strike.nodes)
 
     # --- flipped bits
 

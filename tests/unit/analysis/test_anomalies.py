@@ -29,7 +29,7 @@ def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
     assert group <= promised(with_(commit="auto")).keys()
 
 
-STRUCK = "leader-struck"
+STRUCK, AS_ANOTHER = "leader-struck", "read-as-another"
 # Anomaly, the kinds of causes that permit some of its records, whether all others are forbidden.
 CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ("lost", (STRUCK,), True, SAFE),
@@ -37,21 +37,26 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ("lost", (STRUCK,), True, with_(unclean=True, replicas=1)),
     ("lost", ("another-leader", STRUCK), True, with_(epochs=False)),
     ("lost", ("another-leader", STRUCK), True, with_(acks="1")),
-    ("lost", (STRUCK,), True, with_(acks="1", replicas=1)),
+    ("lost", ("another-leader", STRUCK), True, with_(acks="1", replicas=1)),
     ("lost", (STRUCK, "internal-topics"), True, with_(transactional=True)),
     ("vanished", ("truncation", "strike", "bit-at-the-end"), True, with_(unclean=True)),
     ("vanished", ("strike",), True, with_(acks="1", checks_crcs=True)),
     ("unseen", ("configuration",), False, SAFE),
-    ("duplicate", ("read-apart",), True, SAFE),
-    ("duplicate", ("read-apart", "read-apart"), True, with_(unclean=True)),
-    ("duplicate", ("read-apart", "configuration"), False, with_(idempotent=False, retries=1)),
+    ("duplicate", ("read-apart", AS_ANOTHER), True, SAFE),
+    ("duplicate", ("read-apart", "read-apart", AS_ANOTHER), True, with_(unclean=True)),
     (
         "duplicate",
-        ("read-apart", "leader-moved-meanwhile"),
+        ("read-apart", AS_ANOTHER, "configuration"),
+        False,
+        with_(idempotent=False, retries=1),
+    ),
+    (
+        "duplicate",
+        ("read-apart", AS_ANOTHER, "leader-moved-meanwhile"),
         True,
         with_(idempotent=False, retries=0),
     ),
-    ("duplicate", ("read-apart",), True, with_(idempotent=False, retries=0, acks="1")),
+    ("duplicate", ("read-apart", AS_ANOTHER), True, with_(idempotent=False, retries=0, acks="1")),
     ("phantom", ("bit-when-read",), True, SAFE),
     ("phantom", (), True, with_(checks_crcs=True)),
     (
@@ -61,29 +66,34 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
         with_(transactional=True, uncommitted=True),
     ),
     ("phantom", ("bit-when-read", "abort-marker-cut"), True, with_(transactional=True)),
-    ("inconsistent-offset", (STRUCK, "flipped-bit"), True, SAFE),
-    ("inconsistent-offset", ("truncation", STRUCK, "flipped-bit"), True, with_(epochs=False)),
+    ("inconsistent-offset", (STRUCK, "flipped-bit", AS_ANOTHER), True, SAFE),
     (
         "inconsistent-offset",
-        (STRUCK, "ack-of-another-leader", "flipped-bit"),
+        ("truncation", STRUCK, "flipped-bit", AS_ANOTHER),
+        True,
+        with_(epochs=False),
+    ),
+    (
+        "inconsistent-offset",
+        (STRUCK, "ack-of-another-leader", "flipped-bit", AS_ANOTHER),
         True,
         with_(acks="1"),
     ),
     (
         "inconsistent-offset",
-        (STRUCK, "ack-of-another-leader", "copy-of-another-leader", "flipped-bit"),
+        (STRUCK, "ack-of-another-leader", "copy-of-another-leader", "flipped-bit", AS_ANOTHER),
         True,
         with_(acks="1", idempotent=False),
     ),
     ("stale-read", ("configuration",), False, SAFE),
     (
         "skipped",
-        ("after-truncation", "internal-topics"),
+        ("after-truncation", "internal-topics", AS_ANOTHER),
         True,
         with_(commit="after", unclean=True),
     ),
-    ("skipped", ("internal-topics", "member-stopped"), True, with_(commit="auto")),
-    ("skipped", ("internal-topics", "member-stopped"), True, with_(commit="before")),
+    ("skipped", ("internal-topics", AS_ANOTHER, "member-stopped"), True, with_(commit="auto")),
+    ("skipped", ("internal-topics", AS_ANOTHER, "member-stopped"), True, with_(commit="before")),
     ("reprocessed", ("internal-topics",), True, with_(commit="before")),
     (
         "reprocessed",

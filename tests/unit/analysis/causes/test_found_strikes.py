@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.clusters import hit, led, seen_by, verdict
+import pytest
+
+from analysis.permission import Permission
+from tests.support.clusters import MS, hit, led, seen_by, verdict
 
 BOTH = (led(1, 0, (1, 2)),)
 
@@ -140,3 +143,144 @@ def test_what_a_bit_made_of_a_record_may_look_like_any_value_whenever_that_was_s
         assert verdict(struck(bit(10)), "inconsistent-offset", begun, known) == "permitted"
     later = seen_by(led(1, 0), faults=[bit(10)], read_ended_ms=9)
     assert verdict(later, "inconsistent-offset", 5, 7) == "forbidden"
+
+
+# --- nobody looked
+
+
+def test_an_isr_that_only_held_until_nobody_looked_is_doubt() -> None:
+    """The twin: the strike came before the stretch."""
+    views = (led(1, 0, (1,)), led(1, 201, (1, 2, 3), epoch=2, since_ms=9))
+    dark, seen = (
+        seen_by(*views, blind=[(10, 200)], faults=[hit("lose-power", [1], ms)]) for ms in (100, 8)
+    )
+
+    assert verdict(dark, "lost", 2, 5) == "in-doubt"
+    assert verdict(seen, "lost", 2, 5) == "permitted"
+
+
+def test_a_leader_that_only_led_until_nobody_looked_is_doubt() -> None:
+    views = (led(1, 0), led(1, 201, epoch=2, since_ms=9))
+    dark, seen = (
+        seen_by(*views, blind=[(10, 200)], faults=[hit("lose-power", [1], ms)], acks="1")
+        for ms in (100, 8)
+    )
+
+    assert verdict(dark, "lost", 2, 5) == "in-doubt"
+    assert verdict(seen, "lost", 2, 5) == "permitted"
+
+
+def test_where_nobody_else_can_have_led_the_leader_was_in_every_isr() -> None:
+    """kafka1 leads before and after, one epoch later: no ISR was kafka3 alone."""
+    views = (led(1, 0), led(1, 90, (1, 2), epoch=1, since_ms=39))
+
+    def struck_in_the_dark(node: int, **more: Any) -> Permission:
+        return seen_by(*views, blind=[(40, 89)], faults=[hit("lose-power", [node], 50)], **more)
+
+    assert verdict(struck_in_the_dark(3), "lost", 10, 15) == "forbidden"
+    assert verdict(struck_in_the_dark(3, acks="1"), "lost", 10, 15) == "forbidden"
+    assert verdict(struck_in_the_dark(1), "lost", 10, 15) == "in-doubt"
+
+
+def test_the_first_view_shows_no_election() -> None:
+    """The twin: it was seen to lead before, and another in between."""
+    first = seen_by(led(1, 50, (1, 2)), faults=[hit("lose-power", [1], 10, ok_ms=20)])
+    anew = seen_by(
+        led(1, 0, (1, 2)),
+        led(1, 50, (1, 2), epoch=1),
+        faults=[hit("lose-power", [1], 10, ok_ms=20)],
+    )
+
+    assert verdict(first, "lost", 5, 8) == "in-doubt"
+    assert verdict(anew, "lost", 5, 8) == "permitted"
+
+
+def test_who_came_to_lead_when_nobody_looked_may_have_led_before_it_was_struck() -> None:
+    views = (led(1, 0), led(2, 201, epoch=1, since_ms=9))
+    dark, later = (
+        seen_by(*views, blind=[(10, 200)], faults=[hit("lose-power", [2], ms)]) for ms in (100, 5)
+    )
+
+    assert verdict(dark, "lost", 2, 3) == "in-doubt"
+    assert verdict(later, "lost", 2, 3) == "permitted"
+
+
+# --- who is hit, and where
+
+
+@pytest.mark.parametrize("anomaly", ["skipped", "reprocessed", "early-read", "watermark-ahead"])
+def test_a_node_without_records_loses_none(anomaly: str) -> None:
+    """The twin is a broker."""
+    zookeeper, broker = (
+        seen_by(
+            led(1, 0),
+            faults=[hit("lose-disk", [node], 50, healed_ms=60)],
+            commit="before",
+            watched=True,
+        )
+        for node in ("zk1", "kafka3")
+    )
+
+    assert verdict(zookeeper, anomaly, 100, 105, shown_ns=110 * MS) == "forbidden"
+    assert verdict(broker, anomaly, 100, 105, shown_ns=110 * MS) == "permitted"
+
+
+@pytest.mark.parametrize("anomaly", ["skipped", "reprocessed", "early-read", "watermark-ahead"])
+def test_a_start_with_a_flipped_bit_shows_in_its_partition_only(anomaly: str) -> None:
+    flipped, started = bit(10), hit("kill", [1], 20, heal_ms=25, healed_ms=30)
+    views = (led(1, 0), led(1, 0, partition=1))
+    run = seen_by(*views, faults=[flipped, started], partitions=2, commit="before", watched=True)
+
+    assert verdict(run, anomaly, 100, 105, partition=1, shown_ns=110 * MS) == "forbidden"
+    if anomaly in ("early-read", "watermark-ahead"):
+        assert verdict(run, anomaly, 100, 105, shown_ns=110 * MS) == "permitted"
+
+
+def test_a_strike_after_the_final_read_shows_nothing() -> None:
+    def lost_at(ms: float) -> Permission:
+        struck_then = hit("lose-power", [1, 2, 3], ms)
+        return seen_by(led(1, 0), faults=[struck_then], read_ended_ms=5000, transactional=True)
+
+    assert verdict(lost_at(9000), "lost", 10, 15) == "forbidden"
+    assert verdict(lost_at(4000), "lost", 10, 15) == "permitted"
+
+
+# --- what a bit makes of a record
+
+
+def test_what_only_the_final_read_had_was_not_read_while_the_bit_was_flipped() -> None:
+    put_back, stayed = bit(20, healed_ms=40), bit(20)
+    last: dict[str, Any] = {"known": (2**63 - 1) / MS, "outcome": "unparsable"}
+
+    assert verdict(seen_by(led(1, 0), faults=[put_back]), "phantom", None, **last) == "forbidden"
+    assert verdict(seen_by(led(1, 0), faults=[stayed]), "phantom", None, **last) == "permitted"
+
+
+@pytest.mark.parametrize(
+    ("anomaly", "outcome", "another"),
+    [
+        ("duplicate", "in_reads", "in_log"),
+        ("skipped", "never_polled", "polled"),
+        ("inconsistent-offset", "other_partition", None),
+    ],
+)
+def test_a_record_that_is_read_as_another_one_is_missed_and_found_elsewhere(
+    anomaly: str, outcome: str, another: str | None
+) -> None:
+    """The twins: another outcome, another partition, and consumers that check."""
+    faults = [bit(20, healed_ms=40)]
+    said: dict[str, Any] = {"idempotent": True, "commit": "after", "faults": faults}
+    run = seen_by(led(1, 0), led(1, 0, partition=1), partitions=2, **said)
+
+    assert verdict(run, anomaly, 10, 30, outcome=outcome) == "permitted"
+    assert verdict(run, anomaly, 10, 30, outcome=outcome, partition=1) == "forbidden"
+    if another:
+        assert verdict(run, anomaly, 10, 30, outcome=another) == "forbidden"
+    checked = seen_by(led(1, 0), consumer={"check.crcs": True}, **said)
+    assert verdict(checked, anomaly, 10, 30, outcome=outcome) == "forbidden"
+
+
+def test_a_proof_that_names_an_impossible_partition_names_none() -> None:
+    odd = hit("flip-bit", [1], 10, evidence=f"byte 9 of t-{'9' * 5000}/0.log of kafka1")
+
+    assert verdict(seen_by(led(1, 0), faults=[odd]), "lost", 5, 8) == "forbidden"

@@ -1,0 +1,113 @@
+"""What a flipped bit makes of a record that is read meanwhile, and what it does not explain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.histories import (
+    Part,
+    committed,
+    fault,
+    final_read,
+    polled,
+    processed,
+    read,
+    sent,
+    told,
+)
+
+Report = dict[str, Any]
+PROOF = "byte 7 of harness-0/00000000000000000000.log of kafka1 was 0x32 and is 0x33"
+
+
+def bit() -> Part:
+    """Flipped at 100 ms, put back at 600 ms."""
+    return fault("flip-bit", ms=100, for_ms=500, evidence=PROOF)
+
+
+def judged(report: Report) -> dict[str, tuple[int, int]]:
+    """How many of each anomaly are permitted, and forbidden."""
+    return {
+        name: (found["judged"]["permitted"], found["judged"]["forbidden"])
+        for name, found in report["anomalies"].items()
+        if found["count"]
+    }
+
+
+@told(
+    sent(10, at=0),
+    sent(12, at=1),
+    bit(),
+    read(10, 0, ms=290),
+    read(19, 1, ms=300),
+    final_read(10, 12),
+)
+def test_a_number_that_a_bit_made_of_another_is_a_phantom_that_cannot_vanish(
+    report: Report,
+) -> None:
+    assert judged(report) == {"phantom": (1, 0), "inconsistent-offset": (1, 0)}
+    assert report["verdict"] == "valid"
+
+
+@told(
+    sent(10, at=0),
+    sent(12, at=1),
+    bit(),
+    read(10, 0, ms=290),
+    read(12, 1, ms=300),
+    final_read(10),
+)
+def test_what_was_sent_and_read_vanishes_as_ever(report: Report) -> None:
+    """The twin: no record was changed."""
+    assert judged(report) == {"lost": (0, 1), "vanished": (0, 1)}
+
+
+@told(sent(1, at=0), sent(2, at=1), bit(), final_read(1, 2, 77))
+def test_what_only_the_final_read_has_no_bit_has_made_that_was_put_back(report: Report) -> None:
+    assert judged(report) == {"phantom": (0, 1)}
+    assert report["verdict"] == "invalid"
+
+
+@told(
+    sent(12, at=0),
+    sent(13, at=0, partition=1),
+    bit(),
+    read(13, 0, ms=300),
+    final_read(12),
+    final_read(13, partition=1),
+    partitions=2,
+)
+def test_a_record_may_be_read_as_one_of_another_partition(report: Report) -> None:
+    assert judged(report) == {"inconsistent-offset": (2, 0)}
+
+
+@told(
+    sent(12, at=0),
+    sent(13, at=0, partition=1),
+    read(13, 0, ms=300),
+    final_read(12),
+    final_read(13, partition=1),
+    partitions=2,
+)
+def test_without_a_bit_nothing_explains_another_partition(report: Report) -> None:
+    """The twin."""
+    assert judged(report) == {"inconsistent-offset": (0, 2)}
+
+
+@told(
+    sent(10, at=0),
+    sent(12, at=1),
+    sent(14, at=2),
+    bit(),
+    polled(10, 0, ms=290),
+    processed(10, 0, ms=291),
+    polled(19, 1, ms=300),
+    processed(19, 1, ms=301),
+    polled(14, 2, ms=310),
+    processed(14, 2, ms=311),
+    committed(3, ms=320),
+    final_read(10, 12, 14),
+    commit="after",
+)
+def test_a_record_that_is_read_as_another_one_is_never_given_to_the_group(report: Report) -> None:
+    assert judged(report)["skipped"] == (1, 0)
