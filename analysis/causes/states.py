@@ -8,10 +8,10 @@ on where that permits more, and from the look before (`since_ns`) where a member
 *outside* the ISR.
 
 A *blind stretch* in which neither leader nor epoch changed hid nothing. One in which the epoch rose
-by one at most hid no leaders, but perhaps ISRs. Any other one, and a leader
-epoch that rose by more than one between two looks (unless as many replicas left the ISR, each of
-which raises it by one), may have *hidden* leaders and ISRs. Where no epoch is known, a blind
-stretch hides.
+by one at most hid no leaders, but perhaps ISRs. Any other one, and a leader epoch that rose by more
+than one between two looks, may have *hidden* leaders and ISRs; unless what is seen explains it:
+each replica that left the ISR raises it by one, and so does another leader. Where no epoch is
+known, a blind stretch hides.
 
 Where the look before a change is not written down, it came two looks before at most, or before the
 blind stretch that the change was seen after. What was so before a partition's first view is hidden.
@@ -146,8 +146,10 @@ class Partition:
         told = [state for state in self.states if state.epoch is not None]
         for last, state in pairwise(told):
             rose = int(state.epoch or 0) - int(last.epoch or 0)
+            # The controller raises it to drop a replica, and once more to elect another leader.
             left = len(last.isr - state.isr) if state.isr else 0
-            if rose > 1 and left < rose:
+            seen = left + (last.leader != state.leader) * bool(state.leader)
+            if rose > max(1, seen):
                 yield Hidden(
                     start_ns=max(last.time_ns, state.since_ns),
                     end_ns=state.time_ns,

@@ -67,7 +67,9 @@ class Looks:
         yield EVER, self.views[0]["time_ns"]
         for last, view in pairwise([v for v in self.views if v["leader_epoch"] is not None]):
             by = view["leader_epoch"] - last["leader_epoch"]
-            if by > 1 and not (view["isr"] and len({*last["isr"]} - {*view["isr"]}) >= by):
+            told = len({*last["isr"]} - {*view["isr"]}) if view["isr"] else 0
+            told += 1 if view["leader"] and view["leader"] != last["leader"] else 0
+            if by > 1 and told < by:
                 yield max(self.since(view), last["time_ns"]), view["time_ns"]
         for start, end in self.dark():
             before, after = self.in_force(start), self.in_force(end + TWO_LOOKS)

@@ -227,3 +227,16 @@ def test_an_epoch_that_rose_by_more_than_one_leaves_doubt_unless_replicas_left_t
     assert verdict(risen, "lost", 10, 15) == "in-doubt"
     assert verdict(left, "lost", 10, 15) == "forbidden"
     assert verdict(seen_by(led(1, 0), led(1, 50, epoch=1), acks="1"), "lost", 10) == "forbidden"
+
+
+def test_the_controller_raises_the_epoch_to_drop_a_dead_leader_and_again_to_elect_another() -> None:
+    """As recorded: the only replica in the ISR was killed, and one from outside took over. The twin
+    rose once more than that."""
+    unclean = {"unclean.leader.election.enable": "true"}
+
+    def elected(epoch: int) -> Permission:
+        views = (led(3, 0), led(3, 5196, (3,), since_ms=5128))
+        return seen_by(*views, led(1, 9958, (1,), epoch=epoch, since_ms=9861), topic=unclean)
+
+    assert verdict(elected(2), "lost", 6000, 6010) == "permitted"
+    assert verdict(elected(3), "lost", 6000, 6010) == "in-doubt"
