@@ -22,6 +22,19 @@ KNOWN: dict[str, dict[str, Any]] = {
     "idempotent-leader-paused": {"verdict": "valid", "acked": 300, "lost": 0, "duplicate": 0},
     # A stream through an orderly failover.
     "leader-stopped": {"verdict": "valid", "acked": 973, "lost": 0, "duplicate": 0},
+    # acks=1: a leader that is cut off from ZooKeeper alone acknowledges on when another leads.
+    "leader-cut-from-zookeeper": {"verdict": "valid", "acked": 922, "lost": 330, "duplicate": 0},
+    # The sole replica in the ISR loses its power, and leads again.
+    "power-loss-sole": {"verdict": "valid", "acked": 958, "lost": 407, "duplicate": 0},
+    # The leader alone in the ISR dies, and one from outside takes over.
+    "partition-ap": {"verdict": "valid", "acked": 1262, "lost": 256, "duplicate": 0},
+}
+# By anomaly: what permits how many.
+CAUSES: dict[str, dict[str, Any]] = {
+    "acks-1-leader-killed": {"lost": {"another-leader": 4}},
+    "leader-cut-from-zookeeper": {"lost": {"another-leader": 330}},
+    "power-loss-sole": {"lost": {"strike": 407}, "vanished": {"strike": 406}},
+    "partition-ap": {"lost": {"unclean-election": 256}, "vanished": {"unclean-election": 256}},
 }
 
 
@@ -43,6 +56,24 @@ def test_a_recorded_run_keeps_its_verdict(reports, name):
     }
 
     assert KNOWN[name] == counted
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_each_permitted_loss_has_its_cause(reports, name):
+    for anomaly, wanted in CAUSES[name].items():
+        found = [each for each in reports[name]["causes"] if anomaly in each["permitted"]]
+        judged = reports[name]["anomalies"][anomaly]["judged"]
+
+        assert {each["kind"]: each["permitted"][anomaly] for each in found} == wanted
+        assert judged == {"permitted": sum(wanted.values()), "forbidden": 0, "in_doubt": 0}
+
+
+def test_a_leader_that_does_not_know_acknowledges_what_is_lost_after_another_led(reports):
+    report = reports["leader-cut-from-zookeeper"]
+    (cause,) = [each for each in report["causes"] if "lost" in each["permitted"]]
+    late = [e for e in report["anomalies"]["lost"]["examples"] if e["acked_s"] > cause["at_s"]]
+
+    assert late
 
 
 @pytest.mark.parametrize("name", ["retries-leader-paused", "idempotent-leader-paused"])
