@@ -82,7 +82,7 @@ def _seen(run: Run, happened: Happened, facts: Facts) -> Seen:
         topic=str(topic.get("name", "")),
         topic_config=topic["config"],
         server=server,
-        load_start_ns=run.load_start_ns,
+        first_ns=run.first_ns,
         read_ended_ns=read_ended(run),
         lag_max_ms=float(server.get("replica.lag.time.max.ms", LAG_MAX_MS)),
         epochs=facts.epochs,

@@ -38,7 +38,7 @@ def leader_causes(seen: Seen) -> Iterator[Cause]:
     for partition in seen.partitions:
         for cause in _of(partition, seen, seen.read_ended_ns.get(partition.number)):
             # No record was there yet, also none of which nobody knows when it was sent.
-            if cause.begun_before_ns is None or cause.begun_before_ns > seen.load_start_ns:
+            if cause.begun_before_ns is None or cause.begun_before_ns > seen.first_ns:
                 yield cause
 
 

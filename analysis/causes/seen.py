@@ -21,7 +21,7 @@ class Seen:
     topic: str = ""
     topic_config: Mapping[str, Any] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)  # the brokers' settings
-    load_start_ns: int = 0  # nothing was sent before
+    first_ns: int = 0  # nothing was sent before
     read_ended_ns: Mapping[int, int] = field(default_factory=dict)  # the final read, by partition
     lag_max_ms: float = 30_000  # replica.lag.time.max.ms
     epochs: bool = True  # followers truncate by leader epoch (KIP-101)

@@ -88,7 +88,7 @@ OTHERWISE = Condition(words="otherwise")
 # Conditions of several anomalies.
 SHRINKS = when("unclean election allowed, or no leader epochs", lambda facts: facts.may_truncate)
 NO_EPOCHS = when(
-    "inter.broker.protocol.version below 0.11",
+    "inter.broker.protocol.version or message format below 0.11",
     lambda facts: facts.replicated and not facts.epochs,
 )
 TOOK = Condition(words="a fault that destroys data on a node")

@@ -14,6 +14,7 @@ from harness.model.client_settings import acks_of, retries_of
 
 BROKER_KEY = {"flush.messages": "log.flush.interval.messages"}  # where it is not the topic's
 FIRST_WITH_EPOCHS = (0, 11)  # inter.broker.protocol.version that brought leader epochs
+FORMAT_IGNORED_FROM = (3, 0)  # and the one from which every log has the newest message format
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,7 @@ def facts_of(
         replicas=int(topic["replication_factor"]),
         unclean=any(_true(value) for value in ever("unclean.leader.election.enable", "false")),
         flushed=all(value == "1" for value in ever("flush.messages", "")),
-        epochs=_has_epochs(str(server.get("inter.broker.protocol.version", "3.9"))),
+        epochs=_have_epochs(server, topic["config"]),
         checks_crcs=_true(consumer.get("check.crcs", False)),
         commit=str(work["commit"]) if work.get("group_consumers") else None,
         compared=_true(scenario.get("check", {}).get("replicas", False)),
@@ -83,7 +84,17 @@ def _true(value: object) -> bool:
     return str(value).lower() == "true"
 
 
-def _has_epochs(version: str) -> bool:
-    """Whether an inter.broker.protocol.version has leader epochs: "0.10.2-IV0", "3.9"."""
-    numbers = tuple(int(part) for part in version.split("-", 1)[0].split(".")[:2])
-    return numbers >= FIRST_WITH_EPOCHS
+def _have_epochs(server: Mapping[str, Any], topic: Mapping[str, Any]) -> bool:
+    """Whether brokers speak of leader epochs, and logs keep them: a log's message format goes by a
+    setting of its own, up to 3.0 (KIP-724)."""
+    protocol = _version(server.get("inter.broker.protocol.version", "3.9"))
+    if protocol >= FORMAT_IGNORED_FROM:
+        return True
+    brokers = server.get("log.message.format.version")
+    stored = topic.get("message.format.version", brokers)
+    return min(protocol, protocol if stored is None else _version(stored)) >= FIRST_WITH_EPOCHS
+
+
+def _version(told: object) -> tuple[int, ...]:
+    """Of "0.10.2-IV0" or "3.9" the first two numbers."""
+    return tuple(int(part) for part in str(told).split("-", 1)[0].split(".")[:2])

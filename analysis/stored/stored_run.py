@@ -9,7 +9,7 @@ the same path by its executors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ class Run:
     operations: int
     load_start_ns: int
     load_end_ns: int
+    first_ns: int = 0  # the first operation began; the load begins when all workers work
     tables: tuple[Path, ...] = ()  # the files of operations that are whole
     damage: tuple[Damage, ...] = ()  # what is left out
     events: tuple[dict[str, Any], ...] = ()  # of the workers, those in KEPT
@@ -155,6 +156,7 @@ def open_run(path: Path) -> Run:
         operations=sum(footer.num_rows for footer in footers.values()),
         load_start_ns=start_ns,
         load_end_ns=end_ns,
+        first_ns=min(_starts(footers.values()), default=0),
         tables=tuple(path / OPERATIONS / f"{process}.parquet" for process in footers),
         damage=tuple(stored.damage),
         events=tuple(row for row in events if row["event"] in KEPT),
@@ -212,6 +214,10 @@ def _deaths(
             yield {"producer": int(first) >> SEQUENCE_BITS, "died_ns": int(max(times))}
 
 
+def _starts(footers: Iterable[pq.FileMetaData]) -> list[int]:
+    return [int(low) for footer in footers for low, _ in statistics(footer, "start_ns")]
+
+
 def _load_bounds(record: dict[str, Any], footers: Sequence[pq.FileMetaData]) -> tuple[int, int]:
     """When the load began and ended: its phase or, of a run that was killed, its operations."""
     for phase in record.get("phases") or []:
@@ -222,7 +228,7 @@ def _load_bounds(record: dict[str, Any], footers: Sequence[pq.FileMetaData]) -> 
         for footer in footers
         if any(low != "final-read" for low, _ in statistics(footer, "f"))
     ]
-    starts = [low for footer in load for low, _ in statistics(footer, "start_ns")]
+    starts = _starts(load)
     ends = [
         high
         for footer in load

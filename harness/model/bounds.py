@@ -19,6 +19,11 @@ MOST = 10**12  # of what is counted
 LAST_NS = 2**62  # 146 years after the host's start
 LONGEST_S = 10**9
 ACKS = ("0", "1", "-1", "all")
+VERSIONS = (
+    "inter.broker.protocol.version",
+    "log.message.format.version",
+    "message.format.version",
+)
 
 
 def _utc(text: str) -> str:
@@ -63,9 +68,9 @@ def problem_of_settings(settings: Mapping[str, Any]) -> str | None:
     for key in ("min.insync.replicas", "replica.lag.time.max.ms"):
         if key in settings and not _whole(settings[key], 2**63 - 1):
             return f"{key}: Input should be a whole number, got {_short(settings[key])}"
-    key = "inter.broker.protocol.version"
-    if key in settings and not re.match(r"\d{1,4}(\.\d{1,4})+(-|$)", str(settings[key])):
-        return f"{key}: Input should be a version, got {_short(settings[key])}"
+    for key in VERSIONS:
+        if key in settings and not re.match(r"\d{1,4}(\.\d{1,4})+(-|$)", str(settings[key])):
+            return f"{key}: Input should be a version, got {_short(settings[key])}"
     return None
 
 

@@ -81,7 +81,7 @@ def seen_by(
     blind: Sequence[tuple[float, float | None]] = (),
     partitions: int = 1,
     read_ended_ms: float | None = 10_000,
-    load_start_ms: float = 0,
+    first_ms: float = 0,
     **configured: Any,
 ) -> Permission:
     """What permits what in a run of these views and faults. Keywords of the configuration: acks,
@@ -104,7 +104,7 @@ def seen_by(
             topic="t",
             topic_config=topic,
             server=server,
-            load_start_ns=int(_ns(load_start_ms) or 0),
+            first_ns=int(_ns(first_ms) or 0),
             read_ended_ns={partition: int(end or 0) for partition, end in ended.items()},
             lag_max_ms=float(server.get("replica.lag.time.max.ms", 30_000)),
             epochs=known.epochs,

@@ -61,10 +61,10 @@ def test_before_a_partition_s_first_view_anybody_may_have_led() -> None:
     assert verdict(seen_by(led(1, 50)), "lost", 49, 60) == "forbidden"
 
 
-def test_nothing_was_sent_before_the_load_also_if_nobody_knows_when() -> None:
-    """The second is the twin: the first view came after the load's start."""
-    early = seen_by(led(1, 50), acks="1", load_start_ms=50)
-    late = seen_by(led(1, 50), acks="1", load_start_ms=49)
+def test_nothing_was_sent_before_the_first_operation_also_if_nobody_knows_when() -> None:
+    """The second is the twin: the first view came after it."""
+    early = seen_by(led(1, 50), acks="1", first_ms=50)
+    late = seen_by(led(1, 50), acks="1", first_ms=49)
 
     assert verdict(early, "lost", None, 60) == "forbidden"
     assert verdict(late, "lost", None, 60) == "in-doubt"

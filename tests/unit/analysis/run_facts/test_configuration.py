@@ -68,6 +68,21 @@ def test_leader_epochs_came_with_0_11(version: str, epochs: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("protocol", "stored", "epochs"),
+    [("2.8", "0.10.2", False), ("2.8", "0.11.0", True), ("3.0", "0.10.2", True)],
+)
+def test_logs_keep_leader_epochs_from_their_own_format_on(
+    protocol: str, stored: str, epochs: bool
+) -> None:
+    server = {"inter.broker.protocol.version": protocol}
+    brokers, topic = "log.message.format.version", {"message.format.version": stored}
+
+    assert facts_of(_scenario(), {**server, brokers: stored}).epochs is epochs
+    assert facts_of(_scenario(topic=topic), {**server, brokers: "2.8"}).epochs is epochs
+    assert facts_of(_scenario(), server).epochs
+
+
+@pytest.mark.parametrize(
     ("level", "given"), [("read_uncommitted", True), ("read_committed", False), (None, False)]
 )
 def test_who_reads_uncommitted_is_given_what_was_aborted(level: str | None, given: bool) -> None:
