@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import ArrayType
+from pyspark.sql.types import ArrayType, StructType
 
 from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
@@ -47,16 +47,21 @@ def history_of(
         runs=runs_frame(spark, [run_row(run, causes[run.run_id]) for run in runs]),
         groups=any(run.grouped for run in runs),
         replicas=any(run.compared for run in runs),
-        watermarks=spark.read.schema(schema.WATERMARKS).parquet(*watched) if watched else None,
+        watermarks=_files(spark, schema.WATERMARKS, watched) if watched else None,
     )
 
 
 def _operations(spark: SparkSession, files: Sequence[str]) -> DataFrame:
     """Each file by its name: of a folder Spark would read other files as well, or fewer."""
     if files:
-        return spark.read.schema(schema.OPERATIONS).parquet(*files)
+        return _files(spark, schema.OPERATIONS, files)
     nothing = F.from_json(F.lit("[]"), ArrayType(schema.OPERATIONS))
     return spark.range(1).select(F.inline(nothing))
+
+
+def _files(spark: SparkSession, columns: StructType, files: Sequence[str]) -> DataFrame:
+    """These files and no others: a folder named `run[1]` is no pattern that means `run1`."""
+    return spark.read.schema(columns).option("__globPaths__", "false").parquet(*files)
 
 
 def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:

@@ -42,9 +42,12 @@ def read_record(folder: Path) -> dict[str, Any]:
     try:
         run = RunFolder(path=folder)
         run.refuse_links()
-        return run.read().model_dump(mode="json")
+        record = run.read().model_dump(mode="json")
     except StoreError as error:
         raise CheckError(str(error)) from None
+    if not record["run_id"]:
+        raise CheckError(f"{folder / 'run.json'}: run_id is empty: restore the file")
+    return record
 
 
 @dataclass(kw_only=True)
