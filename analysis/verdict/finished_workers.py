@@ -55,7 +55,7 @@ def worker_doubts(run: Run, work: Work) -> Iterator[str]:
     yield from _not_named(run)
     for event in run.events:
         if event["event"] == "end":
-            yield from _miscounted(event["process"], _counts_in(event), work)
+            yield from miscounted(event, work)
 
 
 def may_have_died(run: Run, work: Work, process: str) -> bool:
@@ -131,7 +131,9 @@ def _counts_in(event: Mapping[str, Any]) -> dict[str, int]:
     return {k: n for k, n in told.items() if isinstance(n, int)} if isinstance(told, dict) else {}
 
 
-def _miscounted(process: str, counted: Mapping[str, int], work: Work) -> Iterator[str]:
+def miscounted(event: Mapping[str, Any], work: Work) -> Iterator[str]:
+    """What a worker's `end` counts otherwise than its table."""
+    process, counted = event["process"], _counts_in(event)
     acked = work.count(process, "send", ended="ok")
     recorded = {
         "sends": work.count(process, "send"),

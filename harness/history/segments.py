@@ -101,6 +101,9 @@ def read_segment(path: Path, process: str, *, first_id: int, last: bool) -> Cont
     if whole < header.capacity:
         text = f"{path.name}: {whole} of {header.capacity} slots are present"
         findings.append(Finding(process=process, kind="truncated-segment", count=1, text=text))
+    elif len(data) != (header.capacity + 1) * RECORD_SIZE:
+        text = f"{path.name}: longer than the {header.capacity} slots that it says it has"
+        findings.append(Finding(process=process, kind="truncated-segment", count=1, text=text))
     if header.first_id != first_id:
         text = f"{path.name}: begins with operation {header.first_id}, expected {first_id}"
         findings.append(Finding(process=process, kind="truncated-segment", count=1, text=text))

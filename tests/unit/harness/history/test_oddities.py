@@ -9,6 +9,8 @@ from harness.history.record_format import RECORD_SIZE
 from harness.model.runs.run_folder import RunFolder
 from tests.support.recorded_runs import KILL, found, lines, operations, record, rows, spoil
 
+CAPACITY_AT = 12  # of a segment's header
+
 
 def test_a_worker_without_its_end_is_a_finding(run: Path) -> None:
     """It was killed; what it recorded is sealed all the same."""
@@ -62,6 +64,22 @@ def test_a_history_cut_in_the_middle_is_told(run: Path, length: int) -> None:
 
     assert [("p", "truncated-segment", 1)] == found(run)
     assert max(0, length // RECORD_SIZE - 1) == len(operations(run))
+
+
+def test_a_segment_that_is_longer_than_it_says_is_told(run: Path) -> None:
+    """One bit of its header: it has 4 slots, and says 2. What lies behind may be records."""
+    segment = record(run, sends=4)
+    spoil(segment, CAPACITY_AT, b"\2")
+
+    assert [("p", "truncated-segment", 1)] == found(run)
+    assert 2 == len(operations(run))
+
+
+def test_a_segment_as_long_as_it_says_is_whole(run: Path) -> None:
+    """The twin."""
+    record(run, sends=4)
+
+    assert [] == found(run)
 
 
 def test_a_segment_with_an_unreadable_header_is_told(run: Path) -> None:
