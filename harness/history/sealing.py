@@ -9,8 +9,9 @@ cannot be read as recorded (torn and impossible records, cut segments, damaged l
 without its end) is a row of `findings`, never an exception. `HistoryError` means that a file as
 such cannot be read or written, or that its process is still recording.
 
-Safe to repeat and to interrupt anywhere: each table appears by a rename, `sealed.json` appears
-after all of them, and segments are removed after that. Side files stay: people read them.
+Safe to repeat, to interrupt anywhere and to do twice at once (the second waits): each table
+appears by a rename, `sealed.json` appears after all of them, and segments are removed after that.
+Side files stay: people read them.
 
 A history whose files were lost or mixed up is not made worse. A table that cannot be made again is
 kept as it is, and is a finding (harness.history.placing). Segments are removed only where
@@ -20,9 +21,10 @@ kept as it is, and is a finding (harness.history.placing). Segments are removed 
 from __future__ import annotations
 
 import fcntl
+import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -64,8 +66,8 @@ def seal(run_dir: Path) -> Seal:
     if not folder.is_dir():
         raise HistoryError(f"{run_dir}: it has no folder `history`: give the folder of a run")
     run_id, workers = _id_and_workers(run_dir)
-    done = read_seal(folder)
-    with _errors_of(folder):
+    with _errors_of(folder), _alone(folder):
+        done = read_seal(folder)
         if done is None:
             done = _seal(folder, run_id, workers)
             text = done.model_dump_json(indent=1) + "\n"
@@ -280,6 +282,18 @@ def _never_recorded(worker: str) -> Finding:
 
 
 # Files
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until nobody else seals this history; the lock ends with its process."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _refuse_living(path: Path) -> None:
