@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from analysis.stored.damage import Damage
+from analysis.stored.fault_views import unseen
 from analysis.stored.recorded_rows import lacks, oddity
 from harness.history import stored_tables, tables
 from harness.history.record_format import HistoryError
@@ -77,6 +78,16 @@ class Tables:
         if self.seal and name == "findings" and len(rows) != self.seal.findings:
             raise TableError(f"it has {len(rows)} rows, and {self.seal.findings} were sealed")
         return tuple(rows)
+
+    def views(self, faults: Rows, blind: Rows) -> Rows:
+        """The table of views; no rows where it lacks what the faults saw."""
+        known = len(self.damage)
+        rows = self.small("views")
+        why = unseen(faults, rows, blind) if len(self.damage) == known else None
+        if why is None:
+            return rows
+        self.damage.append(Damage(file=f"{HISTORY}/views.parquet", why=why))
+        return ()
 
     def operations(self, partitions: int) -> dict[str, pq.FileMetaData]:
         """The footers of the good tables of operations, by process. `partitions`: how many the

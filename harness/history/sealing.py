@@ -102,6 +102,8 @@ def _seal(folder: Path, run_id: str, workers: Sequence[str]) -> Seal:
         findings += [*side.findings(), *_no_end(process, own)]
     findings += [_never_recorded(worker) for worker in workers if worker not in processes]
     findings += _put_small_tables(places, events)
+    if processes and not (folder / f"{VIEWS}.jsonl").exists():
+        findings.append(_no_views())
     found = _put_findings(places, findings)
     return Seal(
         version=2,
@@ -274,6 +276,11 @@ def _no_end(process: str, events: list[Row]) -> list[Finding]:
 def _no_segments(process: str) -> Finding:
     text = f"{process}.0000.seg: missing; a worker has one from its first moment on"
     return Finding(process=process, kind="truncated-segment", count=1, text=text)
+
+
+def _no_views() -> Finding:
+    text = f"{VIEWS}.jsonl: missing; the cluster is watched from before the first worker on"
+    return Finding(process=VIEWS, kind="missing", count=1, text=text)
 
 
 def _never_recorded(worker: str) -> Finding:

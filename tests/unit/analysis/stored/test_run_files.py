@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -14,7 +15,7 @@ from analysis.stored.damage import Damage
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends, open_run
 from harness.history.stored_tables import digest
-from tests.support.histories import final_read, look, sent, story, view
+from tests.support.histories import Part, fault, final_read, look, sent, story, view
 from tests.support.spoiled_runs import flip
 from tests.support.told_runs import write
 
@@ -239,3 +240,27 @@ def test_a_pass_of_which_anything_was_found_is_not_complete(kind: str) -> None:
     (end,) = final_ends(of(findings=findings))
 
     assert end["complete"] is False
+
+
+def test_views_that_lack_what_a_fault_saw_are_damage(tmp_path: Path) -> None:
+    run = write(story(*PARTS, seeing("kafka2")), tmp_path / "run", "told/run")
+    opened = open_run(run)
+
+    assert told(run) == [
+        "history/views.parquet: fault 0 (kill leader) saw kafka2 lead partition 0, and no view of "
+        "that time does"
+    ]
+    assert opened.views == ()
+
+
+def test_views_that_show_it_are_whole(tmp_path: Path) -> None:
+    """The twin."""
+    run = write(story(*PARTS, seeing("kafka1")), tmp_path / "run", "told/run")
+
+    assert told(run) == []
+
+
+def seeing(leader: str) -> Part:
+    kill = fault(ms=1)
+    view = json.dumps({"leader": {"0": leader}, "known": True})
+    return replace(kill, rows=({**kill.rows[0], "before": view},))

@@ -28,6 +28,21 @@ def test_a_worker_that_recorded_nothing_is_a_finding(run: Path) -> None:
     assert [("gone", "no-end", 1)] == found(run)
 
 
+def test_a_history_without_its_views_is_told(run: Path) -> None:
+    """The cluster is watched before anything is recorded, though nothing may ever change."""
+    record(run, sends=1)
+    (run / "history/views.jsonl").unlink()
+
+    assert [("views", "missing", 1)] == found(run)
+
+
+def test_one_in_which_nobody_recorded_anything_may_have_none(run: Path) -> None:
+    """The twin: its set-up failed."""
+    (run / "history/views.jsonl").unlink()
+
+    assert [] == found(run)
+
+
 def test_a_torn_record_is_dropped_and_counted(run: Path) -> None:
     """The process was killed while it wrote slot 2."""
     segment = record(run, sends=2)
