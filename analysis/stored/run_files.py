@@ -111,7 +111,7 @@ class Tables:
             raise TableError("it is not among the tables that were sealed")
         if not re.fullmatch(_READ_NAME, process):
             raise TableError("no worker has this name, and readers of Parquet pass over it")
-        if self.seal and self.seal.tables:
+        if self.seal and self.seal.version == 2:
             self._check_digest(f"operations/{process}.parquet", stored_tables.digest(file))
         groups = stored_tables.row_groups(file, tables.OPERATION_COLUMNS)
         odd = oddity(groups, run_id=self.run_id, process=process, partitions=partitions)
@@ -130,8 +130,12 @@ class Tables:
         return [name.removesuffix(".parquet") for name in names if name.endswith(".parquet")]
 
     def _check_digest(self, name: str, found: str) -> None:
-        sealed = self.seal.tables.get(name) if self.seal else None
-        if sealed is not None and sealed.sha256 != found:
+        if self.seal is None or self.seal.version == 1:
+            return
+        sealed = self.seal.tables.get(name)
+        if sealed is None:
+            raise TableError("sealed.json, which has the digest of each table, has none of it")
+        if sealed.sha256 != found:
             raise TableError("it is not the table that was sealed: its SHA-256 is another")
 
 

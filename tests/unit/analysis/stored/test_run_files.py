@@ -138,6 +138,26 @@ def seal_again(run: Path) -> None:
     mark(run, version=2, tables=tables)
 
 
+@pytest.mark.parametrize("table", ["views", "operations/producer-0"])
+def test_a_mark_with_digests_has_one_of_each_table(run: Path, table: str) -> None:
+    """Whoever takes it out could change the table, and nobody would know."""
+    seal_again(run)
+    file = run / "history/sealed.json"
+    said = json.loads(file.read_text())
+    del said["tables"][f"{table}.parquet"]
+    file.write_text(json.dumps(said))
+
+    assert told(run) == [
+        f"history/{table}.parquet: sealed.json, which has the digest of each table, has none of it"
+    ]
+
+
+def test_a_mark_with_no_digest_at_all_vouches_for_nothing(run: Path) -> None:
+    mark(run, version=2)
+
+    assert len(told(run)) == 8
+
+
 def test_tables_with_their_digests_are_whole(run: Path) -> None:
     """The twin."""
     seal_again(run)
