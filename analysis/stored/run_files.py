@@ -11,7 +11,6 @@ what is in it, and all operations and findings together by their counts.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +25,7 @@ from harness.history import stored_tables, tables
 from harness.history.record_format import HistoryError
 from harness.history.seal_record import SEALED, Seal, read_seal
 from harness.history.stored_tables import TableError
+from harness.model.runs import json_text
 from harness.model.runs.run_folder import RunFolder, StoreError
 
 Rows = tuple[dict[str, Any], ...]
@@ -162,9 +162,9 @@ def _no_json(rows: list[dict[str, Any]]) -> str | None:
     for number, row in enumerate(rows):
         for name in ("before", "after"):
             try:
-                if not isinstance(json.loads(row.get(name) or "{}"), dict):
+                if not isinstance(json_text.loads(row.get(name) or "{}"), dict):
                     raise ValueError
-            except (ValueError, RecursionError):
+            except ValueError:
                 return f"row {number}: {name} is no JSON object"
     return None
 

@@ -19,7 +19,6 @@ Pure functions of the run and what `analysis.measures.work_done` counted.
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -30,6 +29,7 @@ from analysis.measures.work_done import Work
 from analysis.run_facts.faults import Happened
 from analysis.stored.stored_run import Run
 from analysis.verdict.naming import is_successor, kind_of
+from harness.model.runs import json_text
 from harness.model.scenario import WorkloadPart
 from harness.model.worker_kinds import KINDS, asked_for
 
@@ -125,7 +125,7 @@ def _not_named(run: Run) -> Iterator[str]:
 def _counts_in(event: Mapping[str, Any]) -> dict[str, int]:
     """The numbers in a worker's `end`."""
     try:
-        told = json.loads(event["text"] or "{}")
+        told = json_text.loads(event["text"] or "{}")
     except ValueError:
         return {}
     return {k: n for k, n in told.items() if isinstance(n, int)} if isinstance(told, dict) else {}

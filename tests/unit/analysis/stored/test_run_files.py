@@ -155,7 +155,7 @@ def test_a_mark_with_digests_has_one_of_each_table(run: Path, table: str) -> Non
 def test_a_mark_with_no_digest_at_all_vouches_for_nothing(run: Path) -> None:
     mark(run, version=2)
 
-    assert len(told(run)) == 8
+    assert len(told(run)) == 7  # all that this run is judged by
 
 
 def test_tables_with_their_digests_are_whole(run: Path) -> None:
@@ -284,3 +284,13 @@ def seeing(leader: str) -> Part:
     kill = fault(ms=1)
     view = json.dumps({"leader": {"0": leader}, "known": True})
     return replace(kill, rows=({**kill.rows[0], "before": view},))
+
+
+@pytest.mark.parametrize("text", ['{"x": NaN}', '{"x": "\\ud800"}', "[1]", "[" * 100_000, "{"])
+def test_a_fault_with_a_view_that_is_no_json_object_is_damage(tmp_path: Path, text: str) -> None:
+    """What it says goes into the report, which is JSON."""
+    kill = fault(ms=1)
+    odd = replace(kill, rows=({**kill.rows[0], "before": text},))
+    run = write(story(*PARTS, odd), tmp_path / "run", "told/run")
+
+    assert told(run) == ["history/faults.parquet: row 0: before is no JSON object"]

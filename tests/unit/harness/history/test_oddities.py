@@ -134,6 +134,11 @@ def test_a_missing_segment_is_told(run: Path) -> None:
         '{"event": "x", "time_ns": 1, "name": ["a"]}',
         '{"event": "x", "time_',
         "\x00\x00",
+        pytest.param('{"event": "x", "time_ns": 1, "y": ' + 100_000 * "[", id="deep"),
+        pytest.param(f'{{"event": "x", "time_ns": 1, "y": {40 * "["}{40 * "]"}}}', id="nested"),
+        '{"event": "x", "time_ns": 1, "text": "\\ud800"}',
+        '{"event": "x", "time_ns": 1, "name": "\\ud800"}',
+        '{"event": "x", "time_ns": 1, "y": NaN}',
     ],
 )
 def test_a_line_that_says_nothing_is_a_finding(run: Path, line: str) -> None:
@@ -155,6 +160,8 @@ def test_a_line_that_says_nothing_is_a_finding(run: Path, line: str) -> None:
         {"event": "inject", **KILL, "verb": None},
         {"event": "inject", **KILL, "fault": "first"},
         {"event": "inject", **KILL, "type": "ok", "evidence": 812},
+        {"event": "inject", **KILL, "type": "info", "error": [1]},
+        {"event": "inject", **KILL, "nodes": ["\ud800"]},
     ],
 )
 def test_a_line_of_the_nemesis_that_cannot_be_used_is_a_finding(
@@ -175,3 +182,35 @@ def test_a_view_that_cannot_be_used_is_a_finding(run: Path, line: dict[str, Any]
     lines(run, "views", line)
 
     assert [("views", "bad-line", 1)] == found(run)
+
+
+@pytest.mark.parametrize("isr", [0, False, "", {}, 5])
+def test_a_look_at_the_replicas_whose_isr_is_no_list_is_a_finding(run: Path, isr: object) -> None:
+    lines(run, "watermarks", {**LOOK, "isr": isr})
+
+    assert [("watermarks", "bad-line", 1)] == found(run)
+
+
+@pytest.mark.parametrize("isr", [None, [], ["kafka1"]])
+def test_one_whose_isr_is_a_list_or_not_known_is_none(run: Path, isr: object) -> None:
+    """The twin."""
+    lines(run, "watermarks", {**LOOK, "isr": isr})
+
+    assert [] == found(run)
+
+
+LOOK = {
+    "event": "look",
+    "partition": 0,
+    "leader": "kafka1",
+    "high_watermarks": {"kafka1": 1},
+    "log_ends": {"kafka1": 1},
+}
+
+
+def test_a_segment_that_begins_with_an_impossible_id_is_told(run: Path) -> None:
+    segment = record(run, sends=4)
+    spoil(segment, CAPACITY_AT + 4, (2**64 - 5).to_bytes(8, "little"))
+
+    assert [("p", "truncated-segment", 1)] == found(run)
+    assert 0 == len(operations(run))
