@@ -83,7 +83,7 @@ def test_who_led_another_partition_does_not_count() -> None:
     assert unseen([fault(saw("kafka2"))], [FIRST, led("kafka2", 5, partition=1)], []) is not None
 
 
-NOTHING = {"leader": {}, "isr": {}, "controller": None, "known": None}
+NOTHING: dict[str, Any] = {"leader": {}, "isr": {}, "controller": None, "known": None}
 
 
 @pytest.mark.parametrize(
