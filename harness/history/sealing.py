@@ -48,12 +48,11 @@ from harness.history.seal_record import SEALED, Seal, read_seal
 from harness.history.segments import Array, Content, Finding, read_segment, segments_of
 from harness.history.side_files import NEMESIS, VIEWS, WATERMARKS, Row
 from harness.history.stored_tables import TableError, count_rows, digest
-from harness.history.tables import OPERATION_COLUMNS, SMALL_TABLES, schema
+from harness.history.tables import OPERATION_COLUMNS, ROW_GROUP, SMALL_TABLES, schema
 from harness.model.runs.run_folder import RunFolder, StoreError
 
 __all__ = ["HistoryError", "Seal", "seal"]
 
-ROW_GROUP: Final = 100_000
 # Few distinct values; the numbers are mostly distinct, and a dictionary of them is wasted work.
 _DICTIONARIES: Final = ["run_id", "process", "f", "type", "partition", "error", "broker"]
 _TYPES: Final = pa.array([TYPE_NAMES.get(code, "") for code in range(max(TYPE_NAMES) + 1)])

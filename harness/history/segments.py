@@ -18,6 +18,7 @@ from harness.history.record_format import (
     NOTHING,
     OPEN,
     RECORD_SIZE,
+    SEGMENT_CAPACITY,
     SEGMENT_NAME,
     TYPE_NAMES,
     BadHeaderError,
@@ -47,6 +48,7 @@ RECORD_TYPE: Final = np.dtype(
     }
 )
 EXAMPLES = 3
+LONGEST = (SEGMENT_CAPACITY + 1) * RECORD_SIZE  # bytes of a segment
 Array = npt.NDArray[Any]
 
 
@@ -87,7 +89,7 @@ def read_segment(path: Path, process: str, *, first_id: int, last: bool) -> Cont
     Raises HistoryError when the file cannot be read at all.
     """
     try:
-        data = read_bytes(path)
+        data = read_bytes(path, first=LONGEST + 1)
     except TableError as error:
         raise HistoryError(f"{path}: {error}: make it readable, or restore it") from None
     try:
