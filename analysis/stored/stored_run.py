@@ -133,7 +133,7 @@ class Run:
 def open_run(path: Path) -> Run:
     """A sealed run. Raises CheckError where nothing of it can be judged."""
     record = read_record(path)
-    stored = tables_of(path, str(record["run_id"]))
+    stored = tables_of(path, record)
     footers = stored.operations(int(record["scenario"]["topic"]["partitions"]))
     events = stored.small("events")
     findings = stored.small("findings")

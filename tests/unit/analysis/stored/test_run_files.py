@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +16,7 @@ from analysis.stored.damage import Damage
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends, open_run
 from harness.history.stored_tables import digest
-from tests.support.histories import Part, fault, final_read, look, sent, story, view
+from tests.support.histories import LOAD_MS, Part, fault, final_read, look, ns_of, sent, story, view
 from tests.support.spoiled_runs import flip
 from tests.support.told_runs import write
 
@@ -294,3 +295,58 @@ def test_a_fault_with_a_view_that_is_no_json_object_is_damage(tmp_path: Path, te
     run = write(story(*PARTS, odd), tmp_path / "run", "told/run")
 
     assert told(run) == ["history/faults.parquet: row 0: before is no JSON object"]
+
+
+def phases(from_ms: float, to_ms: float, last: str = "collect") -> list[dict[str, object]]:
+    """The phases of a run, and its load in the middle."""
+    times = [from_ms, 0, LOAD_MS, to_ms]
+    return [
+        {"name": name, "start_ns": ns_of(begin), "end_ns": ns_of(end)}
+        for name, begin, end in zip(("set-up", "load", last), times, times[1:], strict=False)
+    ]
+
+
+AT_ALL_TIMES = (*PARTS, fault(ms=5), view("kafka1", ms=LOAD_MS + 5000))
+
+
+@pytest.mark.parametrize(
+    ("record", "files"),
+    [
+        ({"phases": phases(-2000, LOAD_MS + 6000)}, ()),
+        ({"phases": phases(-2000, LOAD_MS + 4500)}, ()),  # a second later, at most
+        ({"phases": phases(-2000, LOAD_MS + 3500)}, ("views",)),
+        ({"phases": phases(-2000, LOAD_MS)[:2]}, ()),  # the run went on
+        ({"phases": phases(-2000, LOAD_MS, last="final-read")}, ()),
+        ({"phases": phases(-2000, LOAD_MS), "state": "incomplete"}, ()),
+        ({"phases": phases(-2000, LOAD_MS)[1:]}, ()),
+        ({"phases": []}, ()),
+    ],
+)
+def test_tables_of_another_time_than_the_run_s_phases_are_damage(
+    tmp_path: Path, record: dict[str, Any], files: tuple[str, ...]
+) -> None:
+    """Of a run that did not end in order nobody knows when its last lines were written."""
+    run = write(story(*AT_ALL_TIMES, **record), tmp_path / "run", "told/run")
+
+    assert [damage.file for damage in open_run(run).damage] == [
+        f"history/{file}.parquet" for file in files
+    ]
+
+
+def test_all_tables_of_an_earlier_run_are(tmp_path: Path) -> None:
+    """Its history lies in the folder of a run that began ten minutes later."""
+    later = [
+        {**phase, "start_ns": ns_of(600_000 + n), "end_ns": ns_of(600_001 + n)}
+        for n, phase in enumerate(phases(0, 0))
+    ]
+    run = write(story(*AT_ALL_TIMES, phases=later), tmp_path / "run", "told/run")
+
+    words = "of another time than run.json's phases"
+    assert [(each.file.split("/")[-1], words in each.why) for each in open_run(run).damage] == [
+        ("final-read-0.parquet", True),
+        ("load-0.parquet", True),
+        ("producer-0.parquet", True),
+        ("events.parquet", True),
+        ("faults.parquet", True),
+        ("views.parquet", True),
+    ]
