@@ -6,6 +6,7 @@ in force, what the final read reached) goes to Spark as one row of schema.RUNS.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from analysis.stored.stored_run import WATERMARKS, Run, final_ends
 from harness.model.client_settings import retries_of
 
 Row = Mapping[str, Any]
+PATTERN = frozenset("{}[]*?\\")  # what Spark takes for one
 SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
 
 
@@ -60,8 +62,15 @@ def _operations(spark: SparkSession, files: Sequence[str]) -> DataFrame:
 
 
 def _files(spark: SparkSession, columns: StructType, files: Sequence[str]) -> DataFrame:
-    """These files and no others: a folder named `run[1]` is no pattern that means `run1`."""
-    return spark.read.schema(columns).option("__globPaths__", "false").parquet(*files)
+    """These files and no others: a folder named `run[1]` is no pattern that means `run1`.
+
+    Spark reads all files of a call again for each that looks like a pattern (DataSource,
+    checkAndGlobPathIfNecessary), so such a one gets a call of its own."""
+    reader = spark.read.schema(columns).option("__globPaths__", "false")
+    odd = [file for file in files if not PATTERN.isdisjoint(file)]
+    plain = [file for file in files if PATTERN.isdisjoint(file)]
+    calls = [*([plain] if plain else []), *([file] for file in odd)]
+    return functools.reduce(DataFrame.unionAll, (reader.parquet(*call) for call in calls))
 
 
 def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:

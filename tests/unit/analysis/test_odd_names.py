@@ -32,6 +32,8 @@ def test_a_folder_s_name_is_no_pattern_of_others(spark: SparkSession, tmp_path: 
     lost = [found(report, "lost") for report in reports]
     assert dict(zip(PATTERNS, lost, strict=False)) == {name: [2] for name in PATTERNS}
     assert lost[len(runs) :] == [[]] * len(twins)
+    counts = [(each["counts"]["sends"], each["counts"]["final_read_records"]) for each in reports]
+    assert counts == [(2, 1)] * len(runs) + [(2, 2)] * len(twins)
 
 
 def test_what_spark_cannot_open_is_one_sentence(
