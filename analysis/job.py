@@ -49,16 +49,18 @@ def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any
     folder = runs[0].path / f".check-{write.unique()}"
     permissions = {run.run_id: permission_of(run) for run in runs}
     rows = {run.run_id: permissions[run.run_id].rows(run.load_start_ns) for run in runs}
-    asked = queries(history_of(spark, runs, rows))
+    asked = None
     try:
+        asked = queries(history_of(spark, runs, rows))
         found = write.compute(asked, runs, folder)
         return {run.path: _publish(run, found[run.run_id], permissions[run.run_id]) for run in runs}
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError) as error:  # whose words the session still has to tell
         reason = str(error).split("\n", 1)[0]
         raise CheckError(f"{runs[0].path}: Spark could not read its history: {reason}") from error
     finally:
-        asked.fates.unpersist()
-        asked.places.unpersist()
+        if asked is not None:
+            asked.fates.unpersist()
+            asked.places.unpersist()
         shutil.rmtree(folder, ignore_errors=True)
 
 

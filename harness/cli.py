@@ -14,6 +14,7 @@ import json
 import secrets
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -372,7 +373,8 @@ def main() -> None:
 
 
 def _say_error(sentence: str) -> None:
-    Screen(Console(stderr=True, highlight=False, soft_wrap=True)).error(sentence)
+    with suppress(Exception):  # where nothing can be said, the exit code still tells it
+        Screen(Console(stderr=True, highlight=False, soft_wrap=True)).error(sentence)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ in force, what the final read reached) goes to Spark as one row of schema.RUNS.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import ArrayType
+from pyspark.sql.types import ArrayType, StructType
 
 from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
@@ -22,6 +23,7 @@ from analysis.stored.stored_run import WATERMARKS, Run, final_ends
 from harness.model.client_settings import retries_of
 
 Row = Mapping[str, Any]
+PATTERN = frozenset("{}[]*?\\")  # what Spark takes for one
 SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
 
 
@@ -47,16 +49,28 @@ def history_of(
         runs=runs_frame(spark, [run_row(run, causes[run.run_id]) for run in runs]),
         groups=any(run.grouped for run in runs),
         replicas=any(run.compared for run in runs),
-        watermarks=spark.read.schema(schema.WATERMARKS).parquet(*watched) if watched else None,
+        watermarks=_files(spark, schema.WATERMARKS, watched) if watched else None,
     )
 
 
 def _operations(spark: SparkSession, files: Sequence[str]) -> DataFrame:
     """Each file by its name: of a folder Spark would read other files as well, or fewer."""
     if files:
-        return spark.read.schema(schema.OPERATIONS).parquet(*files)
+        return _files(spark, schema.OPERATIONS, files)
     nothing = F.from_json(F.lit("[]"), ArrayType(schema.OPERATIONS))
     return spark.range(1).select(F.inline(nothing))
+
+
+def _files(spark: SparkSession, columns: StructType, files: Sequence[str]) -> DataFrame:
+    """These files and no others: a folder named `run[1]` is no pattern that means `run1`.
+
+    Spark reads all files of a call again for each that looks like a pattern (DataSource,
+    checkAndGlobPathIfNecessary), so such a one gets a call of its own."""
+    reader = spark.read.schema(columns).option("__globPaths__", "false")
+    odd = [file for file in files if not PATTERN.isdisjoint(file)]
+    plain = [file for file in files if PATTERN.isdisjoint(file)]
+    calls = [*([plain] if plain else []), *([file] for file in odd)]
+    return functools.reduce(DataFrame.unionAll, (reader.parquet(*call) for call in calls))
 
 
 def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:

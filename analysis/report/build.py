@@ -34,7 +34,7 @@ from analysis.verdict.judge import (
     judge_gaps,
     judge_isr_times,
 )
-from analysis.verdict.suspended import suspended, unproved
+from analysis.verdict.suspended import past_the_end, short_tables, suspended, unproved
 
 SCHEMA = 1
 EXAMPLES = 10
@@ -133,8 +133,10 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
     unsure = doubts(run, found.counts, tallies["unseen"].count, found.work)
     kinds = kinds_at_work(permission, _by_cause(found))
     judgements = judge(tallies, permission.promised, demands, unsure, kinds)
-    damage, complete = run.suspect, all(end["complete"] for end in final_ends(run))
+    damage = (*run.suspect, *short_tables(run, found.work))
+    complete = all(end["complete"] for end in final_ends(run))
     judgements = suspended(judgements, damage, complete=complete)
+    judgements = past_the_end(judgements, run, found.findings["phantom"].split["never_sent"])
     _refuse_unjudged(run, demands, judgements, facts)
     # Without acks it is not known whether writes stopped.
     rows = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]

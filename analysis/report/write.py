@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -56,7 +55,7 @@ def unique() -> str:
 
 def compute(queries: Queries, runs: Sequence[Run], folder: Path) -> dict[str, Results]:
     """Let Spark answer all queries; evidence goes below `folder`. By run_id."""
-    evidence = _write_evidence(queries, folder)
+    evidence = _write_evidence(queries, [run.run_id for run in runs], folder)
     counts = _by_run(queries.counts.collect())
     landings = _by_run(queries.landings.collect())
     acks = _by_run(queries.acks.collect())
@@ -135,15 +134,19 @@ def publish_texts(run: Run, results: Results, report: dict[str, Any]) -> None:
 # Evidence
 
 
-def _write_evidence(queries: Queries, folder: Path) -> dict[str, dict[str, Path]]:
-    """run_id -> anomaly -> folder. The two columns name the folders and stay in the rows."""
-    copies = {"of_run": F.col("run_id"), "of_anomaly": F.col("anomaly")}
+def _write_evidence(
+    queries: Queries, run_ids: Sequence[str], folder: Path
+) -> dict[str, dict[str, Path]]:
+    """run_id -> anomaly -> folder. A run's folder is named by its number: its id may be too long
+    for a name, or empty. Both columns name the folders and stay in the rows."""
+    number = F.array_position(F.array(*map(F.lit, run_ids)), F.col("run_id"))  # from 1 on
+    copies = {"of_run": number, "of_anomaly": F.col("anomaly")}
     table = queries.evidence.withColumns(copies).write.partitionBy("of_run", "of_anomaly")
     table.option("compression", "zstd").parquet(str(folder))
     folders: dict[str, dict[str, Path]] = {}
     for found in folder.glob("of_run=*/of_anomaly=*"):
-        run_id, anomaly = (unquote(part.split("=", 1)[1]) for part in found.parts[-2:])
-        folders.setdefault(run_id, {})[anomaly] = found
+        of_run, anomaly = (part.split("=", 1)[1] for part in found.parts[-2:])
+        folders.setdefault(run_ids[int(of_run) - 1], {})[anomaly] = found
     return folders
 
 

@@ -7,11 +7,11 @@ permitted is in doubt (`EVERYTHING`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from analysis.stored.fault_views import view_in
 from harness.model.effects import Effects
 
 Row = Mapping[str, Any]
@@ -31,15 +31,7 @@ EVERYTHING = Effects(
 def view_before(fault: Row) -> dict[str, Any]:
     """The fault's own view of the cluster when it began: leader and isr by partition, controller,
     known; empty where it has none that can be read."""
-    try:
-        view = json.loads(fault.get("before") or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    parts = view if isinstance(view, dict) else {}
-    mappings = {name: parts.get(name) for name in ("leader", "isr")}
-    if any(part is not None and not isinstance(part, dict) for part in mappings.values()):
-        return {}
-    return parts
+    return view_in(fault, "before")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,14 +14,24 @@ import pyarrow.compute as pc
 from harness.history.record_format import F_NAMES, TYPE_NAMES
 from harness.history.stored_tables import all_are
 
+Span = tuple[int, int]  # from when to when, in ns
+EVER_NS: Span = (-(2**63), 2**63 - 1)
+ANOTHER_TIME = "of another time than run.json's phases"
 _WORDS = {"f": frozenset(F_NAMES.values()), "type": frozenset(TYPE_NAMES.values())}
 _LEAST = {"id": 0, "partition": 0, "intended_ns": 1, "start_ns": 1}  # and never missing
 _LEAST_IF_ANY = {"value": 0, "offset": 0, "broker": 0}
 
 
-def oddity(groups: Iterable[pa.Table], *, run_id: str, process: str, partitions: int) -> str | None:
+def oddity(
+    groups: Iterable[pa.Table],
+    *,
+    run_id: str,
+    process: str,
+    partitions: int,
+    span_ns: Span = EVER_NS,
+) -> str | None:
     """What of these rows no recorder writes, as the end of a sentence; None: nothing. `partitions`:
-    how many the topic has."""
+    how many the topic has; `span_ns`: when the run was."""
     last_id, last_start_ns = -1, dict[str, int]()
     for group in groups:
         if not group.num_rows:
@@ -30,7 +40,7 @@ def oddity(groups: Iterable[pa.Table], *, run_id: str, process: str, partitions:
         if why is None and not _rises(group["id"], last_id):
             why = "its operations are not in the order of their ids"
         if why is None:
-            why = _starts(group, last_start_ns)
+            why = _starts(group, last_start_ns) or _times(group, span_ns)
         if why is not None:
             return f"it holds what no worker records: {why}"
         last_id = group["id"][-1].as_py()
@@ -77,6 +87,18 @@ def _starts(group: pa.Table, last_start_ns: dict[str, int]) -> str | None:
     return None
 
 
+def _times(group: pa.Table, span_ns: Span) -> str | None:
+    for name in ("start_ns", "end_ns"):
+        found = pc.min_max(group[name]).as_py()
+        if found["min"] is not None and not _within(found.values(), span_ns):
+            return f"operations {ANOTHER_TIME}"
+    return None
+
+
+def _within(times_ns: Iterable[int], span_ns: Span) -> bool:
+    return all(span_ns[0] <= time_ns <= span_ns[1] for time_ns in times_ns)
+
+
 def _rises(column: pa.ChunkedArray, above: int, *, strictly: bool = True) -> bool:
     """Whether numbers rise from one to the next, and all are above a number."""
     numbers = column.to_numpy()
@@ -94,4 +116,13 @@ def lacks(rows: Iterable[Mapping[str, object]], required: Iterable[str], run_id:
             value = row[name]
             if value is None or (isinstance(value, list) and None in value):
                 return f"row {number} has no {name}"
+    return None
+
+
+def strange(rows: Iterable[Mapping[str, object]], span_ns: Span) -> str | None:
+    """Which row of a small table is of another time than its run, as the end of a sentence."""
+    for number, row in enumerate(rows):
+        times = (value for name, value in row.items() if name.endswith("_ns"))
+        if not _within((time for time in times if isinstance(time, int)), span_ns):
+            return f"row {number} is {ANOTHER_TIME}"
     return None

@@ -4,6 +4,9 @@ run.json must be the record of a run (harness.model.runs.run_record): without it
 judged. A table of the history that is missing, that cannot be read, that is not what was sealed or
 holds what nobody records is left out, and is `Damage`.
 
+Segments and side files carry no run's id, so a history may have got another run's before it was
+sealed: their times are not those of run.json's phases. That is damage too.
+
 With the mark of an old harness, or without one, a table's digest is not known: then it is judged by
 what is in it, and all operations and findings together by their counts.
 """
@@ -11,8 +14,8 @@ what is in it, and all operations and findings together by their counts.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,16 +23,20 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from analysis.stored.damage import Damage
-from analysis.stored.recorded_rows import lacks, oddity
+from analysis.stored.fault_views import unseen
+from analysis.stored.recorded_rows import EVER_NS, Span, lacks, oddity, strange
 from harness.history import stored_tables, tables
 from harness.history.record_format import HistoryError
 from harness.history.seal_record import SEALED, Seal, read_seal
 from harness.history.stored_tables import TableError
+from harness.model.runs import json_text
 from harness.model.runs.run_folder import RunFolder, StoreError
 
 Rows = tuple[dict[str, Any], ...]
 HISTORY = "history"
 OPERATIONS = f"{HISTORY}/operations"
+FIRST_PHASE, LAST_PHASE = "set-up", "collect"
+MARGIN_NS = 10**9
 _READ_NAME = "[A-Za-z0-9][A-Za-z0-9_-]*"  # Spark passes over what begins with _ or .
 
 
@@ -42,9 +49,12 @@ def read_record(folder: Path) -> dict[str, Any]:
     try:
         run = RunFolder(path=folder)
         run.refuse_links()
-        return run.read().model_dump(mode="json")
+        record = run.read().model_dump(mode="json")
     except StoreError as error:
         raise CheckError(str(error)) from None
+    if not record["run_id"]:
+        raise CheckError(f"{folder / 'run.json'}: run_id is empty: restore the file")
+    return record
 
 
 @dataclass(kw_only=True)
@@ -54,6 +64,7 @@ class Tables:
     folder: Path  # the run's
     run_id: str
     seal: Seal | None
+    span_ns: Span = EVER_NS  # when the run was
     damage: list[Damage] = field(default_factory=list)
 
     def small(self, name: str) -> Rows:
@@ -69,11 +80,22 @@ class Tables:
         data = stored_tables.read_bytes(file)
         self._check_digest(f"{name}.parquet", hashlib.sha256(data).hexdigest())
         rows = stored_tables.rows_in(data, tables.SMALL_TABLES[name])
-        if why := lacks(rows, tables.REQUIRED[name], self.run_id) or _no_json(rows):
+        why = lacks(rows, tables.REQUIRED[name], self.run_id) or _no_json(rows)
+        if why := why or strange(rows, self.span_ns):
             raise TableError(why)
         if self.seal and name == "findings" and len(rows) != self.seal.findings:
             raise TableError(f"it has {len(rows)} rows, and {self.seal.findings} were sealed")
         return tuple(rows)
+
+    def views(self, faults: Rows, blind: Rows) -> Rows:
+        """The table of views; no rows where it lacks what the faults saw."""
+        known = len(self.damage)
+        rows = self.small("views")
+        why = unseen(faults, rows, blind) if len(self.damage) == known else None
+        if why is None:
+            return rows
+        self.damage.append(Damage(file=f"{HISTORY}/views.parquet", why=why))
+        return ()
 
     def operations(self, partitions: int) -> dict[str, pq.FileMetaData]:
         """The footers of the good tables of operations, by process. `partitions`: how many the
@@ -97,10 +119,16 @@ class Tables:
             raise TableError("it is not among the tables that were sealed")
         if not re.fullmatch(_READ_NAME, process):
             raise TableError("no worker has this name, and readers of Parquet pass over it")
-        if self.seal and self.seal.tables:
+        if self.seal and self.seal.version == 2:
             self._check_digest(f"operations/{process}.parquet", stored_tables.digest(file))
         groups = stored_tables.row_groups(file, tables.OPERATION_COLUMNS)
-        odd = oddity(groups, run_id=self.run_id, process=process, partitions=partitions)
+        odd = oddity(
+            groups,
+            run_id=self.run_id,
+            process=process,
+            partitions=partitions,
+            span_ns=self.span_ns,
+        )
         if odd is not None:
             raise TableError(odd)
         return stored_tables.footer(file, tables.OPERATION_COLUMNS)
@@ -116,16 +144,21 @@ class Tables:
         return [name.removesuffix(".parquet") for name in names if name.endswith(".parquet")]
 
     def _check_digest(self, name: str, found: str) -> None:
-        sealed = self.seal.tables.get(name) if self.seal else None
-        if sealed is not None and sealed.sha256 != found:
+        if self.seal is None or self.seal.version == 1:
+            return
+        sealed = self.seal.tables.get(name)
+        if sealed is None:
+            raise TableError("sealed.json, which has the digest of each table, has none of it")
+        if sealed.sha256 != found:
             raise TableError("it is not the table that was sealed: its SHA-256 is another")
 
 
-def tables_of(folder: Path, run_id: str) -> Tables:
+def tables_of(folder: Path, record: Mapping[str, Any]) -> Tables:
     """The tables of a run's history. Raises CheckError where there is no history at all."""
+    run_id = str(record["run_id"])
     if not (folder / HISTORY).is_dir():
         raise CheckError(f"{folder / HISTORY}: missing, or no folder: restore the run's history")
-    found = Tables(folder=folder, run_id=run_id, seal=None)
+    found = Tables(folder=folder, run_id=run_id, seal=None, span_ns=_span_ns(record))
     file = f"{HISTORY}/{SEALED}"
     try:
         found.seal = read_seal(folder / HISTORY)
@@ -139,14 +172,25 @@ def tables_of(folder: Path, run_id: str) -> Tables:
     return found
 
 
+def _span_ns(record: Mapping[str, Any]) -> Span:
+    """When a run was: from its first phase to its last, as far as its record has them. Of a run
+    that did not get to its end, faults are healed and workers ended after its last phase."""
+    phases = record.get("phases") or []
+    if not phases or phases[0]["name"] != FIRST_PHASE:
+        return EVER_NS
+    ended = record.get("state") == "complete" and phases[-1]["name"] == LAST_PHASE
+    to_ns = phases[-1]["end_ns"] + MARGIN_NS if ended else EVER_NS[1]
+    return phases[0]["start_ns"] - MARGIN_NS, to_ns
+
+
 def _no_json(rows: list[dict[str, Any]]) -> str | None:
     """What a fault's views of the cluster are not: JSON objects."""
     for number, row in enumerate(rows):
         for name in ("before", "after"):
             try:
-                if not isinstance(json.loads(row.get(name) or "{}"), dict):
+                if not isinstance(json_text.loads(row.get(name) or "{}"), dict):
                     raise ValueError
-            except (ValueError, RecursionError):
+            except ValueError:
                 return f"row {number}: {name} is no JSON object"
     return None
 

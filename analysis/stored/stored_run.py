@@ -134,21 +134,23 @@ class Run:
 def open_run(path: Path) -> Run:
     """A sealed run. Raises CheckError where nothing of it can be judged."""
     record = read_record(path)
-    stored = tables_of(path, str(record["run_id"]))
+    stored = tables_of(path, record)
     footers = stored.operations(int(record["scenario"]["topic"]["partitions"]))
     events = stored.small("events")
     findings = stored.small("findings")
     start_ns, end_ns = _load_bounds(record, list(footers.values()))
     watched = record["scenario"]["check"].get("watermarks", False)
+    faults, blind = stored.small("faults"), stored.small("blind")
+    views = stored.views(faults, blind)
     return Run(
         path=path,
         record=record,
-        faults=stored.small("faults"),
+        faults=faults,
         ends=tuple(row for row in events if row["event"] == "ends"),
         dumps=tuple(row for row in events if row["event"] == "dumped"),
         findings=findings,
-        views=stored.small("views"),
-        blind=stored.small("blind"),
+        views=views,
+        blind=blind,
         watermarks=stored.small("watermarks") if watched else (),
         worker_errors=sum(row["event"] == "client-error" for row in events),
         processes=frozenset({*footers, *(each.process or "" for each in stored.damage)} - {""}),

@@ -19,7 +19,6 @@ Pure functions of the run and what `analysis.measures.work_done` counted.
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -30,6 +29,7 @@ from analysis.measures.work_done import Work
 from analysis.run_facts.faults import Happened
 from analysis.stored.stored_run import Run
 from analysis.verdict.naming import is_successor, kind_of
+from harness.model.runs import json_text
 from harness.model.scenario import WorkloadPart
 from harness.model.worker_kinds import KINDS, asked_for
 
@@ -55,7 +55,7 @@ def worker_doubts(run: Run, work: Work) -> Iterator[str]:
     yield from _not_named(run)
     for event in run.events:
         if event["event"] == "end":
-            yield from _miscounted(event["process"], _counts_in(event), work)
+            yield from miscounted(event, work)
 
 
 def may_have_died(run: Run, work: Work, process: str) -> bool:
@@ -125,13 +125,15 @@ def _not_named(run: Run) -> Iterator[str]:
 def _counts_in(event: Mapping[str, Any]) -> dict[str, int]:
     """The numbers in a worker's `end`."""
     try:
-        told = json.loads(event["text"] or "{}")
+        told = json_text.loads(event["text"] or "{}")
     except ValueError:
         return {}
     return {k: n for k, n in told.items() if isinstance(n, int)} if isinstance(told, dict) else {}
 
 
-def _miscounted(process: str, counted: Mapping[str, int], work: Work) -> Iterator[str]:
+def miscounted(event: Mapping[str, Any], work: Work) -> Iterator[str]:
+    """What a worker's `end` counts otherwise than its table."""
+    process, counted = event["process"], _counts_in(event)
     acked = work.count(process, "send", ended="ok")
     recorded = {
         "sends": work.count(process, "send"),

@@ -7,17 +7,25 @@ final read has looks lost. So an anomaly convicts only if every table that it re
     any other table or file    suspends all: it tells what was read to its end, which faults there
                                were and who led, on which every permission depends
 
+A table in which a worker's `end` counts otherwise than there are rows is damaged: so are the last
+pages of a segment that its host did not keep. Of a producer without an `end`, with which its host
+may have gone, nobody knows what it did last: a record that it seems never to have sent is doubtful.
+
 A duplicate in a complete final read needs nobody else's tables; where the final read is not
 complete, consumers' reads decide with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
+from analysis.measures.work_done import Work
 from analysis.stored.damage import Damage
+from analysis.stored.run_files import OPERATIONS
+from analysis.stored.stored_run import Run
+from analysis.verdict.finished_workers import miscounted
 from analysis.verdict.judge import Counted, Gap, Judgement
 from harness.model.worker_kinds import FINAL_READ, KINDS
 
@@ -68,6 +76,32 @@ def suspended(
         why = suspends(damage, anomaly, complete=complete) if judgement.count else None
         if why is not None:
             found[anomaly] = replace(judgement, suspended=why, demand_met=None)
+    return found
+
+
+def short_tables(run: Run, work: Work) -> Iterator[Damage]:
+    """The tables in which workers recorded otherwise than they counted at their end."""
+    for event in (each for each in run.events if each["event"] == "end"):
+        for why in miscounted(event, work):
+            process = str(event["process"])
+            yield Damage(file=f"{OPERATIONS}/{process}.parquet", why=why, process=process)
+
+
+def past_the_end(
+    judgements: Mapping[str, Judgement], run: Run, never_sent: int
+) -> dict[str, Judgement]:
+    """The judgements, with phantoms in doubt where a producer may have sent what was not kept: it
+    has no `end`, and nobody saw how it ended. A SIGKILL alone takes nothing of what it recorded."""
+    found = dict(judgements)
+    exits = {worker["process"]: worker.get("exit") for worker in run.record.get("workers") or []}
+    ended = run.record.get("state") == "complete"
+    for finding in run.findings:
+        process = str(finding["process"])
+        if finding["kind"] != "no-end" or SEND not in recorded_by(process):
+            continue
+        if never_sent and "phantom" in found and (not ended or exits.get(process) is None):
+            why = f"phantom: nobody saw how {process} ended, so what it sent last may not be kept"
+            found["phantom"] = replace(found["phantom"], suspended=why, demand_met=None)
     return found
 
 

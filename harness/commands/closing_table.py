@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.model.printable import printable
 from harness.model.runs import json_text
 from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
 
@@ -48,11 +49,6 @@ def show_report(report: dict[str, Any], folder: RunFolder, console: Console) -> 
         console.print(_window_table(report))
     console.print(_text(f"report   {shown(folder.path / 'report.html')}"))
     console.print(_text(f"rerun    {report['run']['command']}"))
-
-
-def printable(text: str) -> str:
-    """A text as one line for a terminal: what is no character to be seen is written out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _text(line: str, style: str = "") -> Text:

@@ -18,6 +18,7 @@ from enum import StrEnum
 from typing import Final
 
 from harness.host.unforeseen import details_go_to
+from harness.model.printable import printable
 from harness.model.runs.run_folder import RunFolder, errors_told
 
 TELL_EVERY: Final = 1_000_000  # lines
@@ -43,7 +44,7 @@ def export_run(run: RunFolder, form: Format) -> None:
         return
     if left_out:
         counts = ", ".join(f"{many:,} {what}" for what, many in sorted(left_out.items()))
-        sys.stderr.write(f"{run.path}: left out: {counts}\n")
+        sys.stderr.write(f"{printable(str(run.path))}: left out: {counts}\n")
 
 
 def _print(run: RunFolder, form: Format, left_out: Counter[str]) -> None:

@@ -19,9 +19,10 @@ from rich.text import Text
 
 from harness.cluster.backends import BACKENDS
 from harness.cluster.ownership import Orphan
-from harness.commands.closing_table import printable, shown
+from harness.commands.closing_table import shown
 from harness.host.namespaces import living
 from harness.model.exit_codes import FAILED, VALID
+from harness.model.printable import printable
 from harness.model.runs import run_folder
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError

@@ -35,6 +35,7 @@ F_NAMES: Final = {
 MAGIC: Final = b"KHIST\0\0\1"
 RECORD_SIZE: Final = 56
 SEGMENT_CAPACITY: Final = 65_536
+MOST_RECORDS: Final = 2**62  # of one worker; no id comes near it
 COMPLETION_AT: Final = 32  # where the part begins that is written at completion
 HEADER: Final = struct.Struct("<8sH2xIQ")
 RECORD: Final = struct.Struct("<BB2xiqqqqqii")
@@ -88,7 +89,7 @@ def read_header(head: bytes) -> Header:
     if len(head) < HEADER.size:
         raise BadHeaderError(f"it has only {len(head)} bytes")
     magic, record_size, capacity, first_id = HEADER.unpack_from(head)
-    if magic != MAGIC or record_size != RECORD_SIZE or capacity == 0:
+    if magic != MAGIC or record_size != RECORD_SIZE or capacity == 0 or first_id >= MOST_RECORDS:
         raise BadHeaderError("its header is not that of a segment of this version")
     return Header(capacity=capacity, first_id=first_id)
 

@@ -9,8 +9,9 @@ cannot be read as recorded (torn and impossible records, cut segments, damaged l
 without its end) is a row of `findings`, never an exception. `HistoryError` means that a file as
 such cannot be read or written, or that its process is still recording.
 
-Safe to repeat and to interrupt anywhere: each table appears by a rename, `sealed.json` appears
-after all of them, and segments are removed after that. Side files stay: people read them.
+Safe to repeat, to interrupt anywhere and to do twice at once (the second waits): each table
+appears by a rename, `sealed.json` appears after all of them, and segments are removed after that.
+Side files stay: people read them.
 
 A history whose files were lost or mixed up is not made worse. A table that cannot be made again is
 kept as it is, and is a finding (harness.history.placing). Segments are removed only where
@@ -20,9 +21,10 @@ kept as it is, and is a finding (harness.history.placing). Segments are removed 
 from __future__ import annotations
 
 import fcntl
+import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -46,12 +48,11 @@ from harness.history.seal_record import SEALED, Seal, read_seal
 from harness.history.segments import Array, Content, Finding, read_segment, segments_of
 from harness.history.side_files import NEMESIS, VIEWS, WATERMARKS, Row
 from harness.history.stored_tables import TableError, count_rows, digest
-from harness.history.tables import OPERATION_COLUMNS, SMALL_TABLES, schema
+from harness.history.tables import OPERATION_COLUMNS, ROW_GROUP, SMALL_TABLES, schema
 from harness.model.runs.run_folder import RunFolder, StoreError
 
 __all__ = ["HistoryError", "Seal", "seal"]
 
-ROW_GROUP: Final = 100_000
 # Few distinct values; the numbers are mostly distinct, and a dictionary of them is wasted work.
 _DICTIONARIES: Final = ["run_id", "process", "f", "type", "partition", "error", "broker"]
 _TYPES: Final = pa.array([TYPE_NAMES.get(code, "") for code in range(max(TYPE_NAMES) + 1)])
@@ -64,8 +65,8 @@ def seal(run_dir: Path) -> Seal:
     if not folder.is_dir():
         raise HistoryError(f"{run_dir}: it has no folder `history`: give the folder of a run")
     run_id, workers = _id_and_workers(run_dir)
-    done = read_seal(folder)
-    with _errors_of(folder):
+    with _errors_of(folder), _alone(folder):
+        done = read_seal(folder)
         if done is None:
             done = _seal(folder, run_id, workers)
             text = done.model_dump_json(indent=1) + "\n"
@@ -100,6 +101,8 @@ def _seal(folder: Path, run_id: str, workers: Sequence[str]) -> Seal:
         findings += [*side.findings(), *_no_end(process, own)]
     findings += [_never_recorded(worker) for worker in workers if worker not in processes]
     findings += _put_small_tables(places, events)
+    if processes and not (folder / f"{VIEWS}.jsonl").exists():
+        findings.append(_no_views())
     found = _put_findings(places, findings)
     return Seal(
         version=2,
@@ -274,12 +277,29 @@ def _no_segments(process: str) -> Finding:
     return Finding(process=process, kind="truncated-segment", count=1, text=text)
 
 
+def _no_views() -> Finding:
+    text = f"{VIEWS}.jsonl: missing; the cluster is watched from before the first worker on"
+    return Finding(process=VIEWS, kind="missing", count=1, text=text)
+
+
 def _never_recorded(worker: str) -> Finding:
     text = "run.json names this worker, but it has recorded nothing"
     return Finding(process=worker, kind="no-end", count=1, text=text)
 
 
 # Files
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until nobody else seals this history; the lock ends with its process."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _refuse_living(path: Path) -> None:

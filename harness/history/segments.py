@@ -18,6 +18,7 @@ from harness.history.record_format import (
     NOTHING,
     OPEN,
     RECORD_SIZE,
+    SEGMENT_CAPACITY,
     SEGMENT_NAME,
     TYPE_NAMES,
     BadHeaderError,
@@ -47,6 +48,7 @@ RECORD_TYPE: Final = np.dtype(
     }
 )
 EXAMPLES = 3
+LONGEST = (SEGMENT_CAPACITY + 1) * RECORD_SIZE  # bytes of a segment
 Array = npt.NDArray[Any]
 
 
@@ -87,7 +89,7 @@ def read_segment(path: Path, process: str, *, first_id: int, last: bool) -> Cont
     Raises HistoryError when the file cannot be read at all.
     """
     try:
-        data = read_bytes(path)
+        data = read_bytes(path, first=LONGEST + 1)
     except TableError as error:
         raise HistoryError(f"{path}: {error}: make it readable, or restore it") from None
     try:
@@ -100,6 +102,9 @@ def read_segment(path: Path, process: str, *, first_id: int, last: bool) -> Cont
     whole = max(0, min(len(data) // RECORD_SIZE - 1, header.capacity))
     if whole < header.capacity:
         text = f"{path.name}: {whole} of {header.capacity} slots are present"
+        findings.append(Finding(process=process, kind="truncated-segment", count=1, text=text))
+    elif len(data) != (header.capacity + 1) * RECORD_SIZE:
+        text = f"{path.name}: longer than the {header.capacity} slots that it says it has"
         findings.append(Finding(process=process, kind="truncated-segment", count=1, text=text))
     if header.first_id != first_id:
         text = f"{path.name}: begins with operation {header.first_id}, expected {first_id}"

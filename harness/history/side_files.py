@@ -23,10 +23,12 @@ from harness.history.tables import (
     VIEW_COLUMNS,
     WATERMARK_COLUMNS,
 )
+from harness.model.runs import json_text
 
 NEMESIS, VIEWS, WATERMARKS = "nemesis", "views", "watermarks"  # side files of no worker
 Row = dict[str, Any]
 
+LONGEST_SHOWN: Final = 80  # characters of what is wrong
 _INTEGERS: Final = {"int32": 2**31, "int64": 2**63}
 
 
@@ -58,9 +60,9 @@ def read(path: Path) -> SideFile:
         raise HistoryError(f"{path}: {error}: make it readable, or restore it") from None
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            event = json.loads(line)
+            event = json_text.loads(line)
         except ValueError:
-            side.bad.append(f"line {number} is not JSON")
+            side.bad.append(f"line {number} is not JSON, or not as ours is written")
             continue
         if not isinstance(event, dict) or not _is(event.get("event"), "string"):
             side.bad.append(f"line {number} has no event")
@@ -131,8 +133,10 @@ def _add(row: Row, line: Row) -> None:
     if line.get("type") == "ok":
         row[moment] = line["time_ns"]
     row[words] = line.get("evidence")
-    errors = [error for error in (row["error"], line.get("error")) if error]
-    row["error"] = "; ".join(errors) or None
+    error = line.get("error")
+    if row["error"] and isinstance(error, str):
+        error = "; ".join((row["error"], error))
+    row["error"] = error or row["error"]
 
 
 def _view(line: Row) -> str | None:
@@ -167,7 +171,8 @@ def watermarks(side: SideFile, run_id: str) -> list[Row]:
     rows = []
     for line in side.lines:
         marks, ends, isr = line.get("high_watermarks"), line.get("log_ends"), line.get("isr")
-        if not (isinstance(marks, dict) and isinstance(ends, dict) and isinstance(isr or [], list)):
+        known = isr is None or isinstance(isr, list)
+        if not (isinstance(marks, dict) and isinstance(ends, dict) and known):
             side.bad.append(f"line {line['line']} is not a sample of the replicas")
             continue
         for broker in ends:
@@ -194,7 +199,8 @@ def _keep(
         if value is None and name not in required:
             continue
         if not _is(value, kind):
-            side.bad.append(f"line {line['line']}: {name} is {value!r}, {kind} expected")
+            shown = repr(value)[:LONGEST_SHOWN]
+            side.bad.append(f"line {line['line']}: {name} is {shown}, {kind} expected")
             return False
     return True
 

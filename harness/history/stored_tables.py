@@ -2,13 +2,15 @@
 
 Anybody may have cut, replaced or damaged a stored file, so what a reader of Parquet raises is
 caught here, whatever it is, and becomes a `TableError`: the end of a sentence that names the file.
-Links are not followed: a run's folder holds its own files.
+Links are not followed: a run's folder holds its own files. Nor is anything unpacked that says of
+itself that it is bigger than what we record: 100 KB of Parquet can be gigabytes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,9 +21,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from harness.history.tables import ADDED
+from harness.history.record_format import SEGMENT_CAPACITY
+from harness.history.tables import ADDED, ROW_GROUP
 
 _MAGIC = b"PAR1"
+_TOO_MANY = "more than any table of ours"
+MOST_BYTES = 2 * 2**30  # of a file that is read whole
+MOST_SMALL_ROWS = 2_000_000  # of a table that is held as Python's own objects, about 1 KiB a row
+MOST_GROUP_ROWS = ROW_GROUP + SEGMENT_CAPACITY
+MOST_GROUP_BYTES = 2**30  # a row of a group has about 100
 Columns = tuple[tuple[str, str], ...]
 
 
@@ -50,11 +58,16 @@ def digest(file: Path) -> str:
         return hashlib.file_digest(data, "sha256").hexdigest()
 
 
-def read_bytes(file: Path) -> bytes:
-    """A small file's bytes. Raises TableError."""
+def read_bytes(file: Path, *, first: int | None = None) -> bytes:
+    """A small file's bytes, or the first so many of any file. Raises TableError."""
     check_file(file)
-    with _reasons():
-        return file.read_bytes()
+    with _reasons(), file.open("rb") as opened:
+        if first is not None:
+            return opened.read(first)
+        size = os.fstat(opened.fileno()).st_size
+        if size > MOST_BYTES:
+            raise TableError(f"it has {size:,} bytes, and none of ours has {MOST_BYTES:,}")
+        return opened.read()
 
 
 def rows_in(data: bytes, columns: Columns) -> list[dict[str, Any]]:
@@ -62,10 +75,16 @@ def rows_in(data: bytes, columns: Columns) -> list[dict[str, Any]]:
     with _reasons():
         if not data.startswith(_MAGIC):
             raise TableError("cannot be read as Parquet (it begins otherwise)")
-        parquet = pq.ParquetFile(io.BytesIO(data))
+        parquet = pq.ParquetFile(io.BytesIO(data), read_dictionary=_texts(columns))
         _check_columns(parquet.schema_arrow, columns)
+        _check_sizes(parquet.metadata, MOST_SMALL_ROWS)
+        if parquet.metadata.num_rows > MOST_SMALL_ROWS:
+            raise TableError(f"it has {parquet.metadata.num_rows:,} rows, {_TOO_MANY}")
         there = [name for name, _ in columns if name in parquet.schema_arrow.names]
-        rows: list[dict[str, Any]] = parquet.read(there).to_pylist()
+        table = parquet.read(there)
+        if (size := sum(map(_text_bytes, table.columns))) > MOST_GROUP_BYTES:
+            raise TableError(f"its texts unpack to {size:,} bytes, {_TOO_MANY}")
+        rows: list[dict[str, Any]] = table.to_pylist()
         return [dict.fromkeys((name for name, _ in columns)) | row for row in rows]
 
 
@@ -81,11 +100,11 @@ def row_groups(file: Path, columns: Columns) -> Iterator[pa.Table]:
     """Every row of a table, a row group at a time; texts as dictionaries. Raises TableError."""
     check_file(file)
     names = [name for name, _ in columns]
-    texts = [name for name, kind in columns if kind == "string"]
     with _reasons():
-        parquet = pq.ParquetFile(file, read_dictionary=texts)
+        parquet = pq.ParquetFile(file, read_dictionary=_texts(columns))
         with parquet:
             _check_columns(parquet.schema_arrow, columns)
+            _check_sizes(parquet.metadata, MOST_GROUP_ROWS)
             for group in range(parquet.num_row_groups):
                 table = parquet.read_row_group(group, names).unify_dictionaries()
                 table.validate()
@@ -113,6 +132,27 @@ def _check_columns(found: pa.Schema, columns: Columns) -> None:
         if kinds.get(name) != kind and not (name in ADDED and name not in kinds):
             has = f"is {kinds[name]}" if name in kinds else "is missing"
             raise TableError(f"column {name} {has}, expected {kind}: not of this version")
+
+
+def _check_sizes(found: pq.FileMetaData, most_rows: int) -> None:
+    """Refuse what unpacks to more than anybody recorded, before it is unpacked."""
+    for number in range(found.num_row_groups):
+        group = found.row_group(number)
+        if group.num_rows > most_rows:
+            raise TableError(f"it has {group.num_rows:,} rows in one row group, {_TOO_MANY}")
+        if group.total_byte_size > MOST_GROUP_BYTES:
+            raise TableError(f"a row group unpacks to {group.total_byte_size:,} bytes, {_TOO_MANY}")
+
+
+def _texts(columns: Columns) -> list[str]:
+    return [name for name, kind in columns if kind == "string"]
+
+
+def _text_bytes(column: pa.ChunkedArray) -> int:
+    """How much the texts of a column are that are kept once each."""
+    kept = [chunk for chunk in column.chunks if pa.types.is_dictionary(chunk.type)]
+    lengths = (pc.take(pc.binary_length(chunk.dictionary), chunk.indices) for chunk in kept)
+    return sum(pc.sum(each, min_count=0).as_py() for each in lengths)
 
 
 def _kind(found: pa.DataType) -> str:

@@ -44,12 +44,20 @@ def details_go_to(folder: Path) -> Iterator[None]:
 def sentence_of(error: BaseException, arguments: Sequence[str]) -> str:
     """What to tell the user; the details are kept."""
     secrets = _secrets(arguments)
-    words = _without(f"{type(error).__name__}: {error}", secrets)
+    words = _without(f"{type(error).__name__}: {_words(error)}", secrets)
     line = re.sub(r"[^ -~]+", " ", " ".join(words.split()))
     shown = line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
     file = _keep(error, arguments, secrets)
     where = f"its details are in {file}" if file else "its details could not be kept anywhere"
     return f"unexpected error ({shown.rstrip(': ')}): a defect of the harness; {where}"
+
+
+def _words(error: BaseException) -> str:
+    """What an error says of itself; asking some of them is an error too."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def exit_code_of(main: Callable[[], int], *, failed: int) -> int:

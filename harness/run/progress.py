@@ -1,7 +1,8 @@
 """What a run says while it runs: plain lines, and on a terminal one live line below them.
 
 The live line shows sends, acks, reads, errors and the current gap since the last ack; when stdout
-is no terminal the same facts come as a plain line every five seconds.
+is no terminal the same facts come as a plain line every five seconds. What would steer the terminal
+is shown instead of obeyed: names and errors may be anybody's.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
+
+from harness.model.printable import printable_lines
 
 PLAIN_EVERY_S = 5.0
 GAP_WORTH_SHOWING_S = 0.5
@@ -54,11 +57,11 @@ class Screen:
     def say(self, line: str, style: str | None = None) -> None:
         """Print one line; safe from any thread."""
         since = time.monotonic() - self._begin_s
-        self.console.print(Text(f"{since:7.1f} s  {line}", style=style or ""))
+        self.console.print(Text(f"{since:7.1f} s  {printable_lines(line)}", style=style or ""))
 
     def error(self, sentence: str) -> None:
         """Print what went wrong, for the user to repair."""
-        self.console.print(Text(f"kafka-harness: {sentence}", style="bold red"))
+        self.console.print(Text(f"kafka-harness: {printable_lines(sentence)}", style="bold red"))
 
     @contextmanager
     def live(self) -> Iterator[None]:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.stored.recorded_rows import lacks, oddity
+from analysis.stored.recorded_rows import lacks, oddity, strange
 from harness.history.tables import OPERATION_COLUMNS, schema
 
 ROW = {
@@ -101,4 +101,29 @@ def test_a_small_table_must_have_what_sealing_writes_in_each_row() -> None:
     assert lacks([row, {**row, "isr": [None]}], ("isr",), "told/run") == "row 1 has no isr"
     assert (
         lacks([row], (), "told/other") == "row 0 is of run told/run, but run.json says told/other"
+    )
+
+
+@pytest.mark.parametrize(
+    ("span_ns", "another"),
+    [((11, 12), False), ((12, 12), True), ((11, 11), True), ((0, 10), True), ((0, 20), False)],
+)
+def test_operations_of_another_time_than_the_run_s_are_found(
+    span_ns: tuple[int, int], another: bool
+) -> None:
+    """From 11 to 12 ns; when they should have begun does not matter."""
+    group = pa.Table.from_pylist([{**ROW, "id": 0}], schema(OPERATION_COLUMNS))
+    why = oddity([group], run_id="told/run", process="p", partitions=2, span_ns=span_ns)
+
+    words = "it holds what no worker records: operations of another time than run.json's phases"
+    assert why == (words if another else None)
+
+
+@pytest.mark.parametrize("change", [{"time_ns": 9}, {"end_ns": 21}])
+def test_so_are_rows_of_small_tables(change: Mapping[str, Any]) -> None:
+    row = {"time_ns": 10, "end_ns": 20, "since_ns": None, "text": "x"}
+
+    assert strange([row], (10, 20)) is None
+    assert strange([row, {**row, **change}], (10, 20)) == (
+        "row 1 is of another time than run.json's phases"
     )

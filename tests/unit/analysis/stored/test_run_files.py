@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +16,7 @@ from analysis.stored.damage import Damage
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends, open_run
 from harness.history.stored_tables import digest
-from tests.support.histories import final_read, look, sent, story, view
+from tests.support.histories import LOAD_MS, Part, fault, final_read, look, ns_of, sent, story, view
 from tests.support.spoiled_runs import flip
 from tests.support.told_runs import write
 
@@ -137,6 +139,26 @@ def seal_again(run: Path) -> None:
     mark(run, version=2, tables=tables)
 
 
+@pytest.mark.parametrize("table", ["views", "operations/producer-0"])
+def test_a_mark_with_digests_has_one_of_each_table(run: Path, table: str) -> None:
+    """Whoever takes it out could change the table, and nobody would know."""
+    seal_again(run)
+    file = run / "history/sealed.json"
+    said = json.loads(file.read_text())
+    del said["tables"][f"{table}.parquet"]
+    file.write_text(json.dumps(said))
+
+    assert told(run) == [
+        f"history/{table}.parquet: sealed.json, which has the digest of each table, has none of it"
+    ]
+
+
+def test_a_mark_with_no_digest_at_all_vouches_for_nothing(run: Path) -> None:
+    mark(run, version=2)
+
+    assert len(told(run)) == 7  # all that this run is judged by
+
+
 def test_tables_with_their_digests_are_whole(run: Path) -> None:
     """The twin."""
     seal_again(run)
@@ -239,3 +261,92 @@ def test_a_pass_of_which_anything_was_found_is_not_complete(kind: str) -> None:
     (end,) = final_ends(of(findings=findings))
 
     assert end["complete"] is False
+
+
+def test_views_that_lack_what_a_fault_saw_are_damage(tmp_path: Path) -> None:
+    run = write(story(*PARTS, seeing("kafka2")), tmp_path / "run", "told/run")
+    opened = open_run(run)
+
+    assert told(run) == [
+        "history/views.parquet: fault 0 (kill leader) saw kafka2 lead partition 0, and no view of "
+        "that time does"
+    ]
+    assert opened.views == ()
+
+
+def test_views_that_show_it_are_whole(tmp_path: Path) -> None:
+    """The twin."""
+    run = write(story(*PARTS, seeing("kafka1")), tmp_path / "run", "told/run")
+
+    assert told(run) == []
+
+
+def seeing(leader: str) -> Part:
+    kill = fault(ms=1)
+    view = json.dumps({"leader": {"0": leader}, "known": True})
+    return replace(kill, rows=({**kill.rows[0], "before": view},))
+
+
+@pytest.mark.parametrize("text", ['{"x": NaN}', '{"x": "\\ud800"}', "[1]", "[" * 100_000, "{"])
+def test_a_fault_with_a_view_that_is_no_json_object_is_damage(tmp_path: Path, text: str) -> None:
+    """What it says goes into the report, which is JSON."""
+    kill = fault(ms=1)
+    odd = replace(kill, rows=({**kill.rows[0], "before": text},))
+    run = write(story(*PARTS, odd), tmp_path / "run", "told/run")
+
+    assert told(run) == ["history/faults.parquet: row 0: before is no JSON object"]
+
+
+def phases(from_ms: float, to_ms: float, last: str = "collect") -> list[dict[str, object]]:
+    """The phases of a run, and its load in the middle."""
+    times = [from_ms, 0, LOAD_MS, to_ms]
+    return [
+        {"name": name, "start_ns": ns_of(begin), "end_ns": ns_of(end)}
+        for name, begin, end in zip(("set-up", "load", last), times, times[1:], strict=False)
+    ]
+
+
+AT_ALL_TIMES = (*PARTS, fault(ms=5), view("kafka1", ms=LOAD_MS + 5000))
+
+
+@pytest.mark.parametrize(
+    ("record", "files"),
+    [
+        ({"phases": phases(-2000, LOAD_MS + 6000)}, ()),
+        ({"phases": phases(-2000, LOAD_MS + 4500)}, ()),  # a second later, at most
+        ({"phases": phases(-2000, LOAD_MS + 3500)}, ("views",)),
+        ({"phases": phases(-2000, LOAD_MS)[:2]}, ()),  # the run went on
+        ({"phases": phases(-2000, LOAD_MS, last="final-read")}, ()),
+        ({"phases": phases(-2000, LOAD_MS), "state": "incomplete"}, ()),
+        ({"phases": phases(-2000, LOAD_MS)[1:]}, ()),
+        ({"phases": []}, ()),
+    ],
+)
+def test_tables_of_another_time_than_the_run_s_phases_are_damage(
+    tmp_path: Path, record: dict[str, Any], files: tuple[str, ...]
+) -> None:
+    """Of a run that did not end in order nobody knows when its last lines were written."""
+    run = write(story(*AT_ALL_TIMES, **record), tmp_path / "run", "told/run")
+
+    assert [damage.file for damage in open_run(run).damage] == [
+        f"history/{file}.parquet" for file in files
+    ]
+
+
+def test_all_tables_of_an_earlier_run_are(tmp_path: Path) -> None:
+    """Its history lies in the folder of a run that began ten minutes later."""
+    later = [
+        {**phase, "start_ns": ns_of(600_000 + n), "end_ns": ns_of(600_001 + n)}
+        for n, phase in enumerate(phases(0, 0))
+    ]
+    run = write(story(*AT_ALL_TIMES, phases=later), tmp_path / "run", "told/run")
+
+    words = "of another time than run.json's phases"
+    assert [(each.file.split("/")[-1], words in each.why) for each in open_run(run).damage] == [
+        ("final-read-0.parquet", True),
+        ("load-0.parquet", True),
+        ("producer-0.parquet", True),
+        ("events.parquet", True),
+        ("faults.parquet", True),
+        ("views.parquet", True),
+    ]

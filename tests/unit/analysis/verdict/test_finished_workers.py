@@ -110,6 +110,13 @@ def end(process: str, **counted: int) -> dict[str, Any]:
     return event("end", process, LOAD_MS, json.dumps({"reason": "done", **counted}))
 
 
+@pytest.mark.parametrize("text", [None, "[" * 100_000, '{"sends": 1', "[1]", '{"sends": "10"}'])
+def test_an_end_that_counts_nothing_contradicts_nothing(text: str | None) -> None:
+    ended = event("end", "producer-0", LOAD_MS, text)
+
+    assert [] == list(worker_doubts(run_of(events=[ended]), work(*RECORDED)))
+
+
 COUNTED = {"sends": 10, "acked": 7, "failed": 2, "info": 1, "reads": 0}
 RECORDED = (
     did("producer-0", count=7),

@@ -117,3 +117,14 @@ def test_a_leader_that_was_the_controller_was_not_meant_as_one_that_is_not() -> 
 @pytest.mark.parametrize("target", ["leader", "follower", "controller", "leader-and-controller"])
 def test_where_the_view_does_not_tell_nothing_is_said(target: str) -> None:
     assert [] == at(target, "kafka2")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [{"isr": {"0": 5}}, {"leader": {"0": {}}}, {"leader": {"0": ["x"]}}, {"controller": [1]}],
+)
+@pytest.mark.parametrize("target", ["leader", "follower", "last-isr", "controller"])
+def test_a_view_that_no_harness_writes_tells_nothing(before: object, target: str) -> None:
+    run = run_of(fault(ms=1, target=target), plan=[{**planned("kill")[0], "target": target}])
+
+    assert [] == list(fault_doubts(with_row(run, before=json.dumps(before))))

@@ -11,8 +11,9 @@ from tests.support.run_records import run_record
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run's folder with an empty history."""
+    """A run's folder with a history in which nothing happened yet."""
     folder = tmp_path / RUN_ID
     (folder / "history").mkdir(parents=True)
+    (folder / "history/views.jsonl").touch()
     RunFolder(path=folder).write(run_record(run_id=RUN_ID))
     return folder

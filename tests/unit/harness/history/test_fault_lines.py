@@ -45,6 +45,17 @@ def test_one_that_names_others_does() -> None:
     assert row_of(INJECTED, later)["nodes"] == ["kafka1", "kafka2"]
 
 
+def test_errors_of_several_lines_are_all_told() -> None:
+    first = {"event": "inject", "type": "info", "nodes": ["kafka1"], "error": "it is there"}
+
+    assert row_of(first)["error"] == "it is there"
+    assert row_of(first, {"event": "heal", "type": "ok"})["error"] == "it is there"
+    assert (
+        row_of(first, {"event": "heal", "type": "info", "error": "it is gone"})["error"]
+        == "it is there; it is gone"
+    )
+
+
 def test_a_fault_that_never_hit_anybody_has_no_nodes() -> None:
     assert row_of({"event": "inject", "type": "info", "nodes": [], "error": "no leader"})[
         "nodes"

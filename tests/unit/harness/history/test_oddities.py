@@ -9,6 +9,8 @@ from harness.history.record_format import RECORD_SIZE
 from harness.model.runs.run_folder import RunFolder
 from tests.support.recorded_runs import KILL, found, lines, operations, record, rows, spoil
 
+CAPACITY_AT = 12  # of a segment's header
+
 
 def test_a_worker_without_its_end_is_a_finding(run: Path) -> None:
     """It was killed; what it recorded is sealed all the same."""
@@ -24,6 +26,21 @@ def test_a_worker_that_recorded_nothing_is_a_finding(run: Path) -> None:
     RunFolder(path=run).update(workers=[gone])
 
     assert [("gone", "no-end", 1)] == found(run)
+
+
+def test_a_history_without_its_views_is_told(run: Path) -> None:
+    """The cluster is watched before anything is recorded, though nothing may ever change."""
+    record(run, sends=1)
+    (run / "history/views.jsonl").unlink()
+
+    assert [("views", "missing", 1)] == found(run)
+
+
+def test_one_in_which_nobody_recorded_anything_may_have_none(run: Path) -> None:
+    """The twin: its set-up failed."""
+    (run / "history/views.jsonl").unlink()
+
+    assert [] == found(run)
 
 
 def test_a_torn_record_is_dropped_and_counted(run: Path) -> None:
@@ -64,6 +81,22 @@ def test_a_history_cut_in_the_middle_is_told(run: Path, length: int) -> None:
     assert max(0, length // RECORD_SIZE - 1) == len(operations(run))
 
 
+def test_a_segment_that_is_longer_than_it_says_is_told(run: Path) -> None:
+    """One bit of its header: it has 4 slots, and says 2. What lies behind may be records."""
+    segment = record(run, sends=4)
+    spoil(segment, CAPACITY_AT, b"\2")
+
+    assert [("p", "truncated-segment", 1)] == found(run)
+    assert 2 == len(operations(run))
+
+
+def test_a_segment_as_long_as_it_says_is_whole(run: Path) -> None:
+    """The twin."""
+    record(run, sends=4)
+
+    assert [] == found(run)
+
+
 def test_a_segment_with_an_unreadable_header_is_told(run: Path) -> None:
     """Nothing in it is trusted; the segments beside it are read."""
     segment = record(run, sends=6)
@@ -101,6 +134,11 @@ def test_a_missing_segment_is_told(run: Path) -> None:
         '{"event": "x", "time_ns": 1, "name": ["a"]}',
         '{"event": "x", "time_',
         "\x00\x00",
+        pytest.param('{"event": "x", "time_ns": 1, "y": ' + 100_000 * "[", id="deep"),
+        pytest.param(f'{{"event": "x", "time_ns": 1, "y": {40 * "["}{40 * "]"}}}', id="nested"),
+        '{"event": "x", "time_ns": 1, "text": "\\ud800"}',
+        '{"event": "x", "time_ns": 1, "name": "\\ud800"}',
+        '{"event": "x", "time_ns": 1, "y": NaN}',
     ],
 )
 def test_a_line_that_says_nothing_is_a_finding(run: Path, line: str) -> None:
@@ -122,6 +160,8 @@ def test_a_line_that_says_nothing_is_a_finding(run: Path, line: str) -> None:
         {"event": "inject", **KILL, "verb": None},
         {"event": "inject", **KILL, "fault": "first"},
         {"event": "inject", **KILL, "type": "ok", "evidence": 812},
+        {"event": "inject", **KILL, "type": "info", "error": [1]},
+        {"event": "inject", **KILL, "nodes": ["\ud800"]},
     ],
 )
 def test_a_line_of_the_nemesis_that_cannot_be_used_is_a_finding(
@@ -142,3 +182,35 @@ def test_a_view_that_cannot_be_used_is_a_finding(run: Path, line: dict[str, Any]
     lines(run, "views", line)
 
     assert [("views", "bad-line", 1)] == found(run)
+
+
+@pytest.mark.parametrize("isr", [0, False, "", {}, 5])
+def test_a_look_at_the_replicas_whose_isr_is_no_list_is_a_finding(run: Path, isr: object) -> None:
+    lines(run, "watermarks", {**LOOK, "isr": isr})
+
+    assert [("watermarks", "bad-line", 1)] == found(run)
+
+
+@pytest.mark.parametrize("isr", [None, [], ["kafka1"]])
+def test_one_whose_isr_is_a_list_or_not_known_is_none(run: Path, isr: object) -> None:
+    """The twin."""
+    lines(run, "watermarks", {**LOOK, "isr": isr})
+
+    assert [] == found(run)
+
+
+LOOK = {
+    "event": "look",
+    "partition": 0,
+    "leader": "kafka1",
+    "high_watermarks": {"kafka1": 1},
+    "log_ends": {"kafka1": 1},
+}
+
+
+def test_a_segment_that_begins_with_an_impossible_id_is_told(run: Path) -> None:
+    segment = record(run, sends=4)
+    spoil(segment, CAPACITY_AT + 4, (2**64 - 5).to_bytes(8, "little"))
+
+    assert [("p", "truncated-segment", 1)] == found(run)
+    assert 0 == len(operations(run))

@@ -1,5 +1,7 @@
 """Sealing can be repeated and can be interrupted: the tables are the same."""
 
+import fcntl
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 
 from harness.history import sealing, side_files
 from harness.history.sealing import seal
+from harness.history.stored_tables import digest
 from tests.support.recorded_runs import found, operations, record
 
 
@@ -72,3 +75,48 @@ def test_segments_left_behind_after_the_mark_are_removed(
     assert 9 == seal(run).operations
     assert list(range(9)) == [row["id"] for row in operations(run)]
     assert [] == list((run / "history").glob("*.seg"))
+
+
+def test_who_comes_while_another_seals_waits_for_it(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes when a table is written and has not got its name yet; both find the same."""
+    record(run, sends=9)
+    waits_or_is_done = threading.Event()
+    found_by_both = []
+
+    def seal_too() -> None:
+        found_by_both.append(seal(run))
+        waits_or_is_done.set()
+
+    other = threading.Thread(target=seal_too)
+    write, lock = sealing._write_operations, fcntl.flock
+
+    def write_and_be_disturbed(*args: Any) -> int:
+        rows = write(*args)
+        if threading.current_thread() is not other:
+            other.start()
+            assert waits_or_is_done.wait(60)
+        return rows
+
+    def noted(file: Any, how: int) -> None:
+        if threading.current_thread() is other and how == fcntl.LOCK_EX:
+            waits_or_is_done.set()
+        lock(file, how)
+
+    monkeypatch.setattr(sealing, "_write_operations", write_and_be_disturbed)
+    monkeypatch.setattr(fcntl, "flock", noted)
+    sealed = seal(run)
+    other.join()
+
+    assert found_by_both == [sealed]
+    for name, table in sealed.tables.items():
+        assert (name, digest(run / "history" / name)) == (name, table.sha256)
+
+
+def test_a_sealed_history_that_cannot_be_written_can_be_read(run: Path) -> None:
+    record(run, sends=9)
+    sealed = seal(run)
+    (run / "history").chmod(0o555)
+
+    assert seal(run) == sealed

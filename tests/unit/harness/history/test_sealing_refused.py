@@ -28,6 +28,7 @@ def test_a_file_that_cannot_be_read_is_refused(run: Path) -> None:
 
 def test_a_side_file_that_cannot_be_read_is_refused(run: Path) -> None:
     """A folder stands where the views should be."""
+    (run / "history/views.jsonl").unlink()
     (run / "history/views.jsonl").mkdir()
 
     refused(run, "views.jsonl", "restore")

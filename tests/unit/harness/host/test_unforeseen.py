@@ -100,3 +100,21 @@ def test_a_main_that_fails_ends_with_255_and_a_sentence(
     said = capsys.readouterr().err
     assert "ZeroDivisionError: no" in said
     assert "Traceback" not in said
+
+
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise AssertionError("the session is gone")
+
+
+def test_an_error_that_cannot_be_asked_what_it_says_is_one_sentence_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    def main() -> int:
+        raise Speechless
+
+    assert exit_code_of(main, failed=255) == 255
+    assert "unexpected error (Speechless): a defect" in capsys.readouterr().err
+    assert "Speechless" in kept(tmp_path / "kafka-harness")
