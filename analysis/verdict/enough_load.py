@@ -21,10 +21,10 @@ second of it, will do: no open loop of a send now and then could do better.
     one of two producers killed, the other silent from 2 s on            =>  unknown
 
 Excused are a first fault planned for the load's first moment, and a fault while the harness held a
-producer back on purpose, from before it or for most of it. A fault that stops those who send (it
-pauses them, or ends them) need not meet load while all of them are stopped; but one of those that
-it hit must have sent within two seconds before it, and where the load ran on for more than a second
-after its healing was proved, something must have been sent.
+producer back on purpose, from before it or for most of it. A fault that stops those who send (its
+effects end or halt processes) need not meet load while all of them are stopped; but one of those
+that it hit must have sent within two seconds before it, and where the load ran on for more than a
+second after its healing was proved, something must have been sent.
 
 Pure functions of the run and what `analysis.measures.work_done` counted.
 """
@@ -43,7 +43,6 @@ from harness.model.client_settings import acks_of
 from harness.model.worker_kinds import KINDS
 
 Fault = Mapping[str, Any]
-STOPPING = ("pause",)  # verbs that stop a process without ending it
 
 
 def load_doubts(run: Run, counts: Mapping[str, int], work: Work) -> Iterator[str]:
@@ -119,7 +118,7 @@ def _senders(names: Iterable[str]) -> set[str]:
 def _stops_the_load(run: Run, fault: Fault) -> bool:
     """Whether it stopped workers that send."""
     effects = Happened.of((fault,), run.plan).effects(fault)
-    stops = fault["verb"] in STOPPING or (effects is not None and effects.ends_processes)
+    stops = effects is not None and (effects.ends_processes or effects.halts_processes)
     return stops and bool(_senders(fault["nodes"]))
 
 
