@@ -275,10 +275,7 @@ NO_ANSWER = did("group-consumer-0", "commit", ended="info")
     ("rows", "doubts"),
     [
         ([], ["the consumer group committed nothing"]),
-        (
-            [did("group-consumer-0", "commit", ended="info")],
-            ["the consumer group committed nothing"],
-        ),
+        ([NO_ANSWER], ["the consumer group committed nothing"]),
         ([COMMITTED], []),
         ([did("group-consumer-0", "committed")], []),
     ],

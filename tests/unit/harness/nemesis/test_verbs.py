@@ -226,7 +226,7 @@ DOZE = Verb(
     name="doze",
     undo="wake",
     done="sent to sleep",
-    effects=Effects(leadership="where-it-hits"),
+    effects=Effects(leadership="where-it-hits", halts_processes=True),
     needs=(Processes,),
     holds="process",
     hits=PROCESSES,
