@@ -9,8 +9,9 @@ It takes up to `batch` records, and then by `commit`:
 
 Processing a record means to record that (and to take `process_ms` for it): an effect that outlives
 SIGKILL, done when its `process` is ok, in doubt while it is open. A batch is dropped unprocessed
-when its commit before processing is refused, or when its partitions are taken away before it is
-whole: nothing of it was committed, so whoever has the partition then is given it again. With `auto`
+when its commit before processing is refused, and of it the records of partitions that are taken
+away before it is whole: nothing of them was committed, so whoever has the partition then is given
+them again. What the member keeps it processes, since no poll would give it that again. With `auto`
 nothing is dropped, since the client commits it as handed over.
 
 `dies` ends the member by SIGKILL at a stated point, once `dies_after` records were polled; with
@@ -239,7 +240,8 @@ class Member:
     def _revoked(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
         self._recorder.event("revoked", text=_numbers(partitions))
         if not self._auto:
-            self._batch.clear()
+            lost = {each.partition for each in partitions}
+            self._batch = [record for record in self._batch if record.partition not in lost]
 
     def _committed(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
         """What the coordinator says is committed; nothing when it does not answer."""

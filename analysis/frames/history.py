@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from analysis.frames.elections import election_rows, elections
 from analysis.stored.replica_samples import looks_of
 from analysis.stored.stored_run import WATERMARKS, Run, final_ends
 from harness.model.client_settings import retries_of
+from harness.model.worker_kinds import KINDS
 
 Row = Mapping[str, Any]
 PATTERN = frozenset("{}[]*?\\")  # what Spark takes for one
@@ -113,9 +115,20 @@ def in_force(run: Run) -> list[dict[str, Any]]:
     """From injection until healed; a fault that found no target never was in force."""
     hit = [fault for fault in run.faults if fault["nodes"]]
     return [
-        {"fault": f["fault"], "invoke_ns": f["invoke_ns"], "end_ns": f["heal_ok_ns"]}
+        {
+            "fault": f["fault"],
+            "invoke_ns": f["invoke_ns"],
+            "end_ns": f["heal_ok_ns"],
+            "explains": not all(_only_reads(name) for name in f["nodes"]),
+        }
         for f in sorted(hit, key=lambda fault: int(fault["invoke_ns"]))
     ]
+
+
+def _only_reads(node: str) -> bool:
+    """Whether it is a worker that sends nothing."""
+    kind = KINDS.get(re.sub(r"(-\d+)+$", "", node))
+    return kind is not None and not kind.sends
 
 
 def leaders_of(run: Run) -> list[dict[str, Any]]:

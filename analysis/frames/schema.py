@@ -79,6 +79,7 @@ FAULT = _struct(
     fault=_INT,
     invoke_ns=_LONG,
     end_ns=_LONG,  # healed; null: never
+    explains=_BOOL,  # that a send had no answer: it hit the cluster, or one that sends
 )
 LEADER = _struct(
     partition=_INT,

@@ -10,7 +10,10 @@ until it ended; one that never ended, until its producer died or the load ended.
     fault in force 5.0 to 5.2 s    send, 4.3 to 4.4 s      =>  met: shorter than a second, so within
                                                                a second of it counts
 
-One row a run, process, f and type; few rows, one pass over the operations.
+A fault explains that nobody answered where it hit the cluster or one that sends: what befell a
+consumer is no reason.
+
+One row a run, process, f, type and partition; few rows, one pass over the operations.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ from analysis.frames.operations import NO_ACK, is_send
 from harness.history.record_format import SEQUENCE_BITS
 
 SHORT_NS = 10**9  # a fault shorter than this met what was sent within as much of it
+SHORTLY_NS = 2 * 10**9  # what was sent that long before a fault came shortly before it
+STILL_NS = 10**9
 _FOREVER_NS = 2**62
 # Errors of the client's own that a send gets after it has left, or may have.
 _AFTERWARDS = ("_ABORTED", "_MSG_TIMED_OUT", "_PURGE_QUEUE", "_PURGE_INFLIGHT", NO_ACK)
@@ -61,6 +66,40 @@ class Work:
         return {row["process"] for row in self.rows}
 
     @property
+    def acknowledged_ns(self) -> tuple[int, int]:
+        """From when to when records were sent that were acknowledged (acks=0: that were sent)."""
+        ended = "ok" if self.count(None, "send", ended="ok") else None
+        return self.first_ns(None, "send", ended=ended), self.last_ns(None, "send", ended=ended)
+
+    @property
+    def long_ns(self) -> float:
+        """From when on something is long: a second, or half of the time of `acknowledged_ns`."""
+        begun_ns, ended_ns = self.acknowledged_ns
+        return max(STILL_NS, (ended_ns - begun_ns) / 2)
+
+    @property
+    def by_partition(self) -> dict[int, Work]:
+        """The same of each partition to which something was sent that was acknowledged (acks=0:
+        that was sent)."""
+        ended = "ok" if self.count(None, "send", ended="ok") else None
+        sent = {row["partition"] for row in self._of(None, ("send",), ended)}
+        return {
+            number: Work(rows=[row for row in self.rows if row["partition"] == number])
+            for number in sorted(sent)
+        }
+
+    def left(self, process: str) -> int:
+        """How many sends of a process left the client."""
+        sends = self._of(process, ("send",), None)
+        return sum(row["count"] - row["refused"] for row in sends)
+
+    def shortly_before(self, fault: int, processes: Iterable[str]) -> bool:
+        """Whether a send of these was begun or outstanding shortly before a fault."""
+        return any(
+            fault in (row["before"] or ()) for name in processes for row in self._of(name, (), None)
+        )
+
+    @property
     def met(self) -> set[int]:
         """The numbers of the faults during which a send was begun or outstanding."""
         return {fault for row in self.rows for fault in row["met"] or ()}
@@ -90,10 +129,11 @@ class Work:
 
 
 def work_done(history: History) -> DataFrame:
-    """One row a (run_id, process, f, type): count, first_ns (begun), last_ns (ended, or begun);
-    and of sends: refused (never left the client), unexplained (without an answer that was asked
-    for, though no fault was in force meanwhile), loaded_from_ns and loaded_until_ns (of those that
-    left the client), met (the faults during which one was there).
+    """One row a (run_id, process, f, type, partition): count, first_ns (begun), last_ns (ended, or
+    begun); and of sends: refused (never left the client), unexplained (without an answer that was
+    asked for, though no fault that explains it was in force meanwhile), loaded_from_ns and
+    loaded_until_ns (of those that left the client), met (the faults during which one was there),
+    before (those shortly before which one was).
     """
     runs = F.broadcast(history.runs.select("run_id", "load_end_ns", "faults", "deaths"))
     error, send = F.coalesce("error", F.lit("")), is_send()
@@ -103,7 +143,7 @@ def work_done(history: History) -> DataFrame:
     return (
         history.operations.join(runs, on="run_id", how="inner")
         .withColumn("until_ns", F.coalesce("end_ns", _died_ns(), "load_end_ns"))
-        .groupBy("run_id", "process", "f", "type")
+        .groupBy("run_id", "process", "f", "type", "partition")
         .agg(
             F.count(F.lit(1)).alias("count"),
             F.min("start_ns").alias("first_ns"),
@@ -113,6 +153,7 @@ def work_done(history: History) -> DataFrame:
             F.min(F.when(left, F.col("start_ns"))).alias("loaded_from_ns"),
             F.max(F.when(left, F.col("until_ns"))).alias("loaded_until_ns"),
             F.array_distinct(F.flatten(F.collect_set(F.when(left, _met())))).alias("met"),
+            F.array_distinct(F.flatten(F.collect_set(F.when(left, _before())))).alias("before"),
         )
     )
 
@@ -137,8 +178,17 @@ def _met() -> Column:
     return F.transform(F.filter("faults", met), lambda fault: fault["fault"])
 
 
+def _before() -> Column:
+    """The numbers of the faults shortly before which a send was there."""
+
+    def before(fault: Column) -> Column:
+        shortly_ns = fault["invoke_ns"] - SHORTLY_NS
+        return (F.col("start_ns") <= fault["invoke_ns"]) & (F.col("until_ns") >= shortly_ns)
+
+    return F.transform(F.filter("faults", before), lambda fault: fault["fault"])
+
+
 def _meanwhile(fault: Column) -> Column:
-    """Whether a fault was in force while a send was outstanding."""
-    return (F.col("start_ns") <= F.coalesce(fault["end_ns"], F.lit(_FOREVER_NS))) & (
-        F.col("until_ns") >= fault["invoke_ns"]
-    )
+    """Whether a fault that explains it was in force while a send was outstanding."""
+    began_in_time = F.col("start_ns") <= F.coalesce(fault["end_ns"], F.lit(_FOREVER_NS))
+    return fault["explains"] & began_in_time & (F.col("until_ns") >= fault["invoke_ns"])

@@ -48,7 +48,7 @@ def sentence(
     judgements, facts, reasons = judged.judgements, judged.facts, judged.verdict.reasons
     lost = judgements["lost"]
     parts = [
-        _data(lost, judged.doubts, (acked, judged.deleted), _after(faults, plan), facts),
+        _data(judgements, judged.doubts, (acked, judged.deleted), _after(faults, plan), facts),
         _deleted(judged.deleted) if lost.count or not judged.doubts else "",
         *_others(judgements, facts),
         *_demands(judgements),
@@ -64,12 +64,19 @@ def sentence(
 
 def faults_words(faults: Sequence[Mapping[str, Any]], plan: Sequence[Mapping[str, Any]]) -> str:
     """`the leader was killed 10 times and a follower was paused`, in the words of the plan's
-    steps; empty without faults."""
+    steps (of those that it carries out); empty without faults."""
     tellings = {step["step"]: Telling(**step["telling"]) for step in plan if step.get("telling")}
+    as_planned = {(step["step"], step.get("verb"), step.get("target")) for step in plan}
     hit = Counter(
-        tellings.get(fault["step"]) or _by_verb(fault) for fault in faults if fault["nodes"]
+        (tellings.get(fault["step"]) if _named(fault) in as_planned else None) or _by_verb(fault)
+        for fault in faults
+        if fault["nodes"]
     )
     return _and([_fault(telling, times) for telling, times in hit.items() if telling.done])
+
+
+def _named(fault: Mapping[str, Any]) -> tuple[Any, ...]:
+    return fault["step"], fault["verb"], fault["target"]
 
 
 def _after(faults: Sequence[Mapping[str, Any]], plan: Sequence[Mapping[str, Any]]) -> str:
@@ -91,13 +98,13 @@ def _fault(telling: Telling, times: int) -> str:
 
 
 def _data(
-    lost: Judgement,
+    judgements: Mapping[str, Judgement],
     doubts: Sequence[str],
     of: tuple[int, int],  # how many were acknowledged, and of these are below the log's start
     after: str,
     facts: Facts,
 ) -> str:
-    acked, deleted = of
+    lost, (acked, deleted) = judgements["lost"], of
     if lost.count and lost.suspended is None:
         are = "is" if lost.count == 1 else "are"
         return (
@@ -112,7 +119,10 @@ def _data(
     if deleted:
         were = "was" if acked - deleted == 1 else "were"
         every = f"{acked - deleted:,} of {_records(acked)} {were}"
-    return f"No data was lost: {every} read back{after}."
+    vanished = judgements.get("vanished")
+    gone = vanished is not None and vanished.count and vanished.suspended is None
+    data = "No acknowledged data" if gone else "No data"
+    return f"{data} was lost: {every} read back{after}."
 
 
 def _deleted(records: int) -> str:
@@ -125,16 +135,30 @@ def _deleted(records: int) -> str:
 def _of_loss(lost: Judgement, facts: Facts) -> str:
     """What the loss means here."""
     if 0 < lost.tally.forbidden < lost.count:
-        return f"{_with(facts)} Kafka allows this, but nothing that happened permits {_some(lost)}"
+        allows = f"{_with(facts)} Kafka allows this, but " if _allowed_by(facts) else ""
+        return f"{allows}{_shares(lost, told=not allows)}"
     if lost.convicts:
         return f"with acks={facts.acks} Kafka promises that this cannot happen"
     if lost.undecided:
         return f"whether Kafka allows this {_with(facts)} is unknown"
-    return f"{_with(facts)} Kafka allows this"
+    return f"{_with(facts)} Kafka allows this" if _allowed_by(facts) else "what happened permits it"
 
 
-def _some(judgement: Judgement) -> str:
-    return f"{judgement.tally.forbidden:,} of them"
+def _allowed_by(facts: Facts) -> bool:
+    """Whether the configuration allows losses; else only what takes what was written may."""
+    return facts.acks != "all" or facts.replicas == 1 or facts.unclean or not facts.epochs
+
+
+def _shares(judgement: Judgement, *, told: bool = False) -> str:
+    """How many nothing permits, and of how many others that is not known; with `told` also how many
+    what happened permits."""
+    tally = judgement.tally
+    parts = [f"nothing that happened permits {tally.forbidden:,} of them"]
+    if tally.permitted and told:
+        parts.insert(0, f"what happened permits {tally.permitted:,} of them")
+    if tally.in_doubt:
+        parts.append(f"whether anything permits {tally.in_doubt:,} of them is unknown")
+    return _and(parts)
 
 
 _ONE = {"is": "is", "was": "was", "them": "it"}
@@ -162,7 +186,7 @@ def _others(judgements: Mapping[str, Judgement], facts: Facts) -> Iterator[str]:
 def _of_other(judgement: Judgement) -> str:
     """What it means here."""
     if 0 < judgement.tally.forbidden < judgement.count:
-        return f"and nothing that happened permits {_some(judgement)}"
+        return f"and {_shares(judgement)}"
     if judgement.convicts:
         return "which Kafka promises cannot happen"
     if judgement.undecided:

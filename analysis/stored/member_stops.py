@@ -1,15 +1,18 @@
 """When members of a consumer group stopped: after that nobody may process what they had been given.
 
 poll a, b    commit: no answer    the member gives up its batch     =>  a stop, at the commit
-poll a, b    revoked              another member takes over         =>  a stop
+poll a, b    revoked              another member takes over         =>  a stop, of the partitions
+                                                                        that are named
 poll a, b    killed               no `end`                          =>  a stop, after its last
                                                                         operation
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -36,7 +39,19 @@ def stops_of(run: Run) -> tuple[Stop, ...]:
 def _told(run: Run) -> Iterator[Stop]:
     words = {"revoked": "was revoked", "dies": "died"}
     for event in (each for each in run.events if each["event"] in words):
-        yield Stop(process=event["process"], at_ns=event["time_ns"], words=words[event["event"]])
+        for partition in _named(event):
+            yield Stop(
+                process=event["process"],
+                at_ns=event["time_ns"],
+                words=words[event["event"]],
+                partition=partition,
+            )
+
+
+def _named(event: Mapping[str, Any]) -> list[int | None]:
+    """The partitions that were revoked, each; None, all, where none is named, and of a death."""
+    numbers = re.findall(r"\d+", event.get("text") or "") if event["event"] == "revoked" else []
+    return [int(number) for number in numbers] or [None]
 
 
 def _unanswered(run: Run) -> Iterator[Stop]:

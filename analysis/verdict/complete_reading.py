@@ -7,30 +7,43 @@ called lost:
     retention.ms = 60000, 10 of 40 acked records below the start    =>  said, in counts and headline
     nothing may delete within the run, 10 acked records below it    =>  unknown
     all 40 acked records below it, whatever may be deleted          =>  unknown
+    the same of one partition among several                         =>  unknown
+    nothing may delete, the log begins at 10, no ack lies below     =>  unknown
     log start 0, nothing in the log                                 =>  40 lost: no matter of this
 
 Deletion is allowed where `cleanup.policy` has delete, and a size limit, or a time that is not
 longer than the run, is set for the topic or the brokers, or by a step of the plan.
 
-A **consumer** that follows the log must have been given something, and must not have stood still
-for longer than a second and than half of the time in which records were acknowledged; that of a
-shorter stop is an outage, which its windows tell. Polls of a group do not count for it: they are
-not its own. The group as a whole is held to the same. Excused: consumers that a fault hit or that
-were to die, and their successors; members without an assignment in the first half of that time.
+A **consumer** that follows the log must have been given something, of each partition with records
+acknowledged for so long, and must not have stood still for longer than a second and than half of
+the time in which records were acknowledged; that of a shorter stop is an outage, which its windows
+tell. Polls of a group do not count for it: they are not its own. The group as a whole is held to
+the same, polls and processing each; and it must have committed something, if it processed for
+longer than a second. A member that had partitions for so long must have polled something.
+
+    it stood still from 0 to 10 s, a fault hit it from 9.0 to 9.5 s  =>  unknown: 9.5 s are its own
+    the same, the fault from 0.5 to 9.5 s                            =>  nothing
+    a group's two members polled, the fault hit one of them          =>  it excuses nothing
+
+Faults excuse only the time for which they hit, and a successor's time is its predecessor's
+(analysis.measures.own_time).
 **Replicas** that were to be compared must have been dumped, a group must have processed something.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from analysis.measures.work_done import Work
+from analysis.measures.own_time import Stretch, free_ns, line_of, taken
+from analysis.measures.work_done import STILL_NS, Work
 from analysis.stored.stored_run import Run, final_ends
-from analysis.verdict.naming import is_successor, kind_of
+from analysis.verdict.naming import kind_of
 from harness.model.worker_kinds import KINDS
 
-STILL_NS = 10**9
 DUMPS = "replicas-0"
 _HOUR_MS, _DAYS_7 = 3_600_000, 168  # Kafka's default of log.retention.hours
 
@@ -46,7 +59,7 @@ def reading_doubts(run: Run, counts: Mapping[str, int], unseen: int, work: Work)
         if run.grouped:
             yield from _group(run, work)
     yield from _final_read(run, unseen)
-    yield from _below_the_start(run, counts)
+    yield from _below_the_start(run, counts, work)
 
 
 def _dumped(run: Run, counts: Mapping[str, int], work: Work) -> bool:
@@ -67,19 +80,36 @@ def _final_read(run: Run, unseen: int) -> Iterator[str]:
         yield f"{unseen:,} acknowledged records were not found and cannot be looked up by offset"
 
 
-def _below_the_start(run: Run, counts: Mapping[str, int]) -> Iterator[str]:
+def _below_the_start(run: Run, counts: Mapping[str, int], work: Work) -> Iterator[str]:
     below, acked = counts["acked_below_log_start"], counts["acked"]
-    if not below:
-        return
     records = f"{below:,} acknowledged {'record lies' if below == 1 else 'records lie'}"
-    if below == acked:
+    if below and below == acked:
         every = "the only acknowledged record lies" if acked == 1 else f"all {records}"
         yield f"{every} below the log's start, where nothing can be read back"
-    elif not may_delete(run):
-        yield (
-            f"{records} below the log's start, though nothing in the configuration deletes records "
-            "within the run"
-        )
+        return
+    starts = {end["partition"]: end["log_start"] or 0 for end in final_ends(run)}
+    moved = [number for number, start in starts.items() if start > 0]
+    if moved and not may_delete(run):
+        where = f"{records} below the log's start"
+        if not below:
+            where = f"the log of partition {moved[0]} begins at offset {starts[moved[0]]:,}"
+        yield f"{where}, though nothing in the configuration deletes records within the run"
+        return
+    for number in moved if below else ():
+        if _nothing_found(work, number):
+            yield (
+                f"all acknowledged records of partition {number} lie below the log's start, where "
+                "nothing can be read back"
+            )
+
+
+def _nothing_found(work: Work, partition: int) -> bool:
+    there = work.by_partition.get(partition)
+    return (
+        there is not None
+        and there.count(None, "send", ended="ok") > 0
+        and not there.count(None, "final-read")
+    )
 
 
 def may_delete(run: Run) -> bool:
@@ -132,25 +162,36 @@ def _followers(run: Run, counts: Mapping[str, int], work: Work) -> Iterator[str]
     read = {row["process"] for row in work.rows if row["f"] == "read"}
     if run.tailing and counts["final_read_records"] and not named | read:
         yield "no consumer that follows the log read anything, though the scenario asks for one"
-    for name in sorted(named | read):
-        kind = kind_of(name)
-        if kind is None or not KINDS[kind].follows or _excused(run, name):
-            continue
-        if name in read:
-            yield from _stood_still(run, f"worker {name}", work.last_ns(name, "read"), work)
-        elif counts["final_read_records"]:
-            yield f"worker {name} read nothing"
+    kinds = {name: kind_of(name) for name in named | read}
+    followers = sorted(name for name, kind in kinds.items() if kind and KINDS[kind].follows)
+    for line, mine in groupby(followers, key=line_of):
+        names, hit = tuple(mine), taken(run, line)
+        last_ns, who = max((work.last_ns(name, "read"), name) for name in names)
+        if last_ns:
+            yield from _stood_still(run, f"worker {who} was given", last_ns, work, hit)
+            yield from _passed_over(work, names, "read", f"worker {line} read", hit)
+        elif counts["final_read_records"] and (not hit or _long(work, work.acknowledged_ns, hit)):
+            yield f"worker {line} read nothing"
 
 
 def _group(run: Run, work: Work) -> Iterator[str]:
     """The group, or a member of it, was given nothing, or nothing any more."""
     members = [w["process"] for w in run.record.get("workers") or [] if _is_member(w["process"])]
-    polled = work.last_ns(None, "poll")
-    if polled and not any(_excused(run, name) for name in members):
-        yield from _stood_still(run, "the consumer group", polled, work)
+    polled_by = {row["process"] for row in work.rows if row["f"] == "poll"}
+    hit = [taken(run, line) for line in sorted(set(map(line_of, polled_by)))]
+    group, last_ns = "the consumer group", work.last_ns(None, "poll")
+    if last_ns:
+        still = list(_stood_still(run, f"{group} was given", last_ns, work, *hit))
+        done_ns = work.last_ns(None, "process")
+        if done_ns and not still:
+            still = list(_stood_still(run, f"{group} processed", done_ns, work, *hit))
+        yield from still
+        yield from _passed_over(work, polled_by, "poll", f"{group} polled", *hit)
+        committed = work.count(None, "commit", ended="ok") + work.count(None, "committed")
+        if not committed and done_ns - work.first_ns(None, "poll") > STILL_NS:
+            yield f"{group} committed nothing"
     for name in members:
-        had = _partitions_of(run, name, before_ns=_middle_ns(work))
-        if had and not work.count(name, "poll") and not _excused(run, name):
+        if not work.count(name, "poll") and (had := _had_for_long(run, name, work)):
             yield f"worker {name} was assigned partitions {had} and polled nothing"
 
 
@@ -159,39 +200,51 @@ def _is_member(name: str) -> bool:
     return kind is not None and KINDS[kind].member
 
 
-def _partitions_of(run: Run, member: str, before_ns: float) -> str:
-    """What a member was given in good time and kept; empty: nothing."""
-    had = ""
-    for event in run.events:
-        if event["process"] == member and event["event"] == "revoked":
-            return ""
-        if event["process"] == member and event["event"] == "assigned":
-            had = str(event["text"] or "") if event["time_ns"] < before_ns else had
-    return had
+def _had_for_long(run: Run, member: str, work: Work) -> str:
+    """The partitions, of those with acknowledged records, that a member had for long; empty: none.
+
+    What is taken from it when the load is over was its own to the end: it leaves in order.
+    """
+    begun_ns, ended_ns = work.acknowledged_ns
+    hit, acknowledged = taken(run, line_of(member)), set(work.by_partition)
+    had: dict[int, int] = {}  # partition -> since when
+    lasted: Counter[int] = Counter()
+    mine = (event for event in run.events if event["process"] == member)
+    for event in sorted(mine, key=lambda event: int(event["time_ns"])):
+        time_ns = max(begun_ns, event["time_ns"])
+        named = {int(number) for number in re.findall(r"\d+", event["text"] or "")}
+        if event["event"] == "assigned":
+            had.update(dict.fromkeys(named - had.keys(), time_ns))
+        elif event["event"] == "revoked" and time_ns < ended_ns:
+            for number in [each for each in had if not named or each in named]:
+                lasted[number] += free_ns(had.pop(number), time_ns, hit)
+    for number, since_ns in had.items():
+        lasted[number] += free_ns(since_ns, ended_ns, hit)
+    long = (each for each, ns in lasted.items() if ns > work.long_ns and each in acknowledged)
+    return ", ".join(map(str, sorted(long)))
 
 
-def _middle_ns(work: Work) -> float:
-    begun_ns, ended_ns = _acknowledged_ns(work)
-    return (begun_ns + ended_ns) / 2
+def _long(work: Work, stretch: Stretch, *hit: Sequence[Stretch]) -> bool:
+    """Whether a stretch is long without what faults took of it."""
+    return free_ns(*stretch, *hit) > work.long_ns
 
 
-def _acknowledged_ns(work: Work) -> tuple[int, int]:
-    """From when to when records were sent that were acknowledged (acks=0: that were sent)."""
-    ended = "ok" if work.count(None, "send", ended="ok") else None
-    return work.first_ns(None, "send", ended=ended), work.last_ns(None, "send", ended=ended)
-
-
-def _stood_still(run: Run, who: str, last_ns: int, work: Work) -> Iterator[str]:
-    _, until_ns = _acknowledged_ns(work)
-    if last_ns < _middle_ns(work) and until_ns - last_ns > STILL_NS:
+def _stood_still(
+    run: Run, who: str, last_ns: int, work: Work, *hit: Sequence[Stretch]
+) -> Iterator[str]:
+    _, until_ns = work.acknowledged_ns
+    if _long(work, (last_ns, until_ns), *hit):
         yield (
-            f"{who} was given nothing after {run.seconds(last_ns):.1f} s, though records were "
+            f"{who} nothing after {run.seconds(last_ns):.1f} s, though records were "
             f"acknowledged until {run.seconds(until_ns):.1f} s"
         )
 
 
-def _excused(run: Run, process: str) -> bool:
-    """Whether a fault hit it, or it was to die, or it took over from such a one."""
-    stopped = {name for fault in run.faults for name in fault["nodes"]}
-    stopped |= {w["process"] for w in run.record.get("workers") or [] if w.get("dies")}
-    return process in stopped or any(is_successor(process, name) for name in stopped)
+def _passed_over(
+    work: Work, names: Collection[str], f: str, who: str, *hit: Sequence[Stretch]
+) -> Iterator[str]:
+    """Partitions of which none of these had anything, though acknowledged there for long."""
+    for partition, there in work.by_partition.items():
+        had = any(there.count(name, f) for name in names)
+        if not had and _long(work, there.acknowledged_ns, *hit):
+            yield f"{who} nothing of partition {partition}, though records were acknowledged there"

@@ -16,18 +16,27 @@ second of it, will do: no open loop of a send now and then could do better.
     sends at 0.0 s    kill at 5.0 to 6.0 s                              =>  unknown: it met no load
     sends at 0.0 s, and one outstanding from 4.9 to 5.1 s, one at 6.1 s =>  enough
 
-Excused: a fault that hits those who send (it stops its own load), a first fault planned for the
-load's first moment, and a fault while the harness held a producer back on purpose.
+    all producers killed from 5 to 6 s, sends until 4.99 and from 6.1 s  =>  enough
+    the same, and no send after 2 s                                      =>  unknown, twice
+    one of two producers killed, the other silent from 2 s on            =>  unknown
+
+Excused are a first fault planned for the load's first moment, and a fault while the harness held a
+producer back on purpose, from before it or for most of it. A fault that stops those who send (its
+effects end or halt processes) need not meet load while all of them are stopped; but one of those
+that it hit must have sent within two seconds before it, and where the load ran on for more than a
+second after its healing was proved, something must have been sent.
 
 Pure functions of the run and what `analysis.measures.work_done` counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from analysis.measures.work_done import Work
+from analysis.measures.own_time import free_ns, line_of, taken
+from analysis.measures.work_done import SHORT_NS, SHORTLY_NS, Work
+from analysis.run_facts.faults import Happened
 from analysis.stored.stored_run import Run
 from analysis.verdict.naming import called, kind_of
 from harness.model.client_settings import acks_of
@@ -73,12 +82,19 @@ def _faults_without_load(run: Run, work: Work) -> Iterator[str]:
     late = loaded_from_ns is None or loaded_from_ns >= first["invoke_ns"]
     if late and not _begins_with_the_load(run, first):
         yield f"no send was begun before the first fault, {called(first)}"
-    met = [fault for fault in hit if not _stops_the_load(fault)]
-    for fault in met:
-        if fault["fault"] not in work.met and not _held_meanwhile(run, fault):
+    for fault in hit:
+        if _all_are_stopped(run, work, fault):
+            if not _sent_shortly_before(run, work, fault):
+                yield f"{called(fault)} met no load: none that it stopped had sent shortly before"
+        elif fault["fault"] not in work.met and not _held_meanwhile(run, fault):
             yield f"{called(fault)} met no load: no send was begun or outstanding meanwhile"
     until_ns = work.loaded_until_ns or 0
-    unmet = [f for f in met if f["heal_invoke_ns"] and until_ns <= f["heal_invoke_ns"]]
+    unmet = [
+        fault
+        for fault in hit
+        if fault["heal_invoke_ns"] and until_ns <= fault["heal_invoke_ns"]
+        if not (_stops_the_load(run, fault) and _late(run, fault))
+    ]
     if unmet:
         last = max(unmet, key=lambda fault: int(fault["heal_invoke_ns"]))
         yield (
@@ -93,24 +109,59 @@ def _begins_with_the_load(run: Run, fault: Fault) -> bool:
     return step is not None and step.get("at") == 0 and not step.get("when")
 
 
-def _stops_the_load(fault: Fault) -> bool:
-    """Whether it hit workers that send."""
-    kinds = (kind_of(name) for name in fault["nodes"])
-    return any(kind is not None and KINDS[kind].sends for kind in kinds)
+def _senders(names: Iterable[str]) -> set[str]:
+    """The lines of those among them that send."""
+    kinds = {name: kind_of(name) for name in names}
+    return {line_of(name) for name, kind in kinds.items() if kind and KINDS[kind].sends}
+
+
+def _stops_the_load(run: Run, fault: Fault) -> bool:
+    """Whether it stopped workers that send."""
+    effects = Happened.of((fault,), run.plan).effects(fault)
+    stops = effects is not None and (effects.ends_processes or effects.halts_processes)
+    return stops and bool(_senders(fault["nodes"]))
+
+
+def _all_are_stopped(run: Run, work: Work, fault: Fault) -> bool:
+    """Whether, but for less than a second, it and such faults stopped all that send."""
+    if not _stops_the_load(run, fault):
+        return False
+    named = {worker["process"] for worker in run.record.get("workers") or []}
+    lines = _senders(named | work.processes) | _senders(fault["nodes"])
+    stopped = [taken(run, line, lambda other: _stops_the_load(run, other)) for line in lines]
+    end_ns = int(fault["heal_ok_ns"] or run.load_end_ns)
+    return free_ns(int(fault["invoke_ns"]), end_ns, *stopped) < SHORT_NS
+
+
+def _sent_shortly_before(run: Run, work: Work, fault: Fault) -> bool:
+    """Whether one of those that it stopped had; one that is slow or was held back need not have."""
+    rate = float(run.scenario["workload"].get("rate") or 0)
+    if 0 < rate < 2e9 / SHORTLY_NS or _held_meanwhile(run, fault):
+        return True
+    lines = _senders(fault["nodes"])
+    hit = [name for name in work.processes if line_of(name) in lines]
+    return work.shortly_before(fault["fault"], hit) or _begins_with_the_load(run, fault)
+
+
+def _late(run: Run, fault: Fault) -> bool:
+    """Whether the load did not run on for long once the fault was healed."""
+    healed_ns = fault["heal_ok_ns"]
+    return healed_ns is None or run.load_end_ns - healed_ns <= SHORT_NS
 
 
 def _held_meanwhile(run: Run, fault: Fault) -> bool:
-    """Whether the harness held a producer back while the fault was in force."""
-    end_ns = fault["heal_ok_ns"] or run.load_end_ns
-    for held in run.events:
-        if held["event"] == "held" and held["time_ns"] <= end_ns:
-            released = (
-                row["time_ns"]
-                for row in run.events
-                if row["event"] == "released"
-                and row["process"] == held["process"]
-                and row["time_ns"] >= held["time_ns"]
-            )
-            if min(released, default=run.load_end_ns) >= fault["invoke_ns"]:
-                return True
+    """Whether the harness held a producer back when the fault came, or for most of it."""
+    begin_ns, end_ns = int(fault["invoke_ns"]), int(fault["heal_ok_ns"] or run.load_end_ns)
+    for held in (event for event in run.events if event["event"] == "held"):
+        released = (
+            row["time_ns"]
+            for row in run.events
+            if row["event"] == "released"
+            and row["process"] == held["process"]
+            and row["time_ns"] >= held["time_ns"]
+        )
+        until_ns = min(released, default=run.load_end_ns)
+        both_ns = min(until_ns, end_ns) - max(held["time_ns"], begin_ns)
+        if held["time_ns"] <= begin_ns <= until_ns or 2 * both_ns > end_ns - begin_ns:
+            return True
     return False

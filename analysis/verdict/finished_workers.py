@@ -1,18 +1,19 @@
 """Finished workers: whether each one ended in order, and recorded what it did.
 
-    exit 70, and no fault ended it                                 =>  unknown
+    exit 70, whatever fault may have hit it                        =>  unknown: its own doing
     exit -9, and a fault that ends processes hit it, in its time   =>  nothing
     the same, but its last record is later than the healing        =>  unknown: something else did
     `end` counts 1,000 sends, its table has 1                      =>  unknown
-    a producer that sent nothing, beside one that did              =>  unknown
+    a producer none of whose sends left it, beside one that sent   =>  unknown
 
 *In its time*: something was last known of the worker before the fault's healing was proved, and not
 long before its injection. The latter can be told of producers that send in an open loop only; the
 others may have had nothing to do.
 
 Recorded is what was counted, by kind of operation, for each worker with an `end`: sends, acked and
-failed ones, what was read. Look-ups are one for each ack but the last. A worker that never got to
-anything is excused where a fault hit it or its predecessor, since successors come when they may.
+failed ones, what was read. Look-ups are one for each ack but the last. A worker that sends and that
+a fault hit, or its predecessor, is excused where it did not have long to itself: more than a second
+and half of the time in which records were acknowledged.
 
 Pure functions of the run and what `analysis.measures.work_done` counted.
 """
@@ -20,15 +21,16 @@ Pure functions of the run and what `analysis.measures.work_done` counted.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
+from analysis.measures.own_time import Stretch, free_ns, line_of, taken
 from analysis.measures.work_done import Work
 from analysis.run_facts.faults import Happened
 from analysis.stored.stored_run import Run
-from analysis.verdict.naming import is_successor, kind_of
+from analysis.verdict.naming import kind_of
 from harness.model.runs import json_text
 from harness.model.scenario import WorkloadPart
 from harness.model.worker_kinds import KINDS, asked_for
@@ -36,6 +38,7 @@ from harness.model.worker_kinds import KINDS, asked_for
 # What is last known of a worker that sends all the time, on a host that starves, may be as old as
 # that when a fault ends it.
 LATE_NS = 2 * 10**9
+ENDING = (signal.SIGKILL, signal.SIGTERM)  # 128 more where a shell or a container tells
 READ = ("read", "poll", "final-read", "replica")  # what an `end` counts as reads
 
 
@@ -67,9 +70,16 @@ def may_have_died(run: Run, work: Work, process: str) -> bool:
     for fault in run.faults:
         effects = happened.effects(fault)
         ends = effects is not None and effects.ends_processes and process in fault["nodes"]
-        if ends and _in_its_time(run, work, process, fault):
+        if ends and not _by_itself(run, process) and _in_its_time(run, work, process, fault):
             return True
     return False
+
+
+def _by_itself(run: Run, process: str) -> bool:
+    """Whether its exit code is one that it gave itself: no signal did, whoever writes that down."""
+    exits = {w["process"]: w.get("exit") for w in run.record.get("workers") or []}
+    code = exits.get(process)
+    return code is not None and code > 0 and code - 128 not in ENDING
 
 
 def _in_its_time(run: Run, work: Work, process: str, fault: Mapping[str, Any]) -> bool:
@@ -99,13 +109,26 @@ def _late_ns(run: Run) -> int:
 
 
 def _never_sent(run: Run, work: Work, process: str) -> bool:
-    """Whether a worker that sends did not, though others did."""
+    """Whether a worker that sends did not, though others did and it had long enough."""
     kind = kind_of(process)
-    if kind is None or not KINDS[kind].sends or work.count(process, "send"):
+    if kind is None or not KINDS[kind].sends or work.left(process) or not work.count(None, "send"):
         return False
-    hit = {name for fault in run.faults for name in fault["nodes"]}
-    excused = process in hit or any(is_successor(process, name) for name in hit)
-    return work.count(None, "send") > 0 and not excused
+    hit = taken(run, line_of(process))
+    if not hit:
+        return True
+    stretch = _time_of(run, process, hit, work)
+    return stretch is not None and free_ns(*stretch, hit) > work.long_ns
+
+
+def _time_of(run: Run, process: str, hit: Sequence[Stretch], work: Work) -> Stretch | None:
+    """From when to when it was its line's turn to send: the first one's to the first fault that
+    ended it, the last one's from the last healing on; None: those between them."""
+    line, named = line_of(process), (w["process"] for w in run.record.get("workers") or [])
+    names = sorted((n for n in named if line_of(n) == line), key=lambda n: (len(n), n))
+    begun_ns, ended_ns = work.acknowledged_ns
+    if process == line:
+        return begun_ns, ended_ns if len(names) == 1 else min(begin for begin, _ in hit)
+    return (max(end for _, end in hit), ended_ns) if process == names[-1] else None
 
 
 def _not_named(run: Run) -> Iterator[str]:

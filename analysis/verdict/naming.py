@@ -20,8 +20,3 @@ def kind_of(process: str) -> str | None:
     """The kind of the worker of that name; None: none of the load's."""
     found = _PROCESS.fullmatch(process)
     return found["kind"] if found and found["kind"] in KINDS else None
-
-
-def is_successor(process: str, of: str) -> bool:
-    """Whether it took over from that worker: producer-0-2 did from producer-0."""
-    return re.fullmatch(rf"{re.escape(of)}-\d+", process) is not None and kind_of(of) is not None

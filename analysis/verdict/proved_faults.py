@@ -3,6 +3,7 @@
     planned kill leader    no row, or nobody hit                    =>  it did not happen
     a row                  `ok` without evidence, or the reverse    =>  not proved to take effect
     a row, not in the plan, that nobody healed                      =>  not proved to be healed
+    a row                  healed without evidence                  =>  not proved to be healed
     planned kill leader    the row is pause leader                  =>  another fault than planned
     target leader          hit kafka2, `before` says kafka1 led     =>  another node than meant
 
@@ -57,7 +58,7 @@ def _planned(run: Run, step: Row, fault: Row) -> Iterator[str]:
 def _unproved(fault: Row) -> Iterator[str]:
     if fault["ok_ns"] is None or not fault["evidence"]:
         yield f"{called(fault)} has no evidence that it took effect{_why(fault)}"
-    elif fault["heal_ok_ns"] is None:
+    elif fault["heal_ok_ns"] is None or not fault["heal_evidence"]:
         yield f"{called(fault)} has no evidence that it was healed{_why(fault)}"
 
 

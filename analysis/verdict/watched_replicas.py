@@ -2,12 +2,15 @@
 
     looks at 0 s and 10 s, none between, load of 10 s     =>  unknown
     looks at partition 0 only                             =>  unknown
+    looks that saw no log end, or one broker of three     =>  unknown
     a look every 50 ms                                    =>  enough
 
 A sample is due every 50 ms, and one of which ZooKeeper does not answer takes a second. So no
 stretch of the load may be longer than `GAP_NS`, forty samples, without one. A blind ZooKeeper is no
-gap: its samples were taken, and what they cannot tell is told of no other either; but some must
-have known the ISR and a watermark, the last of them when the load was over. A host so starved that
+gap: its samples were taken, and what they cannot tell is told of no other either. One that knew the
+ISR counts where it looked at every replica, and found a log end of one in the ISR (a broker whose
+disk is gone may have none). But some must have known the ISR, the log end of each of its members
+and a watermark, the last of them when the load was over. A host so starved that
 nobody looked explains nothing: what was not looked at was not seen, whoever is to blame.
 """
 
@@ -16,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from analysis.stored.replica_samples import Look, looks_of
 from analysis.stored.stored_run import Run
 
 GAP_NS = 2 * 10**9
@@ -23,13 +27,16 @@ GAP_NS = 2 * 10**9
 
 def watch_doubts(run: Run) -> Iterator[str]:
     """Why the replicas may have been otherwise than the samples show."""
-    partitions = range(int(run.scenario["topic"]["partitions"]))
+    topic = run.scenario["topic"]
+    partitions, replicas = range(int(topic["partitions"])), int(topic["replication_factor"])
     known: dict[int, int] = {}  # partition -> the last look that knew all
     looked: dict[int, set[int]] = {partition: set() for partition in partitions}
-    for row in run.watermarks:
-        looked.setdefault(row["partition"], set()).add(row["time_ns"])
-        if row["in_isr"] and row["high_watermark"] is not None:
-            known[row["partition"]] = max(row["time_ns"], known.get(row["partition"], 0))
+    for partition, looks in looks_of(run.watermarks).items():
+        looked.setdefault(partition, set())
+        for look in (look for look in looks if look.isr is None or _saw(look, replicas)):
+            looked[partition].add(look.time_ns)
+            if _knew(look):
+                known[partition] = max(look.time_ns, known.get(partition, 0))
     if not known:
         yield "the replicas' watermarks were not sampled"
         return
@@ -42,6 +49,19 @@ def watch_doubts(run: Run) -> Iterator[str]:
             yield f"the replicas' watermarks were sampled until {last_s:.1f} s only{where}"
         else:
             yield from _gap(run, partition, looked[partition])
+
+
+def _saw(look: Look, replicas: int) -> bool:
+    """Whether it looked at every replica, and found a log end of the ISR's."""
+    ends = (look.ends.get(name) for name in look.isr or ())
+    return len(look.ends) >= replicas and any(end is not None for end in ends)
+
+
+def _knew(look: Look) -> bool:
+    """Whether it knew the ISR, each of its members' log ends, and a watermark."""
+    ends = [look.ends.get(name) for name in look.isr or ()]
+    marks = (mark for mark in look.marks.values() if mark is not None)
+    return bool(ends) and None not in ends and any(True for _ in marks)
 
 
 def _gap(run: Run, partition: int, looked: set[int]) -> Iterator[str]:

@@ -18,7 +18,9 @@ open at a time:
 - Every final read is a process of its own, after all else.
 
 Left out, and counted: what Jepsen's model does not know, and records whose value nobody sent to
-their partition, on which its checker gives up. docs/history.md tells how to read it.
+their partition, on which its checker gives up. A table that is missing, is not as it was sealed, or
+was not sealed with the others is an error: half a history would be judged as a whole one.
+docs/history.md tells how to read it.
 """
 
 from __future__ import annotations
@@ -36,10 +38,11 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from harness.history.record_format import F_NAMES, TYPE_NAMES, HistoryError
+from harness.history.seal_record import Seal
 from harness.history.sealing import seal
+from harness.history.stored_tables import TableError, whole
 from harness.history.tables import EVENT_COLUMNS, OPERATION_COLUMNS, schema
 from harness.model.runs.run_folder import RunFolder
 
@@ -73,8 +76,7 @@ def export(run_dir: Path, left_out: Counter[str]) -> Iterator[str]:
 
     Adds to `left_out` what is not in it: words -> how many. Raises HistoryError and StoreError.
     """
-    seal(run_dir)
-    load, final = _streams(RunFolder(path=run_dir), left_out)
+    load, final = _streams(RunFolder(path=run_dir), seal(run_dir), left_out)
     by_time: Callable[[Entry], int] = itemgetter(0)
     entries = itertools.chain(heapq.merge(*load, key=by_time), heapq.merge(*final, key=by_time))
     zero_ns: int | None = None
@@ -87,16 +89,15 @@ def export(run_dir: Path, left_out: Counter[str]) -> Iterator[str]:
 
 
 def _streams(
-    run: RunFolder, left_out: Counter[str]
+    run: RunFolder, sealed: Seal, left_out: Counter[str]
 ) -> tuple[list[Iterator[Entry]], list[Iterator[Entry]]]:
     """What each producer and reader did in order of time, and what each final read did after it."""
     scenario = run.read().scenario
     transactional = "transactional.id" in scenario.workload.producer
-    tables = {
-        path.stem: _sound(_table(path, OPERATION_COLUMNS, _COLUMNS), left_out)
-        for path in sorted((run.history / "operations").glob("*.parquet"))
-    }
-    changes = _changes(_table(run.history / "events.parquet", EVENT_COLUMNS, _EVENT_COLUMNS))
+    operations = _operations(run.history, sealed)
+    tables = {name: _sound(table, left_out) for name, table in operations.items()}
+    events = _table(run.history, "events.parquet", sealed, EVENT_COLUMNS)
+    changes = _changes(events.select(_EVENT_COLUMNS))
     load_end_ns = _load_end(tables.values())
     sent = _sent(tables.values())
     numbers = itertools.count()
@@ -258,16 +259,51 @@ def _polls(table: pa.Table) -> Iterator[Poll]:
 # Tables
 
 
-def _table(path: Path, columns: Iterable[tuple[str, str]], names: Sequence[str]) -> pa.Table:
-    """These columns of a sealed table. Raises HistoryError when it is not one."""
-    wanted = pa.schema([field for field in schema(columns) if field.name in names])
-    try:
-        return pq.read_table(path, columns=wanted.names, partitioning=None).cast(wanted)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")
+def _operations(history: Path, sealed: Seal) -> dict[str, pa.Table]:
+    """The operations of every process that was sealed, and of no other."""
+    found = {file.name for file in (history / "operations").iterdir()}
+    expected = {f"{process}.parquet" for process in sealed.processes}
+    for name in sorted(found - expected):
+        if name.endswith(".parquet"):
+            raise HistoryError(
+                f"{history / 'operations' / name}: it was not sealed with this history: move it "
+                "out of the folder"
+            )
+    tables = {
+        process: _table(
+            history, f"operations/{process}.parquet", sealed, OPERATION_COLUMNS, process
+        ).select(_COLUMNS)
+        for process in sealed.processes
+    }
+    rows = sum(table.num_rows for table in tables.values())
+    if rows != sealed.operations:
         raise HistoryError(
-            f"{path}: cannot be read as a table of a sealed history ({reason}): restore the file"
-        ) from None
+            f"{history / 'operations'}: its tables have {rows:,} rows, but {sealed.operations:,} "
+            "were sealed: restore them"
+        )
+    return tables
+
+
+def _table(
+    history: Path,
+    name: str,
+    sealed: Seal,
+    columns: tuple[tuple[str, str], ...],
+    process: str | None = None,
+) -> pa.Table:
+    """A table as it was sealed. Raises HistoryError when it is not."""
+    known = sealed.tables.get(name)
+    try:
+        return whole(
+            history / name,
+            columns,
+            sealed.run_id,
+            process=process,
+            rows=known.rows if known else None,
+            sha256=known.sha256 if known else None,
+        )
+    except TableError as error:
+        raise HistoryError(f"{history / name}: {error}: restore it") from None
 
 
 def _sound(table: pa.Table, left_out: Counter[str]) -> pa.Table:

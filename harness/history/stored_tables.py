@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from harness.history.record_format import SEGMENT_CAPACITY
-from harness.history.tables import ADDED, ROW_GROUP
+from harness.history.tables import ADDED, ROW_GROUP, schema
 
 _MAGIC = b"PAR1"
 _TOO_MANY = "more than any table of ours"
@@ -119,6 +119,31 @@ def count_rows(file: Path, columns: Columns, run_id: str) -> int:
             raise TableError(f"it holds rows of another run than {run_id}")
         rows += group.num_rows
     return rows
+
+
+def whole(  # noqa: PLR0913  what a seal says of a table
+    file: Path,
+    columns: Columns,
+    run_id: str,
+    *,
+    process: str | None = None,
+    rows: int | None = None,
+    sha256: str | None = None,
+) -> pa.Table:
+    """A table that is as it was sealed (rows, sha256; None: not known), each of its rows of this
+    run and process (None: of any). Raises TableError."""
+    if sha256 is not None and digest(file) != sha256:
+        raise TableError("it is not the file that was sealed (its SHA-256 differs)")
+    wanted = schema(columns)
+    groups = [group.cast(wanted) for group in row_groups(file, columns)]
+    table = pa.concat_tables([wanted.empty_table(), *groups])
+    if not all_are(table["run_id"], run_id):
+        raise TableError(f"it holds rows of another run than {run_id}")
+    if process is not None and not all_are(table["process"], process):
+        raise TableError(f"it holds rows of another process than {process}")
+    if rows is not None and table.num_rows != rows:
+        raise TableError(f"it has {table.num_rows:,} rows, but {rows:,} were sealed")
+    return table
 
 
 def all_are(column: pa.ChunkedArray, text: str) -> bool:

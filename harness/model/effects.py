@@ -1,6 +1,7 @@
 """What a fault can do to a cluster, as far as promises depend on it.
 
     kill       leadership where-it-hits, ends processes
+    pause      leadership where-it-hits, halts processes
     roll       the same, and starts them again
     cut        leadership anywhere; from = "clients": if-seen
     lose-disk  leadership anywhere, takes all
@@ -34,5 +35,6 @@ class Effects(BaseModel):
     alters_stored_bytes: bool = False
     ends_processes: bool = False
     starts_again: bool = False  # those it ended, itself, some time before it is healed
+    halts_processes: bool = False  # they do nothing until it is healed, and then go on
     clients_only: bool = False  # it touches workers, no node of the cluster
     topic_settings: dict[str, str] = {}  # of the run's topic, in force from then on

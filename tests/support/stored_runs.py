@@ -12,7 +12,7 @@ from harness.model.runs.old_runs import completed
 from tests.support import told_runs
 from tests.support.histories import LOAD_MS, Part, ns_of
 
-NOTHING = {"refused": 0, "unexplained": 0, "met": []}
+NOTHING = {"refused": 0, "unexplained": 0, "met": [], "before": [], "partition": 0}
 COUNTS = {
     "sends": 1,
     "acked": 1,

@@ -20,6 +20,7 @@ from harness.model.plan import NodeKind, Telling
 _HITS = Effects(leadership="where-it-hits")
 _HALTS = Effects(leadership="where-it-hits", ends_processes=True)
 _RESTARTS = _HALTS.model_copy(update={"starts_again": True})
+_PAUSES = Effects(leadership="where-it-hits", halts_processes=True)
 _LINKS = Effects(leadership="anywhere")
 _MOVES = Effects(leadership="anywhere")
 _NOTHING = Effects()
@@ -28,7 +29,7 @@ _NOTHING = Effects()
 _VERBS: dict[str, tuple[Effects, str]] = {
     "kill": (_HALTS, "killed"),
     "stop": (_HALTS, "shut down"),
-    "pause": (_HITS, "paused"),
+    "pause": (_PAUSES, "paused"),
     "cut": (_LINKS, "cut off"),
     "lose": (_LINKS, "hit by packet loss"),
     "delay": (_LINKS, "slowed by network delay"),
@@ -141,7 +142,11 @@ def effects_of(verb: str, target: str, options: Mapping[str, Any]) -> Effects | 
         return None
     effects, _ = _VERBS[verb]
     if target.startswith(_WORKERS):
-        return Effects(clients_only=True, ends_processes=effects.ends_processes)
+        return Effects(
+            clients_only=True,
+            ends_processes=effects.ends_processes,
+            halts_processes=effects.halts_processes,
+        )
     changes: dict[str, Any] = {}
     if verb in _FROM and _from_clients_alone(options):
         changes["leadership"] = "if-seen"

@@ -257,3 +257,44 @@ def test_a_batch_is_dropped_when_its_partitions_are_taken_away(
     assert [0, 1, 2] == [each.offset for each in told if each.f == "poll"]
     assert processed == [each.offset for each in told if each.f == "process"]
     assert committed == [end.offset for end in consumer.committed]
+
+
+class RevokingOne(Revoking):
+    """It is given a record of each of two partitions, loses the first, and is given one more of
+    the second, which it keeps."""
+
+    def poll(self, _: float) -> Message | None:
+        self.offset += 1
+        if self.offset == 3:
+            return None
+        if self.offset == 2 and self.member is not None:
+            self.member._revoked(cast(Any, self), [TopicPartition(TOPIC, 0)])
+        return cast(Message, GivenOf(min(self.offset, 1), self.offset))
+
+
+class GivenOf(Given):
+    """A record of another partition."""
+
+    def __init__(self, partition: int, offset: int) -> None:
+        super().__init__(offset)
+        self._partition = partition
+
+    def partition(self) -> int:
+        return self._partition
+
+
+@pytest.mark.parametrize("commit", ["after", "before"])
+def test_what_was_polled_of_a_partition_that_the_member_keeps_is_processed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commit: str
+) -> None:
+    """No poll would give it that again, and its next commit would pass it over."""
+    consumer = RevokingOne()
+    monkeypatch.setattr("workloads.group_consumer.make_member", lambda *_, **__: consumer)
+    session = worker_sessions.session(tmp_path, MemberSpec, commit=commit)
+    assert isinstance(session.spec, MemberSpec)
+    consumer.member = member = Member(session, session.spec)
+    member._round()
+
+    told = worker_sessions.recorded(tmp_path)
+    assert [1, 2] == [each.offset for each in told if each.f == "process"]
+    assert [(1, 3)] == [(end.partition, end.offset) for end in consumer.committed]

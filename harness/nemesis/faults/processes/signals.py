@@ -202,7 +202,7 @@ PAUSE = Verb(
     name="pause",
     undo="resume",
     done="paused",
-    effects=Effects(leadership="where-it-hits"),
+    effects=Effects(leadership="where-it-hits", halts_processes=True),
     needs=(Processes,),
     holds="process",
     hits=PROCESSES,

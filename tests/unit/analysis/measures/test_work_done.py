@@ -36,6 +36,12 @@ STORIES: dict[str, tuple[Part, ...]] = {
     "unmet": (KILL, doubtful(1, ms=4990, took=5), doubtful(2, ms=6001), failed(3, ms=5500)),
     "two": (KILL, fault("pause", ms=5500, number=1), doubtful(1, ms=6200), doubtful(2, ms=5600)),
     "answers": (doubtful(1), unasked(2), aborted(3), failed(4), KILL, doubtful(5, ms=5500)),
+    "reader": (fault("pause", "consumer", ms=5000, nodes=["consumer-0"]), doubtful(1, ms=5500)),
+    "producer": (fault("pause", "producer", ms=5000, nodes=["producer-0"]), doubtful(1, ms=5500)),
+    "shortly": (KILL, sent(1, at=0, ms=3000, took=1)),
+    "long ago": (KILL, sent(1, at=0, ms=2990, took=1), sent(2, at=1, ms=5001)),
+    "refused": (KILL, failed(1, ms=4999)),
+    "partitions": (sent(1, at=0, ms=0), sent(2, at=0, ms=100, partition=2), failed(3, partition=3)),
     "open": (sent(1, at=0, ms=0), doubtful(2, ms=10, took=None)),
     "dead": (sent(1, at=0, ms=0), doubtful(2, ms=10, took=None), damage("no-end")),
 }
@@ -45,7 +51,11 @@ STORIES: dict[str, tuple[Part, ...]] = {
 def worked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Work]:
     folder = tmp_path_factory.mktemp("work")
     runs = [
-        open_run(told_runs.write(story(*parts, loaded=False), folder / name, f"told/{name}"))
+        open_run(
+            told_runs.write(
+                story(*parts, loaded=False, partitions=4), folder / name, f"told/{name}"
+            )
+        )
         for name, parts in STORIES.items()
     ]
     rows = [
@@ -83,6 +93,35 @@ def test_what_nobody_answered_beside_every_fault_is_unexplained(
 
     assert work.total("refused") == 1
     assert work.total("unexplained") == 2
+
+
+@pytest.mark.parametrize(("name", "unexplained"), [("reader", 1), ("producer", 0)])
+def test_a_fault_at_one_that_only_reads_explains_no_missing_answer(
+    worked: Callable[[str], Work], name: str, unexplained: int
+) -> None:
+    assert worked(name).total("unexplained") == unexplained
+
+
+@pytest.mark.parametrize(("name", "before"), [("shortly", True), ("long ago", False)])
+def test_what_was_sent_within_two_seconds_before_a_fault_came_shortly_before(
+    worked: Callable[[str], Work], name: str, before: bool
+) -> None:
+    assert worked(name).shortly_before(0, ["producer-0"]) == before
+    assert not worked(name).shortly_before(0, ["producer-1"])
+    assert not worked("refused").shortly_before(0, ["producer-0"])
+
+
+def test_what_left_the_client_is_what_it_did_not_refuse(worked: Callable[[str], Work]) -> None:
+    assert (worked("kinds").left("producer-0"), worked("refused").left("producer-0")) == (2, 0)
+
+
+def test_work_can_be_told_by_partition(worked: Callable[[str], Work]) -> None:
+    """Those where something was acknowledged."""
+    parts = worked("partitions").by_partition
+
+    assert list(parts) == [0, 2]
+    assert parts[2].acknowledged_ns == (ns_of(100), ns_of(105))
+    assert worked("partitions").long_ns == 10**9
 
 
 @pytest.mark.parametrize(("name", "until_ms"), [("open", LOAD_MS), ("dead", 10)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.report.headline import _others, faults_words
+from analysis.report.headline import _of_loss, _others, faults_words
 from analysis.verdict.judge import Tally, judge
 from harness.model.runs.old_runs import completed
 from tests.baseline.cells import CONFIGURATIONS, Case
@@ -18,6 +18,7 @@ from tests.support.histories import (
     final_read,
     moved,
     planned,
+    read,
     sent,
     told,
     unasked,
@@ -165,6 +166,73 @@ def test_records_read_early_agree_in_number(count: int, words: str) -> None:
     judgements = judge({"early-read": Tally(count=count)}, followed.promised, {}, ())
 
     assert any(sentence.startswith(words) for sentence in _others(judgements, followed.facts))
+
+
+def loss_of(configuration: str, **tally: int) -> str:
+    """What the headline says of a loss that is judged so."""
+    followed = permission_in(CONFIGURATIONS[configuration], Case(verb=None, target="", nodes=()))
+    lost = Tally(doubt="it is not known who led" if tally.get("in_doubt") else None, **tally)
+    return _of_loss(judge({"lost": lost}, followed.promised, {}, ())["lost"], followed.facts)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "tally", "words"),
+    [
+        (
+            "idempotent",
+            {"count": 2, "permitted": 1},
+            "what happened permits 1 of them and nothing that happened permits 1 of them",
+        ),
+        (
+            "idempotent",
+            {"count": 3, "in_doubt": 2},
+            "nothing that happened permits 1 of them and whether anything permits 2 of them is "
+            "unknown",
+        ),
+        ("idempotent", {"count": 2, "permitted": 2}, "what happened permits it"),
+        ("idempotent", {"count": 2}, "with acks=all Kafka promises that this cannot happen"),
+        (
+            "acks=1",
+            {"count": 2, "permitted": 1},
+            "with acks=1 Kafka allows this, but nothing that happened permits 1 of them",
+        ),
+        (
+            "acks=1",
+            {"count": 3, "in_doubt": 2},
+            "with acks=1 Kafka allows this, but nothing that happened permits 1 of them and "
+            "whether anything permits 2 of them is unknown",
+        ),
+        ("acks=1", {"count": 2, "permitted": 2}, "with acks=1 Kafka allows this"),
+    ],
+)
+def test_kafka_allows_a_loss_only_where_the_configuration_does(
+    configuration: str, tally: dict[str, int], words: str
+) -> None:
+    """Else it is a fault that took what was written."""
+    assert words == loss_of(configuration, **tally)
+
+
+@told(sent(1, at=0), sent(2, at=1), read(3, at=2), doubtful(3), final_read(1, 2))
+def test_where_only_what_consumers_had_read_is_gone_no_acknowledged_data_was_lost(
+    report: Report,
+) -> None:
+    assert report["anomalies"]["vanished"]["count"] == 1
+    assert report["sentence"].startswith("No acknowledged data was lost: all 2 acknowledged")
+
+
+@told(sent(1, at=0), sent(2, at=1), final_read(1, 2))
+def test_where_nothing_is_gone_no_data_was_lost(report: Report) -> None:
+    """The twin."""
+    assert report["sentence"].startswith("No data was lost: all 2 acknowledged")
+
+
+def test_a_fault_that_is_not_the_one_planned_is_told_by_its_own_verb() -> None:
+    step = completed([{"step": 0, "verb": "kill", "target": "leader"}])
+    hit = {"step": 0, "verb": "kill", "target": "leader", "nodes": ["kafka1"]}
+
+    assert faults_words([hit], step) == "the leader was killed"
+    assert faults_words([{**hit, "verb": "pause"}], step) == "leader was hit by pause"
+    assert faults_words([{**hit, "target": "kafka2"}], step) == "kafka2 was hit by kill"
 
 
 @pytest.mark.parametrize(

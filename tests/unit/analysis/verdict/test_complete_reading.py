@@ -1,4 +1,4 @@
-"""Complete reading: log starts, consumers, groups and replicas."""
+"""Complete reading: log starts, groups and replicas."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ import pytest
 
 from analysis.verdict.complete_reading import may_delete, reading_doubts
 from tests.support.histories import (
-    fault,
     final_read,
     planned,
     polled,
     processed,
-    read,
     replica,
     sent,
     told,
     unasked,
 )
-from tests.support.stored_runs import COUNTS, did, event, run_of, work
+from tests.support.stored_runs import COUNTS, did, run_of, work
 
 Report = dict[str, Any]
 TEN = tuple(sent(value, at=value) for value in range(10))
@@ -66,6 +64,70 @@ def test_an_empty_log_that_starts_at_0_has_lost_them(report: Report) -> None:
     assert report["counts"]["acked_below_log_start"] == 0
 
 
+MOVED = (
+    "the log of partition 0 begins at offset {}, though nothing in the configuration deletes "
+    "records within the run"
+)
+
+
+@told(*(unasked(n) for n in range(1, 100)), final_read(99, log_start=98), acks="0")
+def test_a_log_start_that_nothing_may_have_moved_is_doubt_without_any_ack(report: Report) -> None:
+    """With acks=0 nothing was acknowledged below it; 98 records are gone all the same."""
+    assert (report["verdict"], report["reasons"]) == ("unknown", [MOVED.format(98)])
+
+
+@told(
+    *(unasked(n) for n in range(1, 100)),
+    final_read(99, log_start=98),
+    acks="0",
+    topic=KEPT_FOR_A_SECOND,
+)
+def test_where_records_may_be_deleted_it_is_none(report: Report) -> None:
+    """The twin."""
+    assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
+@told(sent(1, at=10), sent(2, at=11), final_read(1, 2, log_start=10))
+def test_so_it_is_where_all_acks_lie_above_it(report: Report) -> None:
+    """What vanished below it cannot be told."""
+    assert (report["verdict"], report["reasons"]) == ("unknown", [MOVED.format(10)])
+
+
+FIRST_PARTITION = tuple(sent(n, at=n) for n in range(3))
+SECOND_PARTITION = tuple(sent(n + 9, at=n, partition=1) for n in range(3))
+
+
+@told(
+    *FIRST_PARTITION,
+    *SECOND_PARTITION,
+    final_read(0, 1, 2),
+    final_read(log_start=3, partition=1),
+    partitions=2,
+    topic=KEPT_FOR_A_SECOND,
+)
+def test_where_all_acks_of_a_partition_lie_below_it_nothing_of_it_was_read_back(
+    report: Report,
+) -> None:
+    assert report["verdict"] == "unknown"
+    assert report["reasons"] == [
+        "all acknowledged records of partition 1 lie below the log's start, where nothing can be "
+        "read back"
+    ]
+
+
+@told(
+    *FIRST_PARTITION,
+    *SECOND_PARTITION,
+    final_read(0, 1, 2),
+    final_read(11, log_start=2, partition=1),
+    partitions=2,
+    topic=KEPT_FOR_A_SECOND,
+)
+def test_where_one_of_them_was_read_back_the_others_may_be_deleted(report: Report) -> None:
+    """The twin."""
+    assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
 @told(sent(1, at=4), sent(2, at=5), final_read({5: 1, 6: 2}, log_start=5))
 def test_a_record_that_is_found_above_the_start_does_not_lie_below_it(report: Report) -> None:
     assert report["counts"]["acked_below_log_start"] == 0
@@ -103,140 +165,6 @@ def test_a_step_that_changes_the_settings_may_let_records_be_deleted() -> None:
     assert not may_delete(run_of(plan=planned("set-config")))
 
 
-# --- consumers that follow the log
-
-CONSUMER = {"process": "consumer-0", "role": "consumer"}
-WORKERS = [{"process": "producer-0"}, CONSUMER]
-SENDS = did("producer-0", from_ms=0, to_ms=9000, count=100)
-STOOD = (
-    "worker consumer-0 was given nothing after 4.4 s, though records were acknowledged until 9.0 s"
-)
-
-
-def doubts_of(*rows: dict[str, Any], **record: Any) -> list[str]:
-    run = run_of(final_read(1), **{"workers": WORKERS, "consumers": 1, **record})
-    return list(reading_doubts(run, COUNTS, 0, work(SENDS, *rows)))
-
-
-def test_a_consumer_that_never_read_is_doubt() -> None:
-    assert doubts_of() == ["worker consumer-0 read nothing"]
-
-
-def test_so_is_one_of_which_there_is_no_trace() -> None:
-    assert doubts_of(workers=[]) == [
-        "no consumer that follows the log read anything, though the scenario asks for one"
-    ]
-    assert doubts_of(workers=[], consumers=0) == []
-    assert doubts_of(did("consumer-0", "read"), workers=[]) == []
-
-
-def test_polls_of_a_group_are_not_its_own() -> None:
-    assert doubts_of(did("group-consumer-0", "poll")) == ["worker consumer-0 read nothing"]
-
-
-def test_one_that_read_is_none() -> None:
-    """The twin."""
-    assert doubts_of(did("consumer-0", "read")) == []
-
-
-@pytest.mark.parametrize(("last_ms", "stood"), [(100, True), (4400, True), (4600, False)])
-def test_one_that_stood_still_for_most_of_the_time_is_doubt(last_ms: float, stood: bool) -> None:
-    """It read the first record, and no more."""
-    told_of = doubts_of(did("consumer-0", "read", to_ms=last_ms))
-
-    assert bool(told_of) == stood
-    assert not stood or told_of[0].startswith("worker consumer-0 was given nothing after")
-
-
-def test_the_words_name_both_times() -> None:
-    assert doubts_of(did("consumer-0", "read", to_ms=4400)) == [STOOD]
-
-
-def test_a_stop_of_a_second_is_none_however_short_the_load_was() -> None:
-    short = did("producer-0", from_ms=0, to_ms=1100, count=2)
-    run = run_of(final_read(1), workers=WORKERS)
-    done = work(short, did("consumer-0", "read", to_ms=100))
-
-    assert [] == list(reading_doubts(run, COUNTS, 0, done))
-
-
-@pytest.mark.parametrize("rows", [[], [did("consumer-0", "read", to_ms=100)]])
-def test_a_consumer_that_a_fault_hit_is_excused(rows: list[dict[str, Any]]) -> None:
-    hit = fault("kill", "consumer", ms=1, nodes=["consumer-0"])
-    late = {"process": "consumer-0-2", "role": "consumer"}
-    run = run_of(final_read(1), hit, workers=[*WORKERS, late])
-
-    assert [] == list(reading_doubts(run, COUNTS, 0, work(SENDS, *rows)))
-
-
-@told(
-    sent(1, at=0, ms=0),
-    sent(2, at=1, ms=9000),
-    read(1, at=0, ms=100),
-    polled(1, at=0, ms=200),
-    polled(2, at=1, ms=9100),
-    processed(1, at=0, ms=300),
-    processed(2, at=1, ms=9200),
-    final_read(1, 2),
-    commit="after",
-    consumers=1,
-)
-def test_one_that_stood_still_while_a_group_went_on_is_seen(report: Report) -> None:
-    """No consume window tells it: the group's polls are deliveries."""
-    assert report["longest_window_s"]["consume"] == 0
-    assert report["reasons"] == [
-        "worker consumer-0 was given nothing after 0.1 s, though records were acknowledged until "
-        "9.0 s"
-    ]
-
-
-# --- the group
-
-MEMBERS = [{"process": f"group-consumer-{n}", "role": "group-consumer"} for n in (0, 1)]
-
-
-def of_group(*rows: dict[str, Any], events: Any = (), hit: bool = False) -> list[str]:
-    parts = [fault("kill", "group-consumer", ms=1, nodes=["group-consumer-1"])] if hit else []
-    run = run_of(final_read(1), *parts, workers=MEMBERS, commit="after", events=events)
-    counts = {**COUNTS, "processed": 1}
-    return list(reading_doubts(run, counts, 0, work(SENDS, *rows)))
-
-
-FIRST = did("group-consumer-0", "poll")
-GIVEN = event("assigned", "group-consumer-1", 100, "2, 3")
-
-
-def test_a_member_that_has_partitions_and_polls_nothing_is_doubt() -> None:
-    assert of_group(FIRST, events=[GIVEN]) == [
-        "worker group-consumer-1 was assigned partitions 2, 3 and polled nothing"
-    ]
-
-
-@pytest.mark.parametrize(
-    "events",
-    [
-        [],
-        [event("assigned", "group-consumer-1", 100, "")],
-        [GIVEN, event("revoked", "group-consumer-1", 200, "2, 3")],
-        [event("assigned", "group-consumer-1", 9000, "2, 3")],
-    ],
-    ids=["none", "an empty one", "taken away", "at the end"],
-)
-def test_a_member_without_an_assignment_of_some_length_is_excused(events: Any) -> None:
-    assert of_group(FIRST, events=events) == []
-
-
-def test_a_member_that_a_fault_hit_is_excused() -> None:
-    assert of_group(FIRST, events=[GIVEN], hit=True) == []
-
-
-def test_a_group_that_stood_still_is_doubt() -> None:
-    assert of_group(did("group-consumer-0", "poll", to_ms=100)) == [
-        "the consumer group was given nothing after 0.1 s, though records were acknowledged until "
-        "9.0 s"
-    ]
-
-
 # --- acks=0 hides nothing
 
 
@@ -268,6 +196,9 @@ def test_with_acks_0_a_group_must_have_processed_something(report: Report) -> No
 def test_and_where_it_did_nothing_is_missing(report: Report) -> None:
     """The twin."""
     assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
+SENDS = did("producer-0", from_ms=0, to_ms=9000, count=100)
 
 
 def test_a_dump_without_any_record_compares_nothing() -> None:

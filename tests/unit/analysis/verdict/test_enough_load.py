@@ -130,12 +130,89 @@ def test_and_not_beyond_that(report: Report) -> None:
     ]
 
 
-def test_a_fault_that_stops_those_who_send_stops_its_own_load() -> None:
-    """And its successors may come too late to send."""
-    killed = fault("kill", "producers", ms=5000, nodes=["producer-0", "producer-1"])
-    quiet = work(did("producer-0", to_ms=4999))
+TWO = [{"process": f"producer-{number}", "role": "producer"} for number in (0, 1)]
+ALL_STOPPED = ["producer-0", "producer-1"]
+STOPPED_NONE = "fault 0 ({} producers) met no load: none that it stopped had sent shortly before"
 
-    assert [] == list(load_doubts(run_of(killed), COUNTS, quiet))
+
+def at_producers(
+    *rows: Any, verb: str = "kill", nodes: Any = ALL_STOPPED, for_ms: float | None = 1000
+) -> list[str]:
+    """The doubts of a fault at producers at 5 s, of two that there are."""
+    run = run_of(fault(verb, "producers", ms=5000, for_ms=for_ms, nodes=nodes), workers=TWO)
+    return list(load_doubts(run, COUNTS, work(*rows)))
+
+
+QUIET = did("producer-0", to_ms=4999, before=[0])
+AGAIN = did("producer-0-2", from_ms=6100, to_ms=9000)
+OF_PRODUCERS = "no send was begun or outstanding after the healing of fault 0 ({} producers) began"
+
+
+@pytest.mark.parametrize("verb", ["kill", "stop", "pause"])
+def test_a_fault_that_stops_all_who_send_stops_its_own_load(verb: str) -> None:
+    assert at_producers(QUIET, AGAIN, verb=verb) == []
+
+
+@pytest.mark.parametrize("verb", ["kill", "pause"])
+def test_but_what_it_stopped_must_have_sent_shortly_before(verb: str) -> None:
+    silent = did("producer-0", to_ms=1000)
+
+    assert at_producers(silent, AGAIN, verb=verb) == [STOPPED_NONE.format(verb)]
+
+
+def test_one_that_stops_nobody_needs_load_as_any_other() -> None:
+    """A producer that is cut off begins sends all the same."""
+    assert at_producers(QUIET, AGAIN, verb="cut") == [
+        "fault 0 (cut producers) met no load: no send was begun or outstanding meanwhile"
+    ]
+    assert at_producers(did("producer-0", met=[0]), verb="cut") == []
+
+
+def test_one_that_stops_some_of_those_who_send_needs_load_of_the_others() -> None:
+    assert at_producers(QUIET, AGAIN, nodes=["producer-0"]) == [
+        "fault 0 (kill producers) met no load: no send was begun or outstanding meanwhile"
+    ]
+    assert at_producers(QUIET, did("producer-1", met=[0]), nodes=["producer-0"]) == []
+
+
+def test_those_that_several_faults_stop_together_are_stopped() -> None:
+    faults = [
+        fault("pause", name, ms=5000 + number, nodes=[name], number=number)
+        for number, name in enumerate(ALL_STOPPED)
+    ]
+    sent_before = did("producer-0", before=[0]), did("producer-1", before=[1])
+
+    assert [] == list(load_doubts(run_of(*faults, workers=TWO), COUNTS, work(*sent_before)))
+
+
+@pytest.mark.parametrize(("for_ms", "enough"), [(1000, False), (4500, True), (None, True)])
+def test_where_the_load_ran_on_after_its_healing_something_must_have_been_sent(
+    for_ms: float | None, enough: bool
+) -> None:
+    """The load lasts for ten seconds."""
+    found = at_producers(QUIET, for_ms=for_ms)
+
+    assert enough == (not found)
+    assert enough or found[0].startswith(OF_PRODUCERS.format("kill"))
+
+
+@told(FIRST, fault("pause", "producer", ms=5000, nodes=["producer-0"]), final_read(1), loaded=False)
+def test_a_pause_long_after_the_only_send_met_no_load(report: Report) -> None:
+    assert report["verdict"] == "unknown"
+    assert len(report["reasons"]) == 2
+
+
+@told(
+    FIRST,
+    sent(2, at=1, ms=4500),
+    sent(3, at=2, ms=6050),
+    fault("pause", "producer", ms=5000, nodes=["producer-0"]),
+    final_read(1, 2, 3),
+    loaded=False,
+)
+def test_a_send_before_and_after_is_enough_for_it(report: Report) -> None:
+    """The twin."""
+    assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
 def test_one_that_stops_those_who_read_does_not() -> None:
@@ -147,7 +224,16 @@ def test_one_that_stops_those_who_read_does_not() -> None:
 
 @pytest.mark.parametrize(
     ("held_ms", "released_ms", "excused"),
-    [(4000, 7000, True), (4000, None, True), (1000, 4000, False), (6500, 7000, False)],
+    [
+        (4000, 7000, True),
+        (4000, None, True),
+        (4000, 5001, True),  # from before it: its begin met nobody on purpose
+        (5100, 5700, True),  # most of it
+        (5100, 5500, False),
+        (5999, 6500, False),  # a moment of it
+        (1000, 4000, False),
+        (6500, 7000, False),
+    ],
 )
 def test_a_fault_while_the_load_was_held_back_on_purpose_needs_none(
     held_ms: float, released_ms: float | None, excused: bool

@@ -41,6 +41,20 @@ def test_a_death_out_of_its_time_is_not(last_ms: float) -> None:
     assert ENDED == doubts_of(hit("kill"), last_ms=last_ms)
 
 
+@pytest.mark.parametrize(
+    ("code", "excused"),
+    [(-9, True), (-15, True), (137, True), (143, True), (1, False), (70, False)],
+)
+def test_an_exit_code_of_its_own_is_no_death_by_a_fault(code: int, excused: bool) -> None:
+    """A signal is; a shell and a container tell it as 128 more."""
+    run = run_of(hit("kill"), workers=[{**PRODUCER, "exit": code}])
+    done = work(did("producer-0", to_ms=4500))
+    told_of = [f"worker producer-0 ended with exit code {code}"]
+
+    assert list(worker_doubts(run, done)) == ([] if excused else told_of)
+    assert may_have_died(run, done, "producer-0") == excused
+
+
 def test_a_fault_that_ends_no_process_explains_no_death() -> None:
     assert ENDED == doubts_of(hit("pause"), last_ms=4500)
 
@@ -190,11 +204,43 @@ def test_two_producers_that_sent_are_none() -> None:
     assert [] == list(worker_doubts(run, work(did("producer-0"), did("producer-1"))))
 
 
-def test_a_successor_may_have_come_too_late() -> None:
-    late = {"process": "producer-0-2", "role": "producer"}
-    run = run_of(hit("stop"), workers=[PRODUCER, late])
+def test_sends_that_never_left_the_client_are_none() -> None:
+    """It refused them all."""
+    run = run_of(workers=[PRODUCER, SECOND])
+    refused = did("producer-1", ended="fail", count=40, refused=40)
 
-    assert [] == list(worker_doubts(run, work(did("producer-0"))))
+    assert list(worker_doubts(run, work(did("producer-0"), refused))) == [
+        "worker producer-1 sent nothing"
+    ]
+    some = did("producer-1", ended="fail", count=40, refused=39)
+    assert [] == list(worker_doubts(run, work(did("producer-0"), some)))
+
+
+@pytest.mark.parametrize(("ms", "excused"), [(1000, True), (4900, True), (5100, False)])
+def test_a_fault_excuses_one_that_had_not_long_to_send_before_it(ms: float, excused: bool) -> None:
+    run = run_of(
+        fault("pause", "producer-1", ms=ms, for_ms=None, nodes=["producer-1"]),
+        workers=[PRODUCER, SECOND],
+    )
+
+    assert excused == (not list(worker_doubts(run, work(did("producer-0")))))
+
+
+@pytest.mark.parametrize(("ms", "excused"), [(4500, True), (1000, False)])
+def test_a_successor_may_have_come_too_late(ms: float, excused: bool) -> None:
+    """It had the time since the healing, a second later."""
+    late = {"process": "producer-0-2", "role": "producer"}
+    run = run_of(hit("stop", ms=ms), workers=[PRODUCER, late])
+
+    assert excused == (not list(worker_doubts(run, work(did("producer-0")))))
+
+
+def test_one_that_another_succeeded_is_not_held_to_the_time_after_its_end() -> None:
+    later = [{"process": f"producer-0-{number}", "role": "producer"} for number in (2, 3)]
+    faults = [hit("stop", ms=1000), hit("stop", "producer-0-2", ms=2500)]
+    run = run_of(*faults, workers=[PRODUCER, *later])
+
+    assert [] == list(worker_doubts(run, work(did("producer-0"), did("producer-0-3"))))
 
 
 @told(

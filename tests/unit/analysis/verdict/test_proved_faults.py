@@ -42,6 +42,13 @@ def test_what_was_never_healed_is_doubt() -> None:
     assert UNHEALED == list(fault_doubts(run_of(fault(ms=1, for_ms=None))))
 
 
+def test_nor_is_healed_what_nobody_proved_to_be() -> None:
+    run = with_row(run_of(fault(ms=1)), heal_evidence=None)
+
+    assert run.faults[0]["heal_ok_ns"] is not None
+    assert UNHEALED == list(fault_doubts(run))
+
+
 @pytest.mark.parametrize(
     ("changes", "doubts"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from analysis.verdict.watched_replicas import watch_doubts
@@ -71,3 +73,43 @@ def test_looks_of_which_none_knew_the_isr_are_none() -> None:
     assert doubts_of(*looks(*EVERY_SECOND, blind=EVERY_SECOND)) == [
         "the replicas' watermarks were not sampled"
     ]
+
+
+# --- looks that saw nothing
+
+
+def changed(*parts: Part, **values: object) -> list[Part]:
+    """The same looks with other values in every row."""
+    return [replace(part, rows=tuple({**row, **values} for row in part.rows)) for part in parts]
+
+
+def test_looks_that_saw_no_log_end_are_none() -> None:
+    assert doubts_of(*changed(*looks(*EVERY_SECOND), log_end=None)) == [
+        "the replicas' watermarks were not sampled"
+    ]
+
+
+@pytest.mark.parametrize("unseen", [{"log_end": None}, {"log_end": None, "high_watermark": None}])
+def test_a_last_look_that_saw_them_does_not_make_up_for_the_others(unseen: dict[str, None]) -> None:
+    blank = changed(*looks(*EVERY_SECOND[:-1]), **unseen)
+
+    assert doubts_of(*blank, *looks(EVERY_SECOND[-1])) == [
+        "nobody looked at the replicas of partition 0 for 10.0 s from 0.0 s on"
+    ]
+
+
+def test_looks_at_one_of_three_replicas_are_none() -> None:
+    one = [replace(part, rows=part.rows[:1]) for part in looks(*EVERY_SECOND)]
+
+    assert doubts_of(*one) == ["the replicas' watermarks were not sampled"]
+
+
+def test_a_member_of_the_isr_whose_log_end_is_unknown_for_a_while_is_no_gap() -> None:
+    """Its disk is gone, and it is in the ISR still."""
+    without = [
+        replace(part, rows=(part.rows[0], *({**row, "log_end": None} for row in part.rows[1:])))
+        for part in looks(*EVERY_SECOND[:-1])
+    ]
+
+    assert doubts_of(*without, *looks(EVERY_SECOND[-1])) == []
+    assert len(doubts_of(*without)) == 1  # but the last look must have known all

@@ -24,11 +24,12 @@ from harness.history.record_format import (
     HistoryError,
 )
 from harness.history.recorder import Recorder
+from harness.history.seal_record import SEALED
 from harness.history.sealing import seal
 from tests.support import told_runs
 from tests.support.jepsen.exports import exported, of, send
 from tests.support.jepsen.histories import Op, counts, recorded_counts, wrong
-from tests.support.recorded_runs import record
+from tests.support.recorded_runs import RUN_ID, record
 
 GOLDEN = sorted((ROOT / "tests" / "golden").iterdir())
 
@@ -185,7 +186,8 @@ def test_a_row_that_no_recorder_writes_is_left_out_and_counted(
     record(run)
     seal(run)
     table = run / "history/operations/p.parquet"
-    told_runs.write_rows(table, [row(value=1), bad])
+    told_runs.write_rows(table, [{**each, "run_id": RUN_ID} for each in (row(value=1), bad)])
+    (run / "history" / SEALED).unlink()
     ops, left_out = exported(run)
 
     assert {jepsen.BAD_ROWS: 1} == left_out
@@ -214,7 +216,7 @@ def test_a_table_that_is_none_is_one_sentence(run: Path) -> None:
     table = run / "history/operations/p.parquet"
     table.write_bytes(b"PAR1 it is not")
 
-    with pytest.raises(HistoryError, match=r"p\.parquet: cannot be read as a table") as caught:
+    with pytest.raises(HistoryError, match=r"p\.parquet: it is not the file") as caught:
         exported(run)
 
     assert "\n" not in str(caught.value)

@@ -39,7 +39,7 @@ ANYWHERE = Effects(leadership="anywhere")
 EFFECTS = {
     "kill": ENDED,
     "stop": ENDED,
-    "pause": SLOWED,
+    "pause": Effects(leadership="where-it-hits", halts_processes=True),
     "cut": ANYWHERE,
     "lose": ANYWHERE,
     "delay": ANYWHERE,
@@ -132,7 +132,7 @@ def test_a_cut_by_shape_is_among_nodes() -> None:
 @pytest.mark.parametrize("at", ["producers", "consumer", "group-consumer-0"])
 def test_what_hits_a_worker_touches_no_node(at: str) -> None:
     assert effects("kill", at) == Effects(clients_only=True, ends_processes=True)
-    assert effects("pause", at) == Effects(clients_only=True)
+    assert effects("pause", at) == Effects(clients_only=True, halts_processes=True)
 
 
 def test_changed_settings_are_kept_as_kafka_spells_them() -> None:
@@ -226,7 +226,7 @@ DOZE = Verb(
     name="doze",
     undo="wake",
     done="sent to sleep",
-    effects=Effects(leadership="where-it-hits"),
+    effects=Effects(leadership="where-it-hits", halts_processes=True),
     needs=(Processes,),
     holds="process",
     hits=PROCESSES,

@@ -77,7 +77,10 @@ def test_effects_follow_from_verb_and_options(
 
 def test_who_ends_a_worker_touches_clients_alone() -> None:
     assert Effects(clients_only=True, ends_processes=True) == effects_of("kill", "producer-0", {})
-    assert Effects(clients_only=True) == effects_of("pause", "group-consumers", {})
+    assert Effects(clients_only=True, halts_processes=True) == effects_of(
+        "pause", "group-consumers", {}
+    )
+    assert Effects(clients_only=True) == effects_of("cut", "producers", {})
 
 
 @pytest.mark.parametrize(
