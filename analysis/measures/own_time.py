@@ -7,6 +7,7 @@ the death until a successor was assigned something.
     0 to 10 s, consumer-0 paused from 9.0 to 9.5 s                    =>  9.5 s
     1.6 to 10 s, consumer-0 killed at 0.5 s and healed at 1.5 s       =>  8.4 s, its successor's
     0 to 10 s, two lines, one of them paused from 1 to 9 s            =>  10 s: the other was free
+    silent from 1.6 s on, brokers cut off from 1 to 3 and 3.1 to 9 s  =>  silenced from 1.6 to 9 s
 
 Pure functions of the run.
 """
@@ -18,10 +19,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from analysis.run_facts.faults import Happened
 from analysis.stored.stored_run import Run
 
 Stretch = tuple[int, int]  # from, to
 FOREVER_NS = 2**62
+AT_ONCE_NS = 10**9
 _FIRST = re.compile(r".*?-\d+")
 
 
@@ -52,6 +55,18 @@ def _deaths(run: Run, line: str) -> Iterator[Stretch]:
             if event["event"] == "assigned" and event["time_ns"] > death["time_ns"]
         )
         yield int(death["time_ns"]), min(later, default=FOREVER_NS)
+
+
+def silenced(run: Run, from_ns: int) -> Stretch:
+    """How long faults at the cluster's nodes can have kept from reading who was silent from then
+    on: as long as one came within a second of the last one's healing. That is an outage, which the
+    windows measure."""
+    happened, until_ns = Happened.of(run.faults, run.plan, run.nodes), from_ns
+    for fault in sorted(run.faults, key=lambda fault: int(fault["invoke_ns"])):
+        at_once = fault["invoke_ns"] <= until_ns + AT_ONCE_NS
+        if at_once and happened.hits_the_cluster(fault):
+            until_ns = max(until_ns, int(fault["heal_ok_ns"] or FOREVER_NS))
+    return from_ns, until_ns
 
 
 def free_ns(from_ns: int, to_ns: int, *lines: Sequence[Stretch]) -> int:

@@ -25,7 +25,8 @@ longer than a second. A member that had partitions for so long must have polled 
     the same, the fault from 0.5 to 9.5 s                            =>  nothing
     a group's two members polled, the fault hit one of them          =>  it excuses nothing
 
-Faults excuse only the time for which they hit, and a successor's time is its predecessor's
+A reader that falls silent at a fault of the cluster's nodes has an outage, which its window tells,
+until a second without one has passed. Faults excuse only the time for which they hit, and a successor's time is its predecessor's
 (analysis.measures.own_time).
 **Replicas** that were to be compared must have been dumped, a group must have processed something.
 """
@@ -38,7 +39,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from analysis.measures.own_time import Stretch, free_ns, line_of, taken
+from analysis.measures.own_time import Stretch, free_ns, line_of, silenced, taken
 from analysis.measures.work_done import STILL_NS, Work
 from analysis.stored.stored_run import Run, final_ends
 from analysis.verdict.naming import kind_of
@@ -233,7 +234,8 @@ def _stood_still(
     run: Run, who: str, last_ns: int, work: Work, *hit: Sequence[Stretch]
 ) -> Iterator[str]:
     _, until_ns = work.acknowledged_ns
-    if _long(work, (last_ns, until_ns), *hit):
+    outage = silenced(run, last_ns)
+    if _long(work, (last_ns, until_ns), *([*line, outage] for line in hit)):
         yield (
             f"{who} nothing after {run.seconds(last_ns):.1f} s, though records were "
             f"acknowledged until {run.seconds(until_ns):.1f} s"

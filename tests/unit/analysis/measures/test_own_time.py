@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.measures.own_time import FOREVER_NS, free_ns, line_of, taken
-from tests.support.histories import fault, ns_of
+from analysis.measures.own_time import FOREVER_NS, free_ns, line_of, silenced, taken
+from tests.support.histories import Part, fault, ns_of
 from tests.support.stored_runs import event, run_of
 
 
@@ -61,3 +61,18 @@ def test_a_stretch_is_free_while_one_of_the_lines_is(
 
 def test_a_stretch_that_ends_before_it_begins_has_no_time() -> None:
     assert free_ns(10, 5, []) == 0
+
+
+def test_faults_of_the_cluster_silence_a_reader_while_one_follows_the_other() -> None:
+    """The twins: it was silent for longer than a second before one, and one of the workers'."""
+    cut = fault("cut", "leader", ms=1000, for_ms=2000)
+    then, later = (fault("cut", "leader", ms=ms, for_ms=500, number=1) for ms in (3900, 4500))
+    worker = fault("pause", "consumer", ms=3900, for_ms=500, number=1, nodes=["consumer-0"])
+
+    def until(*faults: Part, since_ms: float = 600) -> int:
+        return silenced(run_of(*faults), ns_of(since_ms))[1]
+
+    assert until(cut, then) == ns_of(4400)
+    assert until(cut, later) == ns_of(3000)
+    assert until(cut, worker) == ns_of(3000)
+    assert until(cut, since_ms=-100) == ns_of(-100)
