@@ -26,8 +26,8 @@ longer than a second. A member that had partitions for so long must have polled 
     a group's two members polled, the fault hit one of them          =>  it excuses nothing
 
 A reader that falls silent at a fault of the cluster's nodes has an outage, which its window tells,
-until a second without one has passed. Faults excuse only the time for which they hit, and a successor's time is its predecessor's
-(analysis.measures.own_time).
+until a second without one has passed. Faults excuse only the time for which they hit, and a
+successor's time is its predecessor's (analysis.measures.own_time).
 **Replicas** that were to be compared must have been dumped, a group must have processed something.
 """
 
