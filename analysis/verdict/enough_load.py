@@ -84,7 +84,8 @@ def _faults_without_load(run: Run, work: Work) -> Iterator[str]:
         yield f"no send was begun before the first fault, {called(first)}"
     for fault in hit:
         if _all_are_stopped(run, work, fault):
-            if not _sent_shortly_before(run, work, fault):
+            # A send that an earlier fault keeps waiting is load, too.
+            if fault["fault"] not in work.met and not _sent_shortly_before(run, work, fault):
                 yield f"{called(fault)} met no load: none that it stopped had sent shortly before"
         elif fault["fault"] not in work.met and not _held_meanwhile(run, fault):
             yield f"{called(fault)} met no load: no send was begun or outstanding meanwhile"
