@@ -23,10 +23,9 @@ which it is not known what it can do.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analysis.causes.cause import Cause
@@ -34,7 +33,7 @@ from analysis.causes.kinds import AFTER_STRIKE, BIT_WHEN_READ, LEADER_STRUCK, ST
 from analysis.causes.seen import Seen
 from analysis.causes.settings import FLUSH, topic_values
 from analysis.causes.states import Hidden, Partition, State
-from analysis.run_facts.faults import Row
+from analysis.run_facts.faults import Row, view_before
 
 ALWAYS = 0  # before anything happened
 Values = Callable[[Seen, str, int, int | None], frozenset[str]]  # analysis.causes.settings
@@ -50,7 +49,7 @@ class Strike:
     invoke_ns: int
     ok_ns: int | None  # None: never proved
     healed_ns: int | None
-    before: str | None  # the row's
+    before: Mapping[str, Any] = field(default_factory=dict)  # the fault's own view
     why: str | None = None  # it may have been none
     partition: int | None = None  # None: every one
     kept_from_ns: int | None = None  # what was begun from then on was on disk when it came
@@ -132,7 +131,7 @@ def _strike(fault: Row) -> Strike:
         invoke_ns=fault["invoke_ns"],
         ok_ns=fault["heal_ok_ns"] if fault["ok_ns"] is None else fault["ok_ns"],
         healed_ns=fault["heal_ok_ns"],
-        before=fault["before"],
+        before=view_before(fault),
         why=f"{named}: it was never proved" if fault["ok_ns"] is None else None,
     )
 
@@ -150,7 +149,6 @@ def _found_at_start(bit: Row, seen: Seen) -> Iterator[Strike]:
             invoke_ns=fault["invoke_ns"],
             ok_ns=fault["heal_ok_ns"],
             healed_ns=fault["heal_ok_ns"],
-            before=None,
             why=_strike(bit).why or _strike(fault).why,
             partition=_partition_of_bit(bit, seen),
             own_topic=True,
@@ -319,14 +317,10 @@ def _struck(cause: Cause) -> Iterator[Cause]:
 
 def _before(strike: Strike, partition: int, key: str) -> frozenset[str]:
     """The ISR, or the leader, by the fault's own view, if that was no older one."""
-    try:
-        before: Any = json.loads(strike.before or "{}")
-        if not before.get("known", True):
-            return frozenset()
-        found = before.get(key, {}).get(str(partition)) or ()
-        return frozenset([found] if isinstance(found, str) else found)
-    except (ValueError, AttributeError, TypeError, RecursionError):
+    if strike.before.get("known") is False:
         return frozenset()
+    found = strike.before.get(key, {}).get(str(partition), ())
+    return frozenset([found] if isinstance(found, str) else found)
 
 
 # Flipped bits that consumers are given
