@@ -52,7 +52,7 @@ def _of(partition: Partition, seen: Seen, read_ns: int | None) -> Iterator[Cause
         elif change.since_ns < read_ns and _unseen(change, partition):
             # It may have come before the final read.
             yield from (replace(each, sure=False, why=_unseen(change, partition)) for each in found)
-    for hidden in partition.hidden():
+    for hidden in partition.hidden:
         if read_ns is None or hidden.start_ns < read_ns:
             yield from _hidden(hidden, partition, seen)
 
@@ -158,7 +158,7 @@ def _election(change: Change, partition: Partition, until: _Limits) -> Iterator[
         partition=partition.number,
         known_from_ns=stays[-1].since_ns,
     )
-    dark = [each for each in partition.hidden() if each.covers(stays[-1].since_ns, change.at_ns)]
+    dark = [each for each in partition.hidden if each.covers(stays[-1].since_ns, change.at_ns)]
     if not dark:
         yield from until.made(cause)
         return

@@ -24,6 +24,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any
 
@@ -77,7 +78,7 @@ class Change:
     leader: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Partition:
     """All that was seen of one partition."""
 
@@ -107,7 +108,7 @@ class Partition:
     def certain(self, from_ns: int, to_ns: int | None) -> Iterator[State]:
         """The same without one that only may have held on until the stretch began."""
         dark = [
-            each for each in self.hidden() if each.start_ns < from_ns and each.ends_after(from_ns)
+            each for each in self.hidden if each.start_ns < from_ns and each.ends_after(from_ns)
         ]
         for state in self.within(from_ns, to_ns):
             if not any(state.time_ns <= each.start_ns for each in dark):
@@ -137,6 +138,7 @@ class Partition:
                 )
             known = state.leader or known
 
+    @cached_property
     def hidden(self) -> tuple[Hidden, ...]:
         """The stretches that may have hidden something, in order of time."""
         found = [*self._unseen_epochs(), *self._dark()]

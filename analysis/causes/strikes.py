@@ -249,7 +249,7 @@ def _maybe(
 
 
 def _dark(strike: Strike, partition: Partition) -> list[Hidden]:
-    return [each for each in partition.hidden() if each.covers(strike.invoke_ns, strike.ok_ns)]
+    return [each for each in partition.hidden if each.covers(strike.invoke_ns, strike.ok_ns)]
 
 
 def _leads_anew(cause: Cause, strike: Strike, partition: Partition, seen: Seen) -> Iterator[Cause]:
@@ -293,7 +293,7 @@ def _hidden_lead(
     cause: Cause, strike: Strike, back_ns: int | None, partition: Partition
 ) -> Iterator[Cause]:
     """It was not seen to lead anew: where nobody looked it may have, until it came back."""
-    for hidden in partition.hidden():
+    for hidden in partition.hidden:
         over = hidden.end_ns is not None and hidden.end_ns <= strike.invoke_ns
         late = back_ns is not None and hidden.start_ns >= back_ns
         if hidden.leaders and not over and not late:
