@@ -44,8 +44,10 @@ def end_of(
     """When who led before `change` certainly acknowledged nothing any more, never before the
     change; None: never. `unknown_hides`: faults of which it is not known what they can do hide its
     fetching, too."""
-    ends = _ended(change, happened), _leads_again(change, partition), _came_back(change, partition)
-    known = [end for end in ends if end is not None]
+    ends = _ended(change, happened), _leads_again(change, partition)
+    known = [end_ns for end_ns in ends if end_ns is not None]
+    back_ns = _came_back(change, partition, min(known, default=None))
+    known += [] if back_ns is None else [back_ns]
     looked = _Looked(change=change, partition=partition, until_ns=min(known, default=None))
     stayed_ns = looked.stayed(happened, lag_max_ms * 1e6 * LAGS, unknown=unknown_hides)
     known += [stayed_ns] if stayed_ns is not None else []
@@ -79,9 +81,9 @@ def _leads_again(change: Change, partition: Partition) -> int | None:
     return next((state.time_ns for state in later if state.leader == change.before), None)
 
 
-def _came_back(change: Change, partition: Partition) -> int | None:
+def _came_back(change: Change, partition: Partition, until_ns: int | None) -> int | None:
     out = False
-    for state in (s for s in partition.within(change.at_ns, None) if s.isr):
+    for state in (s for s in partition.within(change.at_ns, until_ns) if s.isr):
         if change.before not in state.isr:
             out = True
         elif out:
