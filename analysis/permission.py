@@ -20,12 +20,10 @@ from analysis.causes.found import causes_of
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
 from analysis.checks.promise import Promise
-from analysis.run_facts.configuration import Facts, facts_of
+from analysis.run_facts.configuration import Facts, facts_of, lag_max_ms
 from analysis.run_facts.faults import Happened
 from analysis.stored.member_stops import stops_of
 from analysis.stored.stored_run import Run, read_ended
-
-LAG_MAX_MS = 30_000  # Kafka's default of replica.lag.time.max.ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +82,7 @@ def _seen(run: Run, happened: Happened, facts: Facts) -> Seen:
         server=server,
         first_ns=run.first_ns,
         read_ended_ns=read_ended(run),
-        lag_max_ms=float(server.get("replica.lag.time.max.ms", LAG_MAX_MS)),
+        lag_max_ms=lag_max_ms(server),
         epochs=facts.epochs,
         acks_1=facts.acks == "1",
         stops=stops_of(run) if facts.commit in ("auto", "before") else (),

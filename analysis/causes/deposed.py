@@ -27,9 +27,7 @@ from itertools import chain, groupby, pairwise
 from analysis.causes.states import Change, Partition, State
 from analysis.run_facts.faults import Happened, Row
 
-LAG_MAX_MS = 30_000  # Kafka's default of replica.lag.time.max.ms
 LAGS = 1.5
-HIDES = ("where-it-hits", "anywhere")  # links to clients alone hide no fetching
 Stretch = tuple[int, int | None]
 
 
@@ -143,9 +141,9 @@ def _hiding(
     concerned = {change.before, state.leader, state.controller} - {None}
     for fault in happened.faults:
         effects = happened.effects(fault)
-        can = unknown if effects is None else effects.leadership in HIDES
-        can = can and bool(fault["nodes"]) and not (effects is not None and effects.clients_only)
-        if can and (concerned & set(fault["nodes"]) or _links_to(fault, happened)):
+        can = unknown if effects is None else effects.moves_leaders
+        nodes = set(fault["nodes"]) if can else set()
+        if nodes and (concerned & nodes or _links_to(fault, happened)):
             yield fault["invoke_ns"], fault["heal_ok_ns"]
 
 

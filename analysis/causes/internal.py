@@ -16,8 +16,6 @@ from analysis.causes.seen import Seen
 from analysis.causes.settings import UNCLEAN, broker_values
 from analysis.causes.strikes import Strike, strikes_of
 
-MOVES = ("where-it-hits", "anywhere")
-
 
 def internal_causes(seen: Seen) -> Iterator[Cause]:
     """All causes that may have set internal topics back."""
@@ -33,12 +31,11 @@ def internal_causes(seen: Seen) -> Iterator[Cause]:
             shown_from_ns=strike.invoke_ns,
         )
     for fault, effects in seen.happened.known():
-        moves = effects.leadership in MOVES and not effects.clients_only
         loses = not seen.epochs or "true" in broker_values(
             seen, UNCLEAN, fault["invoke_ns"], fault["heal_ok_ns"]
         )
         early = _in_time(fault["invoke_ns"], seen)
-        if moves and loses and early and seen.happened.hits_the_cluster(fault):
+        if effects.moves_leaders and loses and early and seen.happened.hits_the_cluster(fault):
             yield Cause(
                 kind=INTERNAL,
                 words=f"{fault['verb']} {fault['target']} can have moved the leaders of internal "

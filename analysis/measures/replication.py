@@ -27,12 +27,12 @@ from itertools import pairwise
 from typing import Any
 
 from analysis.frames.elections import Election, elections
+from analysis.run_facts.configuration import lag_max_ms
 from analysis.stored.replica_samples import Look, looks_of
 from analysis.stored.stored_run import Run
 
 Row = Mapping[str, Any]
-LAG_MAX_MS = 30_000  # Kafka's default of replica.lag.time.max.ms
-CHECKPOINT_MS = 5_000  # and of replica.high.watermark.checkpoint.interval.ms
+CHECKPOINT_MS = 5_000  # Kafka's default of replica.high.watermark.checkpoint.interval.ms
 
 
 def replication(run: Run, counts: Mapping[str, int], lost: int) -> dict[str, Any] | None:
@@ -45,7 +45,7 @@ def replication(run: Run, counts: Mapping[str, int], lost: int) -> dict[str, Any
     looks = looks_of(run.watermarks)
     steps = [b.time_ns - a.time_ns for each in looks.values() for a, b in pairwise(each)]
     server = run.node_settings["server"]
-    limit_s = float(server.get("replica.lag.time.max.ms", LAG_MAX_MS)) / 1000
+    limit_s = lag_max_ms(server) / 1000
     written_ms = server.get("replica.high.watermark.checkpoint.interval.ms", CHECKPOINT_MS)
     return {
         "looks": sum(map(len, looks.values())),

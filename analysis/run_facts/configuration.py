@@ -80,6 +80,11 @@ def facts_of(
     )
 
 
+def lag_max_ms(server: Mapping[str, Any]) -> float:
+    """How long a replica may not fetch before it leaves the ISR."""
+    return float(server.get("replica.lag.time.max.ms", 30_000))
+
+
 def _true(value: object) -> bool:
     return str(value).lower() == "true"
 

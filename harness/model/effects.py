@@ -38,3 +38,8 @@ class Effects(BaseModel):
     halts_processes: bool = False  # they do nothing until it is healed, and then go on
     clients_only: bool = False  # it touches workers, no node of the cluster
     topic_settings: dict[str, str] = {}  # of the run's topic, in force from then on
+
+    @property
+    def moves_leaders(self) -> bool:
+        """Whether it can move leadership; links to clients alone (if-seen) hide nothing."""
+        return self.leadership in ("where-it-hits", "anywhere") and not self.clients_only
