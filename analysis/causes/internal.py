@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from analysis.causes.cause import Cause
 from analysis.causes.kinds import INTERNAL
 from analysis.causes.seen import Seen
-from analysis.causes.settings import UNCLEAN, broker_values
+from analysis.causes.settings import broker_values
 from analysis.causes.strikes import Strike, strikes_of
+from analysis.run_facts.configuration import UNCLEAN
 
 
 def internal_causes(seen: Seen) -> Iterator[Cause]:

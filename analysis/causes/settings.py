@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analysis.causes.seen import Seen
-from analysis.run_facts.configuration import BROKER_KEY
+from analysis.run_facts.configuration import UNCLEAN
 from analysis.run_facts.faults import Row
 
-UNCLEAN = "unclean.leader.election.enable"
 FLUSH = "flush.messages"
 Stretch = tuple[int, int | None]
+BROKER_KEY = {FLUSH: "log.flush.interval.messages"}  # where it is not the topic's
 DEFAULTS = {UNCLEAN: "false", FLUSH: ""}
 
 

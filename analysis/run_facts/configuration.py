@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.model.client_settings import acks_of, retries_of
 
-BROKER_KEY = {"flush.messages": "log.flush.interval.messages"}  # where it is not the topic's
+UNCLEAN = "unclean.leader.election.enable"
 FIRST_WITH_EPOCHS = (0, 11)  # inter.broker.protocol.version that brought leader epochs
 FORMAT_IGNORED_FROM = (3, 0)  # and the one from which every log has the newest message format
 
@@ -25,9 +25,8 @@ class Facts:
     retries: int
     idempotent: bool
     replicas: int
-    unclean: bool  # unclean.leader.election.enable
+    unclean: bool  # unclean.leader.election.enable, at one time or another
     epochs: bool  # followers truncate by leader epoch (KIP-101)
-    flushed: bool  # every batch is synced before it is answered: flush.messages=1
     checks_crcs: bool  # consumers look at what they are given: check.crcs
     commit: str | None = None  # of the consumer group: "auto" | "before" | "after"; None: no group
     compared: bool = False  # what the replicas hold was compared at the end
@@ -55,21 +54,14 @@ def facts_of(
     changed."""
     work, topic = scenario["workload"], scenario["topic"]
     producer, consumer = work["producer"], work.get("consumer", {})
-
-    def ever(key: str, default: str) -> list[str]:
-        """The values in force at one time or another: the topic's goes before the broker's."""
-        brokers = BROKER_KEY.get(key, key)
-        first = topic["config"].get(key, server.get(brokers, default))
-        names = {key} if key in topic["config"] else {key, brokers}
-        return [str(first), *(each[name] for each in changed for name in names & each.keys())]
+    in_force = {**server, **topic["config"]}  # the topic's own setting goes before the brokers'
 
     return Facts(
         acks=acks_of(producer),
         retries=retries_of(producer),
         idempotent=_true(producer.get("enable.idempotence", False)),
         replicas=int(topic["replication_factor"]),
-        unclean=any(_true(value) for value in ever("unclean.leader.election.enable", "false")),
-        flushed=all(value == "1" for value in ever("flush.messages", "")),
+        unclean=any(_true(each.get(UNCLEAN)) for each in (in_force, *changed)),
         epochs=_have_epochs(server, topic["config"]),
         checks_crcs=_true(consumer.get("check.crcs", False)),
         commit=str(work["commit"]) if work.get("group_consumers") else None,

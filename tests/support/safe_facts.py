@@ -13,7 +13,6 @@ SAFE = Facts(
     replicas=3,
     unclean=False,
     epochs=True,
-    flushed=False,
     checks_crcs=False,
 )
 

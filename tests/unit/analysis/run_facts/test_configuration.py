@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.run_facts.configuration import facts_of
+from analysis.run_facts.configuration import UNCLEAN, facts_of
 
 
 @pytest.mark.parametrize(
@@ -28,26 +28,17 @@ def test_facts_of_the_producer(producer: dict[str, Any], expected: tuple[str, in
 @pytest.mark.parametrize(
     ("topic", "server", "expected"),
     [
-        ({}, {}, (False, False)),
-        (
-            {},
-            {"log.flush.interval.messages": 1, "unclean.leader.election.enable": True},
-            (True, True),
-        ),
-        (
-            {"flush.messages": "1", "unclean.leader.election.enable": "false"},
-            {"log.flush.interval.messages": 9, "unclean.leader.election.enable": "true"},
-            (True, False),
-        ),
-        ({"flush.messages": 2}, {"log.flush.interval.messages": 1}, (False, False)),
+        ({}, {}, False),
+        ({}, {UNCLEAN: True}, True),
+        ({}, {UNCLEAN: "true"}, True),
+        ({UNCLEAN: "false"}, {UNCLEAN: "true"}, False),
+        ({UNCLEAN: "true"}, {UNCLEAN: "false"}, True),
     ],
 )
 def test_the_topics_setting_goes_before_the_brokers(
-    topic: dict[str, Any], server: dict[str, Any], expected: tuple[bool, bool]
+    topic: dict[str, Any], server: dict[str, Any], expected: bool
 ) -> None:
-    facts = facts_of(_scenario(topic=topic), server)
-
-    assert (facts.flushed, facts.unclean) == expected
+    assert facts_of(_scenario(topic=topic), server).unclean is expected
 
 
 @pytest.mark.parametrize(
@@ -94,20 +85,16 @@ def test_who_reads_uncommitted_is_given_what_was_aborted(level: str | None, give
     assert not facts_of(_scenario(), {}).transactional
 
 
-def test_a_setting_that_was_changed_counts_as_the_least_safe_value_that_it_had() -> None:
-    unclean, seldom = {"unclean.leader.election.enable": "true"}, {"flush.messages": "500"}
-    always = _scenario(topic={"flush.messages": "1"})
+@pytest.mark.parametrize(
+    ("configured", "changed", "expected"),
+    [("false", "true", True), ("true", "false", True), ("false", "false", False)],
+)
+def test_a_setting_that_was_changed_counts_as_the_least_safe_value_that_it_had(
+    configured: str, changed: str, expected: bool
+) -> None:
+    scenario = _scenario(topic={UNCLEAN: configured})
 
-    assert facts_of(_scenario(), {}, [unclean]).unclean
-    assert facts_of(always, {}).flushed
-    assert not facts_of(always, {}, [{"flush.messages": "1"}, seldom]).flushed
-
-
-def test_the_brokers_name_of_a_setting_counts_only_where_the_topic_has_none_of_its_own() -> None:
-    changed = [{"log.flush.interval.messages": "500"}]
-
-    assert facts_of(_scenario(topic={"flush.messages": "1"}), {}, changed).flushed
-    assert not facts_of(_scenario(), {"log.flush.interval.messages": "1"}, changed).flushed
+    assert facts_of(scenario, {}, [{UNCLEAN: changed}]).unclean is expected
 
 
 def _scenario(**parts: dict[str, Any]) -> dict[str, Any]:
