@@ -12,9 +12,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.stored.damage import Damage
 from analysis.stored.run_files import CheckError
-from analysis.stored.stored_run import Run, final_ends, open_run
+from analysis.stored.stored_run import open_run
 from harness.history.stored_tables import digest
 from tests.support.histories import LOAD_MS, Part, fault, final_read, look, ns_of, sent, story, view
 from tests.support.spoiled_runs import flip
@@ -213,54 +212,6 @@ def test_a_run_without_a_history_cannot_be_judged(run: Path) -> None:
 
 
 # --- the final read
-
-
-def of(*damage: Damage, findings: tuple[dict[str, object], ...] = ()) -> Run:
-    """A run with two passes of the final read, the second from a log that begins later."""
-    passes = [
-        {"process": f"final-read-{n}", "partition": 0, "complete": True, "log_start": start}
-        for n, start in enumerate((0, 5))
-    ]
-    return Run(
-        path=Path("told"),
-        record={"run_id": "told/run", "scenario": {"topic": {"partitions": 1}}},
-        faults=(),
-        ends=tuple(passes),
-        findings=findings,
-        views=(),
-        blind=(),
-        watermarks=(),
-        worker_errors=0,
-        processes=frozenset(),
-        deaths=(),
-        operations=0,
-        load_start_ns=0,
-        load_end_ns=0,
-        damage=damage,
-    )
-
-
-def test_of_two_complete_passes_the_higher_start_counts() -> None:
-    (end,) = final_ends(of())
-
-    assert (end["complete"], end["log_start"]) == (True, 5)
-
-
-def test_a_damaged_pass_is_not_complete() -> None:
-    (end,) = final_ends(of(Damage(file="x", why="missing", process="final-read-1")))
-
-    assert (end["complete"], end["log_start"]) == (True, 0)
-
-
-@pytest.mark.parametrize("kind", ["torn", "no-end", "bad-record", "truncated-segment", "kept"])
-def test_a_pass_of_which_anything_was_found_is_not_complete(kind: str) -> None:
-    """Even a slot half written: it was a record of the final read."""
-    findings = tuple(
-        {"process": f"final-read-{n}", "kind": kind, "text": "", "count": 1} for n in (0, 1)
-    )
-    (end,) = final_ends(of(findings=findings))
-
-    assert end["complete"] is False
 
 
 def test_views_that_lack_what_a_fault_saw_are_damage(tmp_path: Path) -> None:
