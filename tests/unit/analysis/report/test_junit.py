@@ -110,6 +110,15 @@ def test_the_totals_are_those_of_the_cases(build):
     assert counted == {key: int(root.attrib[key]) for key in counted}
 
 
+def test_the_verdict_s_case_has_the_run_s_time():
+    """So that the times of all cases add up to it."""
+    example = reports.valid()
+    times = {name: case.attrib["time"] for name, case in cases(example).items()}
+
+    assert f"{example.report['run']['duration_s']:.3f}" == times.pop("verdict")
+    assert {"0.000"} == set(times.values())
+
+
 def test_repeats_with_other_seeds_do_not_hide_each_other():
     first, second = reports.valid(), reports.valid()
     second.report["run"]["seed"] = 43

@@ -220,6 +220,23 @@ def test_a_starved_host_is_named_at_the_top():
     assert "The host was short of CPU" in read(example).text
 
 
+@pytest.mark.parametrize(
+    ("key", "most", "more"),
+    [
+        ("steal_percent", 5.0, 5.1),
+        ("pressure_some_percent", 60.0, 60.1),
+        ("cgroup_throttled_s", 1.0, 1.1),
+    ],
+)
+def test_a_host_is_starved_above_its_limits_only(key, most, more):
+    example = reports.valid()
+    example.report["host"]["cpu_starvation"][key] = most
+    assert "short of CPU" not in read(example).text
+
+    example.report["host"]["cpu_starvation"][key] = more
+    assert "short of CPU" in read(example).text
+
+
 def test_the_key_numbers():
     numbers = {tile["name"]: tile for tile in tiles(reports.invalid().report)}
 

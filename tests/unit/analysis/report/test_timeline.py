@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analysis.report.panels import PALETTE
+from analysis.report.panels import PALETTE, leaders
 from analysis.report.timeline import coarsened, figure, lost_marks
 from tests.support.pages import reports
 
@@ -59,6 +59,16 @@ def test_faults_of_one_moment_share_a_label_and_lie_below_each_other():
     assert 1 == abs(bars.y[0] - bars.y[1])
 
 
+def test_faults_of_another_moment_have_a_label_of_their_own():
+    example = reports.kills(times=1)
+    first = example.report["faults"][0]
+    for number, start_s in enumerate((first["start_s"], 9.0, 9.1), 1):
+        example.report["faults"].append(first | {"fault": number, "start_s": start_s})
+    labels = [note.text for note in drawn(example).layout.annotations if note.name == "fault"]
+
+    assert ["kill → kafka1<br>kill → kafka1"] * 2 == labels
+
+
 def test_gaps_without_acks_are_shaded_behind_acks_and_latency():
     example = reports.kills(times=2)
     shaded = [s for s in drawn(example).layout.shapes if s.yref.endswith("domain")]
@@ -95,6 +105,14 @@ def test_hovering_tells_the_numbers_the_roles_and_what_was_wrong():
     assert "p50" not in inside
     assert "leader kafka" in inside
     assert "ISR 3" in inside
+
+
+def test_hovering_tells_rates_a_second():
+    example = reports.valid()
+    first, second = example.timeline[:2]
+    rate = first["acks"] / (second["t_s"] - first["t_s"])
+
+    assert hovers(drawn(example))[first["t_s"]].startswith(f"{rate:,.0f} acks/s")
 
 
 def test_only_that_text_answers_the_mouse():
@@ -152,6 +170,15 @@ def test_several_partitions_are_told_apart_and_the_smallest_isr_is_shown():
 
     assert "Leaders of 8 of 12 partitions" in names
     assert "Smallest ISR of all partitions" in names
+
+
+def test_partitions_of_one_broker_lie_side_by_side_in_their_order():
+    view = {"time_s": 0.0, "leader": "kafka1", "controller": "kafka1", "isr": ["kafka1"]}
+    [panel] = leaders([view | {"partition": number} for number in range(3)], 10.0)
+    _, *rows = (trace.y[0] for trace in panel.traces)
+
+    assert rows == sorted(set(rows))
+    assert rows[1] == pytest.approx(1)
 
 
 def test_every_color_has_its_twin_for_dark_paper():

@@ -239,6 +239,15 @@ def test_segments_go_where_their_table_is_read_back_whole(run: Path, version: in
     assert segments(run) == []
 
 
+def test_so_they_go_beside_a_table_of_a_worker_that_recorded_nothing(run: Path) -> None:
+    record(run, "silent", sends=0)
+    sealed_with_segments(run)
+    _as_sealed_before(run)
+    seal(run)
+
+    assert segments(run) == []
+
+
 def test_segments_of_a_worker_that_was_not_sealed_stay(run: Path) -> None:
     record(run, sends=1)
     seal(run)
