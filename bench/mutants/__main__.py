@@ -16,8 +16,8 @@ from rich.console import Console
 from bench.mutants import page
 from bench.mutants.mutant import Mutant, PinError, pins
 from bench.mutants.sample import sample
-from bench.mutants.session import Session
-from bench.mutants.trial import Copy, Taken, UnmutatedFails, alone, attempt
+from bench.mutants.session import Outcome, Session
+from bench.mutants.trial import Copy, Taken, UnmutatedFails, alone, attempt, together
 from harness.model.exit_codes import interrupted
 
 say = Console(highlight=False, soft_wrap=True).print
@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
     parser.add_argument("--sample", type=int, default=300, help="how many are drawn")
     parser.add_argument("--only", default="", help="try those of files whose path begins so")
-    parser.add_argument("--most", type=int, help="end after so many trials")
+    parser.add_argument("--most", type=int, help="end after so many trials by the nearest tests")
     parser.add_argument("--render", action="store_true", help="write the page, try nothing")
     asked = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):  # as at Ctrl-C, tests that run are ended
@@ -54,15 +54,30 @@ def main() -> int:
 def _try(mutants: Sequence[Mutant], session: Session, most: int | None) -> None:
     left = [mutant for mutant in mutants if not session.holds(mutant.key)]
     say(f"{len(mutants)} mutants, {len(left)} of them to be tried", markup=False)
-    copy = Copy()
-    for number, mutant in enumerate(left[:most], 1):
+    copy, passed = Copy(), [mutant for mutant in left if session.passed(mutant.key)]
+    near = [mutant for mutant in left if mutant not in passed]
+    for number, mutant in enumerate(near[:most], 1):
         outcome = attempt(mutant, copy, session)
-        session.keep(mutant.key, outcome)
-        line, old, new = mutant.change
-        told = f"killed by {outcome.by}" if outcome.killed else "SURVIVED"
-        say(f"{number}/{len(left)} {mutant.file}:{line} {told} ({outcome.took_s} s)", markup=False)
-        if not outcome.killed:
-            say(f"    {mutant.what}\n    - {old}\n    + {new}", markup=False)
+        if outcome.killed or mutant.test:
+            session.keep(mutant.key, outcome)
+            _tell(mutant, outcome, f"{number}/{len(near)}")
+        else:
+            session.keep_passed(mutant.key)
+            passed.append(mutant)
+            say(f"{number}/{len(near)} {mutant.place} passed ({outcome.took_s} s)", markup=False)
+    if most is None:
+        say(f"{len(passed)} passed the nearest tests: now by all", markup=False)
+        for number, (mutant, outcome) in enumerate(together(passed, copy, session), 1):
+            session.keep(mutant.key, outcome)
+            _tell(mutant, outcome, f"{number}/{len(passed)}")
+
+
+def _tell(mutant: Mutant, outcome: Outcome, number: str) -> None:
+    told = f"killed by {outcome.by}" if outcome.killed else "SURVIVED"
+    say(f"{number} {mutant.place} {told} ({outcome.took_s} s)", markup=False)
+    if not outcome.killed:
+        _, old, new = mutant.change
+        say(f"    {mutant.what}\n    - {old}\n    + {new}", markup=False)
 
 
 if __name__ == "__main__":

@@ -47,6 +47,11 @@ class Mutant:
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
     @property
+    def place(self) -> str:
+        """The file and the line of the change."""
+        return f"{self.file}:{self.change[0]}"
+
+    @property
     def change(self) -> tuple[int, str, str]:
         """The number of the first line that differs, and what it was and is, without its indent."""
         olds, news = self.before.splitlines(), self.text.splitlines()

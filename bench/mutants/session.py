@@ -2,11 +2,12 @@
 
     {"event": "trial", "key": "…", "outcome": "killed", "by": "tests/…::test_…", "took_s": 9.1,
      "tests": "…"}
+    {"event": "passed", "key": "…", "tests": "…"}
     {"event": "unmutated", "key": "…", "took_s": 14.2, "code": "…"}
 
-A mutant that a test killed stays killed for as long as its text is the same. One that survived is
-tried again once any test has changed (`tests` is their digest), and the unmutated code once
-anything has.
+A mutant that a test killed stays killed for as long as its text is the same. One that survived, or
+passed the nearest tests, is tried again once any test has changed (`tests` is their digest), and
+the unmutated code once anything has.
 """
 
 from __future__ import annotations
@@ -72,6 +73,15 @@ class Session:
         self._write(
             "trial", key=key, outcome=told, by=outcome.by, took_s=outcome.took_s, tests=self.tests
         )
+
+    def passed(self, key: str) -> bool:
+        """Whether a mutant passed the tests that are nearest to it."""
+        line = self._last("passed", key)
+        return line is not None and line["tests"] == self.tests
+
+    def keep_passed(self, key: str) -> None:
+        """Write down that a mutant passed the nearest tests; all others are to try it yet."""
+        self._write("passed", key=key, tests=self.tests)
 
     def unmutated_s(self, key: str) -> float | None:
         """How long these tests took on the unmutated code, which passed them; None: not known."""

@@ -2,9 +2,13 @@
 
 A pinned mutant is tried by its own test alone. Any other first by the tests in the folder that
 mirrors its own (analysis/checks/loss.py: tests/unit/analysis/checks, test_loss.py before the
-others), then, where none of them failed, by all that need neither a cluster nor a browser. The
-first test that fails, and fails again, ends the trial; so does a time limit of three times what the
-unmutated code takes, and a minute. The checkout itself is never changed.
+others), then, where none of them failed, by all that need neither a cluster nor a browser. These
+take minutes, so mutants of different files are tried by them at once: where all tests pass, each
+has survived; where one fails, the halves are tried. (Two mutants that hide each other would pass:
+they would have to undo each other's effect in every test.)
+
+The first test that fails, and fails again, ends a trial; so does a time limit of three times what
+the unmutated code takes, and a minute. The checkout itself is never changed.
 """
 
 from __future__ import annotations
@@ -26,7 +30,8 @@ from bench.mutants.session import FOLDER, TIME_LIMIT, Outcome, Session
 from harness.checkout import ROOT
 
 # What bench does is not mutated; manners are held by reading the code, and a change can break them.
-ALL = ("tests/unit", "tests/baseline", "tests/rules/test_house.py", "--ignore=tests/unit/bench")
+PARTS = ("tests/unit", "tests/baseline", "tests/rules/test_house.py", "--ignore=tests/unit/bench")
+ALL = ("-n", "2", "--dist", "loadfile", *PARTS)
 MARKS = "not cluster and not browser"
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 Tests = tuple[str, ...]  # arguments for pytest
@@ -63,14 +68,15 @@ class Copy:
         (self.path / ".venv").symlink_to(ROOT / ".venv")
 
     @contextmanager
-    def mutated(self, mutant: Mutant) -> Iterator[None]:
-        """Inside the block the copy has the mutant."""
-        file = self.path / mutant.file
-        file.write_text(mutant.text)
+    def mutated(self, *mutants: Mutant) -> Iterator[None]:
+        """Inside the block the copy has these mutants, of different files."""
         try:
+            for mutant in mutants:
+                (self.path / mutant.file).write_text(mutant.text)
             yield
         finally:
-            file.write_text(mutant.before)
+            for mutant in mutants:
+                (self.path / mutant.file).write_text(mutant.before)
 
     def run(self, tests: Tests, limit_s: float | None) -> tuple[bool, str, float]:
         """Whether all pass, the first that does not or TIME_LIMIT, and how long it took (s)."""
@@ -102,14 +108,39 @@ class Copy:
 
 
 def attempt(mutant: Mutant, copy: Copy, session: Session) -> Outcome:
-    """Try a mutant by one stage of tests after the other. Raises UnmutatedFails."""
-    begun_s, by = time.monotonic(), ""
-    for tests in stages(mutant):
-        limit_s = 60 + 3 * _unmutated_s(tests, copy, session)
-        with copy.mutated(mutant):
-            by = _failing(tests, copy, limit_s)
-        if by:
-            break
+    """Try a mutant by the tests that are nearest to it. Raises UnmutatedFails."""
+    return _outcome((mutant,), nearest_tests(mutant), copy, session)
+
+
+def together(
+    mutants: Sequence[Mutant], copy: Copy, session: Session
+) -> Iterator[tuple[Mutant, Outcome]]:
+    """Try mutants that passed the nearest tests by all tests, those of different files at once.
+    Raises UnmutatedFails."""
+    left = list(mutants)
+    while left:
+        first = {mutant.file: mutant for mutant in reversed(left)}
+        batch = [mutant for mutant in left if mutant is first[mutant.file]]
+        left = [mutant for mutant in left if mutant not in batch]
+        yield from _halved(batch, copy, session)
+
+
+def _halved(
+    batch: Sequence[Mutant], copy: Copy, session: Session
+) -> Iterator[tuple[Mutant, Outcome]]:
+    outcome, middle = _outcome(batch, ALL, copy, session), len(batch) // 2
+    if outcome.killed and middle:
+        yield from _halved(batch[:middle], copy, session)
+        yield from _halved(batch[middle:], copy, session)
+    else:
+        yield from ((mutant, outcome) for mutant in batch)
+
+
+def _outcome(mutants: Sequence[Mutant], tests: Tests, copy: Copy, session: Session) -> Outcome:
+    begun_s = time.monotonic()
+    limit_s = 60 + 3 * _unmutated_s(tests, copy, session)
+    with copy.mutated(*mutants):
+        by = _failing(tests, copy, limit_s)
     return Outcome(killed=bool(by), by=by, took_s=round(time.monotonic() - begun_s, 1))
 
 
@@ -141,15 +172,13 @@ def _unmutated_s(tests: Tests, copy: Copy, session: Session) -> float:
     return took_s
 
 
-def stages(mutant: Mutant) -> Iterator[Tests]:
-    """The tests that a mutant is tried by, one selection after the other."""
+def nearest_tests(mutant: Mutant) -> Tests:
+    """The tests that a mutant is tried by first; of a pinned one the only one."""
     if mutant.test:
-        yield (mutant.test,)
-        return
+        return (mutant.test,)
     folder = ROOT / nearest(mutant.file)
     near = sorted(folder.glob("test_*.py"), key=lambda test: test.stem != _own(mutant.file))
-    yield tuple(str(test.relative_to(ROOT)) for test in near)
-    yield ("-n", "2", "--dist", "loadfile", *ALL)
+    return tuple(str(test.relative_to(ROOT)) for test in near)
 
 
 def _own(file: str) -> str:

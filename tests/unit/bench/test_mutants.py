@@ -13,7 +13,17 @@ import pytest
 from bench.mutants import page
 from bench.mutants.mutant import Mutant, Pin, PinError, pins
 from bench.mutants.session import TIME_LIMIT, Outcome, Session
-from bench.mutants.trial import Copy, Taken, UnmutatedFails, alone, attempt, nearest, stages
+from bench.mutants.trial import (
+    ALL,
+    Copy,
+    Taken,
+    UnmutatedFails,
+    alone,
+    attempt,
+    nearest,
+    nearest_tests,
+    together,
+)
 from harness.checkout import ROOT
 
 PIN = Pin(
@@ -72,17 +82,16 @@ def test_the_nearest_tests_mirror_the_file(file: str, folder: str) -> None:
     assert folder == nearest(file)
 
 
-def test_a_file_s_own_tests_come_before_those_of_its_folder_and_these_before_all() -> None:
-    near, far = stages(mutant(file="analysis/checks/loss.py"))
+def test_a_file_s_own_tests_come_before_those_of_its_folder() -> None:
+    near = nearest_tests(mutant(file="analysis/checks/loss.py"))
 
     assert "tests/unit/analysis/checks/test_loss.py" == near[0]
     assert len(near) > 5
     assert {"tests/unit/analysis/checks"} == {str(Path(test).parent) for test in near}
-    assert {"tests/unit", "tests/baseline"} <= set(far)
 
 
 def test_a_pinned_mutant_is_tried_by_its_own_test_alone() -> None:
-    assert [(PIN.test,)] == list(stages(PIN.made()))
+    assert (PIN.test,) == nearest_tests(PIN.made())
 
 
 # --- the copy
@@ -134,13 +143,15 @@ class Told:
 
     def __init__(self, *failing: str | None) -> None:
         self.failing, self.runs = list(failing), list[tuple[str, ...]]()
+        self.tried: list[list[str]] = []
 
     def run(self, tests: tuple[str, ...], _: float | None) -> tuple[bool, str, float]:
         self.runs.append(tests)
         failed = self.failing.pop(0)
         return failed is None, failed or "1 passed", 1.0
 
-    def mutated(self, _: Mutant) -> AbstractContextManager[None]:
+    def mutated(self, *mutants: Mutant) -> AbstractContextManager[None]:
+        self.tried.append([mutant.file for mutant in mutants])
         return nullcontext()
 
 
@@ -150,19 +161,53 @@ class Told:
         ([None, "x.py::a", "x.py::a"], "x.py::a"),  # on its own too
         ([None, "x.py::a", None, "x.py::b"], "x.py::b"),  # among the others only
         ([None, TIME_LIMIT], TIME_LIMIT),
-        ([None, "x.py::a", None, None, None, None], ""),  # by chance; then all others pass
-        ([None, None, None, "y.py::c", "y.py::c"], "y.py::c"),  # the second stage
-        ([None, None, None, None], ""),
+        ([None, "x.py::a", None, None], ""),  # by chance
+        ([None, None], ""),
     ],
 )
 def test_a_mutant_is_killed_by_a_test_that_fails_again(
     tmp_path: Path, failing: list[str | None], by: str
 ) -> None:
-    """The first run of each stage is of the unmutated code."""
+    """The first run is of the unmutated code."""
     copy = Told(*failing)
     outcome = attempt(mutant(file="analysis/checks/loss.py"), cast(Any, copy), opened(tmp_path))
 
     assert (bool(by), by, []) == (outcome.killed, outcome.by, copy.failing)
+
+
+A, B, C = (mutant(file=f"analysis/{name}.py") for name in "abc")
+B_TOO = mutant(new="b", file="analysis/b.py")
+
+
+@pytest.mark.parametrize(
+    ("failing", "tried", "killed"),
+    [
+        ([None, None], ["abc"], ""),
+        # One of three, and then of its half: the first run of each is said again on its own.
+        ([None, "x", "x", None, "x", "x", "x", "x", None], ["abc", "a", "bc", "b", "c"], "b"),
+        ([None, "x", "x", "x", "x", None], ["abc", "a", "bc"], "a"),
+    ],
+)
+def test_mutants_of_different_files_are_tried_by_all_tests_at_once_and_by_halves(
+    tmp_path: Path, failing: list[str | None], tried: list[str], killed: str
+) -> None:
+    copy = Told(*failing)
+    found = {
+        told.file: outcome.killed
+        for told, outcome in together([A, B, C], cast(Any, copy), opened(tmp_path))
+    }
+
+    assert {f"analysis/{name}.py": name in killed for name in "abc"} == found
+    assert tried == ["".join(Path(file).stem for file in each) for each in copy.tried]
+    assert ([], ALL) == (copy.failing, copy.runs[-1] if not killed else ALL)
+
+
+def test_mutants_of_one_file_are_tried_one_after_the_other(tmp_path: Path) -> None:
+    copy = Told(None, None, None)
+    found = [told for told, _ in together([A, B, B_TOO], cast(Any, copy), opened(tmp_path))]
+
+    assert [A, B, B_TOO] == found
+    assert [["analysis/a.py", "analysis/b.py"], ["analysis/b.py"]] == copy.tried
 
 
 def test_tests_that_fail_without_a_mutant_tell_nothing(tmp_path: Path) -> None:
@@ -212,6 +257,14 @@ def test_a_survivor_is_tried_again_when_a_test_has_changed(tmp_path: Path) -> No
     again = opened(tmp_path, tests="others")
     assert [True, False] == [again.holds(key) for key in "ab"]
     assert SURVIVED == again.outcome("b")
+
+
+def test_what_passed_the_nearest_tests_is_known_until_a_test_changes(tmp_path: Path) -> None:
+    opened(tmp_path).keep_passed("a")
+
+    assert [True, False] == [opened(tmp_path).passed(key) for key in "ab"]
+    assert not opened(tmp_path, tests="others").passed("a")
+    assert not opened(tmp_path).holds("a")
 
 
 def test_the_unmutated_code_is_tried_again_when_any_code_has_changed(tmp_path: Path) -> None:
