@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
-from analysis.report.headline import _of_loss, _others, faults_words
-from analysis.verdict.judge import Tally, judge
+from analysis.report.headline import (
+    _demands,
+    _gap_demands,
+    _of_loss,
+    _others,
+    _seconds,
+    faults_words,
+)
+from analysis.verdict.demands import parse
+from analysis.verdict.judge import Gap, Tally, judge
 from harness.model.runs.old_runs import completed
 from tests.baseline.cells import CONFIGURATIONS, Case
 from tests.baseline.permissions import permission_in
@@ -269,3 +277,39 @@ def test_a_fault_is_told_in_the_words_of_its_step_and_not_by_its_verb() -> None:
     assert faults_words([hit], [{**hit, "telling": telling}]) == "the left rack was unplugged"
     assert not faults_words([hit], [{**hit, "telling": silent}])  # it breaks nothing
     assert faults_words([hit], []) == "leader was hit by kill"
+
+
+# --- what the scenario demands
+
+
+@pytest.mark.parametrize(
+    ("count", "demands", "said"),
+    [
+        (0, {"lost": ">= 1"}, ["The scenario demands lost >= 1, but 0 were seen."]),
+        (1, {"lost": ">= 2"}, ["The scenario demands lost >= 2, but 1 was seen."]),
+        (2, {"lost": ">= 2"}, []),
+        (2, {}, []),
+    ],
+)
+def test_only_an_unmet_demand_is_told(count: int, demands: dict[str, str], said: list[str]) -> None:
+    followed = permission_in(CONFIGURATIONS["acks=1"], Case(verb=None, target="", nodes=()))
+    tally = Tally(count=count, permitted=count)
+    judgements = judge({"lost": tally}, followed.promised, parse(demands, 9), ())
+
+    assert said == _demands(judgements)
+
+
+@pytest.mark.parametrize(("met", "told"), [(False, True), (True, False), (None, False)])
+def test_only_an_unmet_gap_is_told(met: bool | None, told: bool) -> None:
+    """One that more knowledge might lengthen is neither."""
+    demand = parse({"produce-gap-s": "<= 1"}, 9)["produce-gap-s"]
+    said = _gap_demands({"produce-gap-s": Gap(longest_s=1.25, demand=demand, met=met)})
+
+    assert told == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("length_s", "words"), [(0.51, "0.5 s"), (99.9, "99.9 s"), (100.0, "100 s"), (1234, "1,234 s")]
+)
+def test_seconds_have_a_fraction_below_a_hundred(length_s: float, words: str) -> None:
+    assert words == _seconds(length_s)

@@ -72,3 +72,10 @@ def test_where_it_can_be_judged_the_report_has_it(demand: str, of_run: dict[str,
     demanded = [*made["gap_demands"], *made["count_demands"]]
     demanded += [name for name, each in made["anomalies"].items() if each["demanded"]]
     assert demanded == [demand]
+
+
+def test_a_demand_that_says_nothing_is_refused_with_its_place() -> None:
+    run = run_of(final_read(), expect={"lost": "some"})
+
+    with pytest.raises(CheckError, match=r"^told/run\.json: scenario\.expect\.lost: "):
+        report(run, NOTHING_FOUND, permission_of(run))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from analysis.report.panels import PALETTE, leaders
-from analysis.report.timeline import coarsened, figure, lost_marks
+from analysis.report.timeline import _short, coarsened, figure, lost_marks
 from tests.support.pages import reports
 
 
@@ -113,6 +113,11 @@ def test_hovering_tells_rates_a_second():
     rate = first["acks"] / (second["t_s"] - first["t_s"])
 
     assert hovers(drawn(example))[first["t_s"]].startswith(f"{rate:,.0f} acks/s")
+
+
+@pytest.mark.parametrize(("length", "shown"), [(80, "x" * 80), (81, "x" * 79 + "…")])
+def test_a_label_takes_no_more_than_its_room(length, shown):
+    assert shown == _short("x" * length)
 
 
 def test_only_that_text_answers_the_mouse():
