@@ -12,11 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from harness.history.seal_record import SealedTable
 from harness.history.segments import Finding
-from harness.history.stored_tables import Columns, TableError, count_rows, digest
+from harness.history.stored_tables import (
+    Columns,
+    TableError,
+    count_rows,
+    digest,
+    read_bytes,
+    rows_in,
+)
 
 Write = Callable[[Path], int]  # makes a table at a path; how many rows it has
 
@@ -92,8 +97,7 @@ def _aside(path: Path) -> Path:
 def rows_of_this_run(path: Path, run_id: str, columns: Columns) -> list[dict[str, object]]:
     """The rows of a small table that is whole and of this run; none otherwise."""
     try:
-        count_rows(path, columns, run_id)
+        rows = rows_in(read_bytes(path), columns)
     except TableError:
         return []
-    rows: list[dict[str, object]] = pq.read_table(path).to_pylist()
-    return rows
+    return rows if all(row["run_id"] == run_id for row in rows) else []
