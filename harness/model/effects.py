@@ -1,8 +1,8 @@
 """What a fault can do to a cluster, as far as promises depend on it.
 
     kill       leadership where-it-hits, ends processes
+    roll       leadership where-it-hits, ends processes and starts them again
     pause      leadership where-it-hits, halts processes
-    roll       the same, and starts them again
     cut        leadership anywhere; from = "clients": if-seen
     lose-disk  leadership anywhere, takes all
     dump-log   none of all this
@@ -38,3 +38,11 @@ class Effects(BaseModel):
     halts_processes: bool = False  # they do nothing until it is healed, and then go on
     clients_only: bool = False  # it touches workers, no node of the cluster
     topic_settings: dict[str, str] = {}  # of the run's topic, in force from then on
+
+    def at_worker(self) -> Effects:
+        """Those of a fault that has these at a node: a worker's process may end or halt."""
+        return Effects(
+            clients_only=True,
+            ends_processes=self.ends_processes,
+            halts_processes=self.halts_processes,
+        )

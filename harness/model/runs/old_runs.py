@@ -142,11 +142,7 @@ def effects_of(verb: str, target: str, options: Mapping[str, Any]) -> Effects | 
         return None
     effects, _ = _VERBS[verb]
     if target.startswith(_WORKERS):
-        return Effects(
-            clients_only=True,
-            ends_processes=effects.ends_processes,
-            halts_processes=effects.halts_processes,
-        )
+        return effects.at_worker()
     changes: dict[str, Any] = {}
     if verb in _FROM and _from_clients_alone(options):
         changes["leadership"] = "if-seen"
