@@ -34,7 +34,7 @@ class Dumped:
     log_end: int | None
 
     def in_words(self) -> str:
-        """Where its log begins and ends."""
+        """Its first and its last record."""
         if not self.records:
             return "no record"
         return f"offsets {min(self.records):,} to {max(self.records):,}"
