@@ -15,6 +15,7 @@ from harness.waiting import wait_until
 from tests.support import worker_sessions
 from tests.support.mock_kafka import OFFSET_COMMIT, TOPIC, MockKafka
 from tests.support.worker_processes import LONG_S, Started, Starter
+from tests.support.worker_sessions import Given
 from workloads.client import payload
 from workloads.group_consumer import Member, MemberSpec
 
@@ -194,25 +195,6 @@ def test_processing_that_is_cut_off_is_info(start: Starter, kafka: MockKafka) ->
 # --- a revocation in the middle of a batch, which comes at no moment that a cluster can be told
 
 
-class Given:
-    """A record of ours; its value is its offset."""
-
-    def __init__(self, partition: int, offset: int) -> None:
-        self._partition, self._offset = partition, offset
-
-    def error(self) -> None:
-        return None
-
-    def partition(self) -> int:
-        return self._partition
-
-    def offset(self) -> int:
-        return self._offset
-
-    def value(self) -> bytes:
-        return payload.of(self._offset, 20)
-
-
 class Revoking:
     """A consumer that is given three records; before the last one it loses partition 0."""
 
@@ -264,7 +246,7 @@ def test_a_batch_is_dropped_when_its_partitions_are_taken_away(
 
     The partition comes back with one record more.
     """
-    consumer = Revoking(Given(0, 0), Given(0, 1), Given(0, 2))
+    consumer = Revoking(Given(0), Given(1), Given(2))
 
     assert {"poll": [0, 1, 2], "process": processed} == gone_round(consumer, commit)
     assert committed == consumer.committed
@@ -275,7 +257,7 @@ def test_what_was_polled_of_a_partition_that_the_member_keeps_is_processed(
     gone_round: GoneRound, commit: str
 ) -> None:
     """No poll would give it that again, and its next commit would pass it over."""
-    consumer = Revoking(Given(0, 0), Given(1, 1), Given(1, 2))
+    consumer = Revoking(Given(0), Given(1, partition=1), Given(2, partition=1))
 
     assert {"poll": [0, 1, 2], "process": [1, 2]} == gone_round(consumer, commit)
     assert [(1, 3)] == consumer.committed
