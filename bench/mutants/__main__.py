@@ -20,7 +20,7 @@ from bench.mutants.session import Session
 from bench.mutants.trial import Copy, Taken, UnmutatedFails, alone, attempt
 from harness.model.exit_codes import interrupted
 
-say = Console(highlight=False, soft_wrap=True).print
+say = Console(highlight=False, markup=False, soft_wrap=True).print
 
 
 def main() -> int:
@@ -44,7 +44,7 @@ def main() -> int:
                 chosen = [m for m in (*pinned, *sampled) if m.file.startswith(asked.only)]
                 _try(chosen, session, asked.most)
     except (PinError, UnmutatedFails, Taken) as error:
-        say(f"mutants: {error}", markup=False)
+        say(f"mutants: {error}")
         return 255
     text = page.render(asked.seed, pinned, sampled, session)
     page.PAGE.write_text(text)
@@ -53,16 +53,16 @@ def main() -> int:
 
 def _try(mutants: Sequence[Mutant], session: Session, most: int | None) -> None:
     left = [mutant for mutant in mutants if not session.holds(mutant.key)]
-    say(f"{len(mutants)} mutants, {len(left)} of them to be tried", markup=False)
+    say(f"{len(mutants)} mutants, {len(left)} of them to be tried")
     copy = Copy()
     for number, mutant in enumerate(left[:most], 1):
         outcome = attempt(mutant, copy, session)
         session.keep(mutant.key, outcome)
         line, old, new = mutant.change
         told = f"killed by {outcome.by}" if outcome.killed else "SURVIVED"
-        say(f"{number}/{len(left)} {mutant.file}:{line} {told} ({outcome.took_s} s)", markup=False)
+        say(f"{number}/{len(left)} {mutant.file}:{line} {told} ({outcome.took_s} s)")
         if not outcome.killed:
-            say(f"    {mutant.what}\n    - {old}\n    + {new}", markup=False)
+            say(f"    {mutant.what}\n    - {old}\n    + {new}")
 
 
 if __name__ == "__main__":
