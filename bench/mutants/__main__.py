@@ -20,7 +20,7 @@ from bench.mutants.session import Outcome, Session
 from bench.mutants.trial import Copy, Taken, UnmutatedFails, alone, attempt, together
 from harness.model.exit_codes import interrupted
 
-say = Console(highlight=False, soft_wrap=True).print
+say = Console(highlight=False, markup=False, soft_wrap=True).print
 
 
 def main() -> int:
@@ -44,7 +44,7 @@ def main() -> int:
                 chosen = [m for m in (*pinned, *sampled) if m.file.startswith(asked.only)]
                 _try(chosen, session, asked.most)
     except (PinError, UnmutatedFails, Taken) as error:
-        say(f"mutants: {error}", markup=False)
+        say(f"mutants: {error}")
         return 255
     text = page.render(asked.seed, pinned, sampled, session)
     page.PAGE.write_text(text)
@@ -53,7 +53,7 @@ def main() -> int:
 
 def _try(mutants: Sequence[Mutant], session: Session, most: int | None) -> None:
     left = [mutant for mutant in mutants if not session.holds(mutant.key)]
-    say(f"{len(mutants)} mutants, {len(left)} of them to be tried", markup=False)
+    say(f"{len(mutants)} mutants, {len(left)} of them to be tried")
     copy, passed = Copy(), [mutant for mutant in left if session.passed(mutant.key)]
     near = [mutant for mutant in left if mutant not in passed]
     for number, mutant in enumerate(near[:most], 1):
@@ -64,9 +64,9 @@ def _try(mutants: Sequence[Mutant], session: Session, most: int | None) -> None:
         else:
             session.keep_passed(mutant.key)
             passed.append(mutant)
-            say(f"{number}/{len(near)} {mutant.place} passed ({outcome.took_s} s)", markup=False)
+            say(f"{number}/{len(near)} {mutant.place} passed ({outcome.took_s} s)")
     if most is None:
-        say(f"{len(passed)} passed the nearest tests: now by all", markup=False)
+        say(f"{len(passed)} passed the nearest tests: now by all")
         for number, (mutant, outcome) in enumerate(together(passed, copy, session), 1):
             session.keep(mutant.key, outcome)
             _tell(mutant, outcome, f"{number}/{len(passed)}")
@@ -74,10 +74,10 @@ def _try(mutants: Sequence[Mutant], session: Session, most: int | None) -> None:
 
 def _tell(mutant: Mutant, outcome: Outcome, number: str) -> None:
     told = f"killed by {outcome.by}" if outcome.killed else "SURVIVED"
-    say(f"{number} {mutant.place} {told} ({outcome.took_s} s)", markup=False)
+    say(f"{number} {mutant.place} {told} ({outcome.took_s} s)")
     if not outcome.killed:
         _, old, new = mutant.change
-        say(f"    {mutant.what}\n    - {old}\n    + {new}", markup=False)
+        say(f"    {mutant.what}\n    - {old}\n    + {new}")
 
 
 if __name__ == "__main__":

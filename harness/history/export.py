@@ -23,8 +23,8 @@ import pyarrow.compute as pc
 from harness.history import side_files
 from harness.history.record_format import SEQUENCE_BITS, HistoryError
 from harness.history.sealing import seal
-from harness.history.stored_tables import TableError, row_groups
-from harness.history.tables import OPERATION_COLUMNS, schema
+from harness.history.stored_tables import TableError, all_rows
+from harness.history.tables import OPERATION_COLUMNS
 from harness.model.runs.run_folder import RunFolder, StoreError
 
 Line = dict[str, Any]
@@ -47,12 +47,9 @@ def export(run_dir: Path) -> Iterator[Line]:
 
 def _operations(file: Path) -> pa.Table:
     try:
-        groups = list(row_groups(file, OPERATION_COLUMNS))
+        return all_rows(file, OPERATION_COLUMNS).drop_columns(["run_id"])
     except TableError as error:
         raise HistoryError(f"{file}: {error}: restore it") from None
-    wanted = schema(OPERATION_COLUMNS)
-    table = pa.concat_tables([wanted.empty_table(), *(group.cast(wanted) for group in groups)])
-    return table.drop_columns(["run_id"])
 
 
 def _side_lines(path: Path) -> Iterator[Line]:

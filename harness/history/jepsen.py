@@ -261,13 +261,10 @@ def _polls(table: pa.Table) -> Iterator[Poll]:
 
 def _operations(history: Path, sealed: Seal) -> dict[str, pa.Table]:
     """The operations of every process that was sealed, and of no other."""
-    found = {file.name for file in (history / "operations").iterdir()}
-    expected = {f"{process}.parquet" for process in sealed.processes}
-    for name in sorted(found - expected):
-        if name.endswith(".parquet"):
+    for file in sorted((history / "operations").glob("*.parquet")):
+        if file.stem not in sealed.processes:
             raise HistoryError(
-                f"{history / 'operations' / name}: it was not sealed with this history: move it "
-                "out of the folder"
+                f"{file}: it was not sealed with this history: move it out of the folder"
             )
     tables = {
         process: _table(
@@ -311,7 +308,7 @@ def _sound(table: pa.Table, left_out: Counter[str]) -> pa.Table:
     f, type_, start, end = (table[name] for name in ("f", "type", "start_ns", "end_ns"))
     is_read = pc.is_in(f, pa.array(_READS))
     whole_read = pc.and_(pc.is_valid(end), pc.greater_equal(table["offset"], 0))
-    whole = pc.if_else(is_read, pc.and_(whole_read, pc.equal(type_, "ok")), True)
+    possible = pc.if_else(is_read, pc.and_(whole_read, pc.equal(type_, "ok")), True)
     for each in (
         pc.is_in(f, pa.array(sorted(F_NAMES.values()))),
         pc.is_in(type_, pa.array(sorted(set(TYPE_NAMES.values())))),
@@ -321,8 +318,8 @@ def _sound(table: pa.Table, left_out: Counter[str]) -> pa.Table:
         pc.greater_equal(pc.fill_null(end, 2**62), start),
         pc.or_(pc.is_valid(end), pc.equal(type_, "info")),
     ):
-        whole = pc.and_(whole, each)
-    good = table.filter(pc.fill_null(whole, False))
+        possible = pc.and_(possible, each)
+    good = table.filter(pc.fill_null(possible, False))
     if good.num_rows < table.num_rows:
         left_out[BAD_ROWS] += table.num_rows - good.num_rows
     for f_name, words in _UNKNOWN_TO_JEPSEN.items():

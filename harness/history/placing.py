@@ -8,15 +8,21 @@ it could not make again.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from harness.history.seal_record import SealedTable
 from harness.history.segments import Finding
-from harness.history.stored_tables import Columns, TableError, count_rows, digest
+from harness.history.stored_tables import (
+    Columns,
+    TableError,
+    count_rows,
+    digest,
+    read_bytes,
+    rows_in,
+)
 
 Write = Callable[[Path], int]  # makes a table at a path; how many rows it has
 
@@ -34,7 +40,7 @@ class Places:
         """Put the table of `about` (a process, or the table itself) in its place; how many rows
         stand there then. None: there is nothing left to make it from, so it stays what it is."""
         path = self.folder / name
-        had = self._rows_there(path, columns)
+        had = rows_there(path, columns, self.run_id)
         if write is None:
             return self._keep(name, about, had)
         partial = path.with_name(f".{path.name}")
@@ -44,7 +50,7 @@ class Places:
             partial.unlink()
             return self._keep(name, about, had)
         made = digest(partial)
-        if _is_there(path) and not _is_same(path, made):
+        if os.path.lexists(path) and not _is_same(path, made):
             path.rename(_aside(path))
         partial.replace(path)
         self.tables[name] = SealedTable(rows=rows, sha256=made)
@@ -61,16 +67,13 @@ class Places:
             self.tables[name] = SealedTable(rows=rows, sha256=sha256, kept=True)
         return rows or 0
 
-    def _rows_there(self, path: Path, columns: Columns) -> int | None:
-        """How many rows of this run stand there; None: no table, or none of this run."""
-        try:
-            return count_rows(path, columns, self.run_id)
-        except TableError:
-            return None
 
-
-def _is_there(path: Path) -> bool:
-    return path.is_symlink() or path.exists()
+def rows_there(path: Path, columns: Columns, run_id: str) -> int | None:
+    """How many rows a table has, each of them read; None: no table, or none of this run."""
+    try:
+        return count_rows(path, columns, run_id)
+    except TableError:
+        return None
 
 
 def _is_same(path: Path, made: str) -> bool:
@@ -83,7 +86,7 @@ def _is_same(path: Path, made: str) -> bool:
 def _aside(path: Path) -> Path:
     """A name that nothing has yet."""
     number, free = 1, path.with_name(f"{path.name}.replaced")
-    while _is_there(free):
+    while os.path.lexists(free):
         number += 1
         free = path.with_name(f"{path.name}.replaced-{number}")
     return free
@@ -92,8 +95,7 @@ def _aside(path: Path) -> Path:
 def rows_of_this_run(path: Path, run_id: str, columns: Columns) -> list[dict[str, object]]:
     """The rows of a small table that is whole and of this run; none otherwise."""
     try:
-        count_rows(path, columns, run_id)
+        rows = rows_in(read_bytes(path), columns)
     except TableError:
         return []
-    rows: list[dict[str, object]] = pq.read_table(path).to_pylist()
-    return rows
+    return rows if all(row["run_id"] == run_id for row in rows) else []

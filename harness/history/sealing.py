@@ -35,7 +35,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.history import side_files
-from harness.history.placing import Places, rows_of_this_run
+from harness.history.placing import Places, rows_of_this_run, rows_there
 from harness.history.record_format import (
     F_NAMES,
     NOTHING,
@@ -47,7 +47,7 @@ from harness.history.record_format import (
 from harness.history.seal_record import SEALED, Seal, read_seal
 from harness.history.segments import Array, Content, Finding, read_segment, segments_of
 from harness.history.side_files import NEMESIS, VIEWS, WATERMARKS, Row
-from harness.history.stored_tables import TableError, count_rows, digest
+from harness.history.stored_tables import TableError, digest
 from harness.history.tables import OPERATION_COLUMNS, ROW_GROUP, SMALL_TABLES, schema
 from harness.model.runs.run_folder import RunFolder, StoreError
 
@@ -174,11 +174,7 @@ def _is_whole(folder: Path, done: Seal, process: str) -> bool:
 
 
 def _rows(folder: Path, process: str, run_id: str) -> int | None:
-    """How many rows a process's table has, each of them read; None: it is not what it should be."""
-    try:
-        return count_rows(folder / "operations" / f"{process}.parquet", OPERATION_COLUMNS, run_id)
-    except TableError:
-        return None
+    return rows_there(folder / "operations" / f"{process}.parquet", OPERATION_COLUMNS, run_id)
 
 
 # Operations
@@ -194,8 +190,7 @@ def _put_operations(
     """One process's table; how many rows it has. Adds what is found on the way."""
     name = f"operations/{process}.parquet"
     if not segments:
-        path = places.folder / name
-        if path.is_symlink() or path.exists():
+        if os.path.lexists(places.folder / name):
             return places.put(name, process, OPERATION_COLUMNS, None)
         findings.append(_no_segments(process))
     contents = _contents(process, segments, findings)

@@ -111,6 +111,13 @@ def row_groups(file: Path, columns: Columns) -> Iterator[pa.Table]:
                 yield table
 
 
+def all_rows(file: Path, columns: Columns) -> pa.Table:
+    """Every row of a table, in its columns' own types. Raises TableError."""
+    wanted = schema(columns)
+    groups = [group.cast(wanted) for group in row_groups(file, columns)]
+    return pa.concat_tables([wanted.empty_table(), *groups])
+
+
 def count_rows(file: Path, columns: Columns, run_id: str) -> int:
     """How many rows a table has, each of them decoded and of this run. Raises TableError."""
     rows = 0
@@ -134,9 +141,7 @@ def whole(  # noqa: PLR0913  what a seal says of a table
     run and process (None: of any). Raises TableError."""
     if sha256 is not None and digest(file) != sha256:
         raise TableError("it is not the file that was sealed (its SHA-256 differs)")
-    wanted = schema(columns)
-    groups = [group.cast(wanted) for group in row_groups(file, columns)]
-    table = pa.concat_tables([wanted.empty_table(), *groups])
+    table = all_rows(file, columns)
     if not all_are(table["run_id"], run_id):
         raise TableError(f"it holds rows of another run than {run_id}")
     if process is not None and not all_are(table["process"], process):

@@ -96,9 +96,9 @@ SMALL_TABLES: Final = {
     "watermarks": WATERMARK_COLUMNS,
     "findings": FINDING_COLUMNS,
 }
-# What sealing writes in every row of a small table; elsewhere null is "not known".
 # What older histories do not have; read as null.
 ADDED: Final = frozenset({"since_ns"})
+# What sealing writes in every row of a small table; elsewhere null is "not known".
 REQUIRED: Final = {
     "events": ("run_id", "process", "time_ns", "event"),
     "faults": ("run_id", "fault", "step", "verb", "target", "nodes", "invoke_ns"),

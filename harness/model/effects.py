@@ -1,8 +1,8 @@
 """What a fault can do to a cluster, as far as promises depend on it.
 
     kill       leadership where-it-hits, ends processes
+    roll       leadership where-it-hits, ends processes and starts them again
     pause      leadership where-it-hits, halts processes
-    roll       the same, and starts them again
     cut        leadership anywhere; from = "clients": if-seen
     lose-disk  leadership anywhere, takes all
     dump-log   none of all this
@@ -43,3 +43,11 @@ class Effects(BaseModel):
     def moves_leaders(self) -> bool:
         """Whether it can move leadership; links to clients alone (if-seen) hide nothing."""
         return self.leadership in ("where-it-hits", "anywhere") and not self.clients_only
+
+    def at_worker(self) -> Effects:
+        """Those of a fault that has these at a node: a worker's process may end or halt."""
+        return Effects(
+            clients_only=True,
+            ends_processes=self.ends_processes,
+            halts_processes=self.halts_processes,
+        )

@@ -169,15 +169,10 @@ class Verb:
     def effects_at(self, target: Target, given: Mapping[str, Any]) -> Effects | None:
         """What a fault with these options can do; None: not known.
 
-        Effects that are no function are those at a node: at a worker only its process may end
-        or halt.
+        Effects that are no function are those at a node, from which those at a worker follow.
         """
         if callable(self.effects):
             return self.effects(self.options.of(given), target)
         if target.kind == "client":
-            return Effects(
-                clients_only=True,
-                ends_processes=self.effects.ends_processes,
-                halts_processes=self.effects.halts_processes,
-            )
+            return self.effects.at_worker()
         return self.effects

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 
 from harness.cluster.capabilities import Dump, Dumps
-from harness.cluster.nodes import ClusterError, Node
+from harness.cluster.nodes import Node
 from harness.history.record_format import REPLICA
 from harness.history.recorder import Recorder
-from harness.nemesis.faults.admin.dump_log import read
+from harness.nemesis.faults.admin.dump_log import log_of
 from harness.waiting import wait_until
 
 PROCESS = "replicas-0"
@@ -56,12 +56,8 @@ def _ended(dumps: Sequence[Dump]) -> bool:
 
 
 def _record(recorder: Recorder, node: Node, partition: int, dump: Dump, begun_ns: int) -> int:
-    text = dump.file.read_text(errors="replace")
-    if dump.process.returncode != 0:
-        last = " ".join(text.strip().splitlines()[-1:])
-        raise ClusterError(f"the log of {node.name} could not be dumped: {last}")
+    found = log_of(node, dump)
     now = time.monotonic_ns()
-    found = read(text)
     for offset, value in found.records.items():
         recorder.record(REPLICA, partition, value, begun_ns, offset, now, node.id)
     recorder.event(

@@ -1,4 +1,5 @@
-"""A worker's session in the test's own process: what it records, without a client or a cluster."""
+"""A worker's session in the test's own process: what it is given, and what it records of that,
+without a client or a cluster."""
 
 from __future__ import annotations
 
@@ -6,12 +7,42 @@ import json
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka import KafkaError
+
 from harness.history.progress_page import Progress
 from harness.history.record_format import Operation, read_operations
 from tests.support.mock_kafka import TOPIC
+from workloads.client import payload
 from workloads.worker import Session, Spec
 
 PROCESS = "worker-0"
+
+
+class Given:
+    """What a consumer is given: a record, with its offset as value unless told, or an error."""
+
+    def __init__(
+        self,
+        offset: int,
+        error: int | None = None,
+        *,
+        partition: int = 0,
+        value: bytes | None = None,
+    ) -> None:
+        self._partition, self._offset, self._error = partition, offset, error
+        self._value = payload.of(offset, 20) if value is None else value
+
+    def error(self) -> KafkaError | None:
+        return None if self._error is None else KafkaError(self._error)
+
+    def partition(self) -> int:
+        return self._partition
+
+    def offset(self) -> int:
+        return self._offset
+
+    def value(self) -> bytes:
+        return self._value
 
 
 def session(folder: Path, kind: type[Spec] = Spec, **told: Any) -> Session:

@@ -18,8 +18,8 @@ from harness.model.effects import Effects
 from harness.model.plan import NodeKind, Telling
 
 _HITS = Effects(leadership="where-it-hits")
-_HALTS = Effects(leadership="where-it-hits", ends_processes=True)
-_RESTARTS = _HALTS.model_copy(update={"starts_again": True})
+_ENDS = Effects(leadership="where-it-hits", ends_processes=True)
+_RESTARTS = _ENDS.model_copy(update={"starts_again": True})
 _PAUSES = Effects(leadership="where-it-hits", halts_processes=True)
 _LINKS = Effects(leadership="anywhere")
 _MOVES = Effects(leadership="anywhere")
@@ -27,8 +27,8 @@ _NOTHING = Effects()
 
 # Verb -> what it can do, whatever its options and target are, and its past participle.
 _VERBS: dict[str, tuple[Effects, str]] = {
-    "kill": (_HALTS, "killed"),
-    "stop": (_HALTS, "shut down"),
+    "kill": (_ENDS, "killed"),
+    "stop": (_ENDS, "shut down"),
     "pause": (_PAUSES, "paused"),
     "cut": (_LINKS, "cut off"),
     "lose": (_LINKS, "hit by packet loss"),
@@ -51,10 +51,10 @@ _VERBS: dict[str, tuple[Effects, str]] = {
     "set-config": (_NOTHING, "reconfigured"),
     "add-partitions": (_NOTHING, "given more partitions"),
     "dump-log": (_NOTHING, ""),
-    "freeze-disk": (_HALTS, "hit by a read-only disk"),
-    "fill-disk": (_HALTS, "hit by a full disk"),
+    "freeze-disk": (_ENDS, "hit by a read-only disk"),
+    "fill-disk": (_ENDS, "hit by a full disk"),
     "slow-disk": (_HITS, "slowed by slow disk writes"),
-    "fail-disk": (_HALTS, "hit by disk write errors"),
+    "fail-disk": (_ENDS, "hit by disk write errors"),
     "lose-power": (
         Effects(leadership="anywhere", takes="unsynced", ends_processes=True),
         "hit by a power loss",
@@ -142,11 +142,7 @@ def effects_of(verb: str, target: str, options: Mapping[str, Any]) -> Effects | 
         return None
     effects, _ = _VERBS[verb]
     if target.startswith(_WORKERS):
-        return Effects(
-            clients_only=True,
-            ends_processes=effects.ends_processes,
-            halts_processes=effects.halts_processes,
-        )
+        return effects.at_worker()
     changes: dict[str, Any] = {}
     if verb in _FROM and _from_clients_alone(options):
         changes["leadership"] = "if-seen"

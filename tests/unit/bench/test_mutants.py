@@ -297,6 +297,14 @@ def test_the_page_counts_and_lists_what_survived(tmp_path: Path) -> None:
     assert "<code>a &#124; 0</code>" not in text
 
 
+@pytest.mark.parametrize("reason", page.reasons(), ids=lambda reason: reason.old)
+def test_the_line_that_a_reason_is_about_is_there(reason: page.Reason) -> None:
+    """About another line it explains nothing."""
+    lines = (ROOT / reason.file).read_text().splitlines()
+
+    assert reason.old in " ".join(line.strip() for line in lines)
+
+
 def test_a_survivor_with_a_reason_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toml = tmp_path / "reasons.toml"
     known = {"file": "analysis/job.py", "old": "a or b", "new": "a and b", "why": "the same here"}

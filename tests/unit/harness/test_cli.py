@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,12 @@ from harness.model.exit_codes import worst
 from harness.nemesis.undo_record import Undo
 
 GOLDEN = ROOT / "tests" / "golden"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A recorded run that was not checked yet."""
+    return shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
 
 
 def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -121,8 +128,7 @@ def test_a_results_folder_that_is_not_ours_is_refused(tmp_path):
     assert "not a run of this version" in done.stderr
 
 
-def test_a_damaged_history_is_one_sentence_that_names_the_file(tmp_path):
-    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
+def test_a_damaged_history_is_one_sentence_that_names_the_file(run):
     mark = run / "history" / "sealed.json"
     mark.write_bytes(mark.read_bytes()[:100])
 
@@ -175,25 +181,30 @@ def test_heal_says_what_was_in_force_and_that_nothing_is_left(tmp_path):
 # Whatever the input
 
 
+@pytest.fixture
 def ended(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
-) -> tuple[int, str, str]:
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
     """The command within this process: its exit code, and what it printed."""
-    monkeypatch.setattr(sys, "argv", ["kafka-harness", *arguments])
-    with pytest.raises(SystemExit) as ending:
-        cli.main()
-    said = capsys.readouterr()
-    return int(str(ending.value.code or 0)), said.out, said.err
+
+    def carried_out(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["kafka-harness", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ending:
+            cli.main()
+        said = capsys.readouterr()
+        return int(str(ending.value.code or 0)), said.out, said.err
+
+    return carried_out
 
 
-def test_what_nobody_foresaw_is_one_sentence_and_255(tmp_path, monkeypatch, capsys):
+def test_what_nobody_foresaw_is_one_sentence_and_255(tmp_path, monkeypatch, ended):
     def broken() -> dict[str, Path]:
         raise KeyError("nobody knows")
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(cli, "shipped", broken)
 
-    code, _, said = ended(monkeypatch, capsys, "scenarios")
+    code, _, said = ended("scenarios")
 
     assert code == 255
     assert len(said.strip().splitlines()) == 1
@@ -203,15 +214,13 @@ def test_what_nobody_foresaw_is_one_sentence_and_255(tmp_path, monkeypatch, caps
     assert "Traceback" in details.read_text()
 
 
-def test_of_a_run_the_details_are_in_its_folder(tmp_path, monkeypatch, capsys):
-    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
-
+def test_of_a_run_the_details_are_in_its_folder(run, monkeypatch, ended):
     def broken(_: Path) -> None:
         raise ZeroDivisionError("no")
 
     monkeypatch.setattr("harness.commands.check.sealing.seal", broken)
 
-    code, _, said = ended(monkeypatch, capsys, "check", str(run))
+    code, _, said = ended("check", run)
 
     assert code == 255
     (details,) = run.glob("unexpected-*.txt")
@@ -219,26 +228,24 @@ def test_of_a_run_the_details_are_in_its_folder(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"verdict": 1}', "[" * 100_000])
-def test_a_report_that_nobody_wrote_is_one_sentence(tmp_path, monkeypatch, capsys, text):
-    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
+def test_a_report_that_nobody_wrote_is_one_sentence(run, ended, text):
     (run / "report.json").write_text(text)
 
-    code, _, said = ended(monkeypatch, capsys, "report", str(run))
+    code, _, said = ended("report", run)
 
     assert code == 254
     assert "report.json: not a report of this version" in said
     assert len(said.strip().splitlines()) == 1
 
 
-def test_a_report_s_texts_are_printed_as_they_are(tmp_path, monkeypatch, capsys):
-    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
+def test_a_report_s_texts_are_printed_as_they_are(run, ended):
     stored = json.loads((ROOT / "tests/baseline/golden/leader-stopped.json").read_text())
     assert stored["verdict"] == "valid"
     stored["sentence"] = "[link=file:///etc/passwd]x[/link] \x1b]0;title\x07 [/]"
     stored["run"]["command"] = "rm\r\x1b[2Kls"
     (run / "report.json").write_text(json.dumps(stored))
 
-    code, said, _ = ended(monkeypatch, capsys, "report", str(run))
+    code, said, _ = ended("report", run)
 
     assert code == 0
     assert "VALID: [link=file:///etc/passwd]x[/link] \\x1b]0;title\\x07 [/]" in said
@@ -246,42 +253,39 @@ def test_a_report_s_texts_are_printed_as_they_are(tmp_path, monkeypatch, capsys)
     assert "\x1b" not in said
 
 
-def test_folders_where_files_belong_are_one_sentence(tmp_path, monkeypatch, capsys):
-    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
+def test_folders_where_files_belong_are_one_sentence(run, ended):
     (run / "undo.jsonl").mkdir()
     (run / "report.json").mkdir()
 
     for command in ("heal", "report"):
-        code, _, said = ended(monkeypatch, capsys, command, str(run))
+        code, _, said = ended(command, run)
         assert code == 254
         assert "cannot be read" in said
         assert len(said.strip().splitlines()) == 1
 
 
-def test_a_link_out_of_a_run_is_followed_by_no_command(tmp_path, monkeypatch, capsys):
-    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
+def test_a_link_out_of_a_run_is_followed_by_no_command(run, tmp_path, ended):
     secret = tmp_path / "secret"
     secret.write_text("keep out")
     (run / "undo.jsonl").symlink_to(secret)
 
     for command in ("check", "heal", "report", "history"):
-        code, _, said = ended(monkeypatch, capsys, command, str(run))
+        code, _, said = ended(command, run)
         assert code == 254
         assert "undo.jsonl: a link that leads out of the run's folder" in said
     assert secret.read_text() == "keep out"
 
 
-def test_heal_asks_before_it_runs_a_command_and_runs_it_when_allowed(tmp_path, monkeypatch, capsys):
-    run = shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
+def test_heal_asks_before_it_runs_a_command_and_runs_it_when_allowed(run, tmp_path, ended):
     record = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps({**record, "backend": "external"}))
     mark = tmp_path / "healed"
     options = {"inject": ["true"], "heal": ["touch", str(mark)]}
     Undo(run).begun(0, "command", "heal", ["kafka1"], options)
 
-    code, said, _ = ended(monkeypatch, capsys, "heal", str(run))
+    code, said, _ = ended("heal", run)
     assert (code, mark.exists()) == (255, False)
     assert f"touch {mark}" in said
 
-    code, _, _ = ended(monkeypatch, capsys, "heal", str(run), "--allow", "command")
+    code, _, _ = ended("heal", run, "--allow", "command")
     assert (code, mark.exists()) == (0, True)

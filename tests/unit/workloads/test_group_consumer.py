@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from harness.waiting import wait_until
 from tests.support import worker_sessions
 from tests.support.mock_kafka import OFFSET_COMMIT, TOPIC, MockKafka
 from tests.support.worker_processes import LONG_S, Started, Starter
+from tests.support.worker_sessions import Given
 from workloads.client import payload
 from workloads.group_consumer import Member, MemberSpec
 
@@ -195,106 +196,68 @@ def test_processing_that_is_cut_off_is_info(start: Starter, kafka: MockKafka) ->
 
 
 class Revoking:
-    """A consumer that is given two records, loses its partition, gets it back with one more."""
+    """A consumer that is given three records; before the last one it loses partition 0."""
 
-    def __init__(self) -> None:
+    def __init__(self, *given: Given) -> None:
         self.member: Member | None = None
-        self.offset = -1
-        self.committed: list[TopicPartition] = []
+        self.left = list(given)
+        self.committed: list[tuple[int, int]] = []
 
     def poll(self, _: float) -> Message | None:
-        self.offset += 1
-        if self.offset == 3:
-            return None
-        if self.offset == 2 and self.member is not None:
+        if len(self.left) == 1 and self.member is not None:
             self.member._revoked(cast(Any, self), [TopicPartition(TOPIC, 0)])
-        return cast(Message, Given(self.offset))
+        return cast(Message, self.left.pop(0)) if self.left else None
 
     def commit(self, *, offsets: list[TopicPartition], **_: Any) -> list[TopicPartition]:
-        self.committed += offsets
+        self.committed += [(end.partition, end.offset) for end in offsets]
         return offsets
 
 
-class Given:
-    """A record of ours at an offset of partition 0; its value is the same number."""
+GoneRound = Callable[[Revoking, str], dict[str, list[int]]]
 
-    def __init__(self, offset: int) -> None:
-        self._offset = offset
 
-    def error(self) -> None:
-        return None
+@pytest.fixture
+def gone_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GoneRound:
+    """A member goes round once with such a consumer; the offsets of what it records, by f."""
 
-    def partition(self) -> int:
-        return 0
+    def go(consumer: Revoking, commit: str) -> dict[str, list[int]]:
+        monkeypatch.setattr("workloads.group_consumer.make_member", lambda *_, **__: consumer)
+        session = worker_sessions.session(tmp_path, MemberSpec, commit=commit)
+        assert isinstance(session.spec, MemberSpec)
+        consumer.member = Member(session, session.spec)
+        consumer.member._round()
+        told = worker_sessions.recorded(tmp_path)
+        return {
+            f: [each.offset for each in told if each.f == f and each.offset is not None]
+            for f in ("poll", "process")
+        }
 
-    def offset(self) -> int:
-        return self._offset
-
-    def value(self) -> bytes:
-        return payload.of(self._offset, 20)
+    return go
 
 
 @pytest.mark.parametrize(
     ("commit", "processed", "committed"),
-    [("after", [2], [3]), ("before", [2], [3]), ("auto", [0, 1, 2], [])],
+    [("after", [2], [(0, 3)]), ("before", [2], [(0, 3)]), ("auto", [0, 1, 2], [])],
 )
 def test_a_batch_is_dropped_when_its_partitions_are_taken_away(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    commit: str,
-    processed: list[int],
-    committed: list[int],
+    gone_round: GoneRound, commit: str, processed: list[int], committed: list[tuple[int, int]]
 ) -> None:
-    """Whoever has them then is given it too; with auto the client commits it as handed over."""
-    consumer = Revoking()
-    monkeypatch.setattr("workloads.group_consumer.make_member", lambda *_, **__: consumer)
-    session = worker_sessions.session(tmp_path, MemberSpec, commit=commit)
-    assert isinstance(session.spec, MemberSpec)
-    consumer.member = member = Member(session, session.spec)
-    member._round()
+    """Whoever has them then is given it too; with auto the client commits it as handed over.
 
-    told = worker_sessions.recorded(tmp_path)
-    assert [0, 1, 2] == [each.offset for each in told if each.f == "poll"]
-    assert processed == [each.offset for each in told if each.f == "process"]
-    assert committed == [end.offset for end in consumer.committed]
+    The partition comes back with one record more.
+    """
+    consumer = Revoking(Given(0), Given(1), Given(2))
 
-
-class RevokingOne(Revoking):
-    """It is given a record of each of two partitions, loses the first, and is given one more of
-    the second, which it keeps."""
-
-    def poll(self, _: float) -> Message | None:
-        self.offset += 1
-        if self.offset == 3:
-            return None
-        if self.offset == 2 and self.member is not None:
-            self.member._revoked(cast(Any, self), [TopicPartition(TOPIC, 0)])
-        return cast(Message, GivenOf(min(self.offset, 1), self.offset))
-
-
-class GivenOf(Given):
-    """A record of another partition."""
-
-    def __init__(self, partition: int, offset: int) -> None:
-        super().__init__(offset)
-        self._partition = partition
-
-    def partition(self) -> int:
-        return self._partition
+    assert {"poll": [0, 1, 2], "process": processed} == gone_round(consumer, commit)
+    assert committed == consumer.committed
 
 
 @pytest.mark.parametrize("commit", ["after", "before"])
 def test_what_was_polled_of_a_partition_that_the_member_keeps_is_processed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commit: str
+    gone_round: GoneRound, commit: str
 ) -> None:
     """No poll would give it that again, and its next commit would pass it over."""
-    consumer = RevokingOne()
-    monkeypatch.setattr("workloads.group_consumer.make_member", lambda *_, **__: consumer)
-    session = worker_sessions.session(tmp_path, MemberSpec, commit=commit)
-    assert isinstance(session.spec, MemberSpec)
-    consumer.member = member = Member(session, session.spec)
-    member._round()
+    consumer = Revoking(Given(0), Given(1, partition=1), Given(2, partition=1))
 
-    told = worker_sessions.recorded(tmp_path)
-    assert [1, 2] == [each.offset for each in told if each.f == "process"]
-    assert [(1, 3)] == [(end.partition, end.offset) for end in consumer.committed]
+    assert {"poll": [0, 1, 2], "process": [1, 2]} == gone_round(consumer, commit)
+    assert [(1, 3)] == consumer.committed

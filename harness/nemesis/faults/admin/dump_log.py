@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 import subprocess
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
-from harness.cluster.capabilities import Dumps
+from harness.cluster.capabilities import Dump, Dumps
 from harness.cluster.nodes import ClusterError, Node
 from harness.model.effects import Effects
 from harness.nemesis.verb import BROKERS, Injection, Verb
@@ -34,7 +34,7 @@ class Dumped:
     log_end: int | None
 
     def in_words(self) -> str:
-        """Where its log begins and ends."""
+        """Its first and its last record."""
         if not self.records:
             return "no record"
         return f"offsets {min(self.records):,} to {max(self.records):,}"
@@ -51,6 +51,15 @@ def read(text: str) -> Dumped:
     )
 
 
+def log_of(node: Node, dump: Dump) -> Dumped:
+    """What a dump that has ended says of a node's log. Raises ClusterError when it failed."""
+    text = dump.file.read_text(errors="replace")
+    if dump.process.returncode != 0:
+        last = text.strip().splitlines()[-1:]
+        raise ClusterError(f"the log of {node.name} could not be dumped: {' '.join(last)}")
+    return read(text)
+
+
 def _begin(injection: Injection) -> None:
     cluster, view = cast(Dumps, injection.cluster), injection.view
     log = f"{view.topic}-{injection.roles.partition}"
@@ -61,16 +70,12 @@ def _begin(injection: Injection) -> None:
 
 
 def _is_there(injection: Injection) -> str | None:
-    dumps: list[tuple[Node, Any]] = injection.memo["dumps"]
+    dumps: list[tuple[Node, Dump]] = injection.memo["dumps"]
     if any(dump.process.poll() is None for _, dump in dumps):
         return None
     sentences = []
     for node, dump in dumps:
-        text = dump.file.read_text(errors="replace")
-        if dump.process.returncode != 0:
-            last = text.strip().splitlines()[-1:]
-            raise ClusterError(f"the log of {node.name} could not be dumped: {' '.join(last)}")
-        sentences.append(f"{node.name} holds {read(text).in_words()}")
+        sentences.append(f"{node.name} holds {log_of(node, dump).in_words()}")
     return ", ".join(sentences)
 
 

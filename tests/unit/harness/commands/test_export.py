@@ -26,6 +26,16 @@ def exported(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
 
 
+def begun(run: Path, form: str, pipesize: int = -1) -> subprocess.Popen[bytes]:
+    """An export of which one line was read."""
+    argv = [*COMMAND, "export", "--format", form, str(run)]
+    pipe = subprocess.PIPE
+    export = subprocess.Popen(argv, stdout=pipe, stderr=pipe, pipesize=pipesize)
+    assert export.stdout is not None
+    export.stdout.readline()
+    return export
+
+
 def test_the_history_for_jepsen_goes_to_stdout_and_what_it_lacks_to_stderr(tmp_path: Path) -> None:
     golden = ROOT / "tests" / "golden" / "acks-1-leader-killed"
     run = Path(shutil.copytree(golden, tmp_path / "run"))
@@ -51,14 +61,9 @@ def test_history_is_the_export_for_people(run: Path) -> None:
 
 @pytest.mark.parametrize("form", ["jsonl", "jepsen"])
 def test_who_has_read_enough_ends_it_quietly(run: Path, form: str) -> None:
-    with subprocess.Popen(
-        [*COMMAND, "export", "--format", form, str(run)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as export:
+    with begun(run, form) as export:
         assert export.stdout is not None
         assert export.stderr is not None
-        export.stdout.readline()
         export.stdout.close()
 
         assert b"" == export.stderr.read()
@@ -68,14 +73,7 @@ def test_who_has_read_enough_ends_it_quietly(run: Path, form: str) -> None:
 @pytest.mark.parametrize("form", ["jsonl", "jepsen"])
 def test_an_interrupt_ends_it_quietly(run: Path, form: str) -> None:
     """It has filled the small pipe and waits: nothing else ends it."""
-    with subprocess.Popen(
-        [*COMMAND, "export", "--format", form, str(run)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        pipesize=4096,
-    ) as export:
-        assert export.stdout is not None
-        export.stdout.readline()
+    with begun(run, form, pipesize=4096) as export:
         export.send_signal(signal.SIGINT)
         _, said = export.communicate(timeout=120)
 

@@ -11,21 +11,23 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.history import stored_tables
+from harness.history.sealing import seal
 from harness.history.segments import read_segment
 from harness.history.stored_tables import (
     MOST_BYTES,
     MOST_GROUP_ROWS,
     MOST_SMALL_ROWS,
+    Columns,
     TableError,
     read_bytes,
     row_groups,
     rows_in,
 )
 from harness.history.tables import OPERATION_COLUMNS, SMALL_TABLES, schema
-from tests.support.recorded_runs import found, record
+from tests.support.recorded_runs import RUN_ID, found, record
 
 EVENTS = SMALL_TABLES["events"]
-Columns = tuple[tuple[str, str], ...]
+FINDINGS = SMALL_TABLES["findings"]
 
 
 def repeated(file: Path, columns: Columns, rows: int, **row: Any) -> Path:
@@ -77,6 +79,21 @@ def test_a_table_of_a_reasonable_size_is_read(tmp_path: Path) -> None:
     file = repeated(tmp_path / "t", EVENTS, 1000, event="x", text=1000 * "x")
 
     assert len(rows_in(file.read_bytes(), EVENTS)) == 1000
+
+
+@pytest.mark.parametrize(("rows", "kept"), [(4, True), (3, False)])
+def test_findings_of_an_earlier_sealing_that_are_too_many_are_kept_unread(
+    run: Path, monkeypatch: pytest.MonkeyPatch, rows: int, kept: bool
+) -> None:
+    """No row group of theirs is too big; as many as ours may be are told again."""
+    monkeypatch.setattr(stored_tables, "MOST_SMALL_ROWS", 3)
+    finding = {"run_id": RUN_ID, "process": "p", "kind": "torn", "text": "slot 0"}
+    earlier = [{**finding, "count": n} for n in range(rows)]
+    table = pa.Table.from_pylist(earlier, schema(FINDINGS))
+    pq.write_table(table, run / "history/findings.parquet", row_group_size=2)
+
+    sealed = seal(run)
+    assert (rows, kept) == (sealed.findings, sealed.tables["findings.parquet"].kept)
 
 
 def test_a_row_group_of_millions_of_operations_is_refused(tmp_path: Path) -> None:

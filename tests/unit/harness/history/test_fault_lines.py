@@ -57,6 +57,6 @@ def test_errors_of_several_lines_are_all_told() -> None:
 
 
 def test_a_fault_that_never_hit_anybody_has_no_nodes() -> None:
-    assert row_of({"event": "inject", "type": "info", "nodes": [], "error": "no leader"})[
-        "nodes"
-    ] == ([])
+    never = {"event": "inject", "type": "info", "nodes": [], "error": "no leader"}
+
+    assert row_of(never)["nodes"] == []

@@ -53,6 +53,10 @@ def remove(run: Path) -> None:
     table(run).unlink()
 
 
+def remove_all(run: Path) -> None:
+    shutil.rmtree(run / OPERATIONS)
+
+
 def cut(run: Path) -> None:
     pq.write_table(pq.read_table(table(run), partitioning=None).slice(0, 1), table(run))
 
@@ -80,7 +84,7 @@ def test_sealed_tables_that_are_whole_are_exported(sealed: Path) -> None:
     assert {"send", "poll", "assign"} == {op.f for op in exported(sealed)[0]}
 
 
-@pytest.mark.parametrize("spoil", [remove, cut, double, foreign, link])
+@pytest.mark.parametrize("spoil", [remove, remove_all, cut, double, foreign, link])
 @pytest.mark.parametrize("digests", [True, False])
 def test_a_table_that_is_not_as_it_was_sealed_is_refused_by_name(
     sealed: Path, spoil: Callable[[Path], None], digests: bool

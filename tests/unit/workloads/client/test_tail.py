@@ -10,31 +10,8 @@ import pytest
 from confluent_kafka import KafkaError, Message
 
 from tests.support.mock_kafka import TOPIC
-from tests.support.worker_sessions import events, recorded, session
-from workloads.client import payload
+from tests.support.worker_sessions import Given, events, recorded, session
 from workloads.client.tail import Tail
-
-
-class Given:
-    """What a consumer is given at an offset of partition 0: a record of ours, or an error."""
-
-    def __init__(
-        self, offset: int, error: int | None = None, *, value: bytes | None = None
-    ) -> None:
-        self._offset, self._error = offset, error
-        self._value = payload.of(offset, 20) if value is None else value
-
-    def error(self) -> KafkaError | None:
-        return None if self._error is None else KafkaError(self._error)
-
-    def partition(self) -> int:
-        return 0
-
-    def offset(self) -> int:
-        return self._offset
-
-    def value(self) -> bytes:
-        return self._value
 
 
 @pytest.fixture
