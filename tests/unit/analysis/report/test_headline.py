@@ -279,6 +279,13 @@ def test_a_fault_is_told_in_the_words_of_its_step_and_not_by_its_verb() -> None:
     assert faults_words([hit], []) == "leader was hit by kill"
 
 
+@told(sent(1, at=0), final_read(1))
+def test_one_record_is_the_only_one(report: Report) -> None:
+    assert report["sentence"].startswith(
+        "No data was lost: the only acknowledged record was read back"
+    )
+
+
 # --- what the scenario demands
 
 
