@@ -19,7 +19,7 @@ from tests.support.worker_sessions import Given
 from workloads.client import payload
 from workloads.group_consumer import Member, MemberSpec
 
-RECORDS = 60
+RECORDS = 64  # the last batch is not full
 PATIENCE = {
     "session.timeout.ms": 1000,
     "heartbeat.interval.ms": 200,
