@@ -18,6 +18,7 @@ from analysis.stored.stored_run import Run, final_ends, open_run
 from harness.history.stored_tables import digest
 from tests.support.histories import LOAD_MS, Part, fault, final_read, look, ns_of, sent, story, view
 from tests.support.spoiled_runs import flip
+from tests.support.stored_runs import bare_run
 from tests.support.told_runs import write
 
 PARTS = (sent(1, at=0), view("kafka1", ms=0), final_read(1), look(1, 1, 1, ms=10))
@@ -221,23 +222,8 @@ def of(*damage: Damage, findings: tuple[dict[str, object], ...] = ()) -> Run:
         {"process": f"final-read-{n}", "partition": 0, "complete": True, "log_start": start}
         for n, start in enumerate((0, 5))
     ]
-    return Run(
-        path=Path("told"),
-        record={"run_id": "told/run", "scenario": {"topic": {"partitions": 1}}},
-        faults=(),
-        ends=tuple(passes),
-        findings=findings,
-        views=(),
-        blind=(),
-        watermarks=(),
-        worker_errors=0,
-        processes=frozenset(),
-        deaths=(),
-        operations=0,
-        load_start_ns=0,
-        load_end_ns=0,
-        damage=damage,
-    )
+    record = {"run_id": "told/run", "scenario": {"topic": {"partitions": 1}}}
+    return bare_run(record, ends=tuple(passes), findings=findings, damage=damage)
 
 
 def test_of_two_complete_passes_the_higher_start_counts() -> None:
