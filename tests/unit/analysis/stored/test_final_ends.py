@@ -2,48 +2,48 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from analysis.stored.stored_run import final_ends, open_run
-from tests.support.histories import Part, final_read, sent, story
-from tests.support.told_runs import write
+from analysis.stored.stored_run import final_ends
+from tests.support.histories import Part, final_read
+from tests.support.stored_runs import run_of
 
 
-def first_pass(log_start: int, complete: bool = True) -> Part:
-    return final_read({5: 1}, log_start=log_start, complete=complete)
+def passed(log_start: int, *, complete: bool = True) -> Part:
+    return final_read({9: 1}, log_start=log_start, complete=complete)
 
 
-def second_pass(log_start: int, complete: bool = True) -> Part:
-    return final_read({5: 1}, log_start=log_start, complete=complete, process="final-read-1")
+def ends(*passes: Part, partitions: int = 1) -> list[dict[str, Any]]:
+    return final_ends(run_of(*passes, partitions=partitions))
 
 
-def ends(folder: Path, *passes: Part) -> list[dict[str, Any]]:
-    run = open_run(write(story(sent(1, at=5), *passes), folder / "run", "told/run"))
-    return final_ends(run)
-
-
-@pytest.mark.parametrize(("first", "second"), [(0, 5), (5, 0)])
-def test_of_several_complete_passes_the_highest_log_start_counts(
-    tmp_path: Path, first: int, second: int
-) -> None:
+@pytest.mark.parametrize("starts", [(0, 5), (5, 0), (3, 5, 0)])
+def test_of_several_complete_passes_the_highest_log_start_counts(starts: tuple[int, ...]) -> None:
     """In whichever order they come: what lies below it may have been deleted, not lost."""
-    (end,) = ends(tmp_path, first_pass(first), second_pass(second))
+    (end,) = ends(*map(passed, starts))
 
     assert (end["log_start"], end["complete"]) == (5, True)
 
 
-@pytest.mark.parametrize(("first", "second"), [(0, 5), (5, 0)])
-def test_of_several_incomplete_passes_too(tmp_path: Path, first: int, second: int) -> None:
-    (end,) = ends(tmp_path, first_pass(first, False), second_pass(second, False))
+@pytest.mark.parametrize("starts", [(0, 5), (5, 0)])
+def test_of_several_incomplete_passes_too(starts: tuple[int, ...]) -> None:
+    (end,) = ends(*(passed(start, complete=False) for start in starts))
 
     assert (end["log_start"], end["complete"]) == (5, False)
 
 
-@pytest.mark.parametrize(("first", "second"), [(True, False), (False, True)])
-def test_one_complete_pass_is_enough(tmp_path: Path, first: bool, second: bool) -> None:
-    (end,) = ends(tmp_path, first_pass(5, first), second_pass(5, second))
+@pytest.mark.parametrize("turn", [1, -1])
+@pytest.mark.parametrize("other", [2, 5, 9])
+def test_a_pass_that_is_not_complete_has_no_say_beside_one_that_is(other: int, turn: int) -> None:
+    """One is enough, in whichever order they come."""
+    (end,) = ends(*[passed(5), passed(other, complete=False)][::turn])
 
     assert (end["log_start"], end["complete"]) == (5, True)
+
+
+def test_a_partition_that_nobody_read_is_not_complete() -> None:
+    _, end = ends(passed(0), partitions=2)
+
+    assert (end["partition"], end["log_start"], end["complete"]) == (1, None, False)
