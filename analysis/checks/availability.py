@@ -91,12 +91,9 @@ def attempts(fates: DataFrame, gaps: DataFrame, runs: DataFrame) -> DataFrame:
     A send that was open when its producer died was attempted until then.
     """
     deaths = F.broadcast(runs.select("run_id", "deaths"))
-    index = F.shiftright(F.col("value"), SEQUENCE_BITS)
-    its_own = F.filter(F.col("deaths"), lambda death: death["producer"] == index)
-    died_ns = F.get(its_own, F.lit(0))["died_ns"]
     produce = F.col("kind") == "produce"
     start_ns = F.when(produce, F.col("sent_ns")).when(_waits(), F.col("acked_ns"))
-    ended_ns = F.coalesce(F.col("ended_ns"), died_ns)
+    ended_ns = F.coalesce("ended_ns", died_ns())
     end_ns = F.when(produce, ended_ns).otherwise(F.col("delivered_ns"))
     return (
         fates.withColumnRenamed("home", "partition")
@@ -111,6 +108,13 @@ def attempts(fates: DataFrame, gaps: DataFrame, runs: DataFrame) -> DataFrame:
             }
         )
     )
+
+
+def died_ns() -> Column:
+    """When the producer of a value died (schema.RUNS, `deaths`); null: it ended in order."""
+    producer = F.shiftright("value", SEQUENCE_BITS)
+    its_own = F.filter("deaths", lambda death: death["producer"] == producer)
+    return F.get(its_own, F.lit(0))["died_ns"]
 
 
 def _waits() -> Column:

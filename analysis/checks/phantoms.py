@@ -8,7 +8,7 @@ A send that ended info may be read: nobody knows how it ended. Only a certain *f
 contradicted, and a value of which no producer recorded that it was begun.
 
 A failed send's record may be in the log all the same if its transaction was aborted, whatever error
-the record itself had, unless it never left the client (`is_never_in_log`).
+the record itself had, unless it never left the client (`NOT_IN_LOG`).
 
 Cannot see: a phantom that nobody read; a foreign record whose payload happens to be one of ours.
 """
@@ -49,14 +49,7 @@ NOT_IN_LOG = frozenset(
         "MSG_SIZE_TOO_LARGE",
     }
 )
-
-
 LAST_NS = 2**63 - 1
-
-
-def is_never_in_log(error: str | None) -> bool:
-    """Whether the record of a failed send certainly never was in the log."""
-    return error in NOT_IN_LOG
 
 
 def phantom() -> Rule:

@@ -28,9 +28,7 @@ def odd(places: DataFrame) -> DataFrame:
 def is_contested() -> Column:
     """Whether two values claim a place, or a value and a payload that is none."""
     two = F.col("value") != F.col("other_value")
-    return F.coalesce(two | F.col("garbled_ns").isNotNull(), F.lit(False)) & (
-        F.col("value").isNotNull()
-    )
+    return (two | F.col("garbled_ns").isNotNull()) & F.col("value").isNotNull()
 
 
 def with_claims(few: DataFrame, operations: DataFrame, values: DataFrame) -> DataFrame:

@@ -159,9 +159,9 @@ def _stretches(run: Run, names: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _passed(run: Run, partition: int) -> int | None:
-    """Up to where the final read has read a partition, of passes about which nothing was found."""
-    doubted = {finding["process"] for finding in run.findings}
-    ends = (e for e in run.ends if e["partition"] == partition and e["process"] not in doubted)
+    """Up to where the final read has read a partition, of passes whose tables are whole."""
+    wrong = {each["process"] for each in run.findings} | {each.process for each in run.damage}
+    ends = (e for e in run.ends if e["partition"] == partition and e["process"] not in wrong)
     return max((end["position"] for end in ends if end["position"] is not None), default=None)
 
 
@@ -175,16 +175,8 @@ def _one_copy(producer: Mapping[str, Any]) -> bool:
 
 
 def _dumps(run: Run) -> list[dict[str, Any]]:
-    """The replicas' logs that were dumped, and where each begins and ends."""
-    return [
-        {
-            "partition": dump["partition"],
-            "broker": run.nodes.get(dump["name"], {}).get("id"),
-            "log_start": dump["log_start"],
-            "log_end": dump["uncommitted_end"],
-        }
-        for dump in run.dumps
-    ]
+    """The replicas' logs that were dumped, and where each begins."""
+    return [{"partition": dump["partition"], "log_start": dump["log_start"]} for dump in run.dumps]
 
 
 def _alone(run: Run) -> list[dict[str, Any]]:

@@ -1,8 +1,7 @@
 """The tables of a check, written out: what is read from a sealed history and what is found in it.
 
 Read (docs/history.md; `harness.history.record_format` has the same columns, a test compares them):
-OPERATIONS and WATERMARKS by Spark; EVENTS, FAULTS, VIEWS, BLIND and FINDINGS are small and read
-beside it.
+OPERATIONS and WATERMARKS, by Spark; the other tables are small and read beside it.
 
 Made from them: RUNS, what the checks must know of each run, one row a run.
 Found: EVIDENCE, one row an anomaly, the same columns for all of them; WINDOWS; TIMELINE.
@@ -69,12 +68,7 @@ END = _struct(
     log_start=_LONG,
     position=_LONG,  # the furthest offset before which a pass with a whole table has read all
 )
-DUMP = _struct(
-    partition=_INT,
-    broker=_INT,
-    log_start=_LONG,
-    log_end=_LONG,
-)
+DUMP = _struct(partition=_INT, log_start=_LONG)
 FAULT = _struct(
     fault=_INT,
     invoke_ns=_LONG,
@@ -130,7 +124,7 @@ RUNS = _struct(
     ends=ArrayType(END),  # what the final read reached, by partition
     transactional=_BOOL,
     one_copy=_BOOL,  # a send leaves one record at most: idempotent, or without retries
-    dumps=ArrayType(DUMP),  # the replicas that were dumped; none where nothing tells their ends
+    dumps=ArrayType(DUMP),  # the replicas that were dumped; none where no start is known
     deaths=ArrayType(DEATH),  # of producers that left no end
     faults=ArrayType(FAULT),  # those that hit somebody, in order of injection
     leaders=ArrayType(LEADER),

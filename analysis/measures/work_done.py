@@ -25,14 +25,14 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.checks.availability import died_ns
 from analysis.frames.history import History
 from analysis.frames.operations import NO_ACK, is_send
-from harness.history.record_format import SEQUENCE_BITS
+from analysis.measures.own_time import FOREVER_NS
 
 SHORT_NS = 10**9  # a fault shorter than this met what was sent within as much of it
 SHORTLY_NS = 2 * 10**9  # what was sent that long before a fault came shortly before it
 STILL_NS = 10**9
-_FOREVER_NS = 2**62
 # Errors of the client's own that a send gets after it has left, or may have.
 _AFTERWARDS = ("_ABORTED", "_MSG_TIMED_OUT", "_PURGE_QUEUE", "_PURGE_INFLIGHT", NO_ACK)
 
@@ -142,7 +142,7 @@ def work_done(history: History) -> DataFrame:
     answered = (F.col("type") == "ok") | error.isin("_ABORTED", NO_ACK)
     return (
         history.operations.join(runs, on="run_id", how="inner")
-        .withColumn("until_ns", F.coalesce("end_ns", _died_ns(), "load_end_ns"))
+        .withColumn("until_ns", F.coalesce("end_ns", died_ns(), "load_end_ns"))
         .groupBy("run_id", "process", "f", "type", "partition")
         .agg(
             F.count(F.lit(1)).alias("count"),
@@ -158,18 +158,11 @@ def work_done(history: History) -> DataFrame:
     )
 
 
-def _died_ns() -> Column:
-    """When the producer of a value died; null: it ended in order."""
-    producer = F.shiftright("value", SEQUENCE_BITS)
-    its_own = F.filter("deaths", lambda death: death["producer"] == producer)
-    return F.get(its_own, F.lit(0))["died_ns"]
-
-
 def _met() -> Column:
     """The numbers of the faults that met a send."""
 
     def met(fault: Column) -> Column:
-        end_ns = F.coalesce(fault["end_ns"], F.lit(_FOREVER_NS))
+        end_ns = F.coalesce(fault["end_ns"], F.lit(FOREVER_NS))
         margin_ns = F.when(end_ns - fault["invoke_ns"] < SHORT_NS, SHORT_NS).otherwise(0)
         return (F.col("start_ns") <= end_ns + margin_ns) & (
             F.col("until_ns") >= fault["invoke_ns"] - margin_ns
@@ -190,5 +183,5 @@ def _before() -> Column:
 
 def _meanwhile(fault: Column) -> Column:
     """Whether a fault that explains it was in force while a send was outstanding."""
-    began_in_time = F.col("start_ns") <= F.coalesce(fault["end_ns"], F.lit(_FOREVER_NS))
+    began_in_time = F.col("start_ns") <= F.coalesce(fault["end_ns"], F.lit(FOREVER_NS))
     return fault["explains"] & began_in_time & (F.col("until_ns") >= fault["invoke_ns"])

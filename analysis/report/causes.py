@@ -18,8 +18,8 @@ ByAnomaly = Mapping[str, Mapping[int, int]]  # how many of an anomaly, by the ca
 
 
 def causes_told(permission: Permission, found: ByAnomaly, run: Run) -> list[dict[str, Any]]:
-    """One row for each cause at work, in order of time; causes that differ only in which records
-    they permit are told as one."""
+    """One row for each cause at work, sure ones first, each in order of time; causes that differ
+    only in which records they permit are told as one."""
     rows: dict[tuple[object, ...], dict[str, Any]] = {}
     for number, cause in enumerate(permission.causes):
         seen = {name: by_cause[number] for name, by_cause in found.items() if number in by_cause}

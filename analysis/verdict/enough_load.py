@@ -82,19 +82,20 @@ def _faults_without_load(run: Run, work: Work) -> Iterator[str]:
     late = loaded_from_ns is None or loaded_from_ns >= first["invoke_ns"]
     if late and not _begins_with_the_load(run, first):
         yield f"no send was begun before the first fault, {called(first)}"
+    happened, met = Happened.of(run.faults, run.plan), work.met
     for fault in hit:
-        if _all_are_stopped(run, work, fault):
+        if _all_are_stopped(run, work, happened, fault):
             # A send that an earlier fault keeps waiting is load, too.
-            if fault["fault"] not in work.met and not _sent_shortly_before(run, work, fault):
+            if fault["fault"] not in met and not _sent_shortly_before(run, work, fault):
                 yield f"{called(fault)} met no load: none that it stopped had sent shortly before"
-        elif fault["fault"] not in work.met and not _held_meanwhile(run, fault):
+        elif fault["fault"] not in met and not _held_meanwhile(run, fault):
             yield f"{called(fault)} met no load: no send was begun or outstanding meanwhile"
     until_ns = work.loaded_until_ns or 0
     unmet = [
         fault
         for fault in hit
         if fault["heal_invoke_ns"] and until_ns <= fault["heal_invoke_ns"]
-        if not (_stops_the_load(run, fault) and _late(run, fault))
+        if not (_stops_the_load(happened, fault) and _late(run, fault))
     ]
     if unmet:
         last = max(unmet, key=lambda fault: int(fault["heal_invoke_ns"]))
@@ -116,20 +117,20 @@ def _senders(names: Iterable[str]) -> set[str]:
     return {line_of(name) for name, kind in kinds.items() if kind and KINDS[kind].sends}
 
 
-def _stops_the_load(run: Run, fault: Fault) -> bool:
+def _stops_the_load(happened: Happened, fault: Fault) -> bool:
     """Whether it stopped workers that send."""
-    effects = Happened.of((fault,), run.plan).effects(fault)
+    effects = happened.effects(fault)
     stops = effects is not None and (effects.ends_processes or effects.halts_processes)
     return stops and bool(_senders(fault["nodes"]))
 
 
-def _all_are_stopped(run: Run, work: Work, fault: Fault) -> bool:
+def _all_are_stopped(run: Run, work: Work, happened: Happened, fault: Fault) -> bool:
     """Whether, but for less than a second, it and such faults stopped all that send."""
-    if not _stops_the_load(run, fault):
+    if not _stops_the_load(happened, fault):
         return False
     named = {worker["process"] for worker in run.record.get("workers") or []}
     lines = _senders(named | work.processes) | _senders(fault["nodes"])
-    stopped = [taken(run, line, lambda other: _stops_the_load(run, other)) for line in lines]
+    stopped = [taken(run, line, lambda other: _stops_the_load(happened, other)) for line in lines]
     end_ns = int(fault["heal_ok_ns"] or run.load_end_ns)
     return free_ns(int(fault["invoke_ns"]), end_ns, *stopped) < SHORT_NS
 

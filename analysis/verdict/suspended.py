@@ -27,6 +27,7 @@ from analysis.stored.run_files import OPERATIONS
 from analysis.stored.stored_run import Run
 from analysis.verdict.finished_workers import miscounted
 from analysis.verdict.judge import Counted, Gap, Judgement
+from analysis.verdict.naming import kind_of
 from harness.model.worker_kinds import FINAL_READ, KINDS
 
 SEND, DELIVERY, GROUP, FINAL, REPLICA = "send", "delivery", "group", "final-read", "replica"
@@ -61,7 +62,7 @@ def suspends(damage: Sequence[Damage], anomaly: str, *, complete: bool) -> str |
         needs |= _UNLESS_COMPLETE.get(anomaly, frozenset())
     for each in damage:
         records = ALL if each.process is None else recorded_by(each.process)
-        if each.process is None or records == ALL or records & needs:
+        if records == ALL or records & needs:
             return f"{anomaly}: {each.file} is damaged, so what was seen may be damage too"
     return None
 
@@ -107,12 +108,10 @@ def past_the_end(
 
 def recorded_by(process: str) -> frozenset[str]:
     """What a worker's operations are; of one of no known kind, anything."""
-    kind = process.rpartition("-")[0]
-    if kind in _OTHERS:
-        return _OTHERS[kind]
-    known = KINDS.get(kind)
-    if known is None:
-        return ALL
+    kind = kind_of(process)
+    if kind is None:
+        return _OTHERS.get(process.rpartition("-")[0], ALL)
+    known = KINDS[kind]
     does = {SEND: known.sends, DELIVERY: known.follows, GROUP: known.member}
     return frozenset(name for name, so in does.items() if so)
 

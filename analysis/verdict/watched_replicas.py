@@ -36,7 +36,7 @@ def watch_doubts(run: Run) -> Iterator[str]:
         for look in (look for look in looks if look.isr is None or _saw(look, replicas)):
             looked[partition].add(look.time_ns)
             if _knew(look):
-                known[partition] = max(look.time_ns, known.get(partition, 0))
+                known[partition] = look.time_ns
     if not known:
         yield "the replicas' watermarks were not sampled"
         return
@@ -60,8 +60,8 @@ def _saw(look: Look, replicas: int) -> bool:
 def _knew(look: Look) -> bool:
     """Whether it knew the ISR, each of its members' log ends, and a watermark."""
     ends = [look.ends.get(name) for name in look.isr or ()]
-    marks = (mark for mark in look.marks.values() if mark is not None)
-    return bool(ends) and None not in ends and any(True for _ in marks)
+    marked = any(mark is not None for mark in look.marks.values())
+    return bool(ends) and None not in ends and marked
 
 
 def _gap(run: Run, partition: int, looked: set[int]) -> Iterator[str]:

@@ -23,6 +23,18 @@ COUNTS = {
 }
 
 
+EMPTY: dict[str, Any] = {
+    **dict.fromkeys(("faults", "ends", "findings", "views", "blind", "watermarks", "deaths"), ()),
+    **dict.fromkeys(("worker_errors", "operations", "load_start_ns", "load_end_ns"), 0),
+    "processes": frozenset(),
+}
+
+
+def bare_run(record: dict[str, Any], **known: Any) -> Run:
+    """A run of which nothing is known but this."""
+    return Run(path=Path("told"), record=record, **{**EMPTY, **known})
+
+
 def run_of(*parts: Part, events: Sequence[dict[str, Any]] = (), **record: Any) -> Run:
     """A run of these parts, whose processes are those of its workers and operations."""
     rows = told_runs.tables_of(parts, "told")
@@ -31,18 +43,15 @@ def run_of(*parts: Part, events: Sequence[dict[str, Any]] = (), **record: Any) -
     made["plan"] = completed(made["plan"])
     workers = {worker["process"] for worker in made["workers"] if worker.get("recorded", True)}
     told = [*rows["events"], *events]
-    return Run(
-        path=Path("told"),
-        record=made,
+    return bare_run(
+        made,
         faults=tuple(rows["faults"]),
         ends=tuple(row for row in rows["events"] if row["event"] == "ends"),
         findings=tuple(rows["findings"]),
         views=tuple(rows["views"]),
         blind=tuple(rows["blind"]),
         watermarks=tuple(rows["watermarks"]),
-        worker_errors=0,
         processes=frozenset(workers | {row["process"] for row in rows["operations"]}),
-        deaths=(),
         operations=len(rows["operations"]),
         load_start_ns=ns_of(0),
         load_end_ns=ns_of(LOAD_MS),

@@ -8,18 +8,17 @@ from tests.support.histories import aborted, doubtful, final_read, replica, sent
 
 Report = dict[str, Any]
 OLD = {"inter.broker.protocol.version": "0.10.2"}
-
-
-@told(
+# Two records that a consumer was given, and that kafka1 and kafka2 have.
+TWO = (
     sent(1, at=0),
     sent(2, at=1),
     final_read(1, 2),
     replica(1, 1, 2),
     replica(2, 1, 2),
-    replica(3, 1, 7),
-    compared=True,
-    server=OLD,
 )
+
+
+@told(*TWO, replica(3, 1, 7), compared=True, server=OLD)
 def test_two_values_at_one_offset_of_two_replicas_have_diverged(report: Report) -> None:
     """kafka3 has another record at offset 1; no fault moved the leader, so it is forbidden."""
     found = report["anomalies"]["diverged"]
@@ -30,15 +29,7 @@ def test_two_values_at_one_offset_of_two_replicas_have_diverged(report: Report) 
     assert report["anomalies"]["phantom"]["count"] == 0
 
 
-@told(
-    sent(1, at=0),
-    sent(2, at=1),
-    final_read(1, 2),
-    replica(1, 1, 2),
-    replica(2, 1, 2),
-    replica(3, 1),
-    compared=True,
-)
+@told(*TWO, replica(3, 1), compared=True)
 def test_a_replica_that_lacks_a_committed_record_has_diverged(report: Report) -> None:
     """A consumer was given 2, and kafka3, in the ISR, does not have it."""
     assert split(report, "diverged") == {"differs": 0, "lacks": 1}
@@ -47,28 +38,12 @@ def test_a_replica_that_lacks_a_committed_record_has_diverged(report: Report) ->
     assert report["verdict"] == "invalid"
 
 
-@told(
-    sent(1, at=0),
-    sent(2, at=1),
-    final_read(1, 2),
-    replica(1, 1, 2),
-    replica(2, 1, 2),
-    replica(3),
-    compared=True,
-)
+@told(*TWO, replica(3), compared=True)
 def test_an_empty_log_lacks_every_record(report: Report) -> None:
     assert split(report, "diverged") == {"differs": 0, "lacks": 2}
 
 
-@told(
-    sent(1, at=0),
-    sent(2, at=1),
-    final_read(1, 2),
-    replica(1, 1, 2),
-    replica(2, 1, 2),
-    replica(3, 2, log_start=1),
-    compared=True,
-)
+@told(*TWO, replica(3, 2, log_start=1), compared=True)
 def test_what_lies_below_its_own_log_start_no_replica_must_have(report: Report) -> None:
     """The twin: kafka3's log begins at 1."""
     assert report["anomalies"]["diverged"]["count"] == 0

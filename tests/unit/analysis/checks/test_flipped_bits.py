@@ -34,14 +34,10 @@ def judged(report: Report) -> dict[str, tuple[int, int]]:
     }
 
 
-@told(
-    sent(10, at=0),
-    sent(12, at=1),
-    bit(),
-    read(10, 0, ms=290),
-    read(19, 1, ms=300),
-    final_read(10, 12),
-)
+READ = (sent(10, at=0), sent(12, at=1), bit(), read(10, 0, ms=290))
+
+
+@told(*READ, read(19, 1, ms=300), final_read(10, 12))
 def test_a_number_that_a_bit_made_of_another_is_a_phantom_that_cannot_vanish(
     report: Report,
 ) -> None:
@@ -49,14 +45,7 @@ def test_a_number_that_a_bit_made_of_another_is_a_phantom_that_cannot_vanish(
     assert report["verdict"] == "valid"
 
 
-@told(
-    sent(10, at=0),
-    sent(12, at=1),
-    bit(),
-    read(10, 0, ms=290),
-    read(12, 1, ms=300),
-    final_read(10),
-)
+@told(*READ, read(12, 1, ms=300), final_read(10))
 def test_what_was_sent_and_read_vanishes_as_ever(report: Report) -> None:
     """The twin: no record was changed."""
     assert judged(report) == {"lost": (0, 1), "vanished": (0, 1)}
@@ -68,27 +57,22 @@ def test_what_only_the_final_read_has_no_bit_has_made_that_was_put_back(report: 
     assert report["verdict"] == "invalid"
 
 
-@told(
+# A record of each of two partitions, and that of partition 0 read as the other one.
+ELSEWHERE = (
     sent(12, at=0),
     sent(13, at=0, partition=1),
-    bit(),
     read(13, 0, ms=300),
     final_read(12),
     final_read(13, partition=1),
-    partitions=2,
 )
+
+
+@told(*ELSEWHERE, bit(), partitions=2)
 def test_a_record_may_be_read_as_one_of_another_partition(report: Report) -> None:
     assert judged(report) == {"inconsistent-offset": (2, 0)}
 
 
-@told(
-    sent(12, at=0),
-    sent(13, at=0, partition=1),
-    read(13, 0, ms=300),
-    final_read(12),
-    final_read(13, partition=1),
-    partitions=2,
-)
+@told(*ELSEWHERE, partitions=2)
 def test_without_a_bit_nothing_explains_another_partition(report: Report) -> None:
     """The twin."""
     assert judged(report) == {"inconsistent-offset": (0, 2)}

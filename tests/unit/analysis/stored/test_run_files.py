@@ -211,7 +211,7 @@ def test_a_run_without_a_history_cannot_be_judged(run: Path) -> None:
         open_run(run)
 
 
-# --- the final read
+# --- what faults saw
 
 
 def test_views_that_lack_what_a_fault_saw_are_damage(tmp_path: Path) -> None:

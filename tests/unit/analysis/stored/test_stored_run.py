@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from analysis.stored.stored_run import Run
 from harness.model.worker_kinds import KINDS, WorkerKind
-
-
-def run(*workers: dict[str, Any]) -> Run:
-    return Run(
-        path=Path("told"),
-        record={"workers": list(workers)},
-        faults=(),
-        ends=(),
-        findings=(),
-        views=(),
-        blind=(),
-        watermarks=(),
-        worker_errors=0,
-        processes=frozenset(),
-        deaths=(),
-        operations=0,
-        load_start_ns=0,
-        load_end_ns=0,
-    )
+from tests.support.stored_runs import bare_run
 
 
 @pytest.mark.parametrize(
@@ -47,4 +25,6 @@ def test_a_member_of_any_kind_that_ended_badly_has_died(
     slow = WorkerKind(name="slow-member", count=lambda _: 1, member=True)
     monkeypatch.setitem(KINDS, "slow-member", slow)
 
-    assert run({"role": role, "exit": code}).members_died == died
+    run = bare_run({"workers": [{"role": role, "exit": code}]})
+
+    assert run.members_died == died

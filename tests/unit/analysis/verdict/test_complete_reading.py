@@ -70,18 +70,16 @@ MOVED = (
 )
 
 
-@told(*(unasked(n) for n in range(1, 100)), final_read(99, log_start=98), acks="0")
+UNASKED = (*(unasked(n) for n in range(1, 100)), final_read(99, log_start=98))
+
+
+@told(*UNASKED, acks="0")
 def test_a_log_start_that_nothing_may_have_moved_is_doubt_without_any_ack(report: Report) -> None:
     """With acks=0 nothing was acknowledged below it; 98 records are gone all the same."""
     assert (report["verdict"], report["reasons"]) == ("unknown", [MOVED.format(98)])
 
 
-@told(
-    *(unasked(n) for n in range(1, 100)),
-    final_read(99, log_start=98),
-    acks="0",
-    topic=KEPT_FOR_A_SECOND,
-)
+@told(*UNASKED, acks="0", topic=KEPT_FOR_A_SECOND)
 def test_where_records_may_be_deleted_it_is_none(report: Report) -> None:
     """The twin."""
     assert (report["verdict"], report["reasons"]) == ("valid", [])
@@ -93,14 +91,16 @@ def test_so_it_is_where_all_acks_lie_above_it(report: Report) -> None:
     assert (report["verdict"], report["reasons"]) == ("unknown", [MOVED.format(10)])
 
 
-FIRST_PARTITION = tuple(sent(n, at=n) for n in range(3))
-SECOND_PARTITION = tuple(sent(n + 9, at=n, partition=1) for n in range(3))
+# Partition 0 was read back, and partition 1 has acks at 0 to 2.
+TWO_PARTITIONS = (
+    *(sent(n, at=n) for n in range(3)),
+    *(sent(n + 9, at=n, partition=1) for n in range(3)),
+    final_read(0, 1, 2),
+)
 
 
 @told(
-    *FIRST_PARTITION,
-    *SECOND_PARTITION,
-    final_read(0, 1, 2),
+    *TWO_PARTITIONS,
     final_read(log_start=3, partition=1),
     partitions=2,
     topic=KEPT_FOR_A_SECOND,
@@ -116,9 +116,7 @@ def test_where_all_acks_of_a_partition_lie_below_it_nothing_of_it_was_read_back(
 
 
 @told(
-    *FIRST_PARTITION,
-    *SECOND_PARTITION,
-    final_read(0, 1, 2),
+    *TWO_PARTITIONS,
     final_read(11, log_start=2, partition=1),
     partitions=2,
     topic=KEPT_FOR_A_SECOND,

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from analysis.run_facts.faults import Happened
 from analysis.verdict.enough_load import load_doubts
 from tests.support.histories import (
     LOAD_MS,
+    Part,
     doubtful,
     failed,
     fault,
@@ -103,26 +105,19 @@ def test_unless_it_was_to_come_with_the_load(report: Report) -> None:
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(
-    FIRST,
-    fault("pause", ms=5000, for_ms=200, healing_took=100),
-    sent(2, at=1, ms=4300),
-    sent(3, at=2, ms=5900),
-    final_read(1, 2, 3),
-    loaded=False,
-)
+def short(*, before_ms: float, after_ms: float) -> tuple[Part, ...]:
+    """A pause of 200 ms from 5 s on, with a send before it and one after it."""
+    pause = fault("pause", ms=5000, for_ms=200, healing_took=100)
+    sends = sent(2, at=1, ms=before_ms), sent(3, at=2, ms=after_ms)
+    return (FIRST, pause, *sends, final_read(1, 2, 3))
+
+
+@told(*short(before_ms=4300, after_ms=5900), loaded=False)
 def test_a_fault_shorter_than_a_second_is_met_within_a_second_of_it(report: Report) -> None:
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(
-    FIRST,
-    fault("pause", ms=5000, for_ms=200, healing_took=100),
-    sent(2, at=1, ms=3900),
-    sent(3, at=2, ms=6300),
-    final_read(1, 2, 3),
-    loaded=False,
-)
+@told(*short(before_ms=3900, after_ms=6300), loaded=False)
 def test_and_not_beyond_that(report: Report) -> None:
     """The twin."""
     assert report["reasons"] == [
@@ -183,6 +178,27 @@ def test_those_that_several_faults_stop_together_are_stopped() -> None:
     sent_before = did("producer-0", before=[0]), did("producer-1", before=[1])
 
     assert [] == list(load_doubts(run_of(*faults, workers=TWO), COUNTS, work(*sent_before)))
+
+
+def test_the_plan_is_read_once_however_many_faults_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Read for each pair of faults, two hundred pauses of a producer took most of a minute."""
+    read, of = [], Happened.of
+
+    def counted(faults: Any, plan: Any) -> Happened:
+        read.append(plan)
+        return of(faults, plan)
+
+    monkeypatch.setattr(Happened, "of", counted)
+    pauses = [
+        fault("pause", "producer", ms=1000 * n, for_ms=500, nodes=["producer-0"], number=n)
+        for n in range(1, 9)
+    ]
+    sends = work(did("producer-0", met=list(range(1, 9))))
+
+    assert [] == list(load_doubts(run_of(*pauses), COUNTS, sends))
+    assert len(read) == 1
 
 
 @pytest.mark.parametrize(("for_ms", "enough"), [(1000, False), (4500, True), (None, True)])

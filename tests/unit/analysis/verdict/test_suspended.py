@@ -58,6 +58,8 @@ def test_what_is_no_known_workers_suspends_everything(process: str | None) -> No
         ("consumer-0", {"delivery"}),
         ("write-read-0", {"send", "delivery"}),
         ("group-consumer-12", {"group"}),
+        ("producer-0-2", {"send"}),  # the successor of one that a fault ended
+        ("group-consumer-1-3", {"group"}),
         ("final-read-0", {"final-read"}),
         ("replicas-0", {"replica"}),
         ("unheard-of-0", ALL),
