@@ -9,8 +9,7 @@ poll a, b    killed               no `end`                          =>  a stop, 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.stored.stored_run import Run
+from harness.history.tables import partitions_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +48,9 @@ def _told(run: Run) -> Iterator[Stop]:
             )
 
 
-def _named(event: Mapping[str, Any]) -> list[int | None]:
+def _named(event: Mapping[str, Any]) -> Sequence[int | None]:
     """The partitions that were revoked, each; None, all, where none is named, and of a death."""
-    numbers = re.findall(r"\d+", event.get("text") or "") if event["event"] == "revoked" else []
-    return [int(number) for number in numbers] or [None]
+    return (partitions_named(event["text"]) if event["event"] == "revoked" else []) or [None]
 
 
 def _unanswered(run: Run) -> Iterator[Stop]:

@@ -33,7 +33,6 @@ successor's time is its predecessor's (analysis.measures.own_time).
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -43,6 +42,7 @@ from analysis.measures.own_time import Stretch, free_ns, line_of, silenced, take
 from analysis.measures.work_done import STILL_NS, Work
 from analysis.stored.stored_run import Run, final_ends
 from analysis.verdict.naming import kind_of
+from harness.history.tables import partitions_named
 from harness.model.worker_kinds import KINDS
 
 DUMPS = "replicas-0"
@@ -213,7 +213,7 @@ def _had_for_long(run: Run, member: str, work: Work) -> str:
     mine = (event for event in run.events if event["process"] == member)
     for event in sorted(mine, key=lambda event: int(event["time_ns"])):
         time_ns = max(begun_ns, event["time_ns"])
-        named = {int(number) for number in re.findall(r"\d+", event["text"] or "")}
+        named = set(partitions_named(event["text"]))
         if event["event"] == "assigned":
             had.update(dict.fromkeys(named - had.keys(), time_ns))
         elif event["event"] == "revoked" and time_ns < ended_ns:

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +42,7 @@ from harness.history.record_format import F_NAMES, TYPE_NAMES, HistoryError
 from harness.history.seal_record import Seal
 from harness.history.sealing import seal
 from harness.history.stored_tables import TableError, whole
-from harness.history.tables import EVENT_COLUMNS, OPERATION_COLUMNS, schema
+from harness.history.tables import EVENT_COLUMNS, OPERATION_COLUMNS, partitions_named, schema
 from harness.model.runs.run_folder import RunFolder
 
 Entry = tuple[int, str, int, str, str]  # time_ns, type, process, f, value in EDN
@@ -371,8 +370,7 @@ def _changes(events: pa.Table) -> dict[str, list[Change]]:
     found: dict[str, list[Change]] = {}
     chosen = events.filter(pc.is_in(events["event"], pa.array(["assigned", "revoked"])))
     for row in chosen.sort_by("time_ns").to_pylist():
-        numbers = re.findall(r"\d+", row["text"] or "")
-        change = row["time_ns"], row["event"], frozenset(map(int, numbers))
+        change = row["time_ns"], row["event"], frozenset(partitions_named(row["text"]))
         found.setdefault(row["process"], []).append(change)
     return found
 

@@ -5,6 +5,7 @@ docs/history.md tells what each column means.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -119,3 +120,8 @@ _ARROW: Final = {
 def schema(columns: Iterable[tuple[str, str]]) -> pa.Schema:
     """A table's columns for pyarrow."""
     return pa.schema([(name, _ARROW[kind]) for name, kind in columns])
+
+
+def partitions_named(text: str | None) -> list[int]:
+    """The partitions in the text of an `assigned` or a `revoked`: "0, 2"."""
+    return [int(number) for number in re.findall(r"(?<!\d)\d{1,9}(?!\d)", text or "")]
