@@ -15,7 +15,18 @@ import pytest
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import open_run
 from harness.history.stored_tables import digest
-from tests.support.histories import LOAD_MS, Part, fault, final_read, look, ns_of, sent, story, view
+from tests.support.histories import (
+    LOAD_MS,
+    Part,
+    client_error,
+    fault,
+    final_read,
+    look,
+    ns_of,
+    sent,
+    story,
+    view,
+)
 from tests.support.spoiled_runs import flip
 from tests.support.told_runs import write
 
@@ -209,6 +220,21 @@ def test_a_run_without_a_history_cannot_be_judged(run: Path) -> None:
 
     with pytest.raises(CheckError, match="history: missing, or no folder"):
         open_run(run)
+
+
+def test_a_run_without_a_name_cannot_be_judged(run: Path) -> None:
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**record, "run_id": ""}))
+
+    with pytest.raises(CheckError, match=r"run\.json: run_id is empty: restore the file"):
+        open_run(run)
+
+
+def test_the_clients_errors_are_counted(tmp_path: Path) -> None:
+    parts = (*PARTS, client_error(), client_error("_TRANSPORT"))
+    run = write(story(*parts), tmp_path / "run", "told/run")
+
+    assert open_run(run).worker_errors == 2
 
 
 # --- what faults saw

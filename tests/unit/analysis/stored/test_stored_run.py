@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from harness.model.worker_kinds import KINDS, WorkerKind
@@ -28,3 +30,31 @@ def test_a_member_of_any_kind_that_ended_badly_has_died(
     run = bare_run({"workers": [{"role": role, "exit": code}]})
 
     assert run.members_died == died
+
+
+@pytest.mark.parametrize(
+    ("load_s", "bucket_ms"),
+    [
+        (0, 100),
+        (119, 100),
+        (120, 500),
+        (100_000, 500),
+        (100_001, 501),  # 200,000 buckets of 500 ms are too few
+        (200_000, 1000),
+    ],
+)
+def test_the_timeline_s_buckets_grow_with_the_load(load_s: int, bucket_ms: int) -> None:
+    assert bare_run({}, load_end_ns=load_s * 10**9).bucket_ms == bucket_ms
+
+
+@pytest.mark.parametrize(
+    ("work", "follows"),
+    [
+        ({"kind": "stream"}, False),
+        ({"kind": "stream", "consumers": 0}, False),
+        ({"kind": "stream", "consumers": 1}, True),
+        ({"kind": "write-read"}, True),
+    ],
+)
+def test_a_consumer_follows_the_log_where_there_is_one(work: dict[str, Any], follows: bool) -> None:
+    assert bare_run({"scenario": {"workload": work}}).tailing is follows
