@@ -21,10 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harness.history import side_files
-from harness.history.record_format import SEQUENCE_BITS, HistoryError
+from harness.history.record_format import SEQUENCE_BITS
+from harness.history.seal_record import sealed_operations
 from harness.history.sealing import seal
-from harness.history.stored_tables import TableError, all_rows
-from harness.history.tables import OPERATION_COLUMNS
 from harness.model.runs.run_folder import RunFolder, StoreError
 
 Line = dict[str, Any]
@@ -33,23 +32,16 @@ _INSTANT = ("read", "final-read", "poll", "replica")
 
 
 def export(run_dir: Path) -> Iterator[Line]:
-    """Every line of a run's history, oldest first; seals it first. Raises HistoryError."""
+    """Every line of a run's history, oldest first; seals it first. Raises HistoryError, as where a
+    table is not as it was sealed."""
     sealed = seal(run_dir)
     folder = run_dir / "history"
     streams = [_side_lines(path) for path in sorted(folder.glob("*.jsonl"))]
-    for process in sealed.processes:
-        table = _operations(folder / "operations" / f"{process}.parquet")
+    for table in sealed_operations(folder, sealed).values():
         streams += [_invocations(table), _completions(table)]
     wall = _wall_clock(RunFolder(path=run_dir))
     for line in heapq.merge(*streams, key=lambda line: line["time_ns"]):
         yield wall(line)
-
-
-def _operations(file: Path) -> pa.Table:
-    try:
-        return all_rows(file, OPERATION_COLUMNS).drop_columns(["run_id"])
-    except TableError as error:
-        raise HistoryError(f"{file}: {error}: restore it") from None
 
 
 def _side_lines(path: Path) -> Iterator[Line]:

@@ -39,9 +39,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harness.history.record_format import F_NAMES, TYPE_NAMES, HistoryError
-from harness.history.seal_record import Seal
+from harness.history.seal_record import Seal, sealed_operations, sealed_table
 from harness.history.sealing import seal
-from harness.history.stored_tables import TableError, whole
 from harness.history.tables import EVENT_COLUMNS, OPERATION_COLUMNS, partitions_named, schema
 from harness.model.runs.run_folder import RunFolder
 
@@ -95,7 +94,7 @@ def _streams(
     transactional = "transactional.id" in scenario.workload.producer
     operations = _operations(run.history, sealed)
     tables = {name: _sound(table, left_out) for name, table in operations.items()}
-    events = _table(run.history, "events.parquet", sealed, EVENT_COLUMNS)
+    events = sealed_table(run.history, "events.parquet", sealed, EVENT_COLUMNS)
     changes = _changes(events.select(_EVENT_COLUMNS))
     load_end_ns = _load_end(tables.values())
     sent = _sent(tables.values())
@@ -265,41 +264,8 @@ def _operations(history: Path, sealed: Seal) -> dict[str, pa.Table]:
             raise HistoryError(
                 f"{file}: it was not sealed with this history: move it out of the folder"
             )
-    tables = {
-        process: _table(
-            history, f"operations/{process}.parquet", sealed, OPERATION_COLUMNS, process
-        ).select(_COLUMNS)
-        for process in sealed.processes
-    }
-    rows = sum(table.num_rows for table in tables.values())
-    if rows != sealed.operations:
-        raise HistoryError(
-            f"{history / 'operations'}: its tables have {rows:,} rows, but {sealed.operations:,} "
-            "were sealed: restore them"
-        )
-    return tables
-
-
-def _table(
-    history: Path,
-    name: str,
-    sealed: Seal,
-    columns: tuple[tuple[str, str], ...],
-    process: str | None = None,
-) -> pa.Table:
-    """A table as it was sealed. Raises HistoryError when it is not."""
-    known = sealed.tables.get(name)
-    try:
-        return whole(
-            history / name,
-            columns,
-            sealed.run_id,
-            process=process,
-            rows=known.rows if known else None,
-            sha256=known.sha256 if known else None,
-        )
-    except TableError as error:
-        raise HistoryError(f"{history / name}: {error}: restore it") from None
+    tables = sealed_operations(history, sealed)
+    return {process: table.select(_COLUMNS) for process, table in tables.items()}
 
 
 def _sound(table: pa.Table, left_out: Counter[str]) -> pa.Table:

@@ -13,10 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
+import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.history.record_format import PROCESS_NAME, HistoryError
-from harness.history.stored_tables import TableError, read_bytes
+from harness.history.stored_tables import Columns, TableError, read_bytes, whole
+from harness.history.tables import OPERATION_COLUMNS
 
 SEALED: Final = "sealed.json"
 Count = Annotated[int, Field(ge=0)]
@@ -60,3 +62,42 @@ def read_seal(history: Path) -> Seal | None:
         f"{file}: damaged ({reason}): restore it, or move it out of the folder to have what is "
         "there judged without it"
     )
+
+
+def sealed_operations(history: Path, sealed: Seal) -> dict[str, pa.Table]:
+    """The operations of each process, as they were sealed. Raises HistoryError."""
+    tables = {
+        process: sealed_table(
+            history, f"operations/{process}.parquet", sealed, OPERATION_COLUMNS, process
+        )
+        for process in sealed.processes
+    }
+    rows = sum(table.num_rows for table in tables.values())
+    if rows != sealed.operations:
+        raise HistoryError(
+            f"{history / 'operations'}: its tables have {rows:,} rows, but {sealed.operations:,} "
+            "were sealed: restore them"
+        )
+    return tables
+
+
+def sealed_table(
+    history: Path,
+    name: str,
+    sealed: Seal,
+    columns: Columns,
+    process: str | None = None,
+) -> pa.Table:
+    """A table as it was sealed, all rows of one process, if any. Raises HistoryError."""
+    known = sealed.tables.get(name)
+    try:
+        return whole(
+            history / name,
+            columns,
+            sealed.run_id,
+            process=process,
+            rows=known.rows if known else None,
+            sha256=known.sha256 if known else None,
+        )
+    except TableError as error:
+        raise HistoryError(f"{history / name}: {error}: restore it") from None

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from harness.history.export import export
@@ -67,7 +68,21 @@ def test_a_table_that_cannot_be_read_is_refused_in_one_sentence(run: Path, data:
     table = run / "history/operations/p.parquet"
     table.write_bytes(data)
 
-    with pytest.raises(HistoryError, match=r"p.parquet: cannot be read as Parquet .*: restore it"):
+    with pytest.raises(HistoryError, match=r"p.parquet: it is not the file that .*: restore it"):
+        list(export(run))
+    (run / "history/sealed.json").unlink()
+    with pytest.raises(HistoryError, match=r"p.parquet: cannot be read as Parquet .*"):
+        list(export(run))
+
+
+def test_a_table_that_is_not_as_it_was_sealed_is_refused(run: Path) -> None:
+    """Although every row of it could have been recorded."""
+    record(run, sends=3)
+    list(export(run))
+    table = run / "history/operations/p.parquet"
+    pq.write_table(pq.read_table(table, partitioning=None).slice(0, 2), table)
+
+    with pytest.raises(HistoryError, match=r"p.parquet: it is not the file that was sealed"):
         list(export(run))
 
 
