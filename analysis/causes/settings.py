@@ -36,14 +36,13 @@ def broker_values(seen: Seen, key: str, from_ns: int, to_ns: int | None) -> froz
 
 
 def unclean_allowed(
-    seen: Seen, from_ns: int, to_ns: int | None = -1
+    seen: Seen, from_ns: int, to_ns: int | None
 ) -> Iterator[tuple[bool, str | None]]:
-    """Whether an unclean election was allowed: (True, None), or (False, why it is not known), or
-    nothing where it certainly was not. At one moment, or at any from `from_ns` to `to_ns`."""
-    end_ns = from_ns if to_ns == -1 else to_ns
-    if "true" in topic_values(seen, UNCLEAN, from_ns, end_ns):
+    """Whether an unclean election was allowed at any moment of a stretch: (True, None), or (False,
+    why it is not known), or nothing where it certainly was not."""
+    if "true" in topic_values(seen, UNCLEAN, from_ns, to_ns):
         yield True, None
-    elif any(_meets(fault, from_ns, end_ns) for fault in seen.happened.unknown()):
+    elif any(_meets(fault, from_ns, to_ns) for fault in seen.happened.unknown()):
         yield False, seen.why_unknown()
 
 

@@ -147,6 +147,14 @@ def test_its_end_is_when_it_was_in_every_isr_for_one_and_a_half_lags() -> None:
     assert (judged_at(stays(), 1549), judged_at(stays(), 1550)) == ("permitted", "forbidden")
 
 
+def test_so_it_is_where_it_left_the_isr_after_that() -> None:
+    """The twin left it before: nobody knows whether it still acknowledges."""
+    gone, early = (seen_by(*STILL_IN, led(2, ms, (2,)), acks="1", server=LAG) for ms in (1600, 900))
+
+    assert (judged_at(gone, 1549), judged_at(gone, 1550)) == ("permitted", "forbidden")
+    assert judged_at(early, 5000) == "permitted"
+
+
 @pytest.mark.parametrize(
     ("fault", "counts"),
     [

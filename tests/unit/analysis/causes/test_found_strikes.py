@@ -242,6 +242,7 @@ def test_a_strike_after_the_final_read_shows_nothing() -> None:
         return seen_by(led(1, 0), faults=[struck_then], read_ended_ms=5000, transactional=True)
 
     assert verdict(lost_at(9000), "lost", 10, 15) == "forbidden"
+    assert verdict(lost_at(5000), "lost", 10, 15) == "forbidden"
     assert verdict(lost_at(4000), "lost", 10, 15) == "permitted"
 
 

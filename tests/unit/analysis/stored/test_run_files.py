@@ -23,6 +23,7 @@ from tests.support.histories import (
     final_read,
     look,
     ns_of,
+    replica,
     sent,
     story,
     view,
@@ -228,6 +229,13 @@ def test_a_run_without_a_name_cannot_be_judged(run: Path) -> None:
 
     with pytest.raises(CheckError, match=r"run\.json: run_id is empty: restore the file"):
         open_run(run)
+
+
+def test_of_the_events_those_of_dumps_and_of_the_final_read_are_kept_apart(tmp_path: Path) -> None:
+    opened = open_run(write(story(*PARTS, replica(1, 1)), tmp_path / "run", "told/run"))
+
+    assert [dump["event"] for dump in opened.dumps] == ["dumped"]
+    assert [end["event"] for end in opened.ends] == ["ends"]
 
 
 def test_the_clients_errors_are_counted(tmp_path: Path) -> None:

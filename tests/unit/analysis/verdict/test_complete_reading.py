@@ -205,3 +205,17 @@ def test_a_dump_without_any_record_compares_nothing() -> None:
 
     assert lacking == list(reading_doubts(run, COUNTS, 0, work(SENDS)))
     assert [] == list(reading_doubts(run, COUNTS, 0, work(SENDS, did("replicas-0", "replica"))))
+
+
+# --- the final read
+
+
+@pytest.mark.parametrize(
+    ("partitions", "which"),
+    [(1, "partition 0"), (2, "partitions 0, 1"), (6, "partitions 0, 1, 2, 3, 4, …")],
+)
+def test_partitions_that_were_not_read_to_the_end_are_named(partitions: int, which: str) -> None:
+    run = run_of(sent(1, at=0), partitions=partitions)
+    said = list(reading_doubts(run, COUNTS, 0, work(did("producer-0"))))
+
+    assert f"the final read of {which} is not complete" in said

@@ -55,6 +55,22 @@ def test_an_exit_code_of_its_own_is_no_death_by_a_fault(code: int, excused: bool
     assert may_have_died(run, done, "producer-0") == excused
 
 
+@pytest.mark.parametrize(("code", "died"), [(-9, True), (9, False), (0, False), (None, False)])
+def test_a_planned_death_must_have_come(code: int | None, died: bool) -> None:
+    run = run_of(workers=[{**PRODUCER, "exit": code, "dies": "before-commit"}])
+    said = ["worker producer-0 should have died before-commit but did not"]
+
+    assert list(worker_doubts(run, work(did("producer-0")))) == ([] if died else said)
+
+
+@pytest.mark.parametrize("other", ["producer-1", "consumer-0"])
+def test_a_planned_death_explains_no_other_one(other: str) -> None:
+    run = run_of(workers=[KILLED, {"process": other, "exit": -9, "dies": "before-commit"}])
+
+    assert may_have_died(run, work(did("producer-0")), other)
+    assert not may_have_died(run, work(did("producer-0")), "producer-0")
+
+
 def test_a_fault_that_ends_no_process_explains_no_death() -> None:
     assert ENDED == doubts_of(hit("pause"), last_ms=4500)
 
