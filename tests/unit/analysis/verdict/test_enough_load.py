@@ -262,6 +262,25 @@ def test_a_fault_while_the_load_was_held_back_on_purpose_needs_none(
     assert excused == (MET_NONE not in load_doubts(run_of(KILL, events=events), COUNTS, done))
 
 
+def test_one_producer_s_release_is_not_another_s() -> None:
+    """Each is told by its name, as tables spell it out anew in each row."""
+    mine, other = ("-".join(("producer", number)) for number in "01")
+    held = [event("held", "producer-0", 1000), event("released", mine, 4000)]
+    done = work(did("producer-0", to_ms=LOAD_MS))
+
+    assert MET_NONE in load_doubts(run_of(KILL, events=held), COUNTS, done)
+    held[1] = event("released", other, 4000)
+    assert MET_NONE not in load_doubts(run_of(KILL, events=held), COUNTS, done)
+
+
+@pytest.mark.parametrize("name", ["assigned", "dies", "released", "revoked"])
+def test_nothing_else_holds_the_load_back(name: str) -> None:
+    done = work(did("producer-0", to_ms=LOAD_MS))
+    run = run_of(KILL, events=[event(name, "producer-0", 4000)])
+
+    assert MET_NONE in load_doubts(run, COUNTS, done)
+
+
 # --- sends that failed for no reason
 
 
