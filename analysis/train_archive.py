@@ -50,23 +50,17 @@ def training_run(folder: Path) -> Path:
     """A sealed run in which every kind of query finds something."""
     operations = folder / "history" / "operations"
     operations.mkdir(parents=True)
-    sends = [_operation("send", n, n) for n in range(_SENDS)]
-    kept = range(1, _SENDS)
-    _write(operations / "producer-0.parquet", tables.OPERATION_COLUMNS, sends)
-    _write(
-        operations / "final-read-0.parquet",
-        tables.OPERATION_COLUMNS,
-        [_operation("final-read", n, n, at_s=60) for n in kept],
-    )
-    _write(
-        operations / "consumer-0.parquet",
-        tables.OPERATION_COLUMNS,
-        [_operation("read", n, n, at_s=1) for n in kept],
-    )
+    for process, f, first, at_s in (
+        ("producer-0", "send", 0, 0),
+        ("consumer-0", "read", 1, 1),
+        ("final-read-0", "final-read", 1, 60),
+    ):
+        rows = [_operation(process, f, value, at_s) for value in range(first, _SENDS)]
+        _write(operations / f"{process}.parquet", tables.OPERATION_COLUMNS, rows)
     ends = {
         "event": "ends",
         "process": "final-read-0",
-        "time_ns": 1,
+        "time_ns": 120 * 10**9,
         "partition": 0,
         "log_start": 0,
         "position": _SENDS,
@@ -78,16 +72,16 @@ def training_run(folder: Path) -> Path:
     return folder
 
 
-def _operation(f: str, value: int, offset: int, at_s: float = 0) -> dict[str, Any]:
-    start_ns = 10**9 + value * 10**8 + int(at_s * 1e9)
+def _operation(process: str, f: str, value: int, at_s: int) -> dict[str, Any]:
+    start_ns = (1 + at_s) * 10**9 + value * 10**8
     return {
-        "process": f,
+        "process": process,
         "id": value,
         "f": f,
         "type": "ok",
         "partition": 0,
         "value": value,
-        "offset": offset,
+        "offset": value,
         "intended_ns": start_ns,
         "start_ns": start_ns,
         "end_ns": start_ns + 7 * 10**8,

@@ -25,6 +25,7 @@ def test_a_fault_takes_its_time_from_the_line_that_it_hit() -> None:
     )
 
     assert taken(run, "consumer-0") == [(ns_of(500), ns_of(1500)), (ns_of(3000), FOREVER_NS)]
+    assert free_ns(ns_of(0), ns_of(9000), taken(run, "consumer-0")) == 2 * 10**9
     assert taken(run, "consumer-0", lambda each: each["verb"] == "kill") == [
         (ns_of(500), ns_of(1500))
     ]

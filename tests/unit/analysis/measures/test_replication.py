@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from analysis.measures.replication import absences, behind, lag
+from analysis.measures.replication import absences, behind, lag, replication
 from analysis.stored.replica_samples import Look
 from analysis.stored.stored_run import Run
 from analysis.verdict.demands import DemandError, parse
@@ -21,6 +21,7 @@ from tests.support.histories import (
     told,
     view,
 )
+from tests.support.stored_runs import run_of
 
 Report = dict[str, Any]
 ALL = ("kafka1", "kafka2", "kafka3")
@@ -223,3 +224,12 @@ def test_what_a_replica_lacks_at_a_look_is_counted_from_its_leader():
         {"time_s": 0.1, "brokers": {"kafka2": 2, "kafka3": 3}, "unread": 3},
         {"time_s": 0.2, "brokers": dict.fromkeys(ALL), "unread": None},
     ]
+
+
+@pytest.mark.parametrize(("lag_ms", "limit_s"), [(None, 30.0), (2000, 2.0), ("2500", 2.5)])
+def test_the_limit_is_the_brokers_in_seconds(lag_ms: object, limit_s: float) -> None:
+    server = {} if lag_ms is None else {"replica.lag.time.max.ms": lag_ms}
+    found = replication(run_of(watched=True, server=server), {}, 0)
+
+    assert found is not None
+    assert found["isr_limit_s"] == limit_s

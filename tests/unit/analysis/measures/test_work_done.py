@@ -25,6 +25,7 @@ from tests.support.histories import (
     story,
     unasked,
 )
+from tests.support.stored_runs import did
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -113,6 +114,7 @@ def test_what_was_sent_within_two_seconds_before_a_fault_came_shortly_before(
 
 def test_what_left_the_client_is_what_it_did_not_refuse(worked: Callable[[str], Work]) -> None:
     assert (worked("kinds").left("producer-0"), worked("refused").left("producer-0")) == (2, 0)
+    assert Work(rows=[did("producer-0", count=5, refused=3)]).left("producer-0") == 2
 
 
 def test_work_can_be_told_by_partition(worked: Callable[[str], Work]) -> None:

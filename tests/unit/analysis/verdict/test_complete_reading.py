@@ -9,6 +9,7 @@ import pytest
 from analysis.verdict.complete_reading import may_delete, reading_doubts
 from tests.support.histories import (
     final_read,
+    ns_of,
     planned,
     polled,
     processed,
@@ -154,6 +155,14 @@ def test_what_may_delete_within_the_run(
     topic: dict[str, Any], server: dict[str, Any], deletes: bool
 ) -> None:
     assert may_delete(run_of(topic=topic, server=server)) == deletes
+
+
+@pytest.mark.parametrize(("lasted_s", "deletes"), [(595, False), (599.9, False), (600, True)])
+def test_minutes_of_retention_have_sixty_seconds(lasted_s: float, deletes: bool) -> None:
+    phase = {"name": "load", "start_ns": ns_of(0), "end_ns": ns_of(lasted_s * 1000)}
+    run = run_of(server={"log.retention.minutes": 10}, phases=[phase])
+
+    assert may_delete(run) == deletes
 
 
 def test_a_step_that_changes_the_settings_may_let_records_be_deleted() -> None:

@@ -14,7 +14,9 @@ import pytest
 from analysis.anomalies import NAMES
 from analysis.job import check
 from analysis.stored.damage import Damage, of_finding
-from analysis.verdict.suspended import ALL, RESTS_ON, recorded_by, suspends
+from analysis.verdict.demands import parse
+from analysis.verdict.judge import Gap
+from analysis.verdict.suspended import ALL, RESTS_ON, recorded_by, suspends, unproved
 from tests.support.histories import damage, fault, final_read, found, read, sent, story, told, view
 from tests.support.told_runs import write
 
@@ -288,3 +290,13 @@ def test_a_damaged_file_is_named_and_what_rests_on_it_convicts_nobody(
         assert "Data was lost" not in report["sentence"]
     else:
         assert report["reasons"] == ["lost: 1 seen, which this configuration forbids"]
+
+
+@pytest.mark.parametrize(("damaged", "met"), [(None, True), ("producer-0", None)])
+def test_with_damage_a_demand_on_what_was_measured_is_neither_met_nor_broken(
+    damaged: str | None, met: bool | None
+) -> None:
+    gap = Gap(longest_s=1.0, demand=parse({"produce-gap-s": "<= 2"})["produce-gap-s"], met=True)
+    found = unproved({"produce-gap-s": gap}, of(damaged) if damaged else [])
+
+    assert found["produce-gap-s"].met is met

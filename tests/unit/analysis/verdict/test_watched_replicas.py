@@ -113,3 +113,7 @@ def test_a_member_of_the_isr_whose_log_end_is_unknown_for_a_while_is_no_gap() ->
 
     assert doubts_of(*without, *looks(EVERY_SECOND[-1])) == []
     assert len(doubts_of(*without)) == 1  # but the last look must have known all
+
+
+def test_more_brokers_than_replicas_may_have_been_looked_at() -> None:
+    assert list(watch_doubts(run_of(*looks(*EVERY_SECOND), watched=True, replicas=2))) == []

@@ -1,0 +1,81 @@
+"""How Spark's JVM is started, and ended."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from analysis.spark import session
+from harness.checkout import ROOT
+
+HALF_MIB = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20 // 2
+
+
+@pytest.mark.parametrize(
+    ("operations", "most_mib"),
+    [
+        (0, min(HALF_MIB, session.MOST_MIB)),
+        (session.BIG - 1, min(HALF_MIB, session.MOST_MIB)),
+        (session.BIG, HALF_MIB),
+    ],
+)
+def test_a_check_takes_half_of_the_memory_at_most(operations: int, most_mib: int) -> None:
+    assert f"-Xmx{max(512, most_mib)}m" in session._command(operations, None)
+
+
+@pytest.mark.parametrize(
+    ("made", "train", "shared"),
+    [
+        (True, False, "-XX:SharedArchiveFile={}/made.jsa"),
+        (False, False, None),
+        (True, True, "-XX:ArchiveClassesAtExit={}/new.jsa"),
+        (False, True, "-XX:ArchiveClassesAtExit={}/new.jsa"),
+    ],
+)
+def test_classes_are_shared_where_an_archive_was_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: bool, train: bool, shared: str | None
+) -> None:
+    archive = tmp_path / "made.jsa"
+    monkeypatch.setattr(session, "archive_path", lambda: archive)
+    if made:
+        archive.touch()
+    command = session._command(0, tmp_path / "new.jsa" if train else None)
+
+    expected = [] if shared is None else [shared.format(tmp_path)]
+    assert [part for part in command if "Archive" in part] == expected
+
+
+def test_the_jvm_s_answer_is_its_port_and_a_secret() -> None:
+    """Whatever follows."""
+    answer = struct.pack(">ii", 4321, 6) + b"secret" + b"and more"
+
+    assert session._read_answer(answer) == (4321, "secret")
+
+
+@pytest.mark.parametrize(("command", "answers"), [("sleep 0.1; : > $0; cat", True), ("", False)])
+def test_an_answer_is_awaited_for_as_long_as_the_jvm_lives(
+    tmp_path: Path, command: str, answers: bool
+) -> None:
+    answer = tmp_path / "gateway"
+    with subprocess.Popen(["sh", "-c", command, str(answer)], stdin=subprocess.PIPE) as process:
+        assert session._answered(process, answer) is answers
+
+
+OF_A_MASTER = """
+from analysis.spark.session import session
+with session(master="local[1]") as spark:
+    jvm = spark.sparkContext._gateway.proc
+    assert jvm.poll() is None
+assert jvm.poll() is not None
+"""
+
+
+@pytest.mark.jvm
+def test_the_jvm_that_pyspark_started_for_a_master_ends_with_its_session() -> None:
+    """It would idle for as long as we live."""
+    subprocess.run([sys.executable, "-c", OF_A_MASTER], check=True, cwd=ROOT)
