@@ -73,7 +73,8 @@ def test_a_mutant_tells_what_changed() -> None:
     ("file", "folder"),
     [
         ("analysis/checks/loss.py", "tests/unit/analysis/checks"),
-        ("analysis/spark/session.py", "tests/unit/analysis"),
+        ("analysis/job.py", "tests/unit/analysis"),
+        ("analysis/nowhere/job.py", "tests/unit/analysis"),
         ("harness/history/sealing.py", "tests/unit/harness/history"),
         ("workloads/final_read.py", "tests/unit/workloads"),
     ],

@@ -229,7 +229,8 @@ def test_what_a_replica_lacks_at_a_look_is_counted_from_its_leader():
 @pytest.mark.parametrize(("lag_ms", "limit_s"), [(None, 30.0), (2000, 2.0), ("2500", 2.5)])
 def test_the_limit_is_the_brokers_in_seconds(lag_ms: object, limit_s: float) -> None:
     server = {} if lag_ms is None else {"replica.lag.time.max.ms": lag_ms}
-    found = replication(run_of(watched=True, server=server), {}, 0)
+    counts = {"lost_past_log_end": 0, "kept_past_log_end": 0}
+    found = replication(run_of(watched=True, server=server), counts, 0)
 
     assert found is not None
     assert found["isr_limit_s"] == limit_s
