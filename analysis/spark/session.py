@@ -35,6 +35,7 @@ SMALL, BIG = 30_000, 2_000_000  # operations
 MOST_MIB = 3072  # of a check below BIG; a million operations take about 1 GiB
 START_LIMIT_S = 60.0
 END_LIMIT_S = 20.0
+ARCHIVE_LIMIT_S = 300.0  # to the end of a JVM that first writes 190 MB
 LOOK_S = 0.005
 
 # Packages that Spark 4 reaches into; its own launcher opens the same (JavaModuleOptions).
@@ -93,7 +94,7 @@ def session(
         if master is None:
             process = _start(_command(operations, archive_to))
             if process is not None:
-                stack.callback(_end, process)
+                stack.callback(_end, process, ARCHIVE_LIMIT_S if archive_to else END_LIMIT_S)
             for key, value in {**_SETTINGS, **_sizes(operations)}.items():
                 builder = builder.config(key, value)
         spark = builder.master(master or "local[*]").getOrCreate()
@@ -243,13 +244,13 @@ def _stop(spark: SparkSession) -> None:
         _end(process)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], limit_s: float = END_LIMIT_S) -> None:
     """Let the JVM end by the end of its input, as it would without us."""
     _forget_gateway()
     assert process.stdin is not None
     process.stdin.close()
     try:
-        process.wait(END_LIMIT_S)
+        process.wait(limit_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -79,3 +79,13 @@ assert jvm.poll() is not None
 def test_the_jvm_that_pyspark_started_for_a_master_ends_with_its_session() -> None:
     """It would idle for as long as we live."""
     subprocess.run([sys.executable, "-c", OF_A_MASTER], check=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize(("limit_s", "code"), [(0.01, -9), (60, 0)])
+def test_a_jvm_that_does_not_end_in_time_is_killed(limit_s: float, code: int) -> None:
+    """One that writes an archive is given more of it."""
+    command = ["sh", "-c", "cat; sleep 0.3"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        session._end(process, limit_s)
+
+    assert process.returncode == code
