@@ -14,21 +14,14 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from harness.host.unforeseen import details_go_to
 from harness.model.printable import printable
 from harness.model.runs.run_folder import RunFolder, errors_told
 
+Format = Literal["jsonl", "jepsen"]
 TELL_EVERY: Final = 1_000_000  # lines
-
-
-class Format(StrEnum):
-    """How a history is exported."""
-
-    JSONL = "jsonl"
-    JEPSEN = "jepsen"
 
 
 def export_run(run: RunFolder, form: Format) -> None:
@@ -56,7 +49,7 @@ def _print(run: RunFolder, form: Format, left_out: Counter[str]) -> None:
 
 
 def _lines(run: RunFolder, form: Format, left_out: Counter[str]) -> Iterator[str]:
-    if form is Format.JEPSEN:
+    if form == "jepsen":
         from harness.history import jepsen  # noqa: PLC0415  needs pyarrow: most commands do not
 
         return jepsen.export(run.path, left_out)

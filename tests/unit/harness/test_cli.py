@@ -202,7 +202,7 @@ def test_what_nobody_foresaw_is_one_sentence_and_255(tmp_path, monkeypatch, ende
         raise KeyError("nobody knows")
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(cli, "shipped", broken)
+    monkeypatch.setattr("harness.scenario.file.shipped", broken)
 
     code, _, said = ended("scenarios")
 
