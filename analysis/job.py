@@ -40,7 +40,7 @@ def check(run_dirs: Sequence[Path], master: str | None = None) -> list[dict[str,
     reports = {}
     if runs:
         operations = sum(run.operations for run in runs)
-        with session(master, operations) as spark:
+        with session(master, operations, scratch=paths[0]) as spark:
             reports = _check(spark, runs)
     return [reports[path.resolve()] for path in run_dirs]
 

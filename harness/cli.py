@@ -19,6 +19,7 @@ from rich.console import Console
 from typer.exceptions import TyperException
 
 from harness.command_lines import clusters, look_at, run_and_judge, this_host
+from harness.host.output import outlive_readers
 from harness.model import exit_codes
 
 app = typer.Typer(
@@ -36,13 +37,11 @@ for panel in (run_and_judge, look_at, clusters, this_host):
 def main() -> None:
     """The command; every problem, foreseen or not, is one sentence on stderr and the right exit
     code."""
+    outlive_readers()
     try:
         code = app(standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         code = exit_codes.interrupted(signal.SIGINT)
-    except BrokenPipeError:  # who reads what is printed has seen enough
-        sys.stderr.close()
-        code = exit_codes.FAILED
     except Exception as error:
         sentence, code = _told(error)
         _say_error(sentence)

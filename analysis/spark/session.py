@@ -78,12 +78,15 @@ _SETTINGS = {
 
 @contextlib.contextmanager
 def session(
-    master: str | None = None, operations: int = SMALL, archive_to: Path | None = None
+    master: str | None = None,
+    operations: int = SMALL,
+    archive_to: Path | None = None,
+    scratch: Path | None = None,
 ) -> Iterator[SparkSession]:
     """The session that is active already, else one of our own that is stopped at the end.
 
     `operations`: how many there are to check at once. `archive_to`: where the JVM leaves an archive
-    of its classes.
+    of its classes. `scratch`: the folder in which Spark's temporary files are while it runs.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -92,7 +95,8 @@ def session(
     builder = SparkSession.builder.appName("kafka-harness check")
     with contextlib.ExitStack() as stack:
         if master is None:
-            process = _start(_command(operations, archive_to))
+            folder = stack.enter_context(_temporary(scratch))
+            process = _start(_command(operations, archive_to), folder)
             if process is not None:
                 stack.callback(_end, process, ARCHIVE_LIMIT_S if archive_to else END_LIMIT_S)
             for key, value in {**_SETTINGS, **_sizes(operations)}.items():
@@ -176,9 +180,24 @@ def _command(operations: int, archive_to: Path | None) -> list[str]:
     ]
 
 
-def _start(command: list[str]) -> subprocess.Popen[bytes] | None:
+@contextlib.contextmanager
+def _temporary(within: Path | None) -> Iterator[Path]:
+    """A folder of its own for the JVM, removed after it, however the JVM ended.
+
+    Spark takes a comma in its path for two folders.
+    """
+    if within is not None and "," in str(within):
+        within = None
+    with tempfile.TemporaryDirectory(
+        prefix=".spark-" if within else "kafka-harness-", dir=within, ignore_cleanup_errors=True
+    ) as folder:
+        yield Path(folder)
+
+
+def _start(command: list[str], folder: Path) -> subprocess.Popen[bytes] | None:
     """Start the JVM and tell PySpark of it; None if it does not start: then PySpark does."""
-    folder = Path(tempfile.mkdtemp(prefix="kafka-harness-"))
+    java, *options = command
+    command = [java, f"-Djava.io.tmpdir={folder}", *options]
     answer = folder / "gateway"
     environment = {
         **os.environ,
@@ -202,7 +221,7 @@ def _start(command: list[str]) -> subprocess.Popen[bytes] | None:
     except OSError:
         return None
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        answer.unlink(missing_ok=True)  # it has the secret
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
     return process
 

@@ -10,12 +10,12 @@ enough (`| head`) ends it quietly.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final, Literal
 
+from harness.host.output import unread
 from harness.host.unforeseen import details_go_to
 from harness.model.printable import printable
 from harness.model.runs.run_folder import RunFolder, errors_told
@@ -27,14 +27,8 @@ TELL_EVERY: Final = 1_000_000  # lines
 def export_run(run: RunFolder, form: Format) -> None:
     """Print a run's history. Raises HistoryError and StoreError."""
     left_out: Counter[str] = Counter()
-    try:
-        with errors_told(run.path), details_go_to(run.path):
-            _print(run, form, left_out)
-    except BrokenPipeError:
-        # Nobody reads: what is still buffered must not fail once more at the interpreter's end
-        # (Python's documentation, signal: Note on SIGPIPE).
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return
+    with errors_told(run.path), details_go_to(run.path):
+        _print(run, form, left_out)
     if left_out:
         counts = ", ".join(f"{many:,} {what}" for what, many in sorted(left_out.items()))
         sys.stderr.write(f"{printable(str(run.path))}: left out: {counts}\n")
@@ -45,6 +39,9 @@ def _print(run: RunFolder, form: Format, left_out: Counter[str]) -> None:
         sys.stdout.write(line + "\n")
         if number % TELL_EVERY == 0:
             sys.stderr.write(f"{number:,} lines\n")
+        if unread():
+            left_out.clear()  # nobody has asked for the rest
+            return
     sys.stdout.flush()
 
 

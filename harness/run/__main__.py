@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from harness.host.output import outlive_readers
 from harness.host.unforeseen import details_go_to, exit_code_of
 from harness.model.exit_codes import FAILED
 from harness.model.runs.run_folder import RunFolder
@@ -19,6 +20,7 @@ from harness.run.progress import Screen
 
 def main() -> None:
     """Carry out the run and exit with its code."""
+    outlive_readers()
     stop_on_signals()
     sys.exit(exit_code_of(_carry_out, failed=FAILED))
 
