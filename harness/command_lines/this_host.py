@@ -10,7 +10,10 @@ PANEL = "This host"
 
 
 def doctor() -> None:
-    """Say what this host can and cannot do, and the remedy for each."""
+    """Say what this host can and cannot do, and the remedy for each.
+
+    kafka-harness doctor | grep -v "  ok  "
+    """
     from harness.commands.doctor import show_host
 
     raise typer.Exit(show_host(console))

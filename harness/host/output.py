@@ -12,6 +12,9 @@ import os
 import sys
 from typing import Any
 
+from rich.console import Console
+from rich.table import Table
+
 
 class _Kept(io.FileIO):
     """A file descriptor that takes whatever is written to it."""
@@ -61,3 +64,15 @@ def _same(stream: io.TextIOWrapper) -> io.TextIOWrapper:
 def unread() -> bool:
     """Whether the reader of stdout has gone, as far as it is known."""
     return any(kept.gone for kept in _guarded)
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table; where there is no terminal, without the blanks that fill its last column."""
+    if console.is_terminal:
+        console.print(table)
+        return
+    with console.capture() as printed:
+        console.print(table)
+    lines = [line.rstrip() for line in printed.get().splitlines()]
+    console.file.write("\n".join(lines) + "\n")
+    console.file.flush()
