@@ -54,7 +54,7 @@ def run(
     no_check: Annotated[bool, typer.Option("--no-check", help="Record, do not check.")] = False,
     copy_to: Annotated[
         str | None,
-        typer.Option(metavar="URI", help="Also copy each run: s3://bucket/x, file:///mnt/x."),
+        typer.Option(metavar="URI", help="Also copy each run: s3://bucket/x, or a folder."),
     ] = None,
 ) -> None:
     """Run scenarios on a fresh cluster each, check what was recorded, and report.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import platform
+import shlex
 import sys
 import time
 from datetime import UTC, datetime
@@ -87,7 +88,7 @@ def _carried_out(prepared: Prepared, folder: RunFolder, *, check: bool, screen: 
         with contextlib.suppress(sealing.HistoryError):
             sealing.seal(folder.path)
         where = shown(folder.path)
-        screen.say(f"stored in {where}; check it with `kafka-harness check {where}`")
+        screen.say(f"stored in {where}; check it with `kafka-harness check {shlex.quote(where)}`")
         return code
     return worst([code, check_runs([folder], master=None, console=screen.console)])
 
