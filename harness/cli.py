@@ -55,6 +55,7 @@ def _told(error: Exception) -> tuple[str, int]:
     from harness.history.sealing import HistoryError
     from harness.host import unforeseen
     from harness.host.machine import HostError
+    from harness.model.runs.disk import DiskError
     from harness.model.runs.run_folder import StoreError
     from harness.model.scenario import ScenarioError
 
@@ -64,7 +65,7 @@ def _told(error: Exception) -> tuple[str, int]:
             return sentence, exit_codes.BAD_ARGUMENTS
         case ScenarioError() | PropertiesError() | StoreError() | HistoryError():
             return str(error), exit_codes.BAD_ARGUMENTS
-        case HostError() | ClusterError():
+        case HostError() | ClusterError() | DiskError():
             return str(error), exit_codes.FAILED
     return unforeseen.sentence_of(error, sys.argv[1:]), exit_codes.FAILED
 

@@ -216,5 +216,9 @@ def _write_small(folder: Path, table: Any, run_id: str, rows: Sequence[Mapping[s
 
 def _replace(file: Path, text: str) -> None:
     partial = file.with_name(f".{file.name}.{unique()}")
-    partial.write_text(text)
-    partial.replace(file)
+    try:
+        partial.write_text(text)
+        partial.replace(file)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise

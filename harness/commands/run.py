@@ -32,6 +32,7 @@ from harness.host.unforeseen import details_go_to
 from harness.model.client_settings import acks_of
 from harness.model.exit_codes import FAILED, INTERRUPTED, worst
 from harness.model.runs import run_folder
+from harness.model.runs.disk import disk_told
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.model.worker_kinds import KINDS, asked_for
@@ -65,7 +66,7 @@ def carry_out_run(
     screen = Screen(console)
     screen.say(f"seed {record.seed}", style="bold")
     folder = run_folder.create(results, record.scenario.name, record.seed)
-    with details_go_to(folder.path):
+    with details_go_to(folder.path), disk_told(folder.path):
         return _carried_out(prepared, folder, check=check, screen=screen), folder
 
 
