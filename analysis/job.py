@@ -65,7 +65,8 @@ def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any
         if asked is not None:
             asked.fates.unpersist()
             asked.places.unpersist()
-        shutil.rmtree(folder, ignore_errors=True)
+        for left in (folder, *map(write.unfinished, runs)):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _publish(run: Run, answers: write.Results, permission: Permission) -> dict[str, Any]:

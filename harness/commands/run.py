@@ -24,7 +24,7 @@ from harness.commands.check import check_runs
 from harness.commands.closing_table import shown
 from harness.distribution import class_archives, kafka_home
 from harness.history import sealing
-from harness.host import machine
+from harness.host import machine, system_packages
 from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import run_beside, run_enclosed
@@ -63,6 +63,8 @@ def carry_out_run(
 ) -> tuple[int, RunFolder]:
     """Carry out one prepared run and, unless told otherwise, check it: exit code and folder."""
     record = prepared.record
+    if BACKENDS[record.backend].enclosed:
+        system_packages.require(system_packages.PROGRAMS)  # before there is a folder
     screen = Screen(console)
     screen.say(f"seed {record.seed}", style="bold")
     folder = run_folder.create(results, record.scenario.name, record.seed)
