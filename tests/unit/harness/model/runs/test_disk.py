@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 import errno
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from harness.checkout import ROOT
 from harness.model.runs import run_folder
 from harness.model.runs.disk import DiskError, disk_error, disk_told, trouble_told, trouble_with
 from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
 from tests.support.commands import COMMAND
 from tests.support.run_records import run_record
-
-FULL = "cat /dev/zero > {disk}/filler 2>/dev/null; true"
-READ_ONLY = "mount -o remount,ro {disk}"
-STORED = ROOT / "tests" / "golden" / "leader-stopped"
-
-
-def on_a_disk(disk: Path, spoil: str, *argv: str) -> subprocess.CompletedProcess[str]:
-    """A command where `disk` is small, has the stored run `disk/run`, and was spoiled then; what is
-    in the run's folder afterwards is told last."""
-    script = (
-        f"mount -t tmpfs -o size=8m t {disk} && cp -r {STORED} {disk}/run && "
-        f'{spoil.format(disk=disk)} && "$@"; code=$?; find {disk} -mindepth 2 | sort; exit $code'
-    )
-    return subprocess.run(
-        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", *argv],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+from tests.support.small_disks import FULL, READ_ONLY, STORED, on_a_disk
 
 
 @pytest.mark.parametrize(
