@@ -95,8 +95,8 @@ def session(
     builder = SparkSession.builder.appName("kafka-harness check")
     with contextlib.ExitStack() as stack:
         if master is None:
-            folder = stack.enter_context(_temporary(scratch))
-            process = _start(_command(operations, archive_to), folder)
+            java, *options = _command(operations, archive_to)
+            process = _start([java, *stack.enter_context(_temporary(scratch)), *options])
             if process is not None:
                 stack.callback(_end, process, ARCHIVE_LIMIT_S if archive_to else END_LIMIT_S)
             for key, value in {**_SETTINGS, **_sizes(operations)}.items():
@@ -181,23 +181,23 @@ def _command(operations: int, archive_to: Path | None) -> list[str]:
 
 
 @contextlib.contextmanager
-def _temporary(within: Path | None) -> Iterator[Path]:
-    """A folder of its own for the JVM, removed after it, however the JVM ended.
+def _temporary(within: Path | None) -> Iterator[list[str]]:
+    """The JVM's option for a folder of its own there, which is removed after it, however it ended.
 
-    Spark takes a comma in its path for two folders.
+    None for a path with a comma: Spark takes it for two folders.
     """
-    if within is not None and "," in str(within):
-        within = None
+    if within is None or "," in str(within):
+        yield []
+        return
     with tempfile.TemporaryDirectory(
-        prefix=".spark-" if within else "kafka-harness-", dir=within, ignore_cleanup_errors=True
+        prefix=".spark-", dir=within, ignore_cleanup_errors=True
     ) as folder:
-        yield Path(folder)
+        yield [f"-Djava.io.tmpdir={folder}"]
 
 
-def _start(command: list[str], folder: Path) -> subprocess.Popen[bytes] | None:
+def _start(command: list[str]) -> subprocess.Popen[bytes] | None:
     """Start the JVM and tell PySpark of it; None if it does not start: then PySpark does."""
-    java, *options = command
-    command = [java, f"-Djava.io.tmpdir={folder}", *options]
+    folder = Path(tempfile.mkdtemp(prefix="kafka-harness-"))
     answer = folder / "gateway"
     environment = {
         **os.environ,
@@ -221,7 +221,7 @@ def _start(command: list[str], folder: Path) -> subprocess.Popen[bytes] | None:
     except OSError:
         return None
     finally:
-        answer.unlink(missing_ok=True)  # it has the secret
+        shutil.rmtree(folder, ignore_errors=True)
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
     return process
 

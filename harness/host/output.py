@@ -21,9 +21,9 @@ class _Kept(io.FileIO):
 
     gone = False
 
-    def write(self, data: Any, /) -> int | None:
+    def write(self, data: Any, /) -> int:
         try:
-            return super().write(data)
+            return super().write(data) or 0
         except BrokenPipeError:
             # What is started later inherits the descriptor, and need not know either.
             self.gone = True

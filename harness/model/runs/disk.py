@@ -33,7 +33,7 @@ class DiskError(Exception):
 def disk_error(error: OSError, folder: Path) -> DiskError | None:
     """What it says of the disk below `folder`, or of the file that it names; None if nothing."""
     reason = _REASONS.get(error.errno or 0)
-    named = Path(os.fsdecode(error.filename)) if error.filename else folder
+    named = Path(error.filename) if isinstance(error.filename, str) else folder
     where = folder if named.is_relative_to(folder) else named
     return DiskError(f"{where}: {reason}") if reason else None
 

@@ -91,41 +91,28 @@ def test_a_jvm_that_does_not_end_in_time_is_killed(limit_s: float, code: int) ->
     assert process.returncode == code
 
 
-JAVA = """#!/bin/sh
-printf '%s\\n' "$@" > "${0%/*}/arguments"
-printf '\\000\\000\\020\\341\\000\\000\\000\\006secret' > "$_PYSPARK_DRIVER_CONN_INFO_PATH"
-cat
+@pytest.mark.jvm
+def test_what_spark_needs_for_a_while_is_in_the_run_s_folder_and_removed(tmp_path: Path) -> None:
+    code = f"""
+from pathlib import Path
+from analysis.spark.session import session
+run = Path({str(tmp_path)!r})
+with session(scratch=run) as spark:
+    [folder] = run.iterdir()
+    assert folder.name.startswith(".spark-")
+    assert any(folder.iterdir())
+    (folder / "left by one that was killed").touch()
+assert not list(run.iterdir())
 """
-
-
-def test_what_spark_needs_for_a_while_is_in_the_run_s_folder_and_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    java, run = tmp_path / "java", tmp_path / "a run"
-    java.write_text(JAVA)
-    java.chmod(0o755)
-    run.mkdir()
-    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "")  # set by the start, and forgotten by the end
-    monkeypatch.setenv("PYSPARK_GATEWAY_SECRET", "")
-
-    with session._temporary(run) as folder:
-        jvm = session._start([str(java), "Main"], folder)
-        assert jvm is not None
-        assert os.environ["PYSPARK_GATEWAY_PORT"] == "4321"
-        assert [] == list(folder.iterdir())  # the secret neither
-        (folder / "left by a killed one").touch()
-        session._end(jvm)
-
-    told = (tmp_path / "arguments").read_text().splitlines()
-    assert [f"-Djava.io.tmpdir={folder}", "Main"] == told
-    assert folder.parent == run
-    assert [] == list(run.iterdir())
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 def test_a_folder_that_spark_would_take_for_two_is_not_used(tmp_path: Path) -> None:
     run = tmp_path / "a,b"
     run.mkdir()
 
-    with session._temporary(run) as folder:
-        assert folder.exists()
-        assert "," not in str(folder)
+    with session._temporary(run) as options:
+        assert [] == options
+        assert [] == list(run.iterdir())
+    with session._temporary(tmp_path) as options:
+        assert len(options) == len(list(tmp_path.glob(".spark-*"))) == 1

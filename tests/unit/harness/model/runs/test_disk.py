@@ -89,7 +89,9 @@ def test_what_could_not_be_written_leaves_the_old_and_no_part(tmp_path: Path) ->
 def test_a_run_whose_folder_has_no_room_leaves_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_folder.disk, "trouble_with", lambda path: DiskError(f"{path}: full"))
+    monkeypatch.setattr(
+        "harness.model.runs.disk.trouble_with", lambda path: DiskError(f"{path}: full")
+    )
 
     with pytest.raises(DiskError):
         run_folder.create(tmp_path, "study-1", 7)
