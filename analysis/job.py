@@ -25,6 +25,7 @@ from analysis.report.build import report
 from analysis.spark.session import session
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
+from harness.model.runs.disk import trouble_told
 
 __all__ = ["CheckError", "check"]
 
@@ -32,7 +33,8 @@ __all__ = ["CheckError", "check"]
 def check(run_dirs: Sequence[Path], master: str | None = None) -> list[dict[str, Any]]:
     """Check sealed runs and write their reports; returns them in the order of `run_dirs`.
 
-    `master`: a Spark cluster's URL; this machine when None. Raises CheckError.
+    `master`: a Spark cluster's URL; this machine when None. Raises CheckError,
+    and DiskError where there is no room.
     """
     paths = list(dict.fromkeys(path.resolve() for path in run_dirs))
     runs = [open_run(path) for path in paths]
@@ -40,7 +42,7 @@ def check(run_dirs: Sequence[Path], master: str | None = None) -> list[dict[str,
     reports = {}
     if runs:
         operations = sum(run.operations for run in runs)
-        with session(master, operations) as spark:
+        with session(master, operations, scratch=paths[0]) as spark:
             reports = _check(spark, runs)
     return [reports[path.resolve()] for path in run_dirs]
 
@@ -55,13 +57,16 @@ def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any
         found = write.compute(asked, runs, folder)
         return {run.path: _publish(run, found[run.run_id], permissions[run.run_id]) for run in runs}
     except (PySparkException, Py4JError) as error:  # whose words the session still has to tell
+        if full := trouble_told(str(error), runs[0].path):
+            raise full from error
         reason = str(error).split("\n", 1)[0]
         raise CheckError(f"{runs[0].path}: Spark could not read its history: {reason}") from error
     finally:
         if asked is not None:
             asked.fates.unpersist()
             asked.places.unpersist()
-        shutil.rmtree(folder, ignore_errors=True)
+        for left in (folder, *map(write.unfinished, runs)):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _publish(run: Run, answers: write.Results, permission: Permission) -> dict[str, Any]:

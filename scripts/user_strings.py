@@ -43,8 +43,9 @@ def texts() -> Iterator[tuple[str, str]]:
 
 def _of_source(file: Path) -> Iterator[tuple[str, str]]:
     tree = ast.parse(file.read_text())
-    # The cli's docstrings are its help; elsewhere they are for whoever reads the code.
-    hidden = set() if file.name == "cli.py" else {id(node) for node in _docstrings(tree)}
+    # The docstrings of commands are their help; elsewhere they are for whoever reads the code.
+    helps = file.name == "cli.py" or file.parent.name == "command_lines"
+    hidden = set() if helps else {id(node) for node in _docstrings(tree)}
     inside = {
         id(part)
         for node in ast.walk(tree)

@@ -100,9 +100,14 @@ def _results(  # noqa: PLR0913  each is the answer to one query
     return Results(found=found, timeline=_timeline(run, by_bucket, lost), evidence=evidence)
 
 
+def unfinished(run: Run) -> Path:
+    """Where the tables are until all of them are written."""
+    return run.path / f".analysis-{unique()}"
+
+
 def publish_tables(run: Run, results: Results, report: Mapping[str, Any]) -> None:
     """Replace the run's `analysis` folder."""
-    fresh = run.path / f".analysis-{unique()}"
+    fresh = unfinished(run)
     shutil.rmtree(fresh, ignore_errors=True)
     for name in NAMES:
         folder = fresh / f"{name}.parquet"
@@ -216,5 +221,9 @@ def _write_small(folder: Path, table: Any, run_id: str, rows: Sequence[Mapping[s
 
 def _replace(file: Path, text: str) -> None:
     partial = file.with_name(f".{file.name}.{unique()}")
-    partial.write_text(text)
-    partial.replace(file)
+    try:
+        partial.write_text(text)
+        partial.replace(file)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise

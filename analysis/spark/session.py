@@ -78,12 +78,15 @@ _SETTINGS = {
 
 @contextlib.contextmanager
 def session(
-    master: str | None = None, operations: int = SMALL, archive_to: Path | None = None
+    master: str | None = None,
+    operations: int = SMALL,
+    archive_to: Path | None = None,
+    scratch: Path | None = None,
 ) -> Iterator[SparkSession]:
     """The session that is active already, else one of our own that is stopped at the end.
 
     `operations`: how many there are to check at once. `archive_to`: where the JVM leaves an archive
-    of its classes.
+    of its classes. `scratch`: the folder in which Spark's temporary files are while it runs.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -92,7 +95,8 @@ def session(
     builder = SparkSession.builder.appName("kafka-harness check")
     with contextlib.ExitStack() as stack:
         if master is None:
-            process = _start(_command(operations, archive_to))
+            java, *options = _command(operations, archive_to)
+            process = _start([java, *stack.enter_context(_temporary(scratch)), *options])
             if process is not None:
                 stack.callback(_end, process, ARCHIVE_LIMIT_S if archive_to else END_LIMIT_S)
             for key, value in {**_SETTINGS, **_sizes(operations)}.items():
@@ -174,6 +178,21 @@ def _command(operations: int, archive_to: Path | None) -> list[str]:
         "org.apache.spark.deploy.SparkSubmit",
         "pyspark-shell",
     ]
+
+
+@contextlib.contextmanager
+def _temporary(within: Path | None) -> Iterator[list[str]]:
+    """The JVM's option for a folder of its own there, which is removed after it, however it ended.
+
+    None for a path with a comma: Spark takes it for two folders.
+    """
+    if within is None or "," in str(within):
+        yield []
+        return
+    with tempfile.TemporaryDirectory(
+        prefix=".spark-", dir=within, ignore_cleanup_errors=True
+    ) as folder:
+        yield [f"-Djava.io.tmpdir={folder}"]
 
 
 def _start(command: list[str]) -> subprocess.Popen[bytes] | None:

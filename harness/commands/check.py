@@ -12,10 +12,12 @@ from rich.console import Console
 
 from harness.commands.closing_table import show_report
 from harness.history import sealing
+from harness.host import system_packages
 from harness.host.java import find_java
 from harness.host.unforeseen import details_go_to
 from harness.model.exit_codes import worst
 from harness.model.runs import run_folder
+from harness.model.runs.disk import trouble_with
 from harness.model.runs.run_folder import RunFolder, errors_told
 
 
@@ -23,14 +25,15 @@ def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Con
     """Seal and check stored runs in one Spark job, show each report, return the exit code."""
     from analysis import job  # noqa: PLC0415  Spark is slow to import, and only needed here
 
+    system_packages.require(["chmod"])  # Spark's file system calls it
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
         os.environ["JAVA_HOME"] = str(find_java().path.resolve().parents[1])
     for folder in folders:
         with errors_told(folder.path), details_go_to(folder.path):
             folder.refuse_links()
             folder.read()
-            sealing.seal(folder.path)
             _try_to_write(folder)
+            sealing.seal(folder.path)
     with (
         console.status("checking the history with Spark"),
         errors_told(folders[0].path if folders else Path()),
@@ -50,4 +53,5 @@ def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Con
 def _try_to_write(folder: RunFolder) -> None:
     """Whether reports can be written there, before Spark says so in words of its own."""
     with tempfile.TemporaryDirectory(prefix=".check-", dir=folder.path):
-        pass
+        if full := trouble_with(folder.path):
+            raise full

@@ -7,6 +7,7 @@ would steer the terminal is shown instead of obeyed.
 from __future__ import annotations
 
 import contextlib
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +26,19 @@ def show_stored_report(folder: RunFolder, console: Console) -> None:
     """The same of a run that was checked before. Raises StoreError."""
     file = folder.path / "report.json"
     if not file.exists():
-        raise StoreError(f"{folder.path}: not checked yet: `kafka-harness check {folder.path}`")
+        raise StoreError(f"{folder.path}: not checked yet: {_check_of(folder)}")
     try:
         with errors_told(file), console.capture() as printed:
             show_report(json_text.loads(json_text.read_bytes(file)), folder, console)
     except (LookupError, TypeError, ValueError, AttributeError):
         raise StoreError(
-            f"{file}: not a report of this version: `kafka-harness check {folder.path}` makes it "
-            "anew"
+            f"{file}: not a report of this version: {_check_of(folder)} makes it anew"
         ) from None
     console.file.write(printed.get())
+
+
+def _check_of(folder: RunFolder) -> str:
+    return f"`kafka-harness check {shlex.quote(str(folder.path))}`"
 
 
 def show_report(report: dict[str, Any], folder: RunFolder, console: Console) -> None:

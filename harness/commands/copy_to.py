@@ -1,8 +1,9 @@
-"""A second copy of runs: an object store or a folder, by a URI.
+"""A second copy of runs: a folder, or an object store by its URI.
 
     --copy-to s3://bucket/nightly      the run's folder goes to s3://bucket/nightly/study-1/2026…-7
     --copy-to gs://bucket/nightly      Google's, and whatever else pyarrow has a file system for
     --copy-to file:///mnt/share        a folder
+    --copy-to ../share                 the same: what names no scheme is a folder's path
 
 Credentials come from the environment, as each store's own tools read them (AWS_ACCESS_KEY_ID, …); a
 store of one's own is named as pyarrow.fs.FileSystem.from_uri has it:
@@ -12,14 +13,18 @@ its results this way.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pyarrow import fs
 from pyarrow.lib import ArrowException
 from rich.console import Console
+from rich.text import Text
 
 from harness.model.exit_codes import FAILED, VALID
+from harness.model.printable import printable
 from harness.model.runs.run_folder import RunFolder, StoreError
 
 KEPT, NOT_KEPT = VALID, FAILED
@@ -55,7 +60,10 @@ def destination(uri: str) -> Copies:
     What is in the URI is not repeated in the error: it may hold a password.
     """
     try:
-        files, path = fs.FileSystem.from_uri(uri)
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", uri):
+            files, path = fs.FileSystem.from_uri(uri)
+        else:
+            files, path = fs.LocalFileSystem(), str(Path(uri).expanduser().absolute())
         root = path.strip("/").split("/")[0] if files.type_name != "local" else path
         files.get_file_info(root)
         if files.type_name == "local":
@@ -74,8 +82,13 @@ def copy_run(run: RunFolder, copies: Copies | None, console: Console) -> int:
     if copies is None:
         return KEPT
     try:
-        console.print(f"copied   {copies.take(run)}", soft_wrap=True)
+        console.print(_plain(f"copied   {copies.take(run)}"), soft_wrap=True)
     except StoreError as error:
-        console.print(f"error: {error}", style="bold red", soft_wrap=True)
+        console.print(_plain(f"error: {error}", "bold red"), soft_wrap=True)
         return NOT_KEPT
     return KEPT
+
+
+def _plain(line: str, style: str = "") -> Text:
+    """A path may have what `rich` would take for marks."""
+    return Text(printable(line), style=style)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from harness.host.output import print_table
 from harness.model.exit_codes import FAILED, VALID
 from harness.nemesis.verbs import VERBS
 from harness.setup.doctor import examine
@@ -16,7 +17,7 @@ from harness.setup.host_finding import FAULTS, HostFinding, can_run, render
 def show_host(console: Console) -> int:
     """Examine the host and show what is found; the exit code."""
     findings = with_faults(examine())
-    console.print(render(findings))
+    print_table(console, render(findings, apart="\n" if console.is_terminal else "; "))
     return VALID if can_run(findings) else FAILED
 
 

@@ -10,38 +10,25 @@ enough (`| head`) ends it quietly.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
+from harness.host.output import unread
 from harness.host.unforeseen import details_go_to
 from harness.model.printable import printable
 from harness.model.runs.run_folder import RunFolder, errors_told
 
+Format = Literal["jsonl", "jepsen"]
 TELL_EVERY: Final = 1_000_000  # lines
-
-
-class Format(StrEnum):
-    """How a history is exported."""
-
-    JSONL = "jsonl"
-    JEPSEN = "jepsen"
 
 
 def export_run(run: RunFolder, form: Format) -> None:
     """Print a run's history. Raises HistoryError and StoreError."""
     left_out: Counter[str] = Counter()
-    try:
-        with errors_told(run.path), details_go_to(run.path):
-            _print(run, form, left_out)
-    except BrokenPipeError:
-        # Nobody reads: what is still buffered must not fail once more at the interpreter's end
-        # (Python's documentation, signal: Note on SIGPIPE).
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return
+    with errors_told(run.path), details_go_to(run.path):
+        _print(run, form, left_out)
     if left_out:
         counts = ", ".join(f"{many:,} {what}" for what, many in sorted(left_out.items()))
         sys.stderr.write(f"{printable(str(run.path))}: left out: {counts}\n")
@@ -52,11 +39,14 @@ def _print(run: RunFolder, form: Format, left_out: Counter[str]) -> None:
         sys.stdout.write(line + "\n")
         if number % TELL_EVERY == 0:
             sys.stderr.write(f"{number:,} lines\n")
+        if unread():
+            left_out.clear()  # nobody has asked for the rest
+            return
     sys.stdout.flush()
 
 
 def _lines(run: RunFolder, form: Format, left_out: Counter[str]) -> Iterator[str]:
-    if form is Format.JEPSEN:
+    if form == "jepsen":
         from harness.history import jepsen  # noqa: PLC0415  needs pyarrow: most commands do not
 
         return jepsen.export(run.path, left_out)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import platform
+import shlex
 import sys
 import time
 from datetime import UTC, datetime
@@ -23,7 +24,7 @@ from harness.commands.check import check_runs
 from harness.commands.closing_table import shown
 from harness.distribution import class_archives, kafka_home
 from harness.history import sealing
-from harness.host import machine
+from harness.host import machine, system_packages
 from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import run_beside, run_enclosed
@@ -31,6 +32,7 @@ from harness.host.unforeseen import details_go_to
 from harness.model.client_settings import acks_of
 from harness.model.exit_codes import FAILED, INTERRUPTED, worst
 from harness.model.runs import run_folder
+from harness.model.runs.disk import disk_told
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.model.worker_kinds import KINDS, asked_for
@@ -61,10 +63,12 @@ def carry_out_run(
 ) -> tuple[int, RunFolder]:
     """Carry out one prepared run and, unless told otherwise, check it: exit code and folder."""
     record = prepared.record
+    if BACKENDS[record.backend].enclosed:
+        system_packages.require(system_packages.PROGRAMS)  # before there is a folder
     screen = Screen(console)
     screen.say(f"seed {record.seed}", style="bold")
     folder = run_folder.create(results, record.scenario.name, record.seed)
-    with details_go_to(folder.path):
+    with details_go_to(folder.path), disk_told(folder.path):
         return _carried_out(prepared, folder, check=check, screen=screen), folder
 
 
@@ -87,7 +91,7 @@ def _carried_out(prepared: Prepared, folder: RunFolder, *, check: bool, screen: 
         with contextlib.suppress(sealing.HistoryError):
             sealing.seal(folder.path)
         where = shown(folder.path)
-        screen.say(f"stored in {where}; check it with `kafka-harness check {where}`")
+        screen.say(f"stored in {where}; check it with `kafka-harness check {shlex.quote(where)}`")
         return code
     return worst([code, check_runs([folder], master=None, console=screen.console)])
 

@@ -14,6 +14,7 @@ from harness.cluster.local.node_files import private_tmpfs
 from harness.cluster.nodes import ClusterError, brokers, zookeepers
 from harness.host.machine import HostError
 from harness.host.namespaces import run_enclosed
+from harness.host.output import outlive_readers
 from harness.model.exit_codes import FAILED, VALID, interrupted
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import parse
@@ -31,6 +32,7 @@ def hold_up(prepared: Prepared, command: Sequence[str]) -> int:
 def main() -> None:
     """`python -m harness.commands.up RECORD [COMMAND…]`: start, print addresses, give a shell,
     close."""
+    outlive_readers()
     screen = Screen()
     stop_on_signals()
     folder = RunFolder(path=private_tmpfs() / "up")

@@ -48,7 +48,8 @@ _pack_record: Final = RECORD.pack_into
 
 
 class Lines:
-    """A file of JSON lines. Each is one write(2), so that a line is there whole or not at all."""
+    """A file of JSON lines. Each is one write(2), so that a line is there whole or not at all: what
+    a full disk has taken of one is given back."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("ab", buffering=0)
@@ -57,9 +58,12 @@ class Lines:
     def write(self, event: str, *, time_ns: int | None = None, **fields: Any) -> None:
         """Append one line, stamped `time_ns` or now; safe from any thread."""
         stamp = time.monotonic_ns() if time_ns is None else time_ns
-        line = json.dumps({"event": event, "time_ns": stamp, **fields}) + "\n"
+        line = (json.dumps({"event": event, "time_ns": stamp, **fields}) + "\n").encode()
         with self._lock:
-            self._file.write(line.encode())
+            taken = self._file.write(line)
+            if taken < len(line):
+                self._file.truncate(self._file.seek(0, os.SEEK_END) - taken)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._file.name)
 
     def own(self) -> None:
         """Hold the file's lock until it is closed or the process dies. Raises OSError if taken."""

@@ -49,6 +49,7 @@ from harness.history.segments import Array, Content, Finding, read_segment, segm
 from harness.history.side_files import NEMESIS, VIEWS, WATERMARKS, Row
 from harness.history.stored_tables import TableError, digest
 from harness.history.tables import OPERATION_COLUMNS, ROW_GROUP, SMALL_TABLES, schema
+from harness.model.runs.disk import disk_error
 from harness.model.runs.run_folder import RunFolder, StoreError
 
 __all__ = ["HistoryError", "Seal", "seal"]
@@ -60,7 +61,7 @@ _FS: Final = pa.array([F_NAMES.get(code, "") for code in range(max(F_NAMES) + 1)
 
 
 def seal(run_dir: Path) -> Seal:
-    """Seal a run's history, or say what the sealed one holds. Raises HistoryError."""
+    """Seal a run's history, or say what the sealed one holds. Raises HistoryError and DiskError."""
     folder = run_dir / "history"
     if not folder.is_dir():
         raise HistoryError(f"{run_dir}: it has no folder `history`: give the folder of a run")
@@ -341,6 +342,8 @@ def _errors_of(folder: Path) -> Iterator[None]:
     except TableError as error:
         raise HistoryError(f"{folder}: a table just written cannot be read back: {error}") from None
     except OSError as error:
+        if full := disk_error(error, folder):
+            raise full from None
         where = error.filename or folder
         raise HistoryError(
             f"{where}: cannot be written ({error.strerror or error}): "

@@ -63,7 +63,7 @@ def _asked(program: Path) -> Java | None:
     """What `program` is by its own output; None if it does not run or does not show it."""
     try:
         answer = subprocess.run(
-            [program, "-XshowSettings:properties", "-version"],
+            [program, "-XX:-UsePerfData", "-XshowSettings:properties", "-version"],
             capture_output=True,
             text=True,
             timeout=30,

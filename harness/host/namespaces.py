@@ -43,8 +43,9 @@ def run_enclosed(argv: Sequence[str], *, own_session: bool = True) -> int:
     """Run `argv` in private namespaces and return its exit code; INT and TERM are forwarded.
 
     A death by signal N is returned as 128 + N. Without a session of its own it shares the
-    terminal, as a shell needs.
+    terminal, as a shell needs. Raises HostError for a program that is missing.
     """
+    system_packages.require(system_packages.PROGRAMS)
     return _run([*UNSHARE, *argv], inner_pid, own_session=own_session)
 
 

@@ -27,6 +27,8 @@ PROGRAMS = {
     "unshare": "util-linux",
     "nsenter": "util-linux",
     "setpriv": "util-linux",
+    "mount": "mount",
+    "chmod": "coreutils",  # Spark calls it
 }
 # What only some faults need: a run without them needs it not.
 FAULT_PROGRAMS = {"strace": "strace"}
@@ -56,17 +58,20 @@ _PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "java": ("java-21-openjdk-headless",),
         "iptables": ("iptables-nft",),
         "iproute2": ("iproute",),
+        "mount": ("util-linux",),
         "browser": ("chromium",),
         "browser-driver": ("chromedriver",),
         "venv": ("python3-pip",),
     },
     "zypper": {
+        "mount": ("util-linux",),
         "java": ("java-17-openjdk-headless",),
         "browser": ("chromium",),
         "browser-driver": ("chromedriver",),
         "venv": ("python3-pip",),
     },
     "pacman": {
+        "mount": ("util-linux",),
         "java": ("jre17-openjdk-headless",),
         "browser": ("chromium",),
         "browser-driver": ("chromium",),
@@ -92,6 +97,24 @@ def program(name: str) -> Path | None:
     """Where a program is, None if it is not installed."""
     found = shutil.which(name, path=search_path())
     return Path(found) if found else None
+
+
+def require(names: Iterable[str]) -> None:
+    """Raises HostError that names the first of these programs that is missing."""
+    for name in names:
+        if program(name) is None:
+            raise HostError(_lacking(name))
+
+
+def if_a_program(error: FileNotFoundError) -> str | None:
+    """What to tell of a program that was not found; None if the error is about a file."""
+    name = str(error.filename or "")
+    return _lacking(name) if name and "/" not in name else None
+
+
+def _lacking(name: str) -> str:
+    command = install_command([{**PROGRAMS, **FAULT_PROGRAMS}.get(name, name)])
+    return f"the program {name} is in no folder of PATH: add its folder, or install it: {command}"
 
 
 def libfaketime() -> Path | None:

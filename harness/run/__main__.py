@@ -9,8 +9,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from harness.host.output import outlive_readers
 from harness.host.unforeseen import details_go_to, exit_code_of
 from harness.model.exit_codes import FAILED
+from harness.model.runs.disk import DiskError
 from harness.model.runs.run_folder import RunFolder
 from harness.run.interrupts import stop_on_signals
 from harness.run.phases import carry_out
@@ -19,6 +21,7 @@ from harness.run.progress import Screen
 
 def main() -> None:
     """Carry out the run and exit with its code."""
+    outlive_readers()
     stop_on_signals()
     sys.exit(exit_code_of(_carry_out, failed=FAILED))
 
@@ -26,7 +29,10 @@ def main() -> None:
 def _carry_out() -> int:
     folder = RunFolder(path=Path(sys.argv[1]))
     with details_go_to(folder.path):
-        return carry_out(folder, Screen())
+        try:
+            return carry_out(folder, Screen())
+        except DiskError:  # the command outside meets it too, and says so
+            return FAILED
 
 
 if __name__ == "__main__":

@@ -13,9 +13,10 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 
 from harness.cluster.nodes import ClusterError
-from harness.host import machine
+from harness.host import machine, system_packages
 from harness.host.machine import HostError
 from harness.model.exit_codes import FAILED, VALID, interrupted
+from harness.model.runs.disk import disk_told, trouble_with
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import FailureRecord, PhaseRecord
 from harness.run.experiment import story
@@ -46,18 +47,22 @@ class Phases:
 
 
 def carry_out(folder: RunFolder, screen: Screen) -> int:
-    """Carry out a prepared run. Returns 0, 255, or 128 + the signal that stopped it."""
+    """Carry out a prepared run. Returns 0, 255, or 128 + the signal that stopped it. Raises
+    DiskError where its end cannot be written down."""
     before, begin_s = machine.cpu_counters(), time.monotonic()
     phases = Phases(screen)
     code, why = _ended(Run.begin(folder, screen), phases)
     starved = machine.starvation(before, machine.cpu_counters(), time.monotonic() - begin_s)
-    folder.update(
-        state="incomplete" if why else "complete",
-        ended_utc=datetime.now(UTC).isoformat(),
-        phases=phases.done,
-        host={**machine.describe(), "cpu_starvation": starved},
-        failure=FailureRecord(phase=phases.current, error=why) if why else None,
-    )
+    if why and (full := trouble_with(folder.path)):
+        why = f"{full} ({why})"
+    with disk_told(folder.path):
+        folder.update(
+            state="incomplete" if why else "complete",
+            ended_utc=datetime.now(UTC).isoformat(),
+            phases=phases.done,
+            host={**machine.describe(), "cpu_starvation": starved},
+            failure=FailureRecord(phase=phases.current, error=why) if why else None,
+        )
     if why:
         screen.say(f"{phases.current}: {why}", style="bold red")
     return code
@@ -71,6 +76,8 @@ def _ended(run: Run, phases: Phases) -> tuple[int, str | None]:
     except Stopped as stopped:
         name = signal.Signals(stopped.number).name
         return interrupted(stopped.number), f"interrupted by {name}"
+    except FileNotFoundError as error:
+        return FAILED, system_packages.if_a_program(error) or str(error)
     except (ClusterError, HostError, WaitTimeout, OSError) as error:
         return FAILED, str(error)
     return VALID, None

@@ -9,6 +9,7 @@ decides the promises is asked of the brokers, and written into run.json as `node
 from __future__ import annotations
 
 import secrets
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -83,7 +84,8 @@ def _remove(
         for line in admin.topics.remove(topic, _group(scenario, folder)):
             say(line)
     except ClusterError as error:
-        later = f"{error}; `kafka-harness heal {folder.path} --down` removes it later"
+        heal = f"`kafka-harness heal {shlex.quote(str(folder.path))} --down`"
+        later = f"{error}; {heal} removes it later"
         say(later)
         raise ClusterError(later) from None
 

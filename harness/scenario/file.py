@@ -44,6 +44,15 @@ def shipped() -> dict[str, Path]:
     return {path.stem: path for path in files}
 
 
+def families() -> dict[str, list[str]]:
+    """The same names by the folder that they are in; those in none come first."""
+    found: dict[str, list[str]] = {"": []}
+    for name, path in shipped().items():
+        family = "" if path.parent == SCENARIOS else path.parent.name
+        found.setdefault(family, []).append(name)
+    return dict(sorted(found.items()))
+
+
 def read_scenario(which: str, overrides: Mapping[str, Any] | None = None) -> Scenario:
     """A shipped scenario by name or any file by path, with `overrides` ("a.b": value) laid over.
 

@@ -59,10 +59,9 @@ def server_keys(home: KafkaHome, java: Java) -> frozenset[str]:
 
     Empty if it does not answer, which only turns the check for slips off.
     """
-    command = [str(java.path), "-XX:TieredStopAtLevel=1", "-cp", home.class_path]
-    asked = subprocess.run(
-        [*command, "kafka.server.KafkaConfig"], capture_output=True, text=True, check=False
-    )
+    quick = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+    command = [str(java.path), *quick, "-cp", home.class_path, "kafka.server.KafkaConfig"]
+    asked = subprocess.run(command, capture_output=True, text=True, check=False)
     return frozenset(re.findall(r'<h4><a id="([^"]+)">', asked.stdout))
 
 

@@ -47,15 +47,16 @@ def can_run(findings: Sequence[HostFinding]) -> bool:
     return not any(f.status == "missing" and f.needed_for == LOCAL for f in findings)
 
 
-def render(findings: Sequence[HostFinding]) -> Table:
-    """The findings as a table; purpose and remedy only where there is something to fix."""
+def render(findings: Sequence[HostFinding], apart: str = "\n") -> Table:
+    """The findings as a table; purpose and remedy only where there is something to fix, and
+    `apart` from what was found."""
     table = Table(box=None, pad_edge=False, show_header=False)
     for keep in (True, True, False):
         table.add_column(overflow="fold", no_wrap=keep)
     for finding in findings:
         found = Text(finding.detail)
         if finding.status != "ok":
-            found.append(f"\nneeded for {finding.needed_for}", style="dim")
-            found.append(f"\n{finding.remedy}" if finding.remedy else "", style="bold")
+            found.append(f"{apart}needed for {finding.needed_for}", style="dim")
+            found.append(f"{apart}{finding.remedy}" if finding.remedy else "", style="bold")
         table.add_row(finding.name, Text(finding.status, style=_STYLE[finding.status]), found)
     return table

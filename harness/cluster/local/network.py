@@ -13,6 +13,7 @@ from pathlib import Path
 
 from harness.cluster.capabilities import CannotPrepare
 from harness.cluster.nodes import ClusterError, Node
+from harness.host import system_packages
 
 CLIENT_ADDRESS = "10.77.0.101"
 NETEM = "netem"  # the way in which nodes are started where the kernel must have it
@@ -56,7 +57,10 @@ def _ip_batch(lines: Sequence[str], namespace: str | None = None) -> None:
 
 def run(argv: Sequence[str], text: str | None = None) -> str:
     """Run a command and return what it printed. Raises ClusterError with what it complained of."""
-    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise ClusterError(system_packages.if_a_program(error) or str(error)) from None
     if done.returncode != 0:
         raise ClusterError(f"{' '.join(argv)} failed: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout

@@ -5,6 +5,7 @@
     kafka1.clock         how far its wall clock is ahead (way "fake-time")
     kafka1.trace         its file calls (way "sync-trace")
     kafka1.tampered      what strace prints that faults have attached
+    tmp/                 libraries that nodes unpack (lz4, snappy, zstd), which a killed one leaves
 
 The data can be copied to a folder that stays.
 """
@@ -38,6 +39,7 @@ class NodeFiles:
         """What a node needs before it is started first."""
         data = self.data(node)
         data.mkdir()
+        self.temporary().mkdir(exist_ok=True)
         if launch_modes.OWN_DISK in ways and node.role == "broker":
             size = f"size={launch_modes.DISK_BYTES}"
             run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(data)])
@@ -57,7 +59,8 @@ class NodeFiles:
     def keep(self, folder: Path) -> None:
         """Copy all of it to a folder that outlives the run, once."""
         if not folder.exists():
-            shutil.copytree(self.scratch, folder)
+            own = shutil.ignore_patterns(self.temporary().name)
+            shutil.copytree(self.scratch, folder, ignore=own)
 
     def set_clock(self, node: Node, offset_s: float) -> None:
         """Written aside and moved into place: a node never reads half a number."""
@@ -69,6 +72,10 @@ class NodeFiles:
     def data(self, node: Node) -> Path:
         """The node's data folder."""
         return self.scratch / node.name
+
+    def temporary(self) -> Path:
+        """Where nodes put what they need for as long as they run."""
+        return self.scratch / "tmp"
 
     def config(self, node: Node) -> Path:
         """The node's server.properties or zoo.cfg."""

@@ -130,6 +130,8 @@ class NodeProcesses:
         argv = [
             str(self._java.path),
             "-XX:TieredStopAtLevel=1",
+            "-XX:-UsePerfData",
+            f"-Djava.io.tmpdir={self._files.temporary()}",
             "-cp",
             self._home.class_path,
             "kafka.tools.DumpLogSegments",
@@ -162,6 +164,7 @@ class NodeProcesses:
             *(launch_modes.traced(self._files.trace(node)) if traced else ()),
             str(self._java.path),
             *java_options(role, self._home, self._java),
+            f"-Djava.io.tmpdir={self._files.temporary()}",
             f"-Dlog4j.configuration=file:{self._files.log4j()}",
             "-cp",
             self._home.class_path,

@@ -16,12 +16,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from harness.model.runs import disk
 from harness.model.runs.json_text import read_bytes
 from harness.model.runs.run_record import RecordError, RunRecord, parse
 
@@ -101,15 +102,20 @@ class RunFolder:
 
 
 def create(results: Path, scenario: str, seed: int) -> RunFolder:
-    """A new, empty run folder; `latest` points to it. Raises StoreError."""
+    """A new, empty run folder; `latest` points to it. Raises StoreError and DiskError."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     try:
         path = _fresh(results / scenario, f"{stamp}-{seed}")
+        if full := disk.trouble_with(path):
+            path.rmdir()
+            raise full
         for part in ("history", "logs"):
             (path / part).mkdir()
         _link(results / scenario / "latest", path.name)
         _link(results / "latest", f"{scenario}/{path.name}")
     except OSError as error:
+        if full := disk.disk_error(error, results):
+            raise full from None
         where = error.filename or results
         raise StoreError(
             f"{where}: cannot create the run's folder ({error.strerror}); "
@@ -132,12 +138,15 @@ def find_run(which: str, results: Path) -> RunFolder:
 
 @contextmanager
 def errors_told(path: Path) -> Iterator[None]:
-    """Inside the block, a file or folder that cannot be read or written is one sentence."""
+    """Inside the block, a file or folder that cannot be read or written is one sentence. Raises
+    StoreError and DiskError."""
     try:
         yield
     except BrokenPipeError:  # no file's: who reads what is printed has seen enough
         raise
     except OSError as error:
+        if full := disk.disk_error(error, path):
+            raise full from error
         where, why = error.filename or path, error.strerror or str(error).split("\n", 1)[0]
         raise StoreError(
             f"{where}: cannot be read or written ({why}): repair it, or use a copy of the run's "
@@ -160,8 +169,13 @@ def _refuse_stray(path: Path) -> None:
 def write_atomically(path: Path, text: str) -> None:
     """Replace a file's text in one step: a reader sees the old or the new one, never a part."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text)
-    partial.replace(path)
+    try:
+        partial.write_text(text)
+        partial.replace(path)
+    except OSError:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise
 
 
 def _fresh(parent: Path, name: str) -> Path:

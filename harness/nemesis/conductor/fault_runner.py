@@ -120,7 +120,12 @@ class FaultRunner:
         try:
             yield
         finally:
-            self._heal(step, injections)
+            try:
+                self._heal(step, injections)
+            except OSError:  # what it writes has no room: healed all the same
+                for injection in injections:
+                    VERBS[step.verb].heal(injection)
+                raise
             self.reservations.give_back(step.step)
 
     def _heal(self, step: Step, injections: list[Injection]) -> None:

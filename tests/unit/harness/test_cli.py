@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -202,7 +203,7 @@ def test_what_nobody_foresaw_is_one_sentence_and_255(tmp_path, monkeypatch, ende
         raise KeyError("nobody knows")
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(cli, "shipped", broken)
+    monkeypatch.setattr("harness.scenario.file.shipped", broken)
 
     code, _, said = ended("scenarios")
 
@@ -289,3 +290,14 @@ def test_heal_asks_before_it_runs_a_command_and_runs_it_when_allowed(run, tmp_pa
 
     code, _, _ = ended("heal", run, "--allow", "command")
     assert (code, mark.exists()) == (0, True)
+
+
+def test_a_suggested_command_can_be_pasted_whatever_the_folder_s_name(run, tmp_path, ended):
+    strange = run.rename(tmp_path / "a run; it's $mine")
+
+    for text in (None, "{}"):
+        if text is not None:
+            (strange / "report.json").write_text(text)
+        _, _, said = ended("report", strange)
+        command = said.split("`")[1]
+        assert ["kafka-harness", "check", str(strange)] == shlex.split(command)

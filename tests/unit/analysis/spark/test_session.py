@@ -89,3 +89,30 @@ def test_a_jvm_that_does_not_end_in_time_is_killed(limit_s: float, code: int) ->
         session._end(process, limit_s)
 
     assert process.returncode == code
+
+
+@pytest.mark.jvm
+def test_what_spark_needs_for_a_while_is_in_the_run_s_folder_and_removed(tmp_path: Path) -> None:
+    code = f"""
+from pathlib import Path
+from analysis.spark.session import session
+run = Path({str(tmp_path)!r})
+with session(scratch=run) as spark:
+    [folder] = run.iterdir()
+    assert folder.name.startswith(".spark-")
+    assert any(folder.iterdir())
+    (folder / "left by one that was killed").touch()
+assert not list(run.iterdir())
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_a_folder_that_spark_would_take_for_two_is_not_used(tmp_path: Path) -> None:
+    run = tmp_path / "a,b"
+    run.mkdir()
+
+    with session._temporary(run) as options:
+        assert [] == options
+        assert [] == list(run.iterdir())
+    with session._temporary(tmp_path) as options:
+        assert len(options) == len(list(tmp_path.glob(".spark-*"))) == 1

@@ -51,7 +51,7 @@ def test_a_copy_that_fails_is_an_error_and_the_run_stays(run: RunFolder, tmp_pat
 @pytest.mark.parametrize(
     ("uri", "reason"),
     [
-        ("somewhere", "scheme"),
+        ("file://somewhere", "relative"),
         ("ftp://host/x", "Unrecognized"),
         ("s3://name:secret@b/x?endpoint_override=127.0.0.1:1&scheme=http", "connect"),
         ("file:///proc/no/such", "No such file"),
@@ -63,3 +63,22 @@ def test_a_place_that_cannot_be_used_is_refused_without_repeating_it(uri: str, r
 
     assert reason in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+def test_what_names_no_scheme_is_a_folder(
+    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    for name in ("foo", "./b 100%", str(tmp_path / "c")):
+        assert 0 == copy_to.copy_run(run, copy_to.destination(name), Console(quiet=True))
+        assert (tmp_path / name / "study-1" / run.path.name / "run.json").exists()
+
+
+def test_a_path_is_printed_as_it_is(run: RunFolder, tmp_path: Path) -> None:
+    place = copy_to.destination(str(tmp_path / "[bold]red[/bold]"))
+
+    with Console(record=True, width=500) as console:
+        copy_to.copy_run(run, place, console)
+
+    assert f"copied   {tmp_path}/[bold]red[/bold]/study-1/" in console.export_text()

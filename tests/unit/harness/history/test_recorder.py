@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from harness.history.progress_page import Progress
 from harness.history.record_format import FAIL, INFO, NOTHING, OK, READ, SEND, Operation, value_of
 from harness.history.recorder import Recorder
 from tests.support.recorded_operations import recorded
+from tests.support.small_disks import on_a_disk
 
 
 def told(folder: Path) -> list[Operation]:
@@ -194,3 +196,28 @@ def test_a_file_system_that_cannot_allocate_is_good_enough(
     Recorder(tmp_path, "p").invoke(SEND, 3, 7, 10, 11)
 
     assert [operation()] == recorded(tmp_path)
+
+
+LINES_UNTIL_FULL = """
+import sys
+from pathlib import Path
+from harness.history.recorder import Lines
+file = Path(sys.argv[1])
+lines = Lines(file)
+try:
+    while True:
+        lines.write("x", filler="y" * 999)
+except OSError as error:
+    print(error, file=sys.stderr)
+left = file.read_bytes()
+sys.exit(0 if left.endswith(b"}\\n") and len(left) > 10**6 else 1)
+"""
+
+
+def test_a_line_for_which_there_is_no_room_is_not_there_in_part(tmp_path: Path) -> None:
+    done = on_a_disk(
+        tmp_path, "true", sys.executable, "-c", LINES_UNTIL_FULL, f"{tmp_path}/run/x.jsonl"
+    )
+
+    assert 0 == done.returncode, done.stderr
+    assert f"No space left on device: '{tmp_path}/run/x.jsonl'" in done.stderr

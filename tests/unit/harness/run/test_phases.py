@@ -14,6 +14,7 @@ from rich.console import Console
 
 from harness.cluster.nodes import ClusterError
 from harness.host.machine import HostError
+from harness.model.runs.disk import DiskError
 from harness.model.runs.run_folder import RunFolder
 from harness.run import phases
 from harness.run.interrupts import STOPPING, Stopped, stop_on_signals
@@ -118,3 +119,31 @@ def test_the_first_signal_stops_and_the_next_is_passed_over(number: signal.Signa
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+def test_a_full_disk_is_named_whatever_failed_because_of_it(
+    carried_out: Callable[[Story], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker that cannot write its log does not come up, and does not say why."""
+
+    def story(_: Run, phase: Any, __: ExitStack) -> None:
+        raise WaitTimeout("kafka1 did not come up")
+
+    monkeypatch.setattr(phases, "trouble_with", lambda path: DiskError(f"{path}: full"))
+
+    assert 255 == carried_out(story)
+    failure = RunFolder(path=tmp_path).read().failure
+    assert failure is not None
+    assert f"{tmp_path}: full (kafka1 did not come up)" == failure.error
+
+
+def test_a_program_that_is_missing_in_mid_run_is_named(
+    carried_out: Callable[[Story], int], tmp_path: Path
+) -> None:
+    def story(_: Run, phase: Any, __: ExitStack) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "strace")
+
+    assert 255 == carried_out(story)
+    failure = RunFolder(path=tmp_path).read().failure
+    assert failure is not None
+    assert "the program strace is in no folder of PATH" in failure.error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from harness.nemesis.undo_record import Undo, outstanding
 from harness.nemesis.verb import DoesNothing
 from harness.nemesis.verbs import VERBS
 from harness.waiting import wait_until
-from tests.support.conducted_plans import conductor, finish, step
+from tests.support.conducted_plans import Told, conductor, finish, step
 
 
 def test_a_fault_is_injected_proved_healed_and_proved_again(world):
@@ -205,3 +206,18 @@ def test_a_mistake_of_ours_ends_the_run_and_heals(world, monkeypatch):
 
     assert "oops" in str(made.failure)
     assert not world.down
+
+
+@pytest.mark.parametrize("unwritten", ["inject", "heal"])
+def test_a_fault_is_healed_although_there_is_no_room_to_write_of_it(world, unwritten):
+    def write(event: str, **fields: Any) -> None:
+        if event == unwritten and (unwritten == "heal" or fields["type"] == "ok"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        Told.write(world, event, **fields)
+
+    world.sent, world.write = 11, write
+    made = conductor(world, step())
+    finish(made)
+
+    assert not world.down
+    assert isinstance(made.failure, OSError)

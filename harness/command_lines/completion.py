@@ -1,0 +1,58 @@
+"""What a shell may complete: scenarios, runs, backends and keys of `--set`.
+
+    kafka-harness --install-completion        once, for the shell that it is called from
+    kafka-harness run stu<TAB>                study-1  study-1-stream  study-1-sure …
+
+Each press of TAB starts the command: only names are looked at, no file is read, and nothing of what
+a command does is imported. Where nothing is offered, the shell completes files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+
+from harness.checkout import SCENARIOS
+
+BACKENDS: Final = ("local", "docker", "kubernetes", "external")
+
+
+def scenarios(incomplete: str) -> list[str]:
+    """The shipped scenarios that begin so."""
+    names = sorted(path.stem for path in SCENARIOS.rglob("*.toml"))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def runs(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Scenarios that have a latest run; with a slash, the ids of one's runs, newest first."""
+    results = Path(ctx.params.get("results") or "results")
+    scenario, slash, _ = incomplete.partition("/")
+    if not slash:
+        found = sorted(path.parent.name for path in results.glob("*/latest"))
+    else:
+        names = sorted(path.parent.name for path in (results / scenario).glob("*/run.json"))
+        found = [f"{scenario}/{name}" for name in reversed(names) if name != "latest"]
+    return [name for name in found if name.startswith(incomplete)]
+
+
+def backends(incomplete: str) -> list[str]:
+    """The backends that begin so."""
+    return [name for name in BACKENDS if name.startswith(incomplete)]
+
+
+def keys(incomplete: str) -> list[str]:
+    """The scenario's keys that begin so, each with its `=`."""
+    from harness.model.scenario import Scenario
+
+    return [key for key in _paths(Scenario, "") if key.startswith(incomplete)]
+
+
+def _paths(model: Any, above: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        if hasattr(field.annotation, "model_fields"):
+            yield from _paths(field.annotation, f"{above}{name}.")
+        else:
+            yield f"{above}{name}="

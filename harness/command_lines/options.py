@@ -1,0 +1,120 @@
+"""The options and arguments that several commands share, and where commands print.
+
+A pipe or a file has no width: what is printed there is not wrapped.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+
+from harness.command_lines import completion
+from harness.model.runs import json_text
+
+RESULTS = Path("results")
+NATURAL_WIDTH: Final = 10_000
+
+console = Console(
+    highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else NATURAL_WIDTH
+)
+
+
+def _storable(seed: int | None) -> int | None:
+    least, most = json_text.LEAST // 2, json_text.MOST // 2
+    if seed is not None and not least <= seed <= most:
+        raise typer.BadParameter(f"{seed} is not in the range {least}<=x<={most}.")
+    return seed
+
+
+Scenarios = Annotated[
+    list[str],
+    typer.Argument(
+        help="Names (`scenarios` lists them) or files.",
+        metavar="SCENARIO",
+        autocompletion=completion.scenarios,
+    ),
+]
+OneScenario = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO", help="A name or a file.", autocompletion=completion.scenarios
+    ),
+]
+Runs = Annotated[
+    list[str],
+    typer.Argument(
+        help="Run folders, run ids, or scenarios (latest run).",
+        metavar="RUN",
+        autocompletion=completion.runs,
+    ),
+]
+OneRun = Annotated[
+    str,
+    typer.Argument(
+        help="A run folder, a run id, or a scenario (latest run).",
+        metavar="RUN",
+        autocompletion=completion.runs,
+    ),
+]
+Backend = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help=f"Where the cluster runs: {', '.join(completion.BACKENDS)}.",
+        autocompletion=completion.backends,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        callback=_storable,  # a range would be shown, and be the widest thing of the help
+        help="Seed of all random choices; random by default.",
+    ),
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change a key of the scenario, e.g. workload.rounds=1000. Repeatable.",
+        autocompletion=completion.keys,
+    ),
+]
+ProducerConfig = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Your producer's .properties file, in Java or librdkafka keys."
+    ),
+]
+ConsumerConfig = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Your consumer's .properties file, in Java or librdkafka keys."
+    ),
+]
+ServerProperties = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Your brokers' server.properties.")
+]
+KafkaHome = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Your own Kafka 3.x: DIR/libs/*.jar.")
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(metavar="S", min=1, help="Limit of the whole run; by default from the plan."),
+]
+Results = Annotated[Path, typer.Option(metavar="DIR", help="Where runs are kept.")]
+Master = Annotated[
+    str | None, typer.Option(metavar="URL", help="A Spark cluster; this machine by default.")
+]
+
+
+def settings(sets: list[str] | None) -> dict[str, Any]:
+    """What `--set` was given, by path. Raises ScenarioError."""
+    from harness.scenario.overrides import parse_override
+
+    return dict(parse_override(text) for text in sets or [])

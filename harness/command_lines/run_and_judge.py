@@ -1,0 +1,152 @@
+"""Commands that run scenarios, or judge what was recorded."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.command_lines import completion
+from harness.command_lines.options import (
+    RESULTS,
+    Backend,
+    ConsumerConfig,
+    KafkaHome,
+    Master,
+    ProducerConfig,
+    Results,
+    Runs,
+    Scenarios,
+    Seed,
+    ServerProperties,
+    Sets,
+    TimeLimit,
+    console,
+    settings,
+)
+
+PANEL = "Run and judge"
+
+
+def run(
+    scenarios: Scenarios,
+    backend: Backend = "local",
+    seed: Seed = None,
+    repeat: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each scenario.")] = 1,
+    sets: Sets = None,
+    producer_config: ProducerConfig = None,
+    consumer_config: ConsumerConfig = None,
+    server_properties: ServerProperties = None,
+    kafka_home: KafkaHome = None,
+    time_limit: TimeLimit = None,
+    results: Results = RESULTS,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Allow faults on an existing cluster: its namespace, or the first "
+            "address of backend.external.bootstrap.",
+        ),
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the nodes' data directories.")] = False,
+    no_check: Annotated[bool, typer.Option("--no-check", help="Record, do not check.")] = False,
+    copy_to: Annotated[
+        str | None,
+        typer.Option(metavar="URI", help="Also copy each run: s3://bucket/x, or a folder."),
+    ] = None,
+) -> None:
+    """Run scenarios on a fresh cluster each, check what was recorded, and report.
+
+    kafka-harness run study-1 --seed 42
+
+    kafka-harness run baseline --producer-config my.properties --set workload.rounds=2000
+    """
+    from harness.commands.copy_to import copy_run, destination
+    from harness.commands.run import carry_out_run, prepare_run
+    from harness.model import exit_codes
+    from harness.scenario.prepare import Request
+
+    first = secrets.randbelow(1_000_000) if seed is None else seed
+    requests = [
+        Request(
+            scenario=name,
+            seed=first + number,
+            backend=backend,
+            settings=settings(sets),
+            producer_config=producer_config,
+            consumer_config=consumer_config,
+            server_properties=server_properties,
+            kafka_home=kafka_home,
+            time_limit_s=time_limit,
+            keep=keep,
+            allow=tuple(allow or ()),
+        )
+        for name in scenarios
+        for number in range(repeat)
+    ]
+    # Refuse all before any starts.
+    prepared = [prepare_run(request) for request in requests]
+    copies = destination(copy_to) if copy_to else None
+    codes = []
+    for each in prepared:
+        code, folder = carry_out_run(each, results, check=not no_check, console=console)
+        codes += [code, copy_run(folder, copies, console)]
+        if code in exit_codes.INTERRUPTED:
+            break
+    raise typer.Exit(exit_codes.worst(codes))
+
+
+def check(runs: Runs, master: Master = None, results: Results = RESULTS) -> None:
+    """Check stored runs again; needs no cluster, only their folders.
+
+    kafka-harness check study-1 results/study-2/20261121T120000Z-7
+    """
+    from harness.commands.check import check_runs
+    from harness.model.runs.run_folder import find_run
+
+    folders = [find_run(which, results) for which in runs]
+    raise typer.Exit(check_runs(folders, master=master, console=console))
+
+
+def campaign(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A campaign's .toml file, e.g. docs/study.toml.")
+    ],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a campaign that has finished runs.")
+    ] = False,
+    backends: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B",
+            help="Run only on these of its backends.",
+            autocompletion=completion.backends,
+        ),
+    ] = "",
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Set a backend's key, e.g. backend.docker.image=NAME. Repeatable.",
+        ),
+    ] = None,
+    results: Results = RESULTS,
+) -> None:
+    """Run scenarios x settings x backends x repeats; finished runs are never run again.
+
+    kafka-harness campaign docs/study.toml --resume --backends local
+    """
+    from harness.commands.campaign import CampaignOptions, make_runs
+
+    options = CampaignOptions(
+        resume=resume,
+        backends=tuple(name for name in backends.split(",") if name),
+        settings=settings(sets),
+    )
+    raise typer.Exit(make_runs(file, results, options, console=console))
+
+
+COMMANDS = (run, check, campaign)

@@ -1,0 +1,78 @@
+"""What is printed once nobody reads it any more: `kafka-harness run study-1 | head -3`.
+
+A command goes on in silence and ends as it would have, with the same exit code: a run is healed,
+sealed, checked and reported; its verdict is not lost because its output is. The same where output
+cannot be kept (a full disk below `> log`). Who prints without end asks `unread`, and stops.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+class _Kept(io.FileIO):
+    """A file descriptor that takes whatever is written to it."""
+
+    gone = False
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            # What is started later inherits the descriptor, and need not know either.
+            self.gone = True
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+        except OSError:
+            pass
+        return memoryview(data).nbytes
+
+
+_guarded: list[_Kept] = []  # stdout, once it is
+
+
+def outlive_readers() -> None:
+    """From now on nothing that this process prints can fail."""
+    if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout = _same(sys.stdout)
+    if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr = _same(sys.stderr)
+
+
+def _same(stream: io.TextIOWrapper) -> io.TextIOWrapper:
+    """The same stream, guarded."""
+    stream.flush()
+    kept = _Kept(stream.fileno(), "w", closefd=False)
+    if stream is sys.__stdout__:
+        _guarded.append(kept)
+    return io.TextIOWrapper(
+        io.BufferedWriter(kept),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+def unread() -> bool:
+    """Whether the reader of stdout has gone, as far as it is known."""
+    return any(kept.gone for kept in _guarded)
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table; where there is no terminal, without the blanks that fill its last column."""
+    if console.is_terminal:
+        console.print(table)
+        return
+    with console.capture() as printed:
+        console.print(table)
+    lines = [line.rstrip() for line in printed.get().splitlines()]
+    console.file.write("\n".join(lines) + "\n")
+    console.file.flush()

@@ -1,0 +1,76 @@
+"""A program that is not there is named, with the command that installs it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.checkout import ROOT
+from harness.cluster.local import network
+from harness.cluster.nodes import ClusterError
+from harness.host import system_packages
+from harness.host.machine import HostError
+from tests.support.commands import COMMAND
+
+STORED = ROOT / "tests" / "golden" / "leader-stopped"
+
+
+@pytest.mark.parametrize(
+    ("lacks", "arguments"),
+    [
+        ("chmod", ["check", "RUN"]),
+        ("mount", ["run", "baseline", "--results", "RESULTS"]),
+        ("unshare", ["run", "baseline", "--results", "RESULTS"]),
+        ("setpriv", ["up", "baseline", "--", "true"]),
+    ],
+)
+def test_a_missing_program_is_named_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacks: str, arguments: list[str]
+) -> None:
+    """The PATH is one folder of links, to all programs but one."""
+    folder, results = tmp_path / "bin", tmp_path / "results"
+    folder.mkdir()
+    for each in (Path(place) for place in ("/usr/local/bin", "/usr/bin", "/bin")):
+        for program in each.iterdir():
+            link = folder / program.name
+            if program.name != lacks and not link.is_symlink():
+                link.symlink_to(program)
+    monkeypatch.setenv("PATH", str(folder))
+    run = shutil.copytree(STORED, tmp_path / "run")
+    words = {"RUN": str(run), "RESULTS": str(results)}
+
+    done = subprocess.run(
+        [*COMMAND, *(words.get(word, word) for word in arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+    assert 255 == done.returncode, done.stdout + done.stderr
+    assert f"the program {lacks} is in no folder of PATH" in done.stderr
+    assert "install" in done.stderr
+    assert 1 == len(done.stderr.strip().splitlines())
+    assert not results.exists()
+
+
+def test_what_is_there_is_not_asked_for() -> None:
+    system_packages.require(["sh"])
+    with pytest.raises(HostError, match="the program no-such is in no folder of PATH"):
+        system_packages.require(["sh", "no-such"])
+
+
+def test_a_program_of_a_fault_is_named_when_it_is_called() -> None:
+    with pytest.raises(ClusterError, match="the program no-such is in no folder of PATH"):
+        network.run(["no-such", "-x"])
+
+
+def test_a_file_that_is_not_there_is_no_program() -> None:
+    missing = FileNotFoundError(2, "No such file or directory", "/proc/no/such")
+
+    assert system_packages.if_a_program(missing) is None
+    assert "strace" in str(system_packages.if_a_program(FileNotFoundError(2, "no", "strace")))
