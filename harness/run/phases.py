@@ -26,10 +26,10 @@ from harness.waiting import WaitTimeout
 
 
 class Phases:
-    """Which phase the run is in, and when each began and ended."""
+    """Which phase the run is in, and when each began and ended; run.json has those that ended."""
 
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
+    def __init__(self, folder: RunFolder, screen: Screen) -> None:
+        self._folder, self._screen = folder, screen
         self.done: list[PhaseRecord] = []
         self.current = "start"
 
@@ -43,12 +43,13 @@ class Phases:
         finally:
             end_ns = time.monotonic_ns()
             self.done.append(PhaseRecord(name=name, start_ns=begin_ns, end_ns=end_ns))
+        self._folder.update(phases=self.done)
 
 
 def carry_out(folder: RunFolder, screen: Screen) -> int:
     """Carry out a prepared run. Returns 0, 255, or 128 + the signal that stopped it."""
     before, begin_s = machine.cpu_counters(), time.monotonic()
-    phases = Phases(screen)
+    phases = Phases(folder, screen)
     code, why = _ended(Run.begin(folder, screen), phases)
     starved = machine.starvation(before, machine.cpu_counters(), time.monotonic() - begin_s)
     folder.update(

@@ -118,3 +118,22 @@ def test_the_first_signal_stops_and_the_next_is_passed_over(number: signal.Signa
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+def test_run_json_has_each_phase_as_soon_as_it_has_ended(
+    carried_out: Callable[[Story], int], tmp_path: Path
+) -> None:
+    """So that whoever started the run knows that its load is over."""
+    seen = []
+
+    def told() -> list[str]:
+        return [phase.name for phase in RunFolder(path=tmp_path).read().phases]
+
+    def story(_: Run, phase: Any, closing: ExitStack) -> None:
+        with phase("load", ""):
+            seen.append(told())
+        seen.append(told())
+        closing.close()
+
+    assert 0 == carried_out(story)
+    assert seen == [[], ["load"]]
