@@ -30,11 +30,13 @@ from harness.model.runs.disk import trouble_told
 __all__ = ["CheckError", "check"]
 
 
-def check(run_dirs: Sequence[Path], master: str | None = None) -> list[dict[str, Any]]:
+def check(
+    run_dirs: Sequence[Path], master: str | None = None, started: SparkSession | None = None
+) -> list[dict[str, Any]]:
     """Check sealed runs and write their reports; returns them in the order of `run_dirs`.
 
-    `master`: a Spark cluster's URL; this machine when None. Raises CheckError,
-    and DiskError where there is no room.
+    `master`: a Spark cluster's URL; this machine when None. `started`: a session that is there
+    already. Raises CheckError, and DiskError where there is no room.
     """
     paths = list(dict.fromkeys(path.resolve() for path in run_dirs))
     runs = [open_run(path) for path in paths]
@@ -42,7 +44,7 @@ def check(run_dirs: Sequence[Path], master: str | None = None) -> list[dict[str,
     reports = {}
     if runs:
         operations = sum(run.operations for run in runs)
-        with session(master, operations, scratch=paths[0]) as spark:
+        with session(master, operations, started=started, scratch=paths[0]) as spark:
             reports = _check(spark, runs)
     return [reports[path.resolve()] for path in run_dirs]
 

@@ -20,6 +20,7 @@ def main() -> None:
         [HARNESS, "up", "baseline", "--", *RECORDER],
         RECORDER,
         [sys.executable, "-m", "bench.checker"],
+        [sys.executable, "-m", "bench.small_check"],
     ):
         print(f"== {' '.join(Path(word).name for word in argv)}", flush=True)
         subprocess.run(argv, check=True)

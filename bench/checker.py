@@ -40,7 +40,7 @@ def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
     rng = np.random.default_rng(7)
     end = np.where(outage, until, due) + rng.integers(800_000, 9_000_000, sends)
     value = number
-    lost = (number % 20_000) == 14_999
+    lost = (number % 5_000) == 4_999
     kept = ~lost
     offset = np.cumsum(kept) - 1
     base = {"run_id": run_id, "partition": 0, "error": None, "broker": None, "type": "ok"}

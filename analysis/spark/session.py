@@ -18,13 +18,11 @@ import contextlib
 import hashlib
 import os
 import shutil
-import signal
 import struct
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 
 import pyspark
@@ -80,17 +78,23 @@ _SETTINGS = {
 def session(
     master: str | None = None,
     operations: int = SMALL,
+    *,
+    started: SparkSession | None = None,
     archive_to: Path | None = None,
     scratch: Path | None = None,
 ) -> Iterator[SparkSession]:
-    """The session that is active already, else one of our own that is stopped at the end.
+    """The session that was started before or is active, else one of our own that is stopped at the
+    end.
 
     `operations`: how many there are to check at once. `archive_to`: where the JVM leaves an archive
     of its classes. `scratch`: the folder in which Spark's temporary files are while it runs.
     """
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        yield active
+    if started is not None:
+        for key, value in _plans(operations).items():
+            started.conf.set(key, value)
+    there = started or SparkSession.getActiveSession()
+    if there is not None:
+        yield there
         return
     builder = SparkSession.builder.appName("kafka-harness check")
     with contextlib.ExitStack() as stack:
@@ -126,10 +130,14 @@ def _sizes(operations: int) -> Mapping[str, str]:
     if operations >= BIG:
         return {}
     few = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
+    return {**few, **_plans(operations)}
+
+
+def _plans(operations: int) -> Mapping[str, str]:
+    """Those that a session may be told later."""
     if operations >= SMALL:
-        return few
+        return {}
     return {
-        **few,
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -211,7 +219,7 @@ def _start(command: list[str]) -> subprocess.Popen[bytes] | None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=environment,
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509
+            process_group=0,  # Ctrl-C at the terminal is not meant for it
         )
         if not _answered(process, answer):
             process.kill()

@@ -49,25 +49,20 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
             raise ScenarioError(f"--backends: {name} is not available on this machine: {why}")
     if not todo:
         return VALID
-    from analysis.spark.session import session  # noqa: PLC0415
-
     codes = []
-    with session():  # one Spark for all checks of the campaign
-        for number, ((cell, request), each) in enumerate(zip(todo, runs, strict=True), 1):
-            where = f"{cell.key}, {request.backend}"
-            screen.say(f"run {number} of {len(todo)}: {where}", style="bold")
-            stored = campaign_file.unchecked(each.record, results)
-            if stored is not None:
-                code, folder = check_runs([stored], master=None, console=console), stored
-            else:
-                code, folder = carry_out_run(each, results, check=True, console=console)
-            if code in INTERRUPTED:
-                return code
-            if campaign_file.began(folder.read()):
-                campaign_file.append(
-                    data, campaign_file.summary(cell, code, _report(folder), request)
-                )
-            codes.append(code)
+    for number, ((cell, request), each) in enumerate(zip(todo, runs, strict=True), 1):
+        where = f"{cell.key}, {request.backend}"
+        screen.say(f"run {number} of {len(todo)}: {where}", style="bold")
+        stored = campaign_file.unchecked(each.record, results)
+        if stored is not None:
+            code, folder = check_runs([stored], master=None, console=console), stored
+        else:
+            code, folder = carry_out_run(each, results, check=True, console=console)
+        if code in INTERRUPTED:
+            return code
+        if campaign_file.began(folder.read()):
+            campaign_file.append(data, campaign_file.summary(cell, code, _report(folder), request))
+        codes.append(code)
     return worst(codes)
 
 

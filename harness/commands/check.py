@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -20,27 +21,40 @@ from harness.model.runs import run_folder
 from harness.model.runs.disk import trouble_with
 from harness.model.runs.run_folder import RunFolder, errors_told
 
+if TYPE_CHECKING:
+    from analysis.ahead import Ahead
 
-def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Console) -> int:
-    """Seal and check stored runs in one Spark job, show each report, return the exit code."""
+
+def check_runs(
+    folders: Sequence[RunFolder],
+    *,
+    master: str | None,
+    console: Console,
+    ahead: Ahead | None = None,
+) -> int:
+    """Seal and check stored runs in one Spark job, show each report, return the exit code.
+
+    `ahead`: a Spark session that is starting already.
+    """
     from analysis import job  # noqa: PLC0415  Spark is slow to import, and only needed here
 
     system_packages.require(["chmod"])  # Spark's file system calls it
-    if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
-        os.environ["JAVA_HOME"] = str(find_java().path.resolve().parents[1])
+    tell_spark_of_java()
+    operations = 0
     for folder in folders:
         with errors_told(folder.path), details_go_to(folder.path):
             folder.refuse_links()
             folder.read()
             _try_to_write(folder)
-            sealing.seal(folder.path)
+            operations += sealing.seal(folder.path).operations
     with (
         console.status("checking the history with Spark"),
         errors_told(folders[0].path if folders else Path()),
         details_go_to(folders[0].path if folders else Path()),
     ):
         try:
-            reports = job.check([folder.path for folder in folders], master=master)
+            started = ahead.spark(operations) if ahead else None
+            reports = job.check([folder.path for folder in folders], master, started)
         except job.CheckError as error:
             raise run_folder.StoreError(str(error)) from None
     codes = []
@@ -48,6 +62,12 @@ def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Con
         show_report(report, folder, console)
         codes.append(int(report["exit_code"]))
     return worst(codes)
+
+
+def tell_spark_of_java() -> None:
+    """Where Java is, unless it is on the PATH."""
+    if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
+        os.environ["JAVA_HOME"] = str(find_java().path.resolve().parents[1])
 
 
 def _try_to_write(folder: RunFolder) -> None:

@@ -14,13 +14,13 @@ import time
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import confluent_kafka
 from rich.console import Console
 
 from harness.cluster.backends import BACKENDS
-from harness.commands.check import check_runs
+from harness.commands.check import check_runs, tell_spark_of_java
 from harness.commands.closing_table import shown
 from harness.distribution import class_archives, kafka_home
 from harness.history import sealing
@@ -38,6 +38,9 @@ from harness.model.scenario import ScenarioError
 from harness.model.worker_kinds import KINDS, asked_for
 from harness.run.progress import Screen
 from harness.scenario.prepare import Prepared, Request, prepare
+
+if TYPE_CHECKING:
+    from analysis.ahead import Ahead
 
 
 def prepare_run(request: Request) -> Prepared:
@@ -85,15 +88,49 @@ def _carried_out(prepared: Prepared, folder: RunFolder, *, check: bool, screen: 
     if backend.enclosed:
         _make_archives(record.kafka_home, screen)
     inner = [sys.executable, "-m", "harness.run", str(folder.path)]
-    code = run_enclosed(inner) if backend.enclosed else run_beside(inner)
-    code = _ended(folder, code)
-    if code in INTERRUPTED or not check or not _has_history(folder):
-        with contextlib.suppress(sealing.HistoryError):
-            sealing.seal(folder.path)
-        where = shown(folder.path)
-        screen.say(f"stored in {where}; check it with `kafka-harness check {shlex.quote(where)}`")
-        return code
-    return worst([code, check_runs([folder], master=None, console=screen.console)])
+    start = run_enclosed if backend.enclosed else run_beside
+    with _Checker(folder, wanted=check) as checker:
+        code = _ended(folder, start(inner, meanwhile=checker.look))
+        if code not in INTERRUPTED and check and _has_history(folder):
+            return worst([code, checker.check(screen.console)])
+    with contextlib.suppress(sealing.HistoryError):
+        sealing.seal(folder.path)
+    where = shown(folder.path)
+    screen.say(f"stored in {where}; check it with `kafka-harness check {shlex.quote(where)}`")
+    return code
+
+
+class _Checker(contextlib.ExitStack):
+    """Starts Spark once the run's load is over, beside healing and the final read; then checks."""
+
+    def __init__(self, folder: RunFolder, *, wanted: bool) -> None:
+        super().__init__()
+        self._folder, self._waits = folder, wanted
+        self._ahead: Ahead | None = None
+        self._seen_ns = 0
+
+    def look(self) -> None:
+        """Start Spark if the load is over; called again and again while the run goes on."""
+        if not self._waits:
+            return
+        if self._load_is_over():
+            from analysis.ahead import Ahead  # noqa: PLC0415  Spark is slow to import
+
+            self._waits = False
+            tell_spark_of_java()
+            self._ahead = self.enter_context(Ahead(scratch=self._folder.path))
+            self._ahead.start()
+
+    def _load_is_over(self) -> bool:
+        changed_ns = (self._folder.path / "run.json").stat().st_mtime_ns
+        if changed_ns == self._seen_ns:
+            return False
+        self._seen_ns = changed_ns
+        return any(phase.name == "load" for phase in self._folder.read().phases)
+
+    def check(self, console: Console) -> int:
+        """Check the run and show its report; the exit code."""
+        return check_runs([self._folder], master=None, console=console, ahead=self._ahead)
 
 
 def _make_archives(own_kafka: str | None, screen: Screen) -> None:

@@ -23,6 +23,7 @@ from pathlib import Path
 from harness.host import system_packages
 
 ASK_EVERY_S = 0.1
+Meanwhile = Callable[[], None]
 UNSHARE = (
     "setpriv",
     "--pdeathsig",
@@ -39,25 +40,39 @@ UNSHARE = (
 )
 
 
-def run_enclosed(argv: Sequence[str], *, own_session: bool = True) -> int:
+def _nothing() -> None:
+    return
+
+
+def run_enclosed(
+    argv: Sequence[str], *, own_session: bool = True, meanwhile: Meanwhile = _nothing
+) -> int:
     """Run `argv` in private namespaces and return its exit code; INT and TERM are forwarded.
 
     A death by signal N is returned as 128 + N. Without a session of its own it shares the
-    terminal, as a shell needs. Raises HostError for a program that is missing.
+    terminal, as a shell needs. `meanwhile` is called again and again until it ends. Raises
+    HostError for a program that is missing.
     """
     system_packages.require(system_packages.PROGRAMS)
-    return _run([*UNSHARE, *argv], inner_pid, own_session=own_session)
+    return _run([*UNSHARE, *argv], inner_pid, meanwhile, own_session=own_session)
 
 
-def run_beside(argv: Sequence[str]) -> int:
+def run_beside(argv: Sequence[str], *, meanwhile: Meanwhile = _nothing) -> int:
     """The same in this host's own namespaces, for a cluster that lives elsewhere.
 
     When this process dies, `argv` gets TERM, and has time to heal.
     """
-    return _run([*system_packages.dying_along("TERM"), *argv], lambda pid: pid, own_session=True)
+    beside = [*system_packages.dying_along("TERM"), *argv]
+    return _run(beside, lambda pid: pid, meanwhile, own_session=True)
 
 
-def _run(argv: Sequence[str], inner: Callable[[int], int | None], *, own_session: bool) -> int:
+def _run(
+    argv: Sequence[str],
+    inner: Callable[[int], int | None],
+    meanwhile: Meanwhile,
+    *,
+    own_session: bool,
+) -> int:
     # Ordinary users of some systems lack the folders of ip and iptables in their PATH.
     environment = {**os.environ, "PATH": system_packages.search_path()}
     asked: list[int] = []
@@ -71,6 +86,7 @@ def _run(argv: Sequence[str], inner: Callable[[int], int | None], *, own_session
             with contextlib.suppress(subprocess.TimeoutExpired):
                 code = process.wait(ASK_EVERY_S)
                 return 128 - code if code < 0 else code
+            meanwhile()
             # Again and again: a pid 1 that has no handler yet never sees the first one. Once it
             # has, it minds the first and ignores the rest.
             pid = inner(process.pid) if asked else None

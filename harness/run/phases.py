@@ -27,10 +27,10 @@ from harness.waiting import WaitTimeout
 
 
 class Phases:
-    """Which phase the run is in, and when each began and ended."""
+    """Which phase the run is in, and when each began and ended; run.json has those that ended."""
 
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
+    def __init__(self, folder: RunFolder, screen: Screen) -> None:
+        self._folder, self._screen = folder, screen
         self.done: list[PhaseRecord] = []
         self.current = "start"
 
@@ -44,13 +44,14 @@ class Phases:
         finally:
             end_ns = time.monotonic_ns()
             self.done.append(PhaseRecord(name=name, start_ns=begin_ns, end_ns=end_ns))
+        self._folder.update(phases=self.done)
 
 
 def carry_out(folder: RunFolder, screen: Screen) -> int:
     """Carry out a prepared run. Returns 0, 255, or 128 + the signal that stopped it. Raises
     DiskError where its end cannot be written down."""
     before, begin_s = machine.cpu_counters(), time.monotonic()
-    phases = Phases(screen)
+    phases = Phases(folder, screen)
     code, why = _ended(Run.begin(folder, screen), phases)
     starved = machine.starvation(before, machine.cpu_counters(), time.monotonic() - begin_s)
     if why and (full := trouble_with(folder.path)):

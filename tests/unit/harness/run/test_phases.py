@@ -147,3 +147,22 @@ def test_a_program_that_is_missing_in_mid_run_is_named(
     failure = RunFolder(path=tmp_path).read().failure
     assert failure is not None
     assert "the program strace is in no folder of PATH" in failure.error
+
+
+def test_run_json_has_each_phase_as_soon_as_it_has_ended(
+    carried_out: Callable[[Story], int], tmp_path: Path
+) -> None:
+    """So that whoever started the run knows that its load is over."""
+    seen = []
+
+    def told() -> list[str]:
+        return [phase.name for phase in RunFolder(path=tmp_path).read().phases]
+
+    def story(_: Run, phase: Any, closing: ExitStack) -> None:
+        with phase("load", ""):
+            seen.append(told())
+        seen.append(told())
+        closing.close()
+
+    assert 0 == carried_out(story)
+    assert seen == [[], ["load"]]
