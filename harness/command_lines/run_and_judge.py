@@ -29,6 +29,19 @@ from harness.command_lines.options import (
 
 PANEL = "Run and judge"
 
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Allow faults on an existing cluster: its namespace, or the first "
+        "address of backend.external.bootstrap.",
+    ),
+]
+CopyTo = Annotated[
+    str | None,
+    typer.Option(metavar="URI", help="Also copy each run: s3://bucket/x, or a folder."),
+]
+
 
 def run(
     scenarios: Scenarios,
@@ -42,20 +55,10 @@ def run(
     kafka_home: KafkaHome = None,
     time_limit: TimeLimit = None,
     results: Results = RESULTS,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Allow faults on an existing cluster: its namespace, or the first "
-            "address of backend.external.bootstrap.",
-        ),
-    ] = None,
+    allow: Allow = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the nodes' data directories.")] = False,
     no_check: Annotated[bool, typer.Option("--no-check", help="Record, do not check.")] = False,
-    copy_to: Annotated[
-        str | None,
-        typer.Option(metavar="URI", help="Also copy each run: s3://bucket/x, or a folder."),
-    ] = None,
+    copy_to: CopyTo = None,
 ) -> None:
     """Run scenarios on a fresh cluster each, check what was recorded, and report.
 
