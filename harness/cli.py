@@ -33,6 +33,7 @@ from harness.commands.copy_to import copy_run, destination
 from harness.commands.doctor import show_host
 from harness.commands.export import Format, export_run
 from harness.commands.heal import heal_cluster, heal_run
+from harness.commands.new import schema_text, write_new
 from harness.commands.run import carry_out_run, prepare_run
 from harness.commands.up import hold_up
 from harness.history.sealing import HistoryError
@@ -339,6 +340,18 @@ def campaign(
         settings=_settings(sets),
     )
     raise typer.Exit(make_runs(file, results, options, console=console))
+
+
+@app.command()
+def new(name: Annotated[str, typer.Argument(help="NAME.toml is written here.")]) -> None:
+    """Write a commented scenario to start from."""
+    write_new(name, console)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of scenario files, by which editors complete them."""
+    sys.stdout.write(schema_text())
 
 
 def _settings(sets: list[str] | None) -> dict[str, Any]:

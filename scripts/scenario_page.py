@@ -134,7 +134,7 @@ def _type(told: Mapping[str, Any]) -> str:
     if told.get("type") == "array":
         of = told["items"]
         return "tables" if "$ref" in of else f"list of {_type(of)}".replace("text", "texts")
-    return NAMES.get(told["type"], told["type"]) + _limits(told)
+    return f"{NAMES.get(told['type'], told['type'])}{_limits(told)}"
 
 
 def _limits(told: Mapping[str, Any]) -> str:
