@@ -113,6 +113,7 @@ def test_effects_of_a_command_that_mean_nothing_are_refused(effects: Any, said: 
     [
         ("cut", {"from": "clients, kafk1"}, "from names 'kafk1', must be of followers"),
         ("set-config", {"segment.mss": 1}, "'segment.mss' cannot be changed on topic"),
+        ("set-config", {"segment.ms": 1, "segment.mss": 1}, "'segment.mss' cannot be changed on"),
         ("set-config", {"on": "brokers", "segment.ms": 1}, "'segment.ms' cannot be changed on"),
         ("set-config", {"on": "topic"}, "name at least one Kafka key"),
         ("kill", {"how": "hard"}, "'how' is unknown: this verb takes none"),

@@ -41,6 +41,15 @@ def test_the_schema_marks_nothing_in_a_shipped_scenario(name, file):
         ('extends = "study-1"', None),
         ('extends = "study-1"\n[workload]\nrate = 5', None),
         ('extends = "study-1"\n[mixed]\nmost = 1', None),
+        (MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "one"\nat_s = 1\ntimes = 1', None),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "one"\nwhen = "isr-alone"\ntimes = 2',
+            None,
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "lose"\ntarget = "one"\nat_s = 1',
+            "'options' is a required",
+        ),
         ('extends = "study-1"\n[[faults]]\nverb = "kill"\nat_s = 1', "'target' is a required"),
         ('title = "t"', "'workload' is a required"),
         ('title = "t"\n[workload]\nrate = 5', "'kind' is a required"),
