@@ -35,6 +35,7 @@ EXTENDS = (
 # When a fault is first due, and the key for those after it.
 WHEN = {"at_s": "every_s", "after_acks": "every_acks", "after_rounds": "every_rounds"}
 _NULL = {"type": "null"}
+_WHOLE = {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^\d+$"}]}
 _SIMPLE = ("string", "integer", "number", "boolean")
 
 
@@ -49,6 +50,8 @@ def schema() -> Schema:
     }
     _name_faults(definitions["FaultPart"])
     _refuse_keys(definitions)
+    for part, section in (("ClusterPart", "server"), ("TopicPart", "config")):
+        definitions[part]["properties"][section]["properties"] = {"min.insync.replicas": _WHOLE}
     kinds = "|".join(kind.name for kind in KINDS.values() if kind.hit_alone)
     definitions["target"] = {
         "anyOf": [
