@@ -15,7 +15,7 @@ from harness.model.bounds import LONGEST_S, MOST
 
 Value = str | int | float | bool
 Count = Annotated[int, Field(ge=1, le=MOST)]
-CountOrNone = Annotated[int, Field(ge=0, le=MOST)]
+ZeroOrMore = Annotated[int, Field(ge=0, le=MOST)]
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_S)]
 Length = Annotated[float, Field(gt=0, le=LONGEST_S)]  # of time, in seconds
 Listed = Annotated[tuple[str, ...], Field(strict=False)]  # a list, as TOML has it

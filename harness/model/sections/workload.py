@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from harness.model.bounds import MOST
-from harness.model.sections.part import Count, CountOrNone, Length, Part, Value
+from harness.model.sections.part import Count, Length, Part, Value, ZeroOrMore
 
 DeathPoint = Literal["before-process", "before-commit"]
 Milliseconds = Annotated[float, Field(ge=0, le=MOST)]
@@ -46,7 +46,7 @@ class WorkloadPart(Part):
     ] = 1000
     producers: Annotated[Count, Field(description="`stream`: how many producers", examples=[2])] = 1
     consumers: Annotated[
-        CountOrNone,
+        ZeroOrMore,
         Field(description="`stream`: how many consumers follow the whole log", examples=[2]),
     ] = 1
     rate: Annotated[
@@ -86,7 +86,7 @@ class WorkloadPart(Part):
         ),
     ] = 100
     transaction_abort_every: Annotated[
-        CountOrNone,
+        ZeroOrMore,
         Field(
             description="each so many-th transaction is aborted on purpose; 0: none is",
             examples=[5],
@@ -94,7 +94,7 @@ class WorkloadPart(Part):
         ),
     ] = 0
     group_consumers: Annotated[
-        CountOrNone,
+        ZeroOrMore,
         Field(
             description="`stream`: how many members of one consumer group beside `consumers`",
             examples=[2],
