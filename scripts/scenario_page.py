@@ -86,7 +86,9 @@ def with_tables(page: str) -> str:
 
 def _generated(name: str) -> str:
     if name in SECTIONS:
-        return _table(("key", "type", "unit", "default", "example", "meaning"), _keys(SECTIONS[name]))
+        return _table(
+            ("key", "type", "unit", "default", "example", "meaning"), _keys(SECTIONS[name])
+        )
     heads, rows = OTHERS[name]
     return _table(heads, rows())
 
