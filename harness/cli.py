@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 from typer.exceptions import TyperException
 
-from harness.command_lines import clusters, look_at, run_and_judge, this_host
+from harness.command_lines import clusters, look_at, run_and_judge, this_host, write
 from harness.host.output import outlive_readers
 from harness.model import exit_codes
 
@@ -29,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for panel in (run_and_judge, look_at, clusters, this_host):
+for panel in (run_and_judge, look_at, write, clusters, this_host):
     for command in panel.COMMANDS:
         app.command(rich_help_panel=panel.PANEL)(command)
 

@@ -1,4 +1,4 @@
-"""Pages made of many runs: docs/study.md and docs/backends.md.
+"""Pages made of many runs: docs/study.md, docs/faq.md and docs/backends.md.
 
 May import anomalies and report.
 """

@@ -33,9 +33,9 @@ COUNTS = {
 }
 SAMPLED = ("kept-past-log-end", "lost-within-log-end")  # of these, what samples tell
 DEMANDS = (*NAMES, *GAPS, *ISR_TIMES, *COUNTS)
-_FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
+FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
 _SECONDS = r"\d+(?:\.\d+)?"
-_LENGTH = re.compile(
+LENGTH = re.compile(
     rf"\s*(?:(?P<sign>>=|<=)\s*(?P<limit>{_SECONDS})|(?P<least>{_SECONDS}) to "
     rf"(?P<most>{_SECONDS}))\s*"
 )
@@ -92,7 +92,7 @@ def _demand(name: str, text: str, acked: int) -> Demand:
         raise DemandError(f"expect.{name}: no such anomaly; {hint}")
     if name in GAPS or name in ISR_TIMES:
         return _length(name, str(text))
-    match = _FORM.fullmatch(str(text))
+    match = FORM.fullmatch(str(text))
     if match is None:
         raise DemandError(f'expect.{name}: {text!r} is not a demand; write ">= 1" or "0"')
     sign, number = match[1] or "=", int(match[2])
@@ -109,7 +109,7 @@ def _demand(name: str, text: str, acked: int) -> Demand:
 
 def _length(name: str, text: str) -> Demand:
     """A demand on seconds: at least, at most, or between."""
-    match = _LENGTH.fullmatch(text)
+    match = LENGTH.fullmatch(text)
     if match is None:
         raise DemandError(
             f"expect.{name}: {text!r} is not a demand in seconds; "

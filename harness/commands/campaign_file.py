@@ -2,20 +2,13 @@
 
     title = "…"
     data = "data/study.jsonl"        # beside the campaign's file: one line a finished run
-    seed = 1000                      # run n of a cell has seed + n, on every backend
-    backends = ["local", "docker"]   # each cell is run on each; by default on local only
     [[cells]]
-    name = "study-1"                 # unique; by default the scenario's name
     scenario = "study-1"
     repeats = 10
-    part = "…"                       # the part of the page that it belongs to
-    claim = "…"                      # what the run is measured against, for the reader
-    every_gap = true                 # show how the gaps of all its faults are distributed
-    latency = true                   # show how long acks took
-    balance = true                   # show how evenly brokers bore the load, stage by stage
-    note = "…"                       # what the page says of the cell, in our own words
     [cells.set]                      # as --set, the same on every backend
     "workload.rounds" = 10000
+
+All keys: docs/scenario.md, made of the models below.
 
 A run is finished when its line is in the data file; finished runs are never run again, whatever
 they ended with. An interrupted one leaves no line, nor does one whose cluster did not come up: that
@@ -48,16 +41,43 @@ class Cell(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = ""
-    scenario: str
-    repeats: Annotated[int, Field(ge=1)]
-    claim: str = ""
-    part: str = ""  # of the page that shows it
-    note: str = ""  # what the page says of it, in our own words
-    every_gap: bool = False  # whether the page shows the gap of every single fault
-    latency: bool = False  # whether it shows how long acks took
-    balance: bool = False  # whether it shows what part of the load each broker bore
-    set: dict[str, Any] = {}  # checked as part of the scenario
+    name: Annotated[
+        str,
+        Field(
+            description="what it is called in the data; by default as its scenario",
+            examples=["study-1"],
+        ),
+    ] = ""
+    scenario: Annotated[
+        str, Field(description="a shipped scenario's name, or a file", examples=["study-1"])
+    ]
+    repeats: Annotated[int, Field(ge=1, description="how many runs it has", examples=[10])]
+    claim: Annotated[
+        str,
+        Field(
+            description="what its runs are measured against, for the reader",
+            examples=["acks=1: records are lost"],
+        ),
+    ] = ""
+    part: Annotated[
+        str, Field(description="the part of the page that shows it", examples=["Replication"])
+    ] = ""
+    note: Annotated[
+        str, Field(description="what the page says of it", examples=["On one machine."])
+    ] = ""
+    every_gap: Annotated[
+        bool,
+        Field(description="show how the gaps of all its faults are distributed", examples=[True]),
+    ] = False
+    latency: Annotated[bool, Field(description="show how long acks took", examples=[True])] = False
+    balance: Annotated[
+        bool, Field(description="show what part of the load each broker bore", examples=[True])
+    ] = False
+    set: dict[str, Any] = Field(
+        default={},
+        description="changes of the scenario, as by `--set`, the same on every backend",
+        examples=[{"workload.rounds": 10000}],
+    )
 
     @property
     def key(self) -> str:
@@ -70,11 +90,26 @@ class Campaign(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    title: str
-    data: str
-    seed: int = 1000
-    backends: tuple[str, ...] = ("local",)
-    cells: tuple[Cell, ...]
+    title: Annotated[str, Field(description="what it is for", examples=["The study"])]
+    data: Annotated[
+        str,
+        Field(
+            description="the file of its finished runs, a line each, beside the campaign's",
+            examples=["data/study.jsonl"],
+        ),
+    ]
+    seed: Annotated[
+        int,
+        Field(description="run n of a cell has this seed + n, on every backend", examples=[1]),
+    ] = 1000
+    backends: Annotated[
+        tuple[str, ...],
+        Field(description="each cell is run on each of them", examples=[("local", "docker")]),
+    ] = ("local",)
+    cells: Annotated[
+        tuple[Cell, ...],
+        Field(description="what is run", examples=[({"scenario": "study-1", "repeats": 10},)]),
+    ]
 
 
 def read_campaign(path: Path) -> Campaign:

@@ -20,10 +20,13 @@ AT_HOME = ("harness/nemesis/faults/", "harness/nemesis/verbs.py")
 # Runs of the old schema did not keep what a verb means: the one table that tells it for them.
 FROZEN = ("harness/model/runs/old_runs.py",)
 A_KEY = "run.json's key: the command that runs it again"
+EXAMPLE = "what may stand there, for readers"
 MEANS_ANOTHER_THING = {
     ("analysis/", "duplicate"): "the anomaly: one value at two offsets",
     ("scripts/second_judge/", "duplicate"): "the same",
     ("analysis/", "command"): A_KEY,
+    ("harness/model/scenario.py", "kill"): EXAMPLE,
+    ("harness/model/sections/faults.py", "kill"): EXAMPLE,
     ("harness/commands/closing_table.py", "command"): A_KEY,
     ("harness/cluster/kubernetes/attach/ephemeral_containers.py", "command"): "a container's",
     ("harness/cluster/local/network.py", "delay"): "a word of tc's",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -67,6 +68,16 @@ def ran(
         env={**os.environ, **(environment or {})},
     )
     return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=newest(folder))
+
+
+def with_command(folder: Path) -> dict[str, str]:
+    """This environment, in which `kafka-harness` is the one under test; it lies in the folder."""
+    folder.mkdir(exist_ok=True)
+    command = folder / "kafka-harness"
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')
+    command.chmod(0o755)
+    searched = (str(folder), os.environ["PATH"])
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PATH": os.pathsep.join(searched)}
 
 
 def told(*arguments: str, limit_s: float) -> dict[str, Any]:

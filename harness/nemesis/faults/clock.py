@@ -52,6 +52,7 @@ class SkewClockOptions(Options):
         Field(
             description=f"the clock's jump in seconds, at least {LEAST_S} or at most -{LEAST_S}",
             examples=[-60],
+            json_schema_extra={"anyOf": [{"minimum": LEAST_S}, {"maximum": -LEAST_S}]},
         ),
     ]
 

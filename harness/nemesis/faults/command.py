@@ -131,6 +131,7 @@ class CommandOptions(Options):
         min_length=1,
         description=f"a list of one or several of {', '.join(EFFECTS)}",
         examples=[[BY_DEFAULT]],
+        json_schema_extra={"items": {"enum": [*EFFECTS]}},
     )
 
 

@@ -53,6 +53,8 @@ def test_the_help_names_every_command_and_every_exit_code():
         "up",
         "campaign",
         "heal",
+        "new",
+        "schema",
         "254",
         "255",
     ):
@@ -73,6 +75,16 @@ def test_show_prints_plan_and_configuration_and_starts_nothing(tmp_path):
     assert "step 1: kill leader after 1,500 rounds, until leadership moved" in done.stdout
     assert '"acks": "1"' in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_new_writes_can_be_shown_and_schema_prints_what_lies_beside_it(tmp_path):
+    assert call("new", "what-if", cwd=tmp_path).returncode == 0
+
+    shown = call("show", "what-if.toml", cwd=tmp_path)
+    schema = call("schema", cwd=tmp_path)
+
+    assert "step 0: kill leader at 4 s, until leadership moved" in shown.stdout, shown.stderr
+    assert schema.stdout == (tmp_path / "kafka-harness.schema.json").read_text()
 
 
 def test_show_refuses_what_run_would_refuse_on_that_backend(tmp_path):
@@ -107,6 +119,7 @@ def test_the_same_seed_shows_the_same_plan_and_configuration():
         (["report", "nowhere"], "nowhere: no run there"),
         (["history", "nowhere"], "nowhere: no run there"),
         (["campaign", "nowhere.toml"], "nowhere.toml: cannot be read"),
+        (["new", "a/b"], "a name has letters"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -62,10 +62,25 @@ DYNAMIC: dict[str, tuple[str, ...]] = {
 # set-config
 
 
+def _keys_on(where: str) -> dict[str, Any]:
+    """For the schema: Kafka's keys that can be set there, one at least."""
+    return {
+        "propertyNames": {"enum": ["on", *DYNAMIC[where]]},
+        "anyOf": [{"required": [key]} for key in DYNAMIC[where]],
+    }
+
+
 class SetConfigOptions(Options):
     """Kafka's own keys with their new values, and where they are set."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra={
+            "if": {"properties": {"on": {"const": "brokers"}}, "required": ["on"]},
+            "then": _keys_on("brokers"),
+            "else": _keys_on("topic"),
+        },
+    )
     __pydantic_extra__: dict[str, str | int | float | bool]
 
     on: Literal["topic", "brokers"] = Field(

@@ -41,6 +41,9 @@ PEERS: dict[str, Callable[[Injection], Sequence[Node]]] = {
 }
 
 
+_WORD = rf"({'|'.join(PEERS)}|(kafka|zk)\d+)"
+
+
 def words(peers: str) -> list[str]:
     """The words in `from`."""
     return [word.strip() for word in peers.split(",")]
@@ -48,7 +51,7 @@ def words(peers: str) -> list[str]:
 
 def _known(peers: str) -> str:
     for word in words(peers):
-        if word not in PEERS and not re.fullmatch(r"(kafka|zk)\d+", word):
+        if not re.fullmatch(_WORD, word):
             raise ValueError(
                 f"from names {word!r}, must be of {', '.join(PEERS)}, or a node such as kafka1"
             )
@@ -61,6 +64,7 @@ Peers = Annotated[
     Field(
         alias="from",
         description=f"one or several of {', '.join(PEERS)} or node names, separated by commas",
+        json_schema_extra={"pattern": rf"^\s*{_WORD}(\s*,\s*{_WORD})*\s*$"},
     ),
 ]
 

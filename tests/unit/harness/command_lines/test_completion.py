@@ -93,7 +93,7 @@ def test_every_command_stands_in_a_panel_and_shows_an_example() -> None:
 def test_the_help_groups_the_commands() -> None:
     said = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
 
-    panels = ["Run and judge", "Look at", "Clusters", "This host"]
+    panels = ["Run and judge", "Look at", "Write a scenario", "Clusters", "This host"]
     assert panels == sorted(panels, key=said.index)
 
 

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 
 from harness.nemesis.options import Options, problems
 from harness.nemesis.verbs import VERBS
+from tests.support.scenario_schema import complaints
 
 
 class Trial(Options):
@@ -110,6 +111,11 @@ def test_effects_of_a_command_that_mean_nothing_are_refused(effects: Any, said: 
 @pytest.mark.parametrize(
     ("verb", "options", "said"),
     [
+        ("cut", {"from": "clients, kafk1"}, "from names 'kafk1', must be of followers"),
+        ("set-config", {"segment.mss": 1}, "'segment.mss' cannot be changed on topic"),
+        ("set-config", {"segment.ms": 1, "segment.mss": 1}, "'segment.mss' cannot be changed on"),
+        ("set-config", {"on": "brokers", "segment.ms": 1}, "'segment.ms' cannot be changed on"),
+        ("set-config", {"on": "topic"}, "name at least one Kafka key"),
         ("kill", {"how": "hard"}, "'how' is unknown: this verb takes none"),
         ("cut", {"direction": ["in"]}, "direction is ['in'], must be one of both, in, out"),
         ("delay", {"ms": 5, "from": 3}, "from is 3, must be one or several of"),
@@ -122,6 +128,8 @@ def test_a_verb_s_own_options_are_refused_as_well(
     verb: str, options: dict[str, Any], said: str
 ) -> None:
     told = VERBS[verb].problems(options)
+    fault = {"verb": verb, "target": "leader", "at_s": 1, "options": options}
 
     assert len(told) == 1
     assert said in told[0]
+    assert complaints({"extends": "baseline", "faults": [fault]}), "the schema marks it too"

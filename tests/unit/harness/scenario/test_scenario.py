@@ -11,6 +11,7 @@ from harness.model.worker_kinds import KINDS, WorkerKind
 from harness.scenario.file import read_scenario, shipped
 from harness.scenario.overrides import parse_override
 from tests.support.scenario_differences import differences
+from tests.support.scenario_schema import complaints
 
 MINIMAL = 'title = "t"\n[workload]\nkind = "stream"\n'
 
@@ -27,6 +28,43 @@ def test_every_shipped_scenario_is_possible_and_has_a_title(name):
 
     assert loaded.name == name
     assert loaded.title
+
+
+@pytest.mark.parametrize(("name", "file"), shipped().items(), ids=shipped())
+def test_the_schema_marks_nothing_in_a_shipped_scenario(name, file):
+    assert complaints(file.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "complaint"),
+    [
+        ('extends = "study-1"', None),
+        ('extends = "study-1"\n[workload]\nrate = 5', None),
+        ('extends = "study-1"\n[mixed]\nmost = 1', None),
+        (MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "one"\nat_s = 1\ntimes = 1', None),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "one"\nwhen = "isr-alone"\ntimes = 2',
+            None,
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "lose"\ntarget = "one"\nat_s = 1',
+            "'options' is a required",
+        ),
+        ('extends = "study-1"\n[[faults]]\nverb = "kill"\nat_s = 1', "'target' is a required"),
+        ('title = "t"', "'workload' is a required"),
+        ('title = "t"\n[workload]\nrate = 5', "'kind' is a required"),
+        (MINIMAL + "[mixed]\nmost = 1", "'faults' is a required"),
+        (MINIMAL + '[workload.producer]\n"sasl.password" = "x"', "'sasl.password' should not be"),
+        (MINIMAL + '[topic.config]\n"min.insync.replicas" = "2"', None),
+        (MINIMAL + '[topic.config]\n"min.insync.replicas" = "two"', "'two' is not valid"),
+        (MINIMAL + '[cluster.server]\n"min.insync.replicas" = true', "True is not valid"),
+    ],
+)
+def test_the_schema_asks_for_keys_only_where_nothing_is_extended(written, complaint):
+    told = complaints(written)
+
+    assert bool(told) is (complaint is not None)
+    assert complaint is None or complaint in told[0]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +116,7 @@ def test_a_worker_of_a_new_kind_is_a_target_by_its_name(tmp_path, monkeypatch):
         read_scenario(write(tmp_path, killed.format(1)))
 
 
-@pytest.mark.parametrize(
+wrong_file = pytest.mark.parametrize(
     ("text", "told"),
     [
         ("title = ", "not a TOML file"),
@@ -201,6 +239,37 @@ def test_a_worker_of_a_new_kind_is_a_target_by_its_name(tmp_path, monkeypatch):
         ),
     ],
 )
+# What no schema tells: it depends on two keys, on a cluster's size or on a registry's rules.
+ONLY_WHEN_READ = (
+    "not a TOML file",
+    "topic.replication_factor is 4",
+    "no send with acks=all could ever succeed",
+    "enable.idempotence=true needs acks=all",
+    "needs retries > 0",
+    "transactional.id needs acks=all",
+    ": set ",
+    "workload.dies_after: 1 deaths",
+    'only kind = "stream" has a group',
+    "target: ",
+    "the last one is due at",
+    "with one replica there is no follower",
+    "verb: reassign",
+    "verb: move-leader",
+    "verb: elect",
+    " overlaps ",
+    "a single ZooKeeper neither leads nor follows",
+)
+
+
+@wrong_file
+def test_the_schema_marks_what_is_wrong_with_a_key_a_type_or_a_range_and_no_more(text, told):
+    elsewhere = any(words in told for words in ONLY_WHEN_READ)
+
+    assert elsewhere or complaints(text)
+    assert not elsewhere or told == "not a TOML file" or complaints(text) == []
+
+
+@wrong_file
 def test_what_cannot_be_run_is_refused_in_one_sentence_that_names_file_and_key(
     tmp_path, text, told
 ):

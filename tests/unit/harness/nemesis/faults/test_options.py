@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from harness.nemesis.verbs import VERBS
+from tests.support.scenario_schema import complaints
 
-
-@pytest.mark.parametrize(
+wrong_options = pytest.mark.parametrize(
     ("verb", "options", "problem"),
     [
         ("skew-clock", {}, "offset_s is missing: give the clock's jump in seconds"),
@@ -22,11 +22,36 @@ from harness.nemesis.verbs import VERBS
         ("lose-power", {"x": 1}, "takes none"),
     ],
 )
+
+
+@wrong_options
 def test_an_option_that_cannot_be_is_told(verb: str, options: Any, problem: str) -> None:
     assert any(problem in told for told in VERBS[verb].problems(options))
 
 
-def test_options_that_can_be_are_not_told() -> None:
-    assert not VERBS["skew-clock"].problems({"offset_s": -60.5})
-    assert not VERBS["slow-disk"].problems({"delay_ms": 2.5})
-    assert not VERBS["fail-disk"].problems({"error": "EROFS"})
+@wrong_options
+def test_the_schema_marks_it_too(verb: str, options: Any, problem: str) -> None:
+    assert complaints(with_fault(verb, options))
+
+
+right_options = pytest.mark.parametrize(
+    ("verb", "options"),
+    [
+        ("skew-clock", {"offset_s": -60.5}),
+        ("slow-disk", {"delay_ms": 2.5}),
+        ("fail-disk", {"error": "EROFS"}),
+        *((name, verb.options.example()) for name, verb in VERBS.items()),
+    ],
+)
+
+
+@right_options
+def test_options_that_can_be_are_not_told(verb: str, options: Any) -> None:
+    assert not VERBS[verb].problems(options)
+    assert complaints(with_fault(verb, options)) == []
+
+
+def with_fault(verb: str, options: Any) -> dict[str, Any]:
+    """A scenario with one fault."""
+    fault = {"verb": verb, "target": "leader", "at_s": 1, "options": options}
+    return {"title": "t", "workload": {"kind": "stream"}, "faults": [fault]}

@@ -1,0 +1,92 @@
+"""docs/faq.md: what operators ask, each question with what the study's runs measured.
+
+    python -m analysis.studies.faq docs/study.toml     writes faq.md beside it
+
+The words are the template's; every number is the data's, so that none can be wrong or old. Pure:
+campaign and data -> text, as analysis.studies.study.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from analysis.studies.study import Line, every_gap, page, row, share, spread, template
+
+HEADS = (
+    "scenario",
+    "runs",
+    "runs as demanded",
+    "acknowledged records lost",
+    "duplicates",
+    "also seen",
+    "longest time without an ack, s",
+    "longest time without a read, s",
+)
+
+
+class Measured:
+    """What the template asks of the data, by a cell's name.
+
+    Raises KeyError for a cell that is none, or that has no runs.
+    """
+
+    def __init__(self, campaign: Mapping[str, Any], lines: Sequence[Line]) -> None:
+        self._cells = {cell.get("name", cell["scenario"]): cell for cell in campaign["cells"]}
+        self._lines: dict[str, list[Line]] = {}
+        for line in lines:
+            if "anomalies" in line:  # checked
+                self._lines.setdefault(line["cell"], []).append(line)
+        self.versions = ", ".join(sorted({line["kafka"] for line in lines if "kafka" in line}))
+
+    def table(self, *names: str) -> str:
+        """A row for each cell: minimum / median / maximum over its runs."""
+        rows = [HEADS, ["---"] * len(HEADS), *map(self._row, names)]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+
+    def _row(self, name: str) -> list[str]:
+        lines, known = self._lines[name], row(self._cells[name], self._lines[name])
+        reads = [max(line["consume_gaps_s"], default=0.0) for line in lines]
+        return [
+            f"`{known['scenario']}`",
+            str(len(lines)),
+            share([line["verdict"] == "valid" for line in lines]),
+            known["lost"],
+            known["duplicates"],
+            known["others"],
+            known["gaps"],
+            spread(reads, 2),
+        ]
+
+    def seen(self, anomaly: str, *names: str) -> str:
+        """How many of an anomaly their runs saw: `4 to 7`, or one number where all saw that."""
+        lines = [line for name in names for line in self._lines[name]]
+        return _span([line["anomalies"].get(anomaly, 0) for line in lines])
+
+    def runs(self, *names: str) -> str:
+        """How many runs they have together: `10 runs`."""
+        return f"{sum(len(self._lines[name]) for name in names)} runs"
+
+    def gap(self, name: str, which: str) -> str:
+        """Of the gaps of all its faults the `median` or the longest (`most`), in seconds; of how
+        many `faults`."""
+        found = every_gap({**self._cells[name], "every_gap": True}, self._lines[name])
+        assert found is not None
+        return found[which]
+
+
+def _span(values: Sequence[int]) -> str:
+    least, most = min(values), max(values)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
+    """The whole page."""
+    return template("faq.md.j2").render(measured=Measured(campaign, lines))
+
+
+if __name__ == "__main__":
+    file = Path(sys.argv[1])
+    file.with_name("faq.md").write_text(page(file, render))

@@ -1,0 +1,64 @@
+"""kafka-harness new and schema: a commented scenario to start from, and what editors know it by.
+
+`new NAME` writes NAME.toml into the working directory, and the schema that its first line names
+beside it if there is none yet. Neither is ever overwritten.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from importlib.resources import files
+from pathlib import Path
+
+from rich.console import Console
+
+from harness.model.scenario import ScenarioError
+from harness.scenario.file import shipped
+
+SCHEMA = "kafka-harness.schema.json"  # as the first line of the starting file has it
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+TAKEN = ("latest",)  # the link to the newest run, in results/
+
+
+def write_new(name: str, console: Console) -> None:
+    """Write the starting file. Raises ScenarioError where it cannot be."""
+    name = name.removesuffix(".toml")
+    if not NAME.fullmatch(name):
+        raise ScenarioError(
+            f"new {name!r}: a name has letters, digits, '.', '-' and '_' only, and the file is "
+            "written into the current folder: choose another"
+        )
+    if name in shipped() or name in TAKEN:
+        raise ScenarioError(f"new {name}: this name is taken by the harness: choose another")
+    file = Path(f"{name}.toml")
+    _write(file, _resource("starting_point.toml"))
+    console.print(f"{file} written; next: kafka-harness show {shlex.quote(str(file))}")
+    schema = Path(SCHEMA)
+    if not schema.exists():
+        _write(schema, schema_text())
+        console.print(f"{schema} written: editors complete and check scenarios by it")
+    elif schema.read_bytes() != schema_text().encode():
+        console.print(
+            f"note: {schema} is another release's: kafka-harness schema > {schema}", style="yellow"
+        )
+
+
+def schema_text() -> str:
+    """The JSON Schema of scenario files."""
+    return _resource("scenario.schema.json")
+
+
+def _resource(name: str) -> str:
+    return (files("harness.scenario") / name).read_text(encoding="utf-8")
+
+
+def _write(file: Path, text: str) -> None:
+    """A file that was not there."""
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise ScenarioError(f"{file}: already exists: choose another name, or remove it") from None
+    except OSError as error:
+        raise ScenarioError(f"{file}: cannot be written: {error.strerror}") from None

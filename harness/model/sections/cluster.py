@@ -1,0 +1,75 @@
+"""The cluster and its one topic."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from harness.model.sections.part import Part, Value
+
+
+class ClusterPart(Part):
+    """How many nodes, and their server.properties and zoo.cfg."""
+
+    zookeepers: Annotated[
+        int, Field(ge=1, le=9, description="how many ZooKeepers", examples=[1])
+    ] = 3
+    brokers: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=9,
+            description="how many brokers; of an existing cluster the fewest that it must have",
+            examples=[4],
+        ),
+    ] = 3
+    server: dict[str, Value] = Field(
+        default={},
+        description="every broker's server.properties: Kafka's own keys. "
+        "Ids, addresses and directories are the harness's",
+        examples=[{"zookeeper.session.timeout.ms": 2000}],
+    )
+    zoo: dict[str, Value] = Field(
+        default={},
+        description="every ZooKeeper's zoo.cfg: its own keys",
+        examples=[{"tickTime": 500}],
+    )
+
+
+class TopicPart(Part):
+    """The one topic that is written to and read from."""
+
+    name: Annotated[
+        str,
+        Field(
+            pattern=r"^[a-zA-Z0-9._-]{1,200}$",
+            description="what it is called; on an existing cluster `-<run>` is appended",
+            examples=["orders"],
+        ),
+    ] = "harness"
+    partitions: Annotated[
+        int, Field(ge=1, le=1000, description="how many partitions", examples=[3])
+    ] = 1
+    replication_factor: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=1000,
+            description="how many replicas each has, at most `cluster.brokers`",
+            examples=[2],
+        ),
+    ] = 3
+    leader: Annotated[
+        str,
+        Field(
+            description="where the first partition's leader is placed: `any`, `controller`, "
+            "`not-controller`, or a broker by its name (`kafka1`)",
+            examples=["not-controller"],
+        ),
+    ] = "any"
+    config: dict[str, Value] = Field(
+        default={},
+        description="the topic's own configuration: Kafka's keys",
+        examples=[{"min.insync.replicas": 2}],
+    )

@@ -1,0 +1,155 @@
+"""The workload: what the workers do, and their clients' configurations."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from harness.model.bounds import MOST
+from harness.model.sections.part import Count, Length, Part, Value, ZeroOrMore
+
+DeathPoint = Literal["before-process", "before-commit"]
+Milliseconds = Annotated[float, Field(ge=0, le=MOST)]
+
+
+class WorkloadPart(Part):
+    """What the workers do: `write-read` or `stream`."""
+
+    kind: Annotated[
+        Literal["write-read", "stream"],
+        Field(
+            description="`write-read`: one record at a time, each looked up after its ack; "
+            "`stream`: producers send at a rate, consumers follow the log",
+            examples=["stream"],
+        ),
+    ]
+    rounds: Annotated[
+        Count,
+        Field(description="`write-read`: how many records are sent", examples=[2000]),
+    ] = 10_000
+    read_via: Annotated[
+        Literal["bootstrap", "follower"],
+        Field(
+            description="`write-read`: whether the leader serves reads, or a follower "
+            "(KIP-392; not on existing clusters)",
+            examples=["follower"],
+        ),
+    ] = "bootstrap"
+    read_deadline_ms: Annotated[
+        Count,
+        Field(
+            description="`write-read`: how long an acknowledged record is looked for before the "
+            "next is sent; not found by then: a `stale-read`",
+            examples=[500],
+        ),
+    ] = 1000
+    producers: Annotated[Count, Field(description="`stream`: how many producers", examples=[2])] = 1
+    consumers: Annotated[
+        ZeroOrMore,
+        Field(description="`stream`: how many consumers follow the whole log", examples=[2]),
+    ] = 1
+    rate: Annotated[
+        float,
+        Field(
+            gt=0,
+            le=1_000_000,
+            description="`stream`: how many records each producer sends, whatever the cluster does",
+            examples=[500],
+            json_schema_extra={"unit": "records/s"},
+        ),
+    ] = 1000.0
+    duration_s: Annotated[
+        Length,
+        Field(
+            description="`stream`: how long producers send, and until the last fault is healed",
+            examples=[30],
+        ),
+    ] = 20.0
+    value_bytes: Annotated[
+        int, Field(ge=20, le=1_000_000, description="how long each record is", examples=[1000])
+    ] = 100
+    longest_outage_s: Annotated[
+        Length,
+        Field(
+            description="`stream`: how long a producer's queue must hold what cannot be sent",
+            examples=[60],
+        ),
+    ] = 30.0
+    transaction_sends: Annotated[
+        Count,
+        Field(
+            description='with `workload.producer."transactional.id"`: sends in a transaction at '
+            "most",
+            examples=[10],
+            json_schema_extra={"unit": "records"},
+        ),
+    ] = 100
+    transaction_abort_every: Annotated[
+        ZeroOrMore,
+        Field(
+            description="each so many-th transaction is aborted on purpose; 0: none is",
+            examples=[5],
+            json_schema_extra={"unit": "transactions"},
+        ),
+    ] = 0
+    group_consumers: Annotated[
+        ZeroOrMore,
+        Field(
+            description="`stream`: how many members of one consumer group beside `consumers`",
+            examples=[2],
+        ),
+    ] = 0
+    # A key that asks for workers of a new kind goes here.
+    commit: Annotated[
+        Literal["auto", "before", "after"],
+        Field(
+            description="when a member commits: before or after it processes a batch, or as the "
+            "client does by itself (`auto`)",
+            examples=["auto"],
+        ),
+    ] = "after"
+    batch: Annotated[
+        Count,
+        Field(
+            description="how many records a member takes at a time",
+            examples=[10],
+            json_schema_extra={"unit": "records"},
+        ),
+    ] = 50
+    process_ms: Annotated[
+        Milliseconds,
+        Field(description="how long a member processes each record", examples=[1]),
+    ] = 0.0
+    dies: Annotated[
+        tuple[DeathPoint, ...],
+        Field(
+            strict=False,
+            description="where the first member ends itself by SIGKILL, then its successor, …",
+            examples=[["before-process", "before-commit"]],
+        ),
+    ] = ()
+    dies_after: Annotated[
+        Count,
+        Field(
+            description="how many records each of these has polled before",
+            examples=[1500],
+            json_schema_extra={"unit": "records"},
+        ),
+    ] = 1000
+    producer: dict[str, Value] = Field(
+        default={},
+        description="the producers' configuration, in librdkafka's keys; where they and the "
+        "scenario say nothing, the Java client's defaults hold",
+        examples=[{"acks": "all", "linger.ms": 5}],
+    )
+    consumer: dict[str, Value] = Field(
+        default={},
+        description="the consumers' configuration, in librdkafka's keys; the final read's too",
+        examples=[{"isolation.level": "read_committed"}],
+    )
+
+    @property
+    def stream_sends(self) -> float:
+        """How many records `stream` means to send."""
+        return self.rate * self.producers * self.duration_s

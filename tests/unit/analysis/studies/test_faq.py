@@ -1,0 +1,97 @@
+"""docs/faq.md: its words are a template's, its numbers the data's."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from analysis.studies import faq, study
+from harness.checkout import DOCS
+from harness.scenario.file import shipped
+
+PAGE = (DOCS / "faq.md").read_text()
+TEMPLATE = (files("analysis.studies") / "templates" / "faq.md.j2").read_text()
+CELL: dict[str, Any] = {"name": "c", "scenario": "s"}
+
+
+def line(lost: int, *, verdict: str = "valid", reads: tuple[float, ...] = ()) -> dict[str, Any]:
+    return {
+        "cell": "c",
+        "verdict": verdict,
+        "anomalies": {"lost": lost, "duplicate": 0},
+        "produce_gaps_s": [0.5, 2.0],
+        "consume_gaps_s": list(reads),
+        "acked": 100,
+        "faults": 2,
+        "kafka": "3.9.2",
+    }
+
+
+def measured(*lines: dict[str, Any]) -> faq.Measured:
+    return faq.Measured({"cells": [CELL | {"repeats": 3}]}, lines)
+
+
+def test_the_page_in_the_repository_is_the_one_that_its_data_give() -> None:
+    assert study.page(DOCS / "study.toml", faq.render) == PAGE, (
+        "run `python -m analysis.studies.faq docs/study.toml`"
+    )
+
+
+def test_each_scenario_that_it_names_is_shipped() -> None:
+    rows = re.findall(r"^\| `(.+?)` \|", PAGE, re.MULTILINE)
+    named = re.findall(r"`([a-z0-9.]+(?:-[a-z0-9.]+)+)`", PAGE)
+
+    assert len(rows) > 20
+    assert {*rows, *named} <= {*shipped()}
+
+
+def test_each_question_is_answered_by_a_table_or_by_not_yet() -> None:
+    _, *questions = re.split(r"^### ", PAGE, flags=re.MULTILINE)
+
+    assert len(questions) == 15
+    assert [] == [each for each in questions if "| `" not in each and "*Not yet*" not in each]
+
+
+def test_no_number_of_a_measurement_is_written_by_hand() -> None:
+    """Left are settings, in code, threads, KIPs, the interval's 95 % and Kafka's own default."""
+    words = re.sub(r"\{\{.*?\}\}|\{%.*?%\}|`.*?`|\S+/\S+#\d+|KIP-\d+", "", TEMPLATE)
+    for known in ("95 % interval", "Kafka's default is 18", "is 1.", "a minimum of 2"):
+        assert known in words
+        words = words.replace(known, "")
+
+    assert re.findall(r"\d+", words) == []
+
+
+def test_a_row_is_what_the_runs_of_its_cell_say() -> None:
+    table = measured(line(1), line(4, verdict="invalid", reads=(0.7, 3.0))).table("c")
+
+    assert table.splitlines()[2].startswith("| `s` | 2 | 1 of 2 (")
+    assert table.endswith(
+        "| 1 / 2.5 / 4 | 0 / 0 / 0 | — | 2.00 / 2.00 / 2.00 | 0.00 / 1.50 / 3.00 |"
+    )
+
+
+@pytest.mark.parametrize(("counts", "told"), [((0, 0), "0"), ((4, 1200, 7), "4 to 1,200")])
+def test_a_span_is_one_number_where_all_runs_agree(counts: tuple[int, ...], told: str) -> None:
+    assert measured(*map(line, counts)).seen("lost", "c") == told
+
+
+def test_what_was_not_measured_cannot_be_told() -> None:
+    for ask in ("table", "runs"):
+        with pytest.raises(KeyError):
+            getattr(measured(line(0)), ask)("d")
+        with pytest.raises(KeyError):
+            getattr(measured(), ask)("c")
+
+
+def test_gaps_are_those_of_all_faults() -> None:
+    told = measured(line(0), line(0))
+
+    assert (told.gap("c", "faults"), told.gap("c", "most"), told.gap("c", "least")) == (
+        "4",
+        "2.00",
+        "0.50",
+    )
