@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 from typer.exceptions import TyperException
 
+from harness import release
 from harness.clients.properties import PropertiesError
 from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import Orphan
@@ -30,18 +31,32 @@ from harness.commands.campaign import CampaignOptions, make_runs
 from harness.commands.check import check_runs
 from harness.commands.closing_table import show_stored_report
 from harness.commands.copy_to import copy_run, destination
-from harness.commands.doctor import show_host
 from harness.commands.export import Format, export_run
 from harness.commands.heal import heal_cluster, heal_run
 from harness.commands.run import carry_out_run, prepare_run
+from harness.commands.setup import install_missing, make_harness_image, make_image, show_host
 from harness.commands.up import hold_up
 from harness.history.sealing import HistoryError
 from harness.host import unforeseen
 from harness.host.machine import HostError
 from harness.model import exit_codes
-from harness.model.runs import json_text
 from harness.model.runs.run_folder import StoreError, errors_told, find_run
 from harness.model.scenario import ScenarioError
+from harness.options import (
+    Backend,
+    ConsumerConfig,
+    KafkaHome,
+    Master,
+    OneRun,
+    ProducerConfig,
+    Results,
+    Runs,
+    Scenarios,
+    Seed,
+    ServerProperties,
+    Sets,
+    TimeLimit,
+)
 from harness.run.progress import Screen
 from harness.scenario.file import read_scenario, shipped
 from harness.scenario.overrides import parse_override
@@ -59,44 +74,23 @@ app = typer.Typer(
 )
 console = Console(highlight=False, soft_wrap=True)
 
-Scenarios = Annotated[list[str], typer.Argument(help="Names (`scenarios` lists them) or files.")]
-Runs = Annotated[list[str], typer.Argument(help="Run folders, run ids, or scenarios (latest run).")]
-OneRun = Annotated[str, typer.Argument(help="A run folder, a run id, or a scenario (latest run).")]
-Backend = Annotated[
-    str, typer.Option(help="Where the cluster runs: local, docker, kubernetes or external.")
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        min=json_text.LEAST // 2,
-        max=json_text.MOST // 2,
-        help="Seed of all random choices; random by default.",
-    ),
-]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="Change a key of the scenario, e.g. workload.rounds=1000. Repeatable.",
-    ),
-]
-ProducerConfig = Annotated[
-    Path | None, typer.Option(help="Your producer's .properties file, in Java or librdkafka keys.")
-]
-ConsumerConfig = Annotated[
-    Path | None, typer.Option(help="Your consumer's .properties file, in Java or librdkafka keys.")
-]
-ServerProperties = Annotated[Path | None, typer.Option(help="Your brokers' server.properties.")]
-KafkaHome = Annotated[Path | None, typer.Option(help="Your own Kafka 3.x: DIR/libs/*.jar.")]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(metavar="S", min=1, help="Limit of the whole run; by default from the plan."),
-]
-Results = Annotated[Path, typer.Option(help="Where runs are kept.")]
-Master = Annotated[
-    str | None, typer.Option(metavar="URL", help="A Spark cluster; this machine by default.")
-]
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        console.print(release.described(), markup=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _of_all(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_tell_version, is_eager=True, help="Release, commit and files."
+        ),
+    ] = False,
+) -> None:
+    """What every command knows."""
 
 
 @app.command()
@@ -339,6 +333,28 @@ def campaign(
         settings=_settings(sets),
     )
     raise typer.Exit(make_runs(file, results, options, console=console))
+
+
+@app.command("setup")
+def set_up() -> None:
+    """Install what runs need beside the harness: system packages, Kafka's jars, class archives."""
+    raise typer.Exit(install_missing(console))
+
+
+@app.command()
+def image(kafka_home: KafkaHome = None) -> None:
+    """Make an image of Kafka and ZooKeeper, for docker and Kubernetes, without a registry."""
+    raise typer.Exit(make_image(kafka_home, console))
+
+
+@app.command()
+def harness_image(
+    wheel: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The wheel file of the harness.")
+    ] = None,
+) -> None:
+    """Make the harness's own image, for runs inside Kubernetes, without a registry."""
+    raise typer.Exit(make_harness_image(wheel, console))
 
 
 def _settings(sets: list[str] | None) -> dict[str, Any]:

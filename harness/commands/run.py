@@ -11,13 +11,13 @@ import platform
 import sys
 import time
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import confluent_kafka
 from rich.console import Console
 
+from harness import release
 from harness.cluster.backends import BACKENDS
 from harness.commands.check import check_runs
 from harness.commands.closing_table import shown
@@ -80,7 +80,7 @@ def _carried_out(prepared: Prepared, folder: RunFolder, *, check: bool, screen: 
     backend = BACKENDS[record.backend]
     if backend.enclosed:
         _make_archives(record.kafka_home, screen)
-    inner = [sys.executable, "-m", "harness.run", str(folder.path)]
+    inner = [sys.executable, "-P", "-m", "harness.run", str(folder.path)]
     code = run_enclosed(inner) if backend.enclosed else run_beside(inner)
     code = _ended(folder, code)
     if code in INTERRUPTED or not check or not _has_history(folder):
@@ -109,7 +109,8 @@ def _at_start(folder: RunFolder) -> dict[str, Any]:
         "ended_utc": None,
         "clock": {"monotonic_ns": time.monotonic_ns(), "utc": now.isoformat()},
         "versions": {
-            "kafka_harness": version("kafka-harness"),
+            "kafka_harness": release.version(),
+            "kafka_harness_commit": release.commit(),
             "python": platform.python_version(),
             "confluent_kafka": confluent_kafka.__version__,
             "librdkafka": confluent_kafka.libversion()[0],

@@ -7,13 +7,13 @@ import subprocess
 
 import pytest
 
-from harness.checkout import IMAGES
 from harness.cluster import node_settings
 from harness.cluster.docker import backend as docker
 from harness.cluster.docker import compose
 from harness.cluster.nodes import ClusterError, Node
 from harness.host import system_packages
 from harness.model.scenario import ClusterPart, Scenario
+from harness.release import IMAGES
 
 ZK = Node(name="zk1", role="zookeeper", id=1, address="", port=2181, dialled=("127.0.0.1", 40001))
 KAFKA = Node(name="kafka1", role="broker", id=1, address="", port=9, dialled=("127.0.0.1", 40002))
