@@ -108,12 +108,8 @@ def installed() -> Iterator[Installation]:
         made = user.run(python, "-m", "venv", "--without-pip", str(place / "venv"), cwd=place)
         assert made.returncode == 0, made.stdout + made.stderr
         install = [str(user.python), "-m", "pip", "install", "--quiet", "--no-index"]
-        install += [
-            "--no-compile",
-            "--disable-pip-version-check",
-            "--find-links",
-            str(wheels.parent),
-        ]
+        install += ["--no-compile", "--disable-pip-version-check"]
+        install += ["--find-links", str(wheels.parent)]
         done = user.run(*install, str(wheels), cwd=place, PYTHONPATH=str(place / "installer"))
         assert done.returncode == 0, done.stdout + done.stderr
         yield user
@@ -142,9 +138,7 @@ def test_set_up_brings_what_is_missing_and_a_second_one_nothing(installed: Insta
 
     assert "making the class archives that let nodes start faster" in first.stdout
     assert "making the class archive that lets checks start faster" in first.stdout
-    assert [
-        "ready: `kafka-harness doctor` says what this host can do"
-    ] == second.stdout.splitlines()
+    assert "ready: `kafka-harness doctor` says what this host can do\n" == second.stdout
     assert [] == [*nowhere.iterdir()]
 
 
@@ -156,7 +150,7 @@ def test_a_run_from_an_empty_folder_knows_its_release_and_commit(installed: Inst
     run = newest_run(empty / "results")
     versions = json.loads((run / "run.json").read_text())["versions"]
     assert release.version() == versions["kafka_harness"]
-    assert release.commit() == versions["kafka_harness_commit"]
+    assert release.commit().split()[0] == versions["kafka_harness_commit"].split()[0]
     assert "valid" == json.loads((run / "report.json").read_text())["verdict"]
 
 
@@ -183,4 +177,4 @@ def test_manifests_and_recipes_come_with_it(installed: Installation) -> None:
 
     assert files.startswith(str(installed.place / "venv"))
     assert files.endswith("True True True")
-    assert f"kafka-harness {release.version()}, commit {release.commit()}, files in " in version
+    assert f"kafka-harness {release.version()}, commit {release.commit().split()[0]}" in version

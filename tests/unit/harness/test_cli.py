@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import cli
+from harness import cli, release
 from harness.checkout import ROOT
+from harness.host import system_packages
 from harness.model.exit_codes import worst
 from harness.nemesis.undo_record import Undo
 
@@ -289,3 +290,22 @@ def test_heal_asks_before_it_runs_a_command_and_runs_it_when_allowed(run, tmp_pa
 
     code, _, _ = ended("heal", run, "--allow", "command")
     assert (code, mark.exists()) == (0, True)
+
+
+def test_set_up_without_the_right_to_install_prints_the_command(monkeypatch, ended):
+    monkeypatch.setattr(system_packages, "missing", lambda **_: ["iptables"])
+    monkeypatch.setattr(system_packages, "package_manager", lambda: "dnf")
+    monkeypatch.setattr("os.getuid", lambda: 1000)
+
+    code, _, said = ended("setup")
+
+    assert code == 255
+    assert "missing: iptables" in said
+    assert "sudo dnf install -y iptables-nft" in said
+
+
+def test_the_version_is_told_with_its_commit(ended):
+    code, said, _ = ended("--version")
+
+    assert code == 0
+    assert said == f"{release.described()}\n"

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from analysis.spark import session
 from harness.checkout import ROOT
@@ -89,3 +90,10 @@ def test_a_jvm_that_does_not_end_in_time_is_killed(limit_s: float, code: int) ->
         session._end(process, limit_s)
 
     assert process.returncode == code
+
+
+def test_spark_s_python_workers_take_no_package_of_the_user_s_folder(spark: SparkSession) -> None:
+    """They are started as `python -m`, by a JVM that works in that folder."""
+    asked = spark.sparkContext.parallelize(["__import__('sys').flags.safe_path"], 1)
+
+    assert [True] == asked.map(eval).collect()
