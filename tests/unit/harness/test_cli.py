@@ -300,7 +300,7 @@ def test_set_up_without_the_right_to_install_prints_the_command(monkeypatch, end
     code, _, said = ended("setup")
 
     assert code == 255
-    assert "missing: iptables" in said
+    assert said.startswith("kafka-harness: missing: iptables. Install with")
     assert "sudo dnf install -y iptables-nft" in said
 
 
