@@ -350,7 +350,8 @@ def image(kafka_home: KafkaHome = None) -> None:
 @app.command()
 def harness_image(
     wheel: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The wheel file of the harness.")
+        Path | None,
+        typer.Option(metavar="FILE", exists=True, dir_okay=False, help="The harness's wheel file."),
     ] = None,
 ) -> None:
     """Make the harness's own image, for runs inside Kubernetes, without a registry."""

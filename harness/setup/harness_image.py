@@ -65,8 +65,10 @@ def _own_wheel(given: Path | None, folder: Path) -> Path:
     if given is None and not INSTALLED:
         _pip("wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
         return next(folder.glob("*.whl"))
-    direct_url = metadata.distribution("kafka-harness").read_text("direct_url.json")
-    return Path(shutil.copy(given or installed_from(direct_url), folder))
+    if given is None:
+        direct_url = metadata.distribution("kafka-harness").read_text("direct_url.json")
+        given = installed_from(direct_url)
+    return Path(shutil.copy(given, folder))
 
 
 def installed_from(direct_url: str | None) -> Path:

@@ -304,6 +304,13 @@ def test_set_up_without_the_right_to_install_prints_the_command(monkeypatch, end
     assert "sudo dnf install -y iptables-nft" in said
 
 
+def test_a_wheel_that_is_not_there_is_one_sentence(tmp_path, ended):
+    code, _, said = ended("harness-image", "--wheel", tmp_path / "gone.whl")
+
+    assert code == 254
+    assert "gone.whl' does not exist" in said
+
+
 def test_the_version_is_told_with_its_commit(ended):
     code, said, _ = ended("--version")
 
