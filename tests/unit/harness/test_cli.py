@@ -53,6 +53,9 @@ def test_the_help_names_every_command_and_every_exit_code():
         "up",
         "campaign",
         "heal",
+        "setup",
+        "image",
+        "harness-image",
         "254",
         "255",
     ):
