@@ -6,7 +6,7 @@ PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --ge
     --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint unit check oracle test second-judge requirements nemesis-table mutants bench study backends-table bench-backends image harness-image
+.PHONY: help setup demo lint unit check oracle test second-judge requirements nemesis-table mutants bench study backends-table bench-backends image harness-image wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -80,8 +80,12 @@ requirements: ## pin and hash anew what set-up installs (UP=--upgrade: the newes
 
 image: ## the docker backend's image from Debian packages and Kafka's jars, without a registry
 	$(SETUP)
-	@$(BIN)/python -m harness.setup.kafka_image
+	@$(BIN)/kafka-harness image
 
 harness-image: ## the harness's own image, for k8s/nightly.yaml, made in the same way
 	$(SETUP)
-	@$(BIN)/python -m harness.setup.harness_image
+	@$(BIN)/kafka-harness harness-image
+
+wheel: ## the wheel file in dist/, from which the harness is installed without a checkout
+	$(SETUP)
+	@$(BIN)/python -m hatchling build --target wheel

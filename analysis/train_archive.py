@@ -34,6 +34,8 @@ def main() -> int:
     archive = session.archive_path()
     if archive.exists():
         return 0
+    sys.stdout.write("making the class archive that lets checks start faster\n")
+    sys.stdout.flush()
     archive.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=archive.parent, prefix=".training-") as folder:
         made = Path(folder) / "spark.jsa"

@@ -82,6 +82,7 @@ class BackendUnderTest:
         return [
             *self.way,
             sys.executable,
+            "-P",
             "-m",
             "harness.cli",
             "run",

@@ -1,17 +1,12 @@
-"""Where the checkout is, and what of it is needed while the harness runs. No other knows.
+"""Where the checkout is, and its pages: what is developed, tested and written there starts here.
 
-Files that belong to one module (templates, scripts) lie beside it and are read as its package's
-resources; everything else that is found by a path is named here.
+What a run needs and finds by a path comes with every installation: harness.release.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[1]  # of an installed harness: the folder of all packages
 
 DOCS = ROOT / "docs"
-SCENARIOS = ROOT / "harness" / "scenarios"
-COMPOSE_FILE = ROOT / "docker-compose.yml"
-IMAGES = ROOT / "images"
-MANIFESTS = ROOT / "k8s"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import suppress
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -22,6 +23,15 @@ from harness.command_lines import clusters, look_at, run_and_judge, this_host, w
 from harness.host.output import outlive_readers
 from harness.model import exit_codes
 
+
+def _tell_version(asked: bool) -> None:
+    from harness import release
+
+    if asked:
+        sys.stdout.write(f"{release.described()}\n")
+        raise typer.Exit
+
+
 app = typer.Typer(
     name="kafka-harness",
     help=__doc__,
@@ -29,6 +39,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def _of_all(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_tell_version, is_eager=True, help="Release, commit and files."
+        ),
+    ] = False,
+) -> None:
+    """What every command knows."""
+
+
 for panel in (run_and_judge, look_at, write, clusters, this_host):
     for command in panel.COMMANDS:
         app.command(rich_help_panel=panel.PANEL)(command)

@@ -21,7 +21,11 @@ from harness.checkout import DOCS, ROOT
 
 PAGE = DOCS / "architecture.md"
 PACKAGES = ("harness", "workloads", "analysis")
-LEAVES = {"harness.waiting", "harness.checkout"}  # nearly everybody's; arrows to them tell nothing
+LEAVES = {
+    "harness.waiting",
+    "harness.checkout",
+    "harness.release",
+}  # nearly everybody's; arrows to them tell nothing
 
 Arrows = Mapping[str, frozenset[str]]
 

@@ -17,7 +17,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.checkout import ROOT, SCENARIOS
+from harness.checkout import ROOT
+from harness.release import SCENARIOS
 
 PACKAGES = ("harness", "workloads", "analysis")
 TAG = re.compile(r"<[^>]*>|\{[%{#].*?[%}#]\}", re.DOTALL)

@@ -211,6 +211,7 @@ def _start(command: list[str]) -> subprocess.Popen[bytes] | None:
         **os.environ,
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(answer),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "PYTHONSAFEPATH": "1",  # of its Python workers: the user's folder has no packages of ours
     }
     try:
         process = subprocess.Popen(

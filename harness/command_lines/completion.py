@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import typer
 
-from harness.checkout import SCENARIOS
+from harness.release import SCENARIOS
 
 BACKENDS: Final = ("local", "docker", "kubernetes", "external")
 

@@ -1,10 +1,13 @@
-"""Commands about this machine."""
+"""Commands about this machine: what it can do, and what is made once on it."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-from harness.command_lines.options import console
+from harness.command_lines.options import KafkaHome, console
 
 PANEL = "This host"
 
@@ -14,9 +17,44 @@ def doctor() -> None:
 
     kafka-harness doctor | grep -v "  ok  "
     """
-    from harness.commands.doctor import show_host
+    from harness.commands.setup import show_host
 
     raise typer.Exit(show_host(console))
 
 
-COMMANDS = (doctor,)
+def setup() -> None:
+    """Install what runs need beside the harness: system packages, Kafka's jars, class archives.
+
+    kafka-harness setup
+    """
+    from harness.commands.setup import install_missing
+
+    raise typer.Exit(install_missing(console))
+
+
+def image(kafka_home: KafkaHome = None) -> None:
+    """Make an image of Kafka and ZooKeeper, for docker and Kubernetes, without a registry.
+
+    kafka-harness image
+    """
+    from harness.commands.setup import make_image
+
+    raise typer.Exit(make_image(kafka_home, console))
+
+
+def harness_image(
+    wheel: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", exists=True, dir_okay=False, help="The harness's wheel file."),
+    ] = None,
+) -> None:
+    """Make the harness's own image, for runs inside Kubernetes, without a registry.
+
+    kafka-harness harness-image
+    """
+    from harness.commands.setup import make_harness_image
+
+    raise typer.Exit(make_harness_image(wheel, console))
+
+
+COMMANDS = (doctor, setup, image, harness_image)

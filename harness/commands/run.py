@@ -12,13 +12,13 @@ import shlex
 import sys
 import time
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import confluent_kafka
 from rich.console import Console
 
+from harness import release
 from harness.cluster.backends import BACKENDS
 from harness.commands.check import check_runs, tell_spark_of_java
 from harness.commands.closing_table import shown
@@ -87,7 +87,7 @@ def _carried_out(prepared: Prepared, folder: RunFolder, *, check: bool, screen: 
     backend = BACKENDS[record.backend]
     if backend.enclosed:
         _make_archives(record.kafka_home, screen)
-    inner = [sys.executable, "-m", "harness.run", str(folder.path)]
+    inner = [sys.executable, "-P", "-m", "harness.run", str(folder.path)]
     start = run_enclosed if backend.enclosed else run_beside
     with _Checker(folder, wanted=check) as checker:
         code = _ended(folder, start(inner, meanwhile=checker.look))
@@ -150,7 +150,8 @@ def _at_start(folder: RunFolder) -> dict[str, Any]:
         "ended_utc": None,
         "clock": {"monotonic_ns": time.monotonic_ns(), "utc": now.isoformat()},
         "versions": {
-            "kafka_harness": version("kafka-harness"),
+            "kafka_harness": release.version(),
+            "kafka_harness_commit": release.commit(),
             "python": platform.python_version(),
             "confluent_kafka": confluent_kafka.__version__,
             "librdkafka": confluent_kafka.libversion()[0],

@@ -111,7 +111,7 @@ def _made(home: KafkaHome, java: Java) -> bool:
 
 def _train_privately(home: KafkaHome, java: Java, folder: Path) -> None:
     """The training run in namespaces of its own, then its archives to where they belong."""
-    training = [sys.executable, "-m", "harness.distribution.class_archives"]
+    training = [sys.executable, "-P", "-m", "harness.distribution.class_archives"]
     command = [*UNSHARE, *training, str(home.libs), str(java.path), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -96,7 +96,9 @@ def find_kafka(kafka_home: Path | None = None) -> KafkaHome:
         return _examined(kafka_home.expanduser().absolute())
     home = cache_folder() / f"kafka-{KAFKA_VERSION}"
     if not _whole(home):
-        raise KafkaHomeError(f"Kafka {KAFKA_VERSION} has not been fetched yet: run `make setup`")
+        raise KafkaHomeError(
+            f"Kafka {KAFKA_VERSION} has not been fetched yet: run `kafka-harness setup`"
+        )
     return _home(home / "libs", KAFKA_VERSION)
 
 

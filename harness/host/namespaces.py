@@ -102,11 +102,11 @@ def _run(
 
 def living(folder: Path) -> list[int]:
     """Pids of the inner harness that carries out the run in `folder`, seen from outside."""
-    words = (b"-m", b"harness.run", os.fsencode(folder))
+    words = (b"-P", b"-m", b"harness.run", os.fsencode(folder))
     found = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):  # it ended meanwhile, or is not ours to look at
-            if tuple(entry.read_bytes().split(b"\0")[1:4]) == words:
+            if tuple(entry.read_bytes().split(b"\0")[1:5]) == words:
                 found.append(int(entry.parent.name))
     return sorted(found)
 

@@ -23,7 +23,9 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("kafka-harness", "confluent-kafka", "pyspark", "pyarrow", "pydantic", "plotly")
+from harness import release
+
+PACKAGES = ("confluent-kafka", "pyspark", "pyarrow", "pydantic", "plotly")
 SECRET_OPTIONS = ("--copy-to",)  # a URI may hold a password
 SECRET_WORDS = re.compile(r"password|secret|token|credential|\bkey\b|jaas", re.IGNORECASE)
 HIDDEN = "(not kept)"
@@ -102,8 +104,15 @@ def _details(error: BaseException, arguments: Sequence[str]) -> str:
     return (
         f"arguments: {' '.join(_kept(arguments))}\n\n{found}\n"
         f"Python {platform.python_version()}, {platform.system()} {platform.release()}\n"
-        f"{packages}\n"
+        f"{_release()}\n{packages}\n"
     )
+
+
+def _release() -> str:
+    try:
+        return release.described()
+    except Exception:  # whatever is broken may break this too
+        return "kafka-harness of an unknown release"
 
 
 def _version(package: str) -> str:

@@ -24,7 +24,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.checkout import SCENARIOS
 from harness.model.scenario import (
     FaultPart,
     MixedPart,
@@ -32,6 +31,7 @@ from harness.model.scenario import (
     ScenarioError,
 )
 from harness.model.spelling import did_you_mean
+from harness.release import SCENARIOS
 from harness.scenario.overrides import lay_over
 from harness.scenario.rules import problems
 

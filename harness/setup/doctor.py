@@ -30,6 +30,7 @@ from harness.setup.host_finding import FASTER, FAULTS, LOCAL, TESTS, HostFinding
 from harness.setup.resources import resources
 
 PROBE_TIMEOUT_S = 20
+SET_UP = "kafka-harness setup"
 
 
 def examine(user_home: Path | None = None) -> list[HostFinding]:
@@ -321,10 +322,10 @@ def kafka(user_home: Path | None = None) -> list[HostFinding]:
     try:
         home = kafka_home.find_kafka(user_home)
     except HostError as error:
-        return [HostFinding(name="Kafka", status="missing", detail=str(error), remedy="make setup")]
+        return [HostFinding(name="Kafka", status="missing", detail=str(error), remedy=SET_UP)]
     if changed := kafka_home.damaged(home):
         detail = f"{home.libs}: {', '.join(changed)} changed since they were fetched"
-        remedy = f"rm -r {shlex.quote(str(home.libs.parent))}; make setup"
+        remedy = f"rm -r {shlex.quote(str(home.libs.parent))}; {SET_UP}"
         return [HostFinding(name="Kafka", status="missing", detail=detail, remedy=remedy)]
     detail = f"{home.version}, ZooKeeper {home.zookeeper_version}, {home.libs}"
     return [HostFinding(name="Kafka", status="ok", detail=detail), *_archives(home)]
@@ -343,7 +344,7 @@ def _archives(home: kafka_home.KafkaHome) -> list[HostFinding]:
             name="class archives",
             status="warning",
             needed_for=FASTER,
-            remedy=f"rm -rf {shlex.quote(str(home.archives))}; make setup",
+            remedy=f"rm -rf {shlex.quote(str(home.archives))}; {SET_UP}",
             detail="none for these jars and this Java: nodes start more slowly",
         )
     ]

@@ -1,8 +1,12 @@
-"""Installs whatever a run of this checkout needs and does not have yet; then says nothing.
+"""Installs whatever a run needs and does not have yet; then says nothing.
 
 Every step looks first whether it is done, so a second call takes a moment and changes nothing.
 Two calls at once do not disturb each other, and the next call continues one that was killed
-half-way. Exit 0: ready. Exit 1: the last lines name what is missing, and the command to install it.
+half-way.
+
+    kafka-harness setup    wherever it is installed: system packages, Kafka's jars, class archives
+    scripts/setup          of a checkout: .venv too. Exit 0: ready. Exit 1: the last lines name
+                           what is missing, and the command to install it
 
 `scripts/setup` starts this before there is a virtual environment: standard library only, and so
 are the modules that it imports.
@@ -17,7 +21,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import partial
+from pathlib import Path
 
 from harness.checkout import ROOT
 from harness.distribution import kafka_home
@@ -35,31 +41,49 @@ REQUIREMENTS = (ROOT / "requirements" / "build.txt", ROOT / "requirements" / "pa
 _say = partial(print, flush=True)
 
 
-class SetUpError(Exception):
+class SetUpError(HostError):
     """What stops set-up, with the command that helps."""
 
 
-def set_up(*, tests: bool) -> None:
-    """Bring everything here. Raises SetUpError, KafkaHomeError."""
+def set_up() -> None:
+    """Bring what a run needs beside the Python packages, which are here: this is one of them.
+    Raises SetUpError, KafkaHomeError."""
+    if system_packages.missing():
+        with _alone():
+            _install_system_packages(system_packages.missing())
+    _prepare(Path(sys.executable))
+    _train_spark(Path(sys.executable))
+
+
+def set_up_checkout(*, tests: bool) -> None:
+    """The same for a checkout, with a .venv of its own. Raises SetUpError, KafkaHomeError."""
     fresh = not _stamped()
     if fresh or system_packages.missing(tests=tests):
-        with kafka_home.locked(kafka_home.cache_folder() / "set-up.lock", _say):
-            _install_system_packages(tests=tests)
+        with _alone():
+            needs = system_packages.missing(tests=tests)
+            # Debian takes ensurepip, and with it a `venv` that works, out of its python3 package.
+            if not PYTHON.exists() and importlib.util.find_spec("ensurepip") is None:
+                needs.append("venv")
+            _install_system_packages(needs, tests=tests)
             _install_python_packages()
-    _check_namespaces()
-    _fetch_kafka()
+    _prepare(PYTHON)
     if fresh:
-        _train_spark()
+        _train_spark(PYTHON)
+
+
+def _alone() -> AbstractContextManager[None]:
+    return kafka_home.locked(kafka_home.cache_folder() / "set-up.lock", _say)
+
+
+def _prepare(python: Path) -> None:
+    _check_namespaces(python)
+    _fetch_kafka(python)
 
 
 # --- system packages
 
 
-def _install_system_packages(*, tests: bool) -> None:
-    needs = system_packages.missing(tests=tests)
-    # Debian takes ensurepip, and with it a `venv` that works, out of its python3 package.
-    if not PYTHON.exists() and importlib.util.find_spec("ensurepip") is None:
-        needs.append("venv")
+def _install_system_packages(needs: Sequence[str], *, tests: bool = False) -> None:
     if not needs:
         return
     privilege = _apt_privilege()
@@ -101,16 +125,16 @@ def _install_python_packages() -> None:
     if _stamped():
         return
     STAMP.unlink(missing_ok=True)
-    if _run([str(PYTHON), "-m", "pip", "--version"]).returncode != 0:
+    if _run([str(PYTHON), "-P", "-m", "pip", "--version"]).returncode != 0:
         _say(f"making .venv with Python {sys.version.split()[0]}")
-        made = _run([sys.executable, "-m", "venv", "--clear", str(VENV)])
+        made = _run([sys.executable, "-P", "-m", "venv", "--clear", str(VENV)])
         if made.returncode != 0:
             command = system_packages.install_command(["venv"])
             raise SetUpError(
                 f"{made.stdout.strip()}\nthe virtual environment could not be made: try {command}"
             )
     _say("installing Python packages into .venv (PySpark is most of it)")
-    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-input"]
+    pip = [str(PYTHON), "-P", "-m", "pip", "install", "--quiet", "--no-input"]
     pip += ["--disable-pip-version-check", "--no-build-isolation"]  # nothing that is not pinned
     pinned = [[*pip, "--require-hashes", "--requirement", str(file)] for file in REQUIREMENTS]
     for pip_install in (*pinned, [*pip, "--no-deps", "--editable", str(ROOT)]):
@@ -139,24 +163,25 @@ def _stamped() -> bool:
 # --- the host, and Kafka
 
 
-def _check_namespaces() -> None:
+def _check_namespaces(python: Path) -> None:
     """Whether a run's namespaces can be made here; the doctor knows why not."""
     if _run([*UNSHARE, "true"]).returncode != 0:
-        found = _run([str(PYTHON), "-m", "harness.setup.doctor", "namespaces"])
+        found = _run([str(python), "-P", "-m", "harness.setup.doctor", "namespaces"])
         raise SetUpError(found.stdout.strip())
 
 
-def _fetch_kafka() -> None:
+def _fetch_kafka(python: Path) -> None:
     """Jars and class archives, unless they are in the cache; its progress is for the user."""
-    fetch = [str(PYTHON), "-u", "-m", "harness.distribution.class_archives"]
-    if subprocess.run(fetch, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode != 0:
+    fetch = [str(python), "-P", "-u", "-m", "harness.distribution.class_archives"]
+    if subprocess.run(fetch, stdin=subprocess.DEVNULL, check=False).returncode != 0:
         raise SetUpError("Kafka could not be set up: see the lines above")
 
 
-def _train_spark() -> None:
-    """A class archive for the checker's JVM. Without it checks start slower, nothing else."""
-    _say("making the class archive that lets checks start faster")
-    _run([str(PYTHON), "-m", "analysis.train_archive"])
+def _train_spark(python: Path) -> None:
+    """A class archive for the checker's JVM, unless it is in the cache. Without it checks start
+    slower, nothing else."""
+    train = [str(python), "-P", "-m", "analysis.train_archive"]
+    subprocess.run(train, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -168,7 +193,6 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            cwd=ROOT,
             check=False,
         )
     except OSError as error:
@@ -186,8 +210,8 @@ def main(argv: Sequence[str]) -> int:
         )
         return 1
     try:
-        set_up(tests="--tests" in argv)
-    except (SetUpError, HostError) as error:
+        set_up_checkout(tests="--tests" in argv)
+    except HostError as error:
         sys.stderr.write(f"set-up stopped: {error}\n")
         return 1
     except KeyboardInterrupt:

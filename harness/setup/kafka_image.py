@@ -1,6 +1,6 @@
 """The image of the docker backend's nodes, made without a container registry.
 
-    python -m harness.setup.kafka_image [--kafka-home DIR]      (`make image`)
+    kafka-harness image [--kafka-home DIR]
 
     1. a root filesystem of Debian packages by mmdebstrap: Java, iptables, iproute2, a small Python
        (kept in the cache; the only step that needs a package mirror, and root)
@@ -8,35 +8,25 @@
     3. started once to make class archives, which make every later start faster
 
 One image serves as ZooKeeper, broker and sidecar; its start script reads the variables of the
-public images. Prints how to use it.
+public images.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.checkout import IMAGES
 from harness.cluster import node_settings
 from harness.cluster.docker.backend import without_sdk
 from harness.cluster.docker.engine import connect
 from harness.cluster.nodes import ClusterError
-from harness.distribution.kafka_home import (
-    KafkaHome,
-    Say,
-    cache_folder,
-    find_kafka,
-    locked,
-)
+from harness.distribution.kafka_home import KafkaHome, Say, cache_folder, locked
 from harness.host import system_packages
-from harness.host.machine import HostError
+from harness.release import IMAGES
 
 NAME, BASE = "kafka-harness/kafka", "kafka-harness/base"
 SUITE = "bookworm"
@@ -54,7 +44,7 @@ def image_of(home: KafkaHome) -> str:
 
 def make(home: KafkaHome, say: Say) -> str:
     """Make the image, unless this engine has it; its name. Raises ClusterError, KafkaHomeError."""
-    client, name = connect(), image_of(home)
+    client, name = engine(), image_of(home)
     if client.images.list(name):
         say(f"{name} exists already: to build it again, run `docker rmi {name}` first")
         return name
@@ -70,6 +60,13 @@ def make(home: KafkaHome, say: Say) -> str:
         )
     _train(client, name, say)
     return name
+
+
+def engine() -> Any:
+    """The Docker engine that makes images. Raises ClusterError."""
+    if why := without_sdk():
+        raise ClusterError(why)
+    return connect()
 
 
 def import_base(client: Any, repository: str, tar: Path, say: Say) -> str:
@@ -129,34 +126,3 @@ def _train(client: Any, name: str, say: Say) -> None:
         container.commit(repository=repository, tag=tag, changes=start)
     finally:
         container.remove(force=True, v=True)
-
-
-def made(make: Callable[[Say], str], then: str) -> int:
-    """Make an image, and say what to do with it, where {name} is its name; the exit code."""
-    say = partial(print, flush=True)
-    try:
-        if why := without_sdk():
-            raise ClusterError(why)
-        name = make(say)
-    except (ClusterError, HostError) as error:
-        sys.stderr.write(f"no image: {error}\n")
-        return 1
-    say(then.format(name=name))
-    return 0
-
-
-def main(argv: Sequence[str]) -> int:
-    """Make the image and say how to use it."""
-    parser = argparse.ArgumentParser(
-        prog="python -m harness.setup.kafka_image", description=__doc__
-    )
-    parser.add_argument("--kafka-home", type=Path)
-    chosen = parser.parse_args(argv).kafka_home
-    return made(
-        lambda say: make(find_kafka(chosen), say),
-        "kafka-harness run SCENARIO --backend docker --set backend.docker.image={name}",
-    )
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

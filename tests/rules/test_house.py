@@ -23,7 +23,6 @@ MAY_PRINT = {
     "harness.setup.install",
     "harness.distribution.kafka_home",
     "harness.distribution.class_archives",
-    "harness.setup.kafka_image",
     "workloads.worker",
 }
 NAMELESS = {"utils", "util", "common", "helpers", "helper", "misc", "base"}

@@ -13,6 +13,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from harness.checkout import ROOT
+from harness.cluster.docker.backend import SDK
+from harness.cluster.kubernetes.location import CLIENT
 from harness.setup.install import REQUIREMENTS
 
 BUILD, PACKAGES = REQUIREMENTS
@@ -69,3 +71,10 @@ def test_what_builds_is_what_stays_installed() -> None:
         for name, versions in build.items()
         if packages.get(name, versions) != versions
     }
+
+
+@pytest.mark.parametrize(("extra", "told"), [("docker", SDK), ("kubernetes", CLIENT)])
+def test_what_a_backend_lacks_is_asked_for_as_pyproject_does(extra: str, told: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert [told] == project["optional-dependencies"][extra]

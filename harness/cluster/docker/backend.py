@@ -17,10 +17,13 @@ from harness.cluster.docker.engine import Engine, connect
 from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.ownership import Orphan, check_own, guard
 from harness.cluster.sidecar import heartbeat
+from harness.host.python_packages import install_command
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import ClusterRecord, RunRecord
 from harness.model.scenario import Scenario
 from harness.waiting import wait_until
+
+SDK = "docker~=7.1"  # as pyproject.toml asks for it
 
 
 def docker_nodes(zookeeper_count: int, broker_count: int, address: str) -> tuple[Node, ...]:
@@ -97,7 +100,7 @@ def absent(_: Mapping[str, Any]) -> str | None:
 def without_sdk() -> str | None:
     """The sentence that says that the SDK is missing, if it is."""
     if find_spec("docker") is None:
-        return "the Python package docker is missing: pip install 'kafka-harness[docker]'"
+        return f"the Python package docker is missing: {install_command(SDK)}"
     return None
 
 

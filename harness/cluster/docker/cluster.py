@@ -166,6 +166,7 @@ class DockerCluster(Cluster):
         return self._host.stand_in(
             [
                 sys.executable,
+                "-P",
                 "-m",
                 "harness.cluster.docker.exec_process",
                 self.engine.project,

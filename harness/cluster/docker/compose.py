@@ -22,11 +22,11 @@ from pathlib import Path
 from random import sample
 from typing import Any
 
-from harness.checkout import COMPOSE_FILE
 from harness.cluster import node_settings as node_config
 from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.ownership import LABEL
 from harness.host import system_packages
+from harness.release import COMPOSE_FILE
 
 COMMANDS = (("docker", "compose"), ("docker-compose",))
 IMAGES = ("HARNESS_KAFKA_IMAGE", "HARNESS_ZOOKEEPER_IMAGE", "HARNESS_HOLDER_IMAGE")

@@ -8,8 +8,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness.checkout import MANIFESTS
+from harness.host.python_packages import install_command
 from harness.model.scenario import AttachPart, Scenario
+from harness.release import MANIFESTS
+
+CLIENT = "kubernetes>=31,<38"  # as pyproject.toml asks for it
 
 
 def attaches(scenario: Scenario) -> bool:
@@ -42,5 +45,5 @@ def absent(settings: Mapping[str, Any]) -> str | None:
 def without_client() -> str | None:
     """The sentence that says that the client is missing, if it is."""
     if find_spec("kubernetes") is None:
-        return "the Python package kubernetes is missing: pip install 'kafka-harness[kubernetes]'"
+        return f"the Python package kubernetes is missing: {install_command(CLIENT)}"
     return None

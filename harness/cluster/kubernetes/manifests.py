@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.checkout import MANIFESTS
 from harness.cluster import node_settings as node_config
 from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
+from harness.release import MANIFESTS
 
 Manifest = dict[str, Any]
 

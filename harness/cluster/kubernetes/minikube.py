@@ -58,6 +58,6 @@ def _minikube(profile: str, *words: str) -> str:
     if done.returncode != 0:
         said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
         raise ClusterError(
-            f"{' '.join(argv)}: {said}; `make image` makes the image where it is missing"
+            f"{' '.join(argv)}: {said}; `kafka-harness image` makes it where it is missing"
         )
     return done.stdout

@@ -165,7 +165,7 @@ class RunRecord(Record):
     started_utc: Utc | None = None
     ended_utc: Utc | None = None
     clock: ClockRecord | None = None
-    versions: dict[str, str] = Field(default={}, description="of Kafka, Java, the clients, ...")
+    versions: dict[str, str] = Field(default={}, description="of the harness, Kafka, Java, ...")
     host: HostRecord | None = None
     workers: tuple[WorkerRecord, ...] = ()
     phases: tuple[PhaseRecord, ...] = ()

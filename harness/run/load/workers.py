@@ -1,7 +1,7 @@
 """The workers of a run: started, awaited, counted and ended by the harness, never imported.
 
-Each is `python -m workloads.<module> SPEC.json` in the clients' place of the cluster. What lets its
-clients into the cluster is no part of SPEC.json, and the first line of its input. It prints a
+Each is `python -P -m workloads.<module> SPEC.json` in the clients' place of the cluster. What lets
+its clients into the cluster is no part of SPEC.json, and the first line of its input. It prints a
 `ready` line, begins at the line `go`, keeps a progress page (docs/history.md) and ends by itself,
 at SIGTERM or at its limit.
 
@@ -232,7 +232,7 @@ def spawn(cluster: Cluster, *, kind: WorkerKind, spec: Mapping[str, Any], folder
     spec_file.write_text(json.dumps(spec, indent=1) + "\n")
     log = folder / f"{name}.log"
     progress = Progress.create(Path(spec["history"]), name)
-    argv = [sys.executable, "-m", f"workloads.{module}", str(spec_file)]
+    argv = [sys.executable, "-P", "-m", f"workloads.{module}", str(spec_file)]
     process = cluster.spawn(argv, log=log)
     if spec["private"]:
         _send_private(process, client_settings(cluster))

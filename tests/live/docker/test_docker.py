@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from harness.checkout import COMPOSE_FILE
 from harness.cluster.docker import compose
+from harness.release import COMPOSE_FILE
 from tests.support.commands import COMMAND, Ran, faults_of
 from tests.support.labs.docker_engine import Docker, ended
 

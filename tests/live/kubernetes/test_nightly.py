@@ -1,7 +1,7 @@
 """k8s/nightly.yaml for real: a pod runs the harness, with no rights but those the file gives it.
 
 The pod borrows this checkout and its Python from the machine; the harness's own image is made and
-tried by hand (`make harness-image`), it would take minutes.
+tried by hand (`kafka-harness harness-image`), it would take minutes.
 """
 
 from __future__ import annotations

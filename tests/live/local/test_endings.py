@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
-import site
 import subprocess
-import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +13,6 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from harness.checkout import ROOT
-from harness.distribution.kafka_home import cache_folder
 from harness.history.progress_page import Progress
 from harness.history.sealing import seal
 from harness.waiting import wait_until
@@ -38,18 +32,6 @@ LONG = (
     "--set",
     "faults.0.times=1",
 )
-
-
-# `env` is started without the capabilities that setpriv itself still has when it starts it.
-NOBODY = [
-    "setpriv",
-    "--reuid=65534",
-    "--regid=65534",
-    "--clear-groups",
-    "--inh-caps=-all",
-    "--bounding-set=-all",
-    "env",
-]
 
 
 def begin(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -165,54 +147,3 @@ def test_past_its_time_limit_a_run_says_what_it_waited_for(harness):
     assert run.code == 255
     assert "the time limit of 12 s was exceeded" in run.out
     assert "the load and its faults to end" in run.out
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="the other tests have run as an ordinary user")
-def test_an_ordinary_user_needs_no_root():
-    """The same command as nobody, with what root keeps to itself copied to where he may read it."""
-    python = next((p for p in (sys.executable, "/usr/bin/python3") if nobody_can_run(p)), None)
-    if python is None:
-        pytest.skip("there is no Python of this version that an ordinary user may run")
-    place = Path(tempfile.mkdtemp(prefix="kafka-harness-test-"))
-    try:
-        unneeded = shutil.ignore_patterns(".*", "spark-*", "docker", "image")
-        shutil.copytree(cache_folder(), place / "cache", ignore=unneeded)
-        for path in (place, *place.rglob("*")):
-            os.chown(path, 65534, 65534)
-        run = subprocess.run(
-            [
-                *NOBODY,
-                python,
-                "-m",
-                "harness.cli",
-                "run",
-                "baseline",
-                "--no-check",
-                "--set",
-                "workload.rounds=50",
-                "--results",
-                str(place / "results"),
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-            cwd=place,
-            env={
-                **os.environ,
-                "HOME": str(place),
-                "KAFKA_HARNESS_CACHE": str(place / "cache"),
-                "PYTHONPATH": os.pathsep.join([str(ROOT), *site.getsitepackages()]),
-            },
-        )
-
-        assert run.returncode == 0, run.stdout + run.stderr
-    finally:
-        shutil.rmtree(place)
-
-
-def nobody_can_run(python: str) -> bool:
-    """Whether an ordinary user can run this Python, and it is of our version."""
-    version = f"import sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
-    asked = subprocess.run([*NOBODY, python, "-c", version], capture_output=True, check=False)
-    return asked.returncode == 0

@@ -39,8 +39,8 @@ class Network:
     def in_network_of(self, node: Node, argv: Sequence[str]) -> str:
         key = f"{node.name} mangle" if "mangle" in argv or "mangle" in argv[2] else node.name
         rules = self.rules.setdefault(key, ["-P INPUT ACCEPT", "-N OTHERS"])
-        if argv[1] == "-S":
-            self.sent += [(node.name, end.removesuffix(":9")) for end in argv[4:]]
+        if argv[1] == "-I":
+            self.sent += [(node.name, end.removesuffix(":9")) for end in argv[5:]]
             return ""
         if "-S" in argv:
             return "\n".join(rules)

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import cli
+from harness import cli, release
 from harness.checkout import ROOT
+from harness.host import system_packages
 from harness.model.exit_codes import worst
 from harness.nemesis.undo_record import Undo
 
@@ -55,6 +56,9 @@ def test_the_help_names_every_command_and_every_exit_code():
         "heal",
         "new",
         "schema",
+        "setup",
+        "image",
+        "harness-image",
         "254",
         "255",
     ):
@@ -314,3 +318,29 @@ def test_a_suggested_command_can_be_pasted_whatever_the_folder_s_name(run, tmp_p
         _, _, said = ended("report", strange)
         command = said.split("`")[1]
         assert ["kafka-harness", "check", str(strange)] == shlex.split(command)
+
+
+def test_set_up_without_the_right_to_install_prints_the_command(monkeypatch, ended):
+    monkeypatch.setattr(system_packages, "missing", lambda **_: ["iptables"])
+    monkeypatch.setattr(system_packages, "package_manager", lambda: "dnf")
+    monkeypatch.setattr("os.getuid", lambda: 1000)
+
+    code, _, said = ended("setup")
+
+    assert code == 255
+    assert said.startswith("kafka-harness: missing: iptables. Install with")
+    assert "sudo dnf install -y iptables-nft" in said
+
+
+def test_a_wheel_that_is_not_there_is_one_sentence(tmp_path, ended):
+    code, _, said = ended("harness-image", "--wheel", tmp_path / "gone.whl")
+
+    assert code == 254
+    assert "gone.whl' does not exist" in said
+
+
+def test_the_version_is_told_with_its_commit(ended):
+    code, said, _ = ended("--version")
+
+    assert code == 0
+    assert said == f"{release.described()}\n"

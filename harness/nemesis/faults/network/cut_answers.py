@@ -85,7 +85,7 @@ def ask(injection: Injection) -> None:
     """Have a client call the node, so that it has something to answer."""
     links, clients = links_of(injection), clients_of(injection.cluster)
     host, port = reach(links, clients, injection.node)
-    links.in_network_of(clients, [sys.executable, "-S", "-c", _CALLS, host, str(port)])
+    links.in_network_of(clients, [sys.executable, "-I", "-S", "-c", _CALLS, host, str(port)])
 
 
 def _mend(injection: Injection) -> None:

@@ -291,7 +291,7 @@ def _provoke(injection: Injection, pairs: Sequence[Pair]) -> None:
         rejects = CutOptions.of(injection.options).how == "reject"
         calls = rejects or not links.has_rules(sender)
         ends = [reach(links, sender, receiver, QUIET) for receiver in receivers]
-        argv = [sys.executable, "-S", "-c", _CONNECTS if calls else _SENDS]
+        argv = [sys.executable, "-I", "-S", "-c", _CONNECTS if calls else _SENDS]
         links.in_network_of(sender, [*argv, *(f"{host}:{port}" for host, port in ends)])
 
     at_once(send, sorted({sender for _, sender in pairs}))

@@ -102,6 +102,7 @@ def _delay(injection: Injection) -> None:
         node,
         [
             sys.executable,
+            "-I",
             "-S",
             "-c",
             inspect.getsource(delay_queue),
@@ -175,7 +176,7 @@ def _round_trip_ms(injection: Injection) -> float | None:
     patience_s = (asked.ms + asked.jitter_ms) / 1000 + PATIENCE_S
     for sender in _senders(injection):
         host, port = reach(links, sender, injection.node)
-        argv = [sys.executable, "-S", "-c", CONNECT, host, str(port), str(patience_s)]
+        argv = [sys.executable, "-I", "-S", "-c", CONNECT, host, str(port), str(patience_s)]
         if output := links.in_network_of(sender, argv).strip():
             return float(output)
     return None

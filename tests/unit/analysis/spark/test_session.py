@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from analysis.spark import session
 from harness.checkout import ROOT
@@ -116,3 +117,10 @@ def test_a_folder_that_spark_would_take_for_two_is_not_used(tmp_path: Path) -> N
         assert [] == list(run.iterdir())
     with session._temporary(tmp_path) as options:
         assert len(options) == len(list(tmp_path.glob(".spark-*"))) == 1
+
+
+def test_spark_s_python_workers_take_no_package_of_the_user_s_folder(spark: SparkSession) -> None:
+    """They are started as `python -m`, by a JVM that works in that folder."""
+    asked = spark.sparkContext.parallelize(["__import__('sys').flags.safe_path"], 1)
+
+    assert [True] == asked.map(eval).collect()

@@ -159,7 +159,7 @@ def test_a_jar_that_went_missing_is_fetched_again(monkeypatch: pytest.MonkeyPatc
     accept(monkeypatch, *JARS)
     kafka_home.fetch().jars[0].unlink()
 
-    with pytest.raises(KafkaHomeError, match="run `make setup`"):
+    with pytest.raises(KafkaHomeError, match="run `kafka-harness setup`"):
         kafka_home.find_kafka()
     assert len(kafka_home.fetch().jars) == len(JARS)
     assert len(runs) == 2

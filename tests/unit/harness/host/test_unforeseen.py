@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import release
 from harness.host.unforeseen import details_go_to, exit_code_of, sentence_of
 
 
@@ -35,8 +36,21 @@ def test_the_details_are_in_the_run_s_folder(tmp_path: Path) -> None:
     details = kept(tmp_path)
     assert "arguments: check study-1" in details
     assert "Traceback" in details
+    assert release.described() in details
     assert "pydantic" in details
     assert "value-of-a-variable" not in details.replace('hidden = "value-of-a-variable"', "")
+
+
+def test_a_release_that_cannot_be_told_does_not_hide_the_details(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> str:
+        raise OSError("gone")
+
+    monkeypatch.setattr(release, "described", broken)
+    sentence_of(raised("x", tmp_path), [])
+
+    assert "of an unknown release" in kept(tmp_path)
 
 
 def test_without_a_run_s_folder_they_are_in_the_user_s(

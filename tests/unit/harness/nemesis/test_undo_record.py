@@ -52,7 +52,7 @@ def test_the_process_that_carries_a_run_out_is_found_by_its_folder(tmp_path: Pat
     (script / "__init__.py").write_text("")
     (script / "run.py").write_text(program)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    argv = [sys.executable, "-m", "harness.run", str(folder)]
+    argv = [sys.executable, "-P", "-m", "harness.run", str(folder)]
     with subprocess.Popen(argv, env=environment, cwd=tmp_path) as process:
         # The kernel shows a new program's arguments a moment after it has begun.
         wait_until(lambda: living(folder), timeout_s=10, what="the harness to be seen")

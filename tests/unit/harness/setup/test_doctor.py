@@ -191,7 +191,7 @@ def test_no_java_and_no_kafka_are_findings_not_errors(
     runtime, kafka = doctor.java(), doctor.kafka()[0]
 
     assert ("missing", "missing") == (runtime.status, kafka.status)
-    assert kafka.remedy == "make setup"
+    assert kafka.remedy == "kafka-harness setup"
 
 
 def test_a_changed_jar_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -258,12 +258,11 @@ def test_an_administrators_folders_are_searched_too(monkeypatch: pytest.MonkeyPa
 def test_set_up_without_the_right_to_install_prints_the_command_and_stops(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(system_packages, "missing", lambda *, tests: ["iptables"])
     monkeypatch.setattr(system_packages, "package_manager", lambda: "dnf")
     monkeypatch.setattr(os, "getuid", lambda: 1000)
 
     with pytest.raises(install.SetUpError, match=r"missing: iptables.*\s+sudo dnf install -y"):
-        install._install_system_packages(tests=False)
+        install._install_system_packages(["iptables"])
 
 
 def test_another_pyproject_makes_set_up_ask_pip_again(
@@ -287,7 +286,7 @@ def test_what_docker_lacks_is_said_with_the_remedy(monkeypatch):
     found = doctor.docker_backend()
 
     assert (found.status, found.needed_for) == ("unavailable", "the docker backend")
-    assert "pip install 'kafka-harness[docker]'" in found.detail
+    assert f"{sys.executable} -m pip install 'docker~=7.1'" in found.detail
 
 
 def test_an_engine_that_does_not_answer_is_said(monkeypatch):

@@ -7,13 +7,14 @@ import subprocess
 
 import pytest
 
-from harness.checkout import IMAGES
 from harness.cluster import node_settings
 from harness.cluster.docker import backend as docker
 from harness.cluster.docker import compose
 from harness.cluster.nodes import ClusterError, Node
 from harness.host import system_packages
+from harness.host.python_packages import install_command
 from harness.model.scenario import ClusterPart, Scenario
+from harness.release import IMAGES
 
 ZK = Node(name="zk1", role="zookeeper", id=1, address="", port=2181, dialled=("127.0.0.1", 40001))
 KAFKA = Node(name="kafka1", role="broker", id=1, address="", port=9, dialled=("127.0.0.1", 40002))
@@ -112,7 +113,7 @@ def test_other_numbers_of_nodes_are_refused_before_anything_starts():
 def test_a_missing_sdk_is_one_sentence(monkeypatch):
     monkeypatch.setattr(docker, "find_spec", lambda _: None)
 
-    assert "pip install 'kafka-harness[docker]'" in (docker.refuses(SCENARIO) or "")
+    assert install_command("docker~=7.1") in (docker.refuses(SCENARIO) or "")
 
 
 def test_the_image_s_start_script_makes_the_files_that_the_variables_mean(tmp_path):

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from harness.checkout import MANIFESTS
 from harness.cluster.kubernetes import location, manifests
 from harness.cluster.kubernetes.api import Api
 from harness.cluster.kubernetes.own.machines import CORDONED, CordonedMachines
 from harness.cluster.kubernetes.pod_watch import Pod, PodWatch
 from harness.cluster.nodes import ClusterError, Node
+from harness.release import MANIFESTS
 
 BASE = MANIFESTS / "base"
 NODES = manifests.pod_nodes(3, 3)

@@ -36,7 +36,7 @@ def test_an_image_that_is_not_there_is_loaded_once(asked: Path) -> None:
 
 @pytest.mark.usefixtures("asked")
 def test_an_image_that_nobody_has_is_told_with_the_remedy() -> None:
-    with pytest.raises(ClusterError, match="load no:1: no such image; `make image`"):
+    with pytest.raises(ClusterError, match="load no:1: no such image; `kafka-harness image`"):
         minikube.bring("mini", ["no:1"])
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.checkout import MANIFESTS
+from harness.release import MANIFESTS
 
 BASE = MANIFESTS / "base"
 

@@ -64,7 +64,7 @@ class SlowNetwork(Network):
         if argv[0] == "tc":
             self.tc.append(tuple(argv[1:]))
             return self.shown
-        if argv[1] == "-S":
+        if argv[1] == "-I":
             if node.name in self.mute_senders:
                 return ""
             rules = [rule for place in self.rules.values() for rule in place]

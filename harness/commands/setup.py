@@ -1,17 +1,46 @@
-"""kafka-harness doctor: what this host can do, and which faults need what it cannot."""
+"""What is done once a machine, as commands: `setup`, `image`, `harness-image` and `doctor`."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from rich.console import Console
 
+from harness.distribution.kafka_home import find_kafka
 from harness.host.output import print_table
 from harness.model.exit_codes import FAILED, VALID
 from harness.nemesis.verbs import VERBS
+from harness.release import MANIFESTS
+from harness.run.progress import Screen
+from harness.setup import harness_image, install, kafka_image
 from harness.setup.doctor import examine
 from harness.setup.host_finding import FAULTS, HostFinding, can_run, render
+
+
+def install_missing(console: Console) -> int:
+    """Install what a run needs beside the Python packages; the exit code."""
+    install.set_up()
+    console.print("ready: `kafka-harness doctor` says what this host can do", markup=False)
+    return VALID
+
+
+def make_image(kafka_home: Path | None, console: Console) -> int:
+    """Make the image of the nodes and say how to use it; the exit code."""
+    name = kafka_image.make(find_kafka(kafka_home), Screen(console).say)
+    use = f"kafka-harness run SCENARIO --backend docker --set backend.docker.image={name}"
+    console.print(use, markup=False)
+    return VALID
+
+
+def make_harness_image(wheel: Path | None, console: Console) -> int:
+    """Make the harness's own image and say how it gets to a cluster; the exit code."""
+    name = harness_image.make(Screen(console).say, wheel)
+    console.print(f"minikube image load {name}      # or push it to your registry, then")
+    console.print(f"kubectl apply -f {shlex.quote(str(MANIFESTS / 'nightly.yaml'))}", markup=False)
+    return VALID
 
 
 def show_host(console: Console) -> int:

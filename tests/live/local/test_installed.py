@@ -1,0 +1,180 @@
+"""The harness as a wheel in an ordinary user's venv: no checkout, no root, nothing borrowed.
+
+The wheels are root's, of what set-up has installed here: nothing is fetched or built twice. The
+venv, the cache and every folder are the user's, below a path with a space.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import pip
+import pytest
+
+from harness import release
+from harness.checkout import ROOT
+from harness.distribution.kafka_home import cache_folder
+from tests.support.commands import newest_run
+from tests.support.ordinary_user import AS_USER, USER_ID, python_of_user
+
+pytestmark = pytest.mark.cluster
+
+SMALL = ("run", "baseline", "--set", "workload.rounds=50")
+WHEEL = [sys.executable, "-P", "-m", "pip", "wheel", "--quiet", "--no-input"]
+WHEEL += ["--disable-pip-version-check", "--no-build-isolation"]
+OWN = "raise SystemExit('a package of the user, not of the harness')\n"
+SCRIPT = """
+import os, socket
+import beside
+host, port = os.environ["KAFKA"].split(",")[0].split(":")
+socket.create_connection((host, int(port)), 5).close()
+print(beside.SAID, os.environ.get("PYTHONSAFEPATH"))
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installation:
+    """A venv that has the harness from a wheel, and its user's folders."""
+
+    place: Path
+
+    @property
+    def python(self) -> Path:
+        return self.place / "venv" / "bin" / "python"
+
+    def folder(self, name: str, files: Mapping[str, str] = {}) -> Path:
+        """A folder of the user's."""
+        made = self.place / name
+        for file, text in files.items():
+            (made / file).parent.mkdir(parents=True, exist_ok=True)
+            (made / file).write_text(text)
+        made.mkdir(exist_ok=True)
+        give(made)
+        return made
+
+    def run(self, *words: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
+        """A command of the user's, with `more` in its environment."""
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        own = {"HOME": str(self.place), "KAFKA_HARNESS_CACHE": str(self.place / "cache")}
+        return subprocess.run(
+            [*AS_USER, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+            cwd=cwd,
+            env={**kept, **own, **more},
+            stdin=subprocess.DEVNULL,
+        )
+
+    def harness(self, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        """`kafka-harness …`, which has to succeed."""
+        done = self.run(str(self.python.with_name("kafka-harness")), *words, cwd=cwd)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
+
+
+def give(folder: Path) -> None:
+    """Everything in it to the user."""
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, USER_ID, -1, follow_symlinks=False)
+
+
+@pytest.fixture(scope="module")
+def installed() -> Iterator[Installation]:
+    python = python_of_user()
+    above = Path(tempfile.mkdtemp(prefix="kafka-harness-test-"))
+    try:
+        above.chmod(0o755)
+        place = above / "of a user"
+        place.mkdir()
+        wheels = wheelhouse(place / "wheels")
+        # What only fetching would bring: Kafka's jars. Archives are the user's to make.
+        unneeded = shutil.ignore_patterns(".*", "class-archives", "docker", "image")
+        shutil.copytree(cache_folder(), place / "cache", ignore=unneeded)
+        shutil.copytree(Path(pip.__file__).parent, place / "installer" / "pip")
+        give(place)
+        user = Installation(place=place)
+        # Debian's Python has no ensurepip; pip runs from wherever it lies.
+        made = user.run(python, "-m", "venv", "--without-pip", str(place / "venv"), cwd=place)
+        assert made.returncode == 0, made.stdout + made.stderr
+        install = [str(user.python), "-m", "pip", "install", "--quiet", "--no-index"]
+        install += ["--no-compile", "--disable-pip-version-check"]
+        install += ["--find-links", str(wheels.parent)]
+        done = user.run(*install, str(wheels), cwd=place, PYTHONPATH=str(place / "installer"))
+        assert done.returncode == 0, done.stdout + done.stderr
+        yield user
+    finally:
+        shutil.rmtree(above)
+
+
+def wheelhouse(folder: Path) -> Path:
+    """Wheels of the harness and of all that it needs, as set-up has pinned them; the harness's."""
+    subprocess.run([*WHEEL, "--no-deps", "--wheel-dir", str(folder), str(ROOT)], check=True)
+    own = next(folder.glob("*.whl"))
+    pins = folder / "pins.txt"
+    here = {each.metadata["Name"]: each.version for each in metadata.distributions()}
+    here.pop("kafka-harness", None)
+    pins.write_text("".join(f"{name}=={version}\n" for name, version in here.items()))
+    resolve = [*WHEEL, "--wheel-dir", str(folder), "--constraint", str(pins), str(own)]
+    subprocess.run(resolve, check=True)
+    return own
+
+
+def test_set_up_brings_what_is_missing_and_a_second_one_nothing(installed: Installation) -> None:
+    nowhere = installed.folder("nothing here")
+
+    first = installed.harness("setup", cwd=nowhere)
+    second = installed.harness("setup", cwd=nowhere)
+
+    assert "making the class archives that let nodes start faster" in first.stdout
+    assert "making the class archive that lets checks start faster" in first.stdout
+    assert "ready: `kafka-harness doctor` says what this host can do\n" == second.stdout
+    assert [] == [*nowhere.iterdir()]
+
+
+def test_a_run_from_an_empty_folder_knows_its_release_and_commit(installed: Installation) -> None:
+    empty = installed.folder("an empty folder")
+
+    installed.harness(*SMALL, cwd=empty)
+
+    run = newest_run(empty / "results")
+    versions = json.loads((run / "run.json").read_text())["versions"]
+    assert release.version() == versions["kafka_harness"]
+    assert release.commit().split()[0] == versions["kafka_harness_commit"].split()[0]
+    assert "valid" == json.loads((run / "report.json").read_text())["verdict"]
+
+
+def test_packages_of_the_user_s_own_are_left_to_the_user(installed: Installation) -> None:
+    names = ("harness", "workloads", "analysis")
+    own = {f"{name}/__init__.py": OWN for name in names}
+    script = {"tools/script.py": SCRIPT, "tools/beside.py": "SAID = 'found beside the script'\n"}
+    project = installed.folder("a project", {**own, **script})
+
+    installed.harness(*SMALL, "--no-check", cwd=project)
+    python = str(installed.python)
+    up = installed.harness("up", "baseline", "--", python, "tools/script.py", cwd=project)
+
+    assert "found beside the script None" in up.stdout
+
+
+def test_manifests_and_recipes_come_with_it(installed: Installation) -> None:
+    nowhere = installed.folder("nothing here either")
+    told = "from harness import release as r; print(r.FILES, r.COMPOSE_FILE.is_file(), "
+    told += "(r.MANIFESTS / 'minikube').is_dir(), (r.IMAGES / 'kafka').is_dir())"
+
+    files = installed.run(str(installed.python), "-c", told, cwd=nowhere).stdout.strip()
+    version = installed.harness("--version", cwd=nowhere).stdout
+
+    assert files.startswith(str(installed.place / "venv"))
+    assert files.endswith("True True True")
+    assert f"kafka-harness {release.version()}, commit {release.commit().split()[0]}" in version
