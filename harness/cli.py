@@ -33,6 +33,7 @@ from harness.commands.copy_to import copy_run, destination
 from harness.commands.doctor import show_host
 from harness.commands.export import Format, export_run
 from harness.commands.heal import heal_cluster, heal_run
+from harness.commands.index import write_index
 from harness.commands.run import carry_out_run, prepare_run
 from harness.commands.up import hold_up
 from harness.history.sealing import HistoryError
@@ -339,6 +340,12 @@ def campaign(
         settings=_settings(sets),
     )
     raise typer.Exit(make_runs(file, results, options, console=console))
+
+
+@app.command()
+def index(results: Results = RESULTS) -> None:
+    """Make one page over all runs of the results folder: index.html in it, with relative links."""
+    write_index(results, console)
 
 
 def _settings(sets: list[str] | None) -> dict[str, Any]:

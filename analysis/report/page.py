@@ -38,7 +38,7 @@ from analysis.report.parts.close_up import close_up, quantiles
 from analysis.report.parts.counters import counters
 from analysis.report.parts.evidence import evidence, fault_names
 from analysis.report.parts.run_files import Group, address
-from analysis.report.timeline import end_of, figure, reads_word
+from analysis.report.timeline import burst, end_of, figure, reads_word
 
 Row = Mapping[str, Any]
 
@@ -253,6 +253,7 @@ def _picture(
     drawing = figure(report, timeline, views, looks)
     return {
         "height_px": drawing.layout.height,
+        "cut": burst(timeline),
         "figure": _embedded(drawing.to_json()),
         "dark": _embedded(json.dumps(dict(PALETTE.values()))),
         "plotly": _packed_plotly(),

@@ -128,38 +128,55 @@ def lanes(spans: Sequence[Span], marks: Sequence[Mark], moments: Mapping[float, 
 
 
 def rates(buckets: Sequence[Row], width_s: float, reads_word: str = "reads") -> Panel:
-    """Acks per second as an area, reads per second as a dotted line. A catch-up burst is cut, and
-    the title says so, where it would flatten all else."""
-    acks = [round(b["acks"] / width_s, 1) for b in buckets]
-    reads = [round(b["reads"] / width_s, 1) for b in buckets]
+    """Acks per second as an area, reads per second as a dotted line; cut where `cut` says."""
+    acks, reads = _rates(buckets, width_s)
     area = _line(buckets, acks, {"color": color("ack"), "width": 1.5})
     area.update(fill="tozeroy", fillcolor=color("area"))
     dotted = _line(buckets, reads, {"color": color("read"), "width": 1, "dash": "dot"})
     names = [("acks", "ack"), *([(f"{reads_word}, dotted", "read")] if any(reads) else [])]
-    top, most = _top(acks, reads), max([*acks, *reads])
-    if top is not None:
-        at_s = next(
-            b["t_s"]
-            for b, pair in zip(buckets, zip(acks, reads, strict=True), strict=True)
-            if most in pair
-        )
-        names.append((f"cut at {top:,.0f}, highest {most:,.0f} at {at_s:,.1f} s", "soft"))
+    above = cut(buckets, width_s)
+    notes = [] if above is None else [(f"cut at {above.at:,.0f}", "soft")]
+    axis = {"rangemode": "tozero"} if above is None else {"range": [0, above.at]}
     return Panel(
         key="rates",
         height_px=170,
-        title=title("Per second", *names),
+        title=title("Per second", *names, *notes),
         traces=(dotted, area) if any(reads) else (area,),  # what comes later lies above
-        axis={"nticks": 5} | ({"rangemode": "tozero"} if top is None else {"range": [0, top]}),
+        axis={"nticks": 5} | axis,
     )
 
 
-def _top(*series: Sequence[float]) -> float | None:
-    """Where the axis of rates is cut: somewhat above what 95 of 100 busy buckets reach, if the
-    highest is far beyond that; None: nowhere."""
-    usual = [sorted(value for value in values if value) for values in series]
-    reached = max((values[int(0.95 * (len(values) - 1))] for values in usual if values), default=0)
-    most = max((values[-1] for values in usual if values), default=0)
-    return 1.5 * reached if most > BURST * reached else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """Where the axis of the rates ends although a burst went on to `highest`, at `when_s`."""
+
+    at: float
+    highest: float
+    when_s: float
+
+
+def cut(buckets: Sequence[Row], width_s: float) -> Cut | None:
+    """Whether a burst is cut, such as a client's that catches up after an outage: it would flatten
+    all else. What is usual is what 95 of 100 busy buckets do not exceed."""
+    series = _rates(buckets, width_s)
+    busy = [sorted(rate for rate in rates if rate) for rates in series]
+    usual = max((rates[int(0.95 * (len(rates) - 1))] for rates in busy if rates), default=0.0)
+    highest, number = max((rate, -n) for rates in series for n, rate in enumerate(rates))
+    if highest <= BURST * usual:
+        return None
+    return Cut(at=_round(1.5 * usual), highest=highest, when_s=buckets[-number]["t_s"])
+
+
+def _rates(buckets: Sequence[Row], width_s: float) -> tuple[list[float], list[float]]:
+    """Acks and reads a second, by bucket."""
+    acks, reads = ([round(b[key] / width_s, 1) for b in buckets] for key in ("acks", "reads"))
+    return acks, reads
+
+
+def _round(value: float) -> float:
+    """Up to the next number of two digits and zeros."""
+    step = 10.0 ** max(0, len(str(int(value))) - 2)
+    return -(-value // step) * step
 
 
 def troubles(buckets: Sequence[Row], width_s: float) -> list[Panel]:

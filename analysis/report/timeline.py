@@ -24,12 +24,14 @@ import plotly.graph_objects as go
 
 from analysis.report.clock import Clock
 from analysis.report.panels import (
+    Cut,
     Mark,
     Panel,
     Row,
     Span,
     behind,
     color,
+    cut,
     escaped,
     isr,
     lanes,
@@ -85,12 +87,17 @@ def stacked(panels: Sequence[Panel], spans: Sequence[Span], end_s: float) -> Any
 
 def reads_word(report: Row) -> str:
     """What is drawn as reads: everything that consumers were given, look-ups too."""
-    return "reads and look-ups" if report["counts"].get("lookups") else "reads"
+    return "reads + look-ups" if report["counts"].get("lookups") else "reads"
 
 
 def end_of(report: Row, timeline: Sequence[Row]) -> float:
     """Where the time axis of a run's pictures ends; `timeline` must not be empty."""
     return _end(report, *coarsened(timeline))
+
+
+def burst(timeline: Sequence[Row]) -> Cut | None:
+    """The burst that the picture cuts; `timeline` must not be empty."""
+    return cut(*coarsened(timeline))
 
 
 def coarsened(timeline: Sequence[Row], most: int = BUCKETS_MAX) -> tuple[list[Row], float]:

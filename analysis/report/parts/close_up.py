@@ -34,8 +34,8 @@ class Kind:
 
 KINDS = {
     "ok": Kind(word="acked", hue="ack", mark={"size": 3, "opacity": 0.55}),
-    "fail": Kind(word="failed, ✕", hue="failed", mark={"size": 7, "symbol": "x"}),
-    "info": Kind(word="in doubt, ▲", hue="doubt", mark={"size": 7, "symbol": "triangle-up"}),
+    "fail": Kind(word="failed ✕", hue="failed", mark={"size": 7, "symbol": "x"}),
+    "info": Kind(word="in doubt ▲", hue="doubt", mark={"size": 7, "symbol": "triangle-up"}),
 }
 
 
@@ -73,9 +73,8 @@ def _latencies(report: Row, sends: Sequence[Row], end_s: float) -> list[Panel]:
         for q in ("p50", "p99", "p999")
         if q in found
     ]
-    notes = [("p50, p99, p99.9 of all, dashed", "soft")] if lines else []
     words = [(KINDS[kind].word, KINDS[kind].hue) for kind in seen]
-    name = title("Time to ack of single sends", *words, *notes)
+    name = title("Single sends, time to ack", *words)
     return [
         Panel(
             key="latencies",
@@ -95,7 +94,7 @@ def _dots(sends: Sequence[Row], kind: Kind, clock: Clock) -> Any:
         text=ends if any(ends) else None,
         mode="markers",
         marker={"color": color(kind.hue), "line": {"width": 0}} | dict(kind.mark),
-        hovertemplate=f"{kind.word.split(',')[0]} after %{{y:,.2f}} ms<br>due at %{{x:.2f}} s"
+        hovertemplate=f"{kind.word.rstrip(' ✕▲')} after %{{y:,.2f}} ms<br>due at %{{x:.2f}} s"
         + ("<br>%{text}" if any(ends) else "")
         + "<extra></extra>",
     )

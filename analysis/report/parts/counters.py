@@ -29,7 +29,7 @@ MEANINGS: Mapping[str, str] = {
     "read back: neither found nor lost",
     "acked_without_offset": "acknowledged, but the cluster did not say where; looked for by value",
     "failed": "certainly not written",
-    "indeterminate": "in doubt: nobody knows whether they were written",
+    "indeterminate": "nobody knows whether they were written",
     "indeterminate_landed": "of those in doubt, found in the log at the end",
     "indeterminate_not_landed": "of those in doubt, not in the log at the end",
     "unacknowledged_lost": "sent with acks=0 and gone: no ack, so no promise",

@@ -1,4 +1,4 @@
-"""The table of an anomaly's evidence: what is known of the first records, and what each was lost by.
+"""The table of an anomaly's evidence: what is known of some records, and what each was lost by.
 
 What permits a record and the faults around it are told in one column: the fault, if one is known
 to belong to it, and what happened.
@@ -31,9 +31,9 @@ def evidence(anomaly: str, examples: Sequence[Row], report: Row) -> dict[str, An
     rows: list[list[object]] = [[_cell(name, row.get(name)) for name in names] for row in examples]
     blame = [_blame(row, report) for row in examples]
     if any(blame):
-        heads.append("lost by" if anomaly in GONE else "explained by")
+        heads.insert(1, "lost by" if anomaly in GONE else "explained by")
         for cells, words in zip(rows, blame, strict=True):
-            cells.append(words)
+            cells.insert(1, words)
     return {
         "columns": [
             {"name": name, "align": "n" if all(map(_numeric, cells)) else ""}
