@@ -8,6 +8,7 @@ no Spark and no JVM is started, and nothing is judged anew.
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,7 +70,9 @@ def _report(folder: Path) -> Any:
     try:
         regular = stat.S_ISREG(file.lstat().st_mode)
     except FileNotFoundError:
-        raise ValueError(f"not checked yet: `kafka-harness check {folder}`") from None
+        raise ValueError(
+            f"not checked yet: `kafka-harness check {shlex.quote(str(folder))}`"
+        ) from None
     if not regular:
         raise ValueError("report.json is a link or no file: put the file itself in its place")
     try:

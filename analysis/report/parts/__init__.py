@@ -1,1 +1,4 @@
-"""Parts of report.html that are made beside the page: evidence, close-up, counters, files."""
+"""Parts of the page that are made beside it: evidence, close-up, counters, files; and the index.
+
+May import what reports may import; the index page nothing that starts Spark.
+"""
