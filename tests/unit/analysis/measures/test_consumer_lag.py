@@ -23,7 +23,7 @@ def told_run(folder: Path, *parts: Part, **record: Any) -> Run:
 def lags(spark: SparkSession, run: Run) -> dict[float, dict[str, int]]:
     """By the end of the slice: the load's 10 s have slices of 100 ms."""
     rows = positions(history_of(spark, [run], {run.run_id: []})).collect()
-    return {row["t_s"]: row["lag"] for row in lag(run, rows)}
+    return {row["t_s"]: row["lag"] for row in lag(run, [row.asDict() for row in rows])}
 
 
 def test_a_reader_lags_by_what_was_acked_and_not_given_to_it(

@@ -31,7 +31,7 @@ def told_run(folder: Path, *parts: Part) -> Run:
 def picked(spark: SparkSession, run: Run, **limit: Any) -> list[dict[str, Any]]:
     row = {"run_id": run.run_id, "p99_ms": 4.0, "p999_ms": 40.0, "max_ms": 9000.0, **limit}
     table = sends(history_of(spark, [run], {run.run_id: []}))
-    return points(run, drawn(table, [row]).collect())
+    return points(run, [found.asDict() for found in drawn(table, [row]).collect()])
 
 
 def test_of_a_small_sort_all_are_drawn_and_of_a_large_one_about_a_thousand() -> None:
