@@ -78,6 +78,12 @@ def test_a_fault_that_was_healed_before_the_send_is_nobody_s_killer(healed_s: fl
     assert words == (WORDS if healed_s else f"0: kill → kafka1 ({WORDS})")
 
 
+def test_a_fault_after_the_change_of_leader_is_nobody_s_killer() -> None:
+    faults = [kill(0, 4.99, None, "kafka1"), kill(1, 6.5, None, "kafka1")]
+
+    assert blamed(record(), [cause(6.0)], *faults)[1] == f"0: kill → kafka1 ({WORDS})"
+
+
 def test_a_cause_that_knows_its_fault_is_believed() -> None:
     faults = [kill(0, 4.99, None, "kafka1"), kill(1, 5.5, None, "kafka3")]
 
