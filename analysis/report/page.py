@@ -253,7 +253,7 @@ def _picture(
     drawing = figure(report, timeline, views, looks)
     return {
         "height_px": drawing.layout.height,
-        "cut": burst(timeline),
+        "burst": burst(timeline),
         "figure": _embedded(drawing.to_json()),
         "dark": _embedded(json.dumps(dict(PALETTE.values()))),
         "plotly": _packed_plotly(),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.frames.history import history_of
 from analysis.measures.consumer_lag import GROUP, lag, positions
 from analysis.stored.stored_run import Run, open_run
-from tests.support.histories import Part, final_read, looked_up, polled, read, sent, story
+from tests.support.histories import Part, final_read, looked_up, ns_of, polled, read, sent, story
 from tests.support.told_runs import write
 
 if TYPE_CHECKING:
@@ -90,6 +90,21 @@ def test_what_came_before_the_load_is_where_it_begins(spark: SparkSession, tmp_p
     )
 
     assert lags(spark, run)[0.1] == {"consumer-0": 3}
+
+
+def test_what_came_after_the_load_does_not_count_in_its_last_slice(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    load = {"name": "load", "start_ns": ns_of(0), "end_ns": ns_of(9950)}
+    run = told_run(
+        tmp_path / "run",
+        sent(1, at=0, ms=9910, took=1),
+        read(1, at=0, ms=9920),
+        sent(2, at=1, ms=9960, took=1),
+        phases=[load],
+    )
+
+    assert lags(spark, run)[9.95] == {"consumer-0": 0}
 
 
 def test_without_a_reader_there_is_no_lag(spark: SparkSession, tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_a_name_of_any_kind_is_a_link_that_leads_to_its_folder(results: Path) ->
 
 
 def test_the_command_starts_neither_spark_nor_a_jvm(results: Path) -> None:
-    """Not even imported: an index takes a second."""
+    """Not even imported: an index of a few runs takes a second."""
     code = (
         "import sys; from harness.cli import app; "
         f"app(['index', '--results', {str(results)!r}], standalone_mode=False); "
