@@ -1,4 +1,4 @@
-"""All checks of all runs as Spark sees them: six queries over one history.
+"""All checks of all runs as Spark sees them: eight queries over one history.
 
 Pure DataFrame -> DataFrame; nothing is computed before `analysis.report.write` asks for it.
 """
@@ -19,6 +19,8 @@ from analysis.frames.claims import odd
 from analysis.frames.evidence import Rule, Table, Tables, evidence, rows
 from analysis.frames.history import History
 from analysis.frames.operations import fates, places
+from analysis.measures.consumer_lag import positions
+from analysis.measures.drawn_sends import sends
 from analysis.measures.latency_and_rates import counts, landings, redeliveries
 from analysis.measures.leadership import acks_between_cuts
 from analysis.measures.work_done import work_done
@@ -34,12 +36,14 @@ class Queries:
     acks: DataFrame  # a row a partition and cut of the load
     windows: DataFrame
     work: DataFrame  # a row a process and sort of operation
+    sends: DataFrame  # a row a send: `drawn_sends.drawn` takes a few of them
+    positions: DataFrame  # a row a slice of the load, partition and reader
     fates: DataFrame  # shared, as the next: worth keeping while the others are computed
     places: DataFrame
 
 
 def queries(history: History, anomalies: Iterable[Anomaly] = ANOMALIES) -> Queries:
-    """The six queries and what they share."""
+    """The eight queries and what they share."""
     values = fates(history.operations, history.runs).persist()
     few = odd(places(history.operations)).persist()
     found = _found(Tables(history=history, values=values, places=few), anomalies)
@@ -52,6 +56,8 @@ def queries(history: History, anomalies: Iterable[Anomaly] = ANOMALIES) -> Queri
         acks=acks_between_cuts(history),
         windows=windows(history, values),
         work=work_done(history),
+        sends=sends(history),
+        positions=positions(history),
         fates=values,
         places=few,
     )

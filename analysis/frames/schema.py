@@ -133,6 +133,16 @@ RUNS = _struct(
     alone=ArrayType(ALONE),  # when a leader certainly was the only member of its ISR
     elections=ArrayType(ELECTION),  # where the replicas were followed
 )
+DRAWN = _struct(  # analysis.measures.drawn_sends: which sends the page draws one by one
+    run_id=_STRING,
+    p99_ms=_DOUBLE,  # of acks; null without any
+    p999_ms=_DOUBLE,
+    max_ms=_DOUBLE,
+    others=_LONG,  # sends of each sort are drawn whose number is below
+    slow=_LONG,
+    slowest=_LONG,
+    unacked=_LONG,
+)
 EVIDENCE = _struct(
     run_id=_STRING,
     anomaly=_STRING,

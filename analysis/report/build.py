@@ -17,6 +17,7 @@ from analysis.measures.work_done import Work
 from analysis.permission import Permission
 from analysis.report import outages
 from analysis.report.causes import causes_told, kinds_at_work
+from analysis.report.clock import load_began_utc
 from analysis.report.headline import Judged, sentence
 from analysis.run_facts.configuration import Facts
 from analysis.stored.run_files import CheckError
@@ -223,6 +224,7 @@ def _run(run: Run) -> dict[str, Any]:
         "scenario": run.scenario["name"],
         "title": run.scenario["title"],
         **{key: record.get(key) for key in ("seed", "backend", "state", "started_utc")},
+        "load_began_utc": load_began_utc(record, run.load_start_ns),
         "duration_s": duration_s,
         **{key: record.get(key) for key in ("command", "failure")},
     }

@@ -1,7 +1,7 @@
 """report.html: one file that tells a run to a manager first, and to an engineer after.
 
-    verdict in a sentence > key numbers > timeline > findings with evidence > gaps and faults
-    > configuration, promises and host > how to read it
+    verdict in a sentence > key numbers > timeline and, on demand, its close-up > findings with
+    evidence > gaps and faults > configuration, promises and host > the run's files > how to read it
 
 The page opens offline in any browser. It loads nothing: plotly.js travels inside, compressed
 (4.8 MB become 2.0 MB; the browser's own DecompressionStream unpacks it), and a
@@ -19,6 +19,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -29,9 +30,15 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from analysis.anomalies import BY_NAME
+from analysis.measures.drawn_sends import EACH
 from analysis.report import wording
+from analysis.report.clock import Clock
 from analysis.report.panels import PALETTE
-from analysis.report.timeline import figure
+from analysis.report.parts.close_up import close_up, quantiles
+from analysis.report.parts.counters import counters
+from analysis.report.parts.evidence import evidence, fault_names
+from analysis.report.parts.run_files import Group, address
+from analysis.report.timeline import burst, end_of, figure, reads_word
 
 Row = Mapping[str, Any]
 
@@ -47,8 +54,22 @@ MEANINGS = {
 STARVED = {"steal_percent": 5.0, "pressure_some_percent": 60.0, "cgroup_throttled_s": 1.0}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class More:
+    """What the page shows beside the report: rows of `drawn_sends.points` and `consumer_lag.lag`,
+    and links to the run's files."""
+
+    sends: Sequence[Row] = ()
+    lag: Sequence[Row] = ()
+    files: Sequence[Group] = ()
+
+
 def render(
-    report: Row, timeline: Sequence[Row], views: Sequence[Row], looks: Sequence[Row] = ()
+    report: Row,
+    timeline: Sequence[Row],
+    views: Sequence[Row],
+    looks: Sequence[Row] = (),
+    more: More = More(),
 ) -> str:
     """The whole report.html as text.
 
@@ -68,10 +89,14 @@ def render(
         findings=_findings(report),
         windows=_longest(report["windows"], "length_s"),
         faults=report["faults"][:ROWS_MAX],
-        fault_names=_fault_names(report["faults"]),
+        fault_names=fault_names(report["faults"]),
         leadership=leadership(report),
         starved=_starved(report["host"]),
         picture=_picture(report, timeline, views, looks),
+        close_up=_close_up(report, timeline, more),
+        counters=counters(report["counts"]),
+        clock=Clock.of(report),
+        files=more.files,
         style=Markup(style),  # noqa: S704 our own
         script=Markup(script),  # noqa: S704 our own
         policy=_policy(script),
@@ -147,12 +172,12 @@ def _window_tile(report: Row, kind: str, name: str, happened: int) -> dict[str, 
             "note": "nothing to measure",
             "tone": "doubt",
         }
-    note = f"none of {report['threshold_ms']:,} ms or more"
+    note = f"none of {wording.number(report['threshold_ms'])} ms or more"
     return {"name": name, "value": "0 s", "note": note, "tone": "quiet"}
 
 
 def _window_note(report: Row, window: Row) -> str:
-    names = _fault_names(report["faults"])
+    names = fault_names(report["faults"])
     blamed = ", ".join(names.get(fault, str(fault)) for fault in window["faults"][:2])
     still = " and still open at the end" if window["end_s"] is None else ""
     cause = f"fault {blamed}" if blamed else "no fault before it"
@@ -167,7 +192,7 @@ def _findings(report: Row) -> list[dict[str, Any]]:
             "name": name,
             "meaning": BY_NAME[name].meaning if name in BY_NAME else "",
             "remark": wording.remark(finding, provable=sure),
-            "evidence": _evidence(finding["examples"], report["faults"]),
+            "evidence": evidence(name, finding["examples"], report),
             "causes": _causes(name, report["causes"]),
             **finding,
         }
@@ -185,42 +210,6 @@ def _causes(anomaly: str, causes: Sequence[Row]) -> list[Row]:
         for key in ("permitted", "in_doubt")
         if anomaly in cause[key] and cause["at_s"] is not None
     ]
-
-
-def _evidence(examples: Sequence[Row], faults: Sequence[Row]) -> dict[str, Any]:
-    """Columns and rows of an evidence table; a column of numbers is aligned as such."""
-    shown = wording.columns(examples)
-    names = _fault_names(faults)
-    rows = [[_cell(column, row.get(column), names) for column in shown] for row in examples]
-    return {
-        "columns": [
-            {"name": _heading(name), "align": "n" if all(map(_numeric, cells)) else ""}
-            for name, cells in zip(shown, zip(*rows, strict=True), strict=True)
-        ],
-        "rows": rows,
-    }
-
-
-def _cell(column: str, value: object, names: Mapping[int, str]) -> object:
-    """Faults by name rather than number, outcomes in words, all else as it is."""
-    if column == "faults" and isinstance(value, Sequence):
-        return [names.get(fault, str(fault)) for fault in value]
-    if column == "next_fault" and isinstance(value, int):
-        return names.get(value, str(value))
-    return value.replace("_", " ") if column == "outcome" and isinstance(value, str) else value
-
-
-def _fault_names(faults: Sequence[Row]) -> dict[int, str]:
-    return {fault["fault"]: f"{fault['fault']}: {wording.fault_name(fault)}" for fault in faults}
-
-
-def _heading(column: str) -> str:
-    name = f"{column.removesuffix('_s')} (s)" if column.endswith("_s") else column
-    return name.replace("_", " ")
-
-
-def _numeric(cell: object) -> bool:
-    return cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool))
 
 
 def _longest(windows: Sequence[Row], key: str) -> list[Row]:
@@ -264,9 +253,27 @@ def _picture(
     drawing = figure(report, timeline, views, looks)
     return {
         "height_px": drawing.layout.height,
+        "burst": burst(timeline),
         "figure": _embedded(drawing.to_json()),
         "dark": _embedded(json.dumps(dict(PALETTE.values()))),
         "plotly": _packed_plotly(),
+    }
+
+
+def _close_up(report: Row, timeline: Sequence[Row], more: More) -> dict[str, Any] | None:
+    """What is drawn on demand, and the quantiles beside it; None without sends and lag."""
+    if not timeline:
+        return None
+    drawing = close_up(report, more.sends, more.lag, end_of(report, timeline))
+    if drawing is None:
+        return None
+    return {
+        "height_px": drawing.layout.height,
+        "figure": _embedded(drawing.to_json()),
+        "quantiles": quantiles(report),
+        "sends": len(more.sends),
+        "each": EACH,
+        "lag": bool(more.lag),
     }
 
 
@@ -321,4 +328,5 @@ def _environment() -> Environment:
         name: getattr(wording, name)
         for name in ("configuration_words", "fault_counts", "roles_words", "count_of")
     }
+    environment.globals |= {"address": address, "reads_word": reads_word}
     return environment

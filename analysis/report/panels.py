@@ -18,6 +18,7 @@ Row = Mapping[str, Any]
 PARTITIONS_MAX = 8
 ROWS_MAX = 4  # of faults that overlap
 LANE_PX = 24
+BURST = 2.5  # times what is usual: what is higher is a burst, and is cut
 PALETTE: dict[str, tuple[str, str]] = {  # name -> (on light paper, on dark paper)
     "ink": ("#1d242c", "#e4e8ec"),
     "soft": ("#56616d", "#a2adb9"),
@@ -35,6 +36,11 @@ PALETTE: dict[str, tuple[str, str]] = {  # name -> (on light paper, on dark pape
     "area": ("rgba(31,99,173,0.10)", "rgba(116,179,242,0.13)"),
     "fault band": ("rgba(93,105,117,0.13)", "rgba(152,164,176,0.15)"),
     "gap band": ("rgba(207,46,46,0.10)", "rgba(242,107,107,0.14)"),
+}
+LATENCY_AXIS: Mapping[str, Any] = {
+    "type": "log",
+    "tickvals": [0.01, 0.1, 1, 10, 100, 1000, 10_000, 100_000],
+    "ticktext": ["10 µs", "0.1 ms", "1 ms", "10 ms", "100 ms", "1 s", "10 s", "100 s"],
 }
 SERIES = ("ack", "isr", "tail", "failed", "doubt", "lost", "faults", "no reads")  # by partition
 
@@ -121,21 +127,56 @@ def lanes(spans: Sequence[Span], marks: Sequence[Mark], moments: Mapping[float, 
     )
 
 
-def rates(buckets: Sequence[Row], width_s: float) -> Panel:
-    """Acks per second as an area, reads per second as a dotted line."""
-    acks = [round(b["acks"] / width_s, 1) for b in buckets]
-    reads = [round(b["reads"] / width_s, 1) for b in buckets]
+def rates(buckets: Sequence[Row], width_s: float, reads_word: str = "reads") -> Panel:
+    """Acks per second as an area, reads per second as a dotted line; cut where `cut` says."""
+    acks, reads = _rates(buckets, width_s)
     area = _line(buckets, acks, {"color": color("ack"), "width": 1.5})
     area.update(fill="tozeroy", fillcolor=color("area"))
     dotted = _line(buckets, reads, {"color": color("read"), "width": 1, "dash": "dot"})
-    names = [("acks", "ack"), *([("reads, dotted", "read")] if any(reads) else [])]
+    names = [("acks", "ack"), *([(f"{reads_word}, dotted", "read")] if any(reads) else [])]
+    above = cut(buckets, width_s)
+    notes = [] if above is None else [(f"cut at {above.at:,.0f}", "soft")]
+    axis = {"rangemode": "tozero"} if above is None else {"range": [0, above.at]}
     return Panel(
         key="rates",
         height_px=170,
-        title=_title("Per second", *names),
+        title=title("Per second", *names, *notes),
         traces=(dotted, area) if any(reads) else (area,),  # what comes later lies above
-        axis={"rangemode": "tozero", "nticks": 5},
+        axis={"nticks": 5} | axis,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """Where the axis of the rates ends although a burst went on to `highest`, at `when_s`."""
+
+    at: float
+    highest: float
+    when_s: float
+
+
+def cut(buckets: Sequence[Row], width_s: float) -> Cut | None:
+    """Whether a burst is cut, such as a client's that catches up after an outage: it would flatten
+    all else. What is usual is what 95 of 100 busy buckets do not exceed."""
+    series = _rates(buckets, width_s)
+    busy = [sorted(rate for rate in rates if rate) for rates in series]
+    usual = max((rates[int(0.95 * (len(rates) - 1))] for rates in busy if rates), default=0.0)
+    highest, number = max((rate, -n) for rates in series for n, rate in enumerate(rates))
+    if highest <= BURST * usual:
+        return None
+    return Cut(at=_round(1.5 * usual), highest=highest, when_s=buckets[-number]["t_s"])
+
+
+def _rates(buckets: Sequence[Row], width_s: float) -> tuple[list[float], list[float]]:
+    """Acks and reads a second, by bucket."""
+    acks, reads = ([round(b[key] / width_s, 1) for b in buckets] for key in ("acks", "reads"))
+    return acks, reads
+
+
+def _round(value: float) -> float:
+    """Up to the next number of two digits and zeros."""
+    step = 10.0 ** max(0, len(str(int(value))) - 2)
+    return -(-value // step) * step
 
 
 def troubles(buckets: Sequence[Row], width_s: float) -> list[Panel]:
@@ -155,12 +196,12 @@ def troubles(buckets: Sequence[Row], width_s: float) -> list[Panel]:
         )
         for key, _, hue in seen
     ]
-    title = _title(
+    name = title(
         f"Sends without an ack, per {width_s:g} s", *((word, hue) for _, word, hue in seen)
     )
     most = max(b[key] for b in buckets for key, _, _ in seen)
     axis = {"rangemode": "tozero", "tick0": 0, "dtick": -(-most // 2)}
-    return [Panel(key="troubles", height_px=56, title=title, traces=tuple(bars), axis=axis)]
+    return [Panel(key="troubles", height_px=56, title=name, traces=tuple(bars), axis=axis)]
 
 
 def latencies(buckets: Sequence[Row]) -> list[Panel]:
@@ -172,13 +213,8 @@ def latencies(buckets: Sequence[Row]) -> list[Panel]:
         _line(buckets, p99, {"color": color("tail"), "width": 1}),
         _line(buckets, p50, {"color": color("ack"), "width": 1.5}),
     )
-    axis = {
-        "type": "log",
-        "tickvals": [0.01, 0.1, 1, 10, 100, 1000, 10_000, 100_000],
-        "ticktext": ["10 µs", "0.1 ms", "1 ms", "10 ms", "100 ms", "1 s", "10 s", "100 s"],
-    }
-    title = _title("Time to ack", ("p50", "ack"), ("p99", "tail"))
-    return [Panel(key="latencies", height_px=150, title=title, traces=lines, axis=axis)]
+    name = title("Time to ack", ("p50", "ack"), ("p99", "tail"))
+    return [Panel(key="latencies", height_px=150, title=name, traces=lines, axis=LATENCY_AXIS)]
 
 
 def leaders(views: Sequence[Row], end_s: float) -> list[Panel]:
@@ -205,9 +241,7 @@ def leaders(views: Sequence[Row], end_s: float) -> list[Panel]:
         Panel(
             key="leaders",
             height_px=LANE_PX * max(len(ticks), 2),
-            title=_title(
-                "Leader" if len(partitions) == 1 else some, ("controller, dotted", "soft")
-            ),
+            title=title("Leader" if len(partitions) == 1 else some, ("controller, dotted", "soft")),
             traces=tuple(lines),
             axis={
                 "range": [min(ticks) - 0.6, max(ticks) + 0.6],
@@ -232,12 +266,12 @@ def isr(views: Sequence[Row], floor: int | None, end_s: float) -> list[Panel]:
     lines = [_held(smallest, "size", heights, {"color": color("isr"), "width": 2.5}, end_s)]
     if floor is not None:
         pen = {"color": color("soft"), "width": 1, "dash": "dash"}
-        lines.append(_steps([0, end_s], [floor, floor], pen))
+        lines.append(steps([0, end_s], [floor, floor], pen))
     name = "ISR size" if len(sizes) == 1 else "Smallest ISR of all partitions"
     notes = [] if floor is None else [("min.insync.replicas, dashed", "soft")]
     axis = {"range": [-0.3, most + 0.5], "tickvals": list(heights)}
     return [
-        Panel(key="isr", height_px=64, title=_title(name, *notes), traces=tuple(lines), axis=axis)
+        Panel(key="isr", height_px=64, title=title(name, *notes), traces=tuple(lines), axis=axis)
     ]
 
 
@@ -254,9 +288,9 @@ def behind(looks: Sequence[Row], end_s: float) -> list[Panel]:
         lacks = [look["brokers"].get(name) for look in mine]
         lines.append(_changes(mine, lacks, {"color": color(hue)}))
     names = [(escaped(name), hue) for name, hue in zip(brokers, SERIES, strict=False)]
-    title = _title("Records a replica lacks", *names, ("not readable yet, dotted", "read"))
+    name = title("Records a replica lacks", *names, ("not readable yet, dotted", "read"))
     axis = {"rangemode": "tozero", "nticks": 4}
-    return [Panel(key="behind", height_px=110, title=title, traces=tuple(lines), axis=axis)]
+    return [Panel(key="behind", height_px=110, title=name, traces=tuple(lines), axis=axis)]
 
 
 def _changes(looks: Sequence[Row], values: Sequence[float | None], pen: Mapping[str, Any]) -> Any:
@@ -264,7 +298,7 @@ def _changes(looks: Sequence[Row], values: Sequence[float | None], pen: Mapping[
     last = len(values) - 1
     kept = [n for n, value in enumerate(values) if n in {0, last} or value != values[n - 1]]
     times = [round(looks[n]["time_s"], 3) for n in kept]
-    return _steps(times, [values[n] for n in kept], pen)
+    return steps(times, [values[n] for n in kept], pen)
 
 
 def _rows(spans: Sequence[Span]) -> list[int]:
@@ -312,20 +346,21 @@ def _held(
     mine = [state for state in states if state["time_s"] <= end_s]
     times = [max(0.0, round(state["time_s"], 3)) for state in mine]
     levels = [heights.get(state[key], 0.0) for state in mine]
-    return _steps([*times, end_s], [*levels, *levels[-1:]], pen)
+    return steps([*times, end_s], [*levels, *levels[-1:]], pen)
 
 
-def _steps(times: Sequence[float], levels: Sequence[float | None], pen: Mapping[str, Any]) -> Any:
+def steps(times: Sequence[float], levels: Sequence[float | None], pen: Mapping[str, Any]) -> Any:
+    """A line that holds each level until the next time."""
     line = {"shape": "hv", "width": 1.5} | dict(pen)
     return go.Scatter(x=list(times), y=list(levels), mode="lines", line=line, hoverinfo="skip")
 
 
 def _line(buckets: Sequence[Row], values: Sequence[float | None], pen: Mapping[str, Any]) -> Any:
     """A value per bucket, held for the bucket's length; a missing one is a gap in the line."""
-    return _steps([b["t_s"] for b in buckets], values, pen)
+    return steps([b["t_s"] for b in buckets], values, pen)
 
 
-def _title(what: str, *series: tuple[str, str]) -> str:
+def title(what: str, *series: tuple[str, str]) -> str:
     """`**what** · acks · reads`, each series in its color: the title is the legend."""
     names = [f'<span style="color:{color(hue)}">{word}</span>' for word, hue in series]
     return " · ".join([f"<b>{what}</b>", *names])

@@ -22,13 +22,16 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from analysis.report.clock import Clock
 from analysis.report.panels import (
+    Cut,
     Mark,
     Panel,
     Row,
     Span,
     behind,
     color,
+    cut,
     escaped,
     isr,
     lanes,
@@ -58,23 +61,43 @@ def figure(
     buckets, width_s = coarsened(timeline)
     views = sorted(views, key=lambda view: float(view["time_s"]))
     end_s = _end(report, buckets, width_s)
-    spans = _spans(report, end_s)
+    spans = spans_of(report, end_s)
     marks = lost_marks(report, buckets)
     panels = [
-        lanes(spans, marks, _moments(buckets, width_s, views, [*spans, *marks])),
-        rates(buckets, width_s),
+        lanes(spans, marks, _moments(buckets, width_s, views, [*spans, *marks], Clock.of(report))),
+        rates(buckets, width_s, reads_word(report)),
         *troubles(buckets, width_s),
         *latencies(buckets),
         *leaders(views, end_s),
         *isr(views, min_isr(report["configuration"]), end_s),
         *behind(looks, end_s),
     ]
+    return stacked(panels, spans, end_s)
+
+
+def stacked(panels: Sequence[Panel], spans: Sequence[Span], end_s: float) -> Any:
+    """The panels over one time axis, with the bands of faults and gaps."""
     start_s = min([0.0, *(span.start_s for span in spans)])
     picture = go.Figure(layout=_layout(panels, start_s, end_s))
     for number, panel in enumerate(panels):
         picture.add_traces([trace.update(yaxis=_axis(number)) for trace in panel.traces])
     picture.update_layout(shapes=_bands(spans, panels), annotations=_labels(spans, panels))
     return picture
+
+
+def reads_word(report: Row) -> str:
+    """What is drawn as reads: everything that consumers were given, look-ups too."""
+    return "reads + look-ups" if report["counts"].get("lookups") else "reads"
+
+
+def end_of(report: Row, timeline: Sequence[Row]) -> float:
+    """Where the time axis of a run's pictures ends; `timeline` must not be empty."""
+    return _end(report, *coarsened(timeline))
+
+
+def burst(timeline: Sequence[Row]) -> Cut | None:
+    """The burst that the picture cuts; `timeline` must not be empty."""
+    return cut(*coarsened(timeline))
 
 
 def coarsened(timeline: Sequence[Row], most: int = BUCKETS_MAX) -> tuple[list[Row], float]:
@@ -122,7 +145,7 @@ def _end(report: Row, buckets: Sequence[Row], width_s: float) -> float:
     return float(max(end for end in ends if end is not None))
 
 
-def _spans(report: Row, end_s: float) -> list[Span]:
+def spans_of(report: Row, end_s: float) -> list[Span]:
     """Faults and windows as spans; what never ended reaches to the end of the axis."""
     faults = [
         Span(
@@ -151,11 +174,19 @@ def _short(label: str) -> str:
 
 
 def _moments(
-    buckets: Sequence[Row], width_s: float, views: Sequence[Row], marked: Sequence[Span | Mark]
+    buckets: Sequence[Row],
+    width_s: float,
+    views: Sequence[Row],
+    marked: Sequence[Span | Mark],
+    clock: Clock,
 ) -> dict[float, str]:
-    """For the start of each bucket, in words: its numbers, its roles, and what held or was lost."""
+    """For the start of each bucket, in words: when it was, its numbers, its roles, and what held or
+    was lost."""
     starts = [bucket["t_s"] for bucket in buckets]
-    lines = [_numbers(bucket, width_s) for bucket in buckets]
+    lines = [
+        [*([at] if (at := clock.time_of_day(bucket["t_s"])) else []), *_numbers(bucket, width_s)]
+        for bucket in buckets
+    ]
     now: dict[int, Row] = {}
     seen = 0
     for mine, at_s in zip(lines, starts, strict=True):

@@ -26,11 +26,14 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import NAMES
 from analysis.frames import schema
+from analysis.measures.consumer_lag import lag
+from analysis.measures.drawn_sends import drawn, limits, points
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.replication import behind
 from analysis.measures.work_done import Work
 from analysis.queries import Queries
 from analysis.report.build import COUNTED, EXAMPLES, PAST, AnomalyFinding, Found, no_finding
+from analysis.report.parts.run_files import run_files
 from analysis.stored.stored_run import Run
 
 Row = dict[str, Any]
@@ -46,6 +49,8 @@ class Results:
     found: Found
     timeline: Sequence[Row]
     evidence: Mapping[str, Path]
+    sends: Sequence[Row] = ()  # rows of `drawn_sends.points`
+    lag: Sequence[Row] = ()  # rows of `consumer_lag.lag`
 
 
 def unique() -> str:
@@ -61,6 +66,8 @@ def compute(queries: Queries, runs: Sequence[Run], folder: Path) -> dict[str, Re
     acks = _by_run(queries.acks.collect())
     windows = _by_run(queries.windows.collect())
     work = _by_run(queries.work.collect())
+    sends = _by_run(drawn(queries.sends, _drawn_limits(counts)).collect())
+    positions = _by_run(queries.positions.collect())
     return {
         run.run_id: _results(
             run,
@@ -70,6 +77,8 @@ def compute(queries: Queries, runs: Sequence[Run], folder: Path) -> dict[str, Re
             acks=acks.get(run.run_id, []),
             windows=windows.get(run.run_id, []),
             work=work.get(run.run_id, []),
+            sends=sends.get(run.run_id, []),
+            positions=positions.get(run.run_id, []),
         )
         for run in runs
     }
@@ -84,6 +93,8 @@ def _results(  # noqa: PLR0913  each is the answer to one query
     acks: Sequence[Row],
     windows: Sequence[Row],
     work: Sequence[Row],
+    sends: Sequence[Row],
+    positions: Sequence[Row],
 ) -> Results:
     by_bucket = {row["bucket"]: row for row in counts}
     whole: Row = {**landings, **by_bucket.pop(None, {})}
@@ -97,7 +108,24 @@ def _results(  # noqa: PLR0913  each is the answer to one query
         windows=sorted(windows, key=lambda w: (w["start_ns"], w["partition"], w["kind"])),
         work=Work(rows=work),
     )
-    return Results(found=found, timeline=_timeline(run, by_bucket, lost), evidence=evidence)
+    return Results(
+        found=found,
+        timeline=_timeline(run, by_bucket, lost),
+        evidence=evidence,
+        sends=points(run, sends),
+        lag=lag(run, positions),
+    )
+
+
+def _drawn_limits(counts: Mapping[str, Sequence[Row]]) -> list[Row]:
+    """Of each run, how many sends of which sort are drawn."""
+    whole = {
+        row["run_id"]: row for rows in counts.values() for row in rows if row["bucket"] is None
+    }
+    return [
+        dict(limits(run_id, row, dict(zip(QUANTILES, row["latency_ms"] or [], strict=False))))
+        for run_id, row in whole.items()
+    ]
 
 
 def unfinished(run: Run) -> Path:
@@ -131,7 +159,9 @@ def publish_texts(run: Run, results: Results, report: dict[str, Any]) -> None:
     from analysis.report import junit, page  # noqa: PLC0415  plotly is slow to import
 
     views = [{"time_s": run.seconds(view["time_ns"]), **view} for view in run.views]
-    _replace(run.path / "report.html", page.render(report, results.timeline, views, behind(run)))
+    more = page.More(sends=results.sends, lag=results.lag, files=run_files(run.path))
+    text = page.render(report, results.timeline, views, behind(run), more)
+    _replace(run.path / "report.html", text)
     _replace(run.path / "junit.xml", junit.render(report))
     _replace(run.path / "report.json", json.dumps(report, indent=1) + "\n")
 

@@ -127,4 +127,14 @@ def history(run: OneRun, results: Results = RESULTS) -> None:
     export(run, "jsonl", results)
 
 
-COMMANDS = (scenarios, show, report, export, history)
+def index(results: Results = RESULTS) -> None:
+    """Make one page over all runs of the results folder: index.html in it, with relative links.
+
+    kafka-harness index
+    """
+    from harness.commands.index import write_index
+
+    write_index(results, console)
+
+
+COMMANDS = (scenarios, show, report, index, export, history)

@@ -1,8 +1,9 @@
-// Draws the timeline: unpacks plotly.js, colors the figure for light or dark paper, and gives
-// each fault's label the room that it has. Without it the page is complete but for the picture.
+// Draws the timeline and, when it is opened, the close-up: unpacks plotly.js, colors the figures for
+// light or dark paper, and gives each fault's label the room that it has. Without it the page is
+// complete but for the pictures.
 "use strict";
 (async () => {
-  const box = document.getElementById("picture");
+  const picture = document.getElementById("picture");
   const text = (id) => document.getElementById(id).textContent;
   const dark = JSON.parse(text("dark"));
   const darkPaper = matchMedia("(prefers-color-scheme: dark)");
@@ -18,10 +19,10 @@
   }
 
   // Colors are strings that occur nowhere else, so the figure is recolored as text.
-  function figure(inDark) {
+  function figure(id, inDark) {
     const escaped = Object.keys(dark).map((color) => color.replace(/[().]/g, "\\$&"));
     const colors = new RegExp(escaped.join("|"), "g");
-    return JSON.parse(inDark ? text("figure").replace(colors, (c) => dark[c]) : text("figure"));
+    return JSON.parse(inDark ? text(id).replace(colors, (c) => dark[c]) : text(id));
   }
 
   // Labels lie flat where all have room, stand upright where they have not, and wait for the
@@ -46,8 +47,8 @@
     layout.margin.t = top;
   }
 
-  function draw(inDark, width) {
-    const { data, layout } = figure(inDark);
+  function draw(box, id, inDark, width) {
+    const { data, layout } = figure(id, inDark);
     const range = box.layout?.xaxis?.range ?? layout.xaxis.range;
     const phone = width < PHONE;
     layout.xaxis.range = [...range];
@@ -68,37 +69,51 @@
     return Plotly.react(box, data, layout, config);
   }
 
-  const redraw = () => draw(darkPaper.matches, box.clientWidth);
+  // A picture that follows the reader: to another width, to dark paper, into a zoom, onto paper.
+  async function follow(box, id) {
+    const redraw = () => box.clientWidth && draw(box, id, darkPaper.matches, box.clientWidth);
+    await redraw();
+    let width = box.clientWidth;
+    box.on("plotly_relayout", (change) => {
+      if (Object.keys(change).some((key) => key.startsWith("xaxis"))) redraw();
+    });
+    new ResizeObserver(() => {
+      if (box.clientWidth !== width && box.clientWidth) {
+        width = box.clientWidth;
+        redraw();
+      }
+    }).observe(box);
+    darkPaper.addEventListener("change", redraw);
+    addEventListener("beforeprint", () => draw(box, id, false, PAPER));
+    addEventListener("afterprint", redraw);
+  }
+
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const part of opened) part.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const part of opened) part.open = false;
+  });
+
   try {
     await plotly();
     document.getElementById("no-picture").remove();
-    await redraw();
+    await follow(picture, "figure");
   } catch (error) {
     document.getElementById("no-picture").textContent =
       "This browser is too old to draw the timeline; the tables below say the same in numbers.";
     throw error;
   }
 
-  let width = box.clientWidth;
-  box.on("plotly_relayout", (change) => {
-    if (Object.keys(change).some((key) => key.startsWith("xaxis"))) redraw();
-  });
-  new ResizeObserver(() => {
-    if (box.clientWidth !== width) {
-      width = box.clientWidth;
-      redraw();
+  const closeUp = document.getElementById("close-up");
+  const drawCloseUp = () => {
+    if (closeUp.open) {
+      closeUp.removeEventListener("toggle", drawCloseUp);
+      follow(document.getElementById("close-up-picture"), "close-up-figure");
     }
-  }).observe(box);
-  darkPaper.addEventListener("change", redraw);
-
-  let opened = [];
-  addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open])")];
-    for (const part of opened) part.open = true;
-    draw(false, PAPER);
-  });
-  addEventListener("afterprint", () => {
-    for (const part of opened) part.open = false;
-    redraw();
-  });
+  };
+  closeUp?.addEventListener("toggle", drawCloseUp);
+  if (closeUp) drawCloseUp(); // opened while plotly was unpacked
 })();

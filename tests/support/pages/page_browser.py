@@ -17,7 +17,7 @@ from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
-from analysis.report.page import render
+from analysis.report.page import More, render
 from tests.support.pages import reports
 
 INSTALL = "apt-get install -y --no-install-recommends chromium chromium-driver"
@@ -44,11 +44,17 @@ class Screen:
     folder: Path
 
     def open(
-        self, example: reports.Example, *, size: tuple[int, int] = DESKTOP, dark: bool = False
+        self,
+        example: reports.Example,
+        *,
+        size: tuple[int, int] = DESKTOP,
+        dark: bool = False,
+        more: More | None = None,
     ) -> None:
         """The example's page, drawn and at rest, in a window of that size."""
         page = self.folder / "report.html"
-        page.write_text(render(example.report, example.timeline, example.views), encoding="utf-8")
+        text = render(example.report, example.timeline, example.views, (), more or More())
+        page.write_text(text, encoding="utf-8")
         width, height = size
         phone = size == PHONE
         self.tell(

@@ -59,6 +59,7 @@ def test_the_help_names_every_command_and_every_exit_code():
         "setup",
         "image",
         "harness-image",
+        "index",
         "254",
         "255",
     ):

@@ -16,6 +16,7 @@ from selenium.webdriver.support import expected_conditions
 from analysis.report.page import render
 from tests.support.pages import reports
 from tests.support.pages.hostile_reports import ATTACK, IN_PICTURE, looks, spoiled
+from tests.support.pages.more import more
 from tests.support.pages.page_browser import DESKTOP, Screen
 
 pytestmark = pytest.mark.browser
@@ -24,7 +25,7 @@ PLAIN = "x" * len(ATTACK)
 ELEMENTS = """
     const counts = {};
     for (const each of document.querySelectorAll('head, head *, body, body *')) {
-        if (each.closest('#picture')) continue;
+        if (each.closest('.picture')) continue;
         counts[each.tagName] = (counts[each.tagName] || 0) + 1;
     }
     return counts;"""
@@ -36,8 +37,8 @@ ATTRIBUTES = """
     return [...names];"""
 DRAWN = """
     const made = document.querySelectorAll(
-        '#picture a, #picture image, #picture foreignObject, #picture script, #picture iframe');
-    const bold = [...document.querySelectorAll('#picture tspan')].filter(
+        '.picture a, .picture image, .picture foreignObject, .picture script, .picture iframe');
+    const bold = [...document.querySelectorAll('.picture tspan')].filter(
         (span) => ['bold', 'link'].includes(span.textContent));
     return made.length + bold.length;"""
 SHOW_LABELS = """
@@ -50,8 +51,10 @@ def opened(screen: Screen, text: str) -> dict[str, int]:
     """The page with that text in every place, drawn; how many elements of each kind it has."""
     example = spoiled(reports.kills(times=2), text)
     page = screen.folder / "report.html"
+    beside = more(reader=text, name=text)
     page.write_text(
-        render(example.report, example.timeline, example.views, looks(text)), encoding="utf-8"
+        render(example.report, example.timeline, example.views, looks(text), beside),
+        encoding="utf-8",
     )
     width, height = DESKTOP
     screen.tell(
@@ -63,6 +66,8 @@ def opened(screen: Screen, text: str) -> dict[str, int]:
     )
     screen.browser.get(page.as_uri())
     screen.wait("return document.querySelector('#picture .xtick') !== null")
+    screen.ask("document.getElementById('close-up').open = true")
+    screen.wait("return document.querySelector('#close-up-picture .xtick') !== null")
     found: dict[str, int] = screen.ask(ELEMENTS)
     return found
 
@@ -105,6 +110,9 @@ def test_in_the_picture_it_is_text_too_in_labels_axes_and_under_the_mouse(
     assert f"controller {IN_PICTURE}" in said
     drawn = screen.ask("return document.querySelector('#picture').textContent")
     assert drawn.removeprefix(said).count(IN_PICTURE) > 3
+    assert IN_PICTURE in screen.ask(
+        "return document.getElementById('close-up-picture').textContent"
+    ).replace("kill", "")
     assert screen.ask(DRAWN) == 0
     assert screen.ask(ATTRIBUTES) == []
     assert {screen.browser.current_url} == {u for u in screen.requests() if u[:5] != "data:"}

@@ -8,6 +8,7 @@ from selenium.webdriver.common.by import By
 
 from analysis.report.panels import PALETTE
 from tests.support.pages import reports
+from tests.support.pages.more import more
 from tests.support.pages.page_browser import DESKTOP, PHONE, Screen
 
 pytestmark = pytest.mark.browser
@@ -147,3 +148,44 @@ def test_printing_opens_the_details_and_closes_them_again(screen: Screen) -> Non
     assert 0 == screen.ask("return window.seen")
     screen.wait(f"return (() => {{ {closed} }})() === {before}")
     assert [] == screen.complaints()
+
+
+OPEN = "document.getElementById('close-up').open = true"
+DRAWN = "return document.querySelector('#close-up-picture .xtick') !== null"
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_close_up_is_drawn_when_it_is_opened_and_not_before(
+    screen: Screen, size: tuple[int, int]
+) -> None:
+    screen.open(reports.kills(times=1), size=size, more=more())
+    empty = "return document.getElementById('close-up-picture').childElementCount === 0"
+    assert screen.ask(empty)
+
+    screen.ask(OPEN)
+    screen.wait(DRAWN)
+
+    marks = "return document.querySelectorAll('#close-up-picture .scatterlayer .point').length"
+    assert screen.ask(marks) == 3
+    assert [] == screen.complaints()
+    wide = "const page = document.documentElement; return page.scrollWidth - page.clientWidth"
+    assert 0 == screen.ask(wide)
+
+
+def test_the_close_up_follows_the_reader_to_dark_paper(screen: Screen) -> None:
+    screen.open(reports.kills(times=1), dark=True, more=more())
+    screen.ask(OPEN)
+    screen.wait(DRAWN)
+
+    ink = "return document.getElementById('close-up-picture').layout.font.color"
+    assert screen.ask(ink) == PALETTE["ink"][1]
+
+
+def test_on_a_phone_a_table_that_goes_on_says_so_and_on_a_desk_it_is_quiet(
+    screen: Screen,
+) -> None:
+    shown = "return getComputedStyle(document.querySelector('.sideways')).display !== 'none'"
+    screen.open(reports.kills(times=1), size=PHONE)
+    assert screen.ask(shown)
+    screen.open(reports.kills(times=1), size=DESKTOP)
+    assert not screen.ask(shown)

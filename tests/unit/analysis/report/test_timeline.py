@@ -1,12 +1,13 @@
 """The timeline shows what happened when, and nothing that did not."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from analysis.report.panels import PALETTE, leaders
-from analysis.report.timeline import _short, coarsened, figure, lost_marks
+from analysis.report.timeline import _short, burst, coarsened, figure, lost_marks
 from tests.support.pages import reports
 
 
@@ -246,3 +247,66 @@ def test_what_replicas_lack_is_drawn_where_somebody_looked():
     assert list(more[1].x) == [0.0, 0.3, 0.5]
     assert "kafka2" in drawn.to_json()
     assert "not readable yet" not in plain.to_json()
+
+
+def rates_of(*acks: int) -> list[dict[str, Any]]:
+    """Buckets of 0.1 s with so many acks each."""
+    return [bucket(round(0.1 * n, 1), acks=many, reads=many) for n, many in enumerate(acks)]
+
+
+def test_a_catch_up_burst_does_not_flatten_the_rest_and_the_cut_is_said():
+    example = reports.kills(times=1)
+    example = replace(example, timeline=rates_of(*[40] * 30, *[0] * 20, 2000, *[40] * 49))
+    picture = drawn(example)
+    [axis] = [a for a in picture.select_yaxes() if a.range and a.range[1] == 600]
+
+    assert axis.range == (0, 600)
+    assert any("cut at 600" in name for name in titles(picture))
+    found = burst(example.timeline)
+    assert found is not None
+    assert (found.at, found.highest, found.when_s) == (600, 20_000, 5.0)
+
+
+@pytest.mark.parametrize("most", [40, 99, 100])
+def test_rates_without_a_burst_are_shown_whole(most):
+    """A hundred is as much as two and a half times what is usual."""
+    timeline = rates_of(*[40] * 50, most, *[40] * 49)
+
+    assert burst(timeline) is None
+    assert not any(
+        "cut at" in name for name in titles(drawn(replace(reports.kills(), timeline=timeline)))
+    )
+
+
+def test_a_burst_of_reads_alone_is_cut_too():
+    timeline = [*rates_of(*[40] * 50), bucket(5.0, acks=40, reads=900)]
+    found = burst(timeline)
+
+    assert found is not None
+    assert (found.highest, found.when_s) == (9000, 5.0)
+
+
+def test_what_is_usual_is_what_five_of_a_hundred_busy_buckets_may_exceed():
+    assert burst(rates_of(*[40] * 94, *[400] * 6)) is None
+    assert burst(rates_of(*[40] * 96, *[400] * 4)) is not None
+
+
+def test_a_load_in_which_nothing_happened_has_no_burst():
+    assert burst(rates_of(0, 0)) is None
+
+
+def test_hovering_tells_the_time_of_day_where_it_is_known():
+    example = reports.valid()
+    assert not any("UTC" in text for text in hovers(drawn(example)).values())
+
+    example.report["run"]["load_began_utc"] = "2026-11-21T23:59:59.500+00:00"
+
+    assert hovers(drawn(example))[1.5].startswith("00:00:01.000 UTC<br>")
+
+
+def test_look_ups_are_named_beside_the_reads_that_they_are_drawn_with():
+    example = reports.valid()
+    assert any("reads + look-ups, dotted" in name for name in titles(drawn(example)))
+
+    example.report["counts"]["lookups"] = 0
+    assert any(">reads, dotted<" in name for name in titles(drawn(example)))

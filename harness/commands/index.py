@@ -1,0 +1,87 @@
+"""kafka-harness index: one page over all runs of a results folder, results/index.html.
+
+Runs are the folders that hold a run.json, at most `DEPTH` folders below; links of the file system
+are not followed. What a run's files say is data, and what cannot be read is one line of the page:
+no Spark and no JVM is started, and nothing is judged anew.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from harness.commands.closing_table import shown
+from harness.model.printable import printable
+from harness.model.runs import json_text
+from harness.model.runs.run_folder import StoreError, errors_told, write_atomically
+
+DEPTH = 3  # results/SCENARIO/RUN, and one more for whoever sorts them
+
+
+def write_index(results: Path, console: Console) -> Path:
+    """Make the page anew; returns where it is. Raises StoreError without a results folder."""
+    from analysis.report.parts.index_page import (  # noqa: PLC0415  jinja is slow to import
+        Entry,
+        Unshown,
+        entry_of,
+        render,
+    )
+
+    if not results.is_dir():
+        raise StoreError(f"{results}: no results folder: make a run first, or give --results")
+    entries: list[Entry] = []
+    unshown: list[Unshown] = []
+    with errors_told(results):
+        for folder in run_folders(results):
+            place = folder.relative_to(results).parts
+            try:
+                entries.append(entry_of(place, _report(folder)))
+            except (ValueError, OSError) as error:
+                unshown.append(Unshown(place=place, why=_why(error)))
+        page = results / "index.html"
+        write_atomically(page, render(entries, unshown))
+    rest = f", {len(unshown)} not shown" if unshown else ""
+    console.print(Text(printable(f"index    {shown(page)}: {len(entries)} judged{rest}")))
+    return page
+
+
+def run_folders(results: Path) -> Iterator[Path]:
+    """The folders of runs below, in order of their names."""
+    for root, folders, files in os.walk(results):
+        folder = Path(root)
+        if "run.json" in files and folder != results:
+            folders.clear()
+            yield folder
+            continue
+        deep = len(folder.relative_to(results).parts) >= DEPTH
+        folders[:] = [] if deep else sorted(name for name in folders if name[0] != ".")
+
+
+def _report(folder: Path) -> Any:
+    """What report.json says. Raises ValueError or OSError, as a reason for people."""
+    file = folder / "report.json"
+    try:
+        regular = stat.S_ISREG(file.lstat().st_mode)
+    except FileNotFoundError:
+        raise ValueError(
+            f"not checked yet: `kafka-harness check {shlex.quote(str(folder))}`"
+        ) from None
+    if not regular:
+        raise ValueError("report.json is a link or no file: put the file itself in its place")
+    try:
+        return json_text.loads(json_text.read_bytes(file))
+    except ValueError as error:
+        raise ValueError(f"report.json cannot be read: {error}") from None
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"report.json cannot be read: {error.strerror or 'unknown reason'}"
+    return str(error)

@@ -1,0 +1,135 @@
+"""What a record was lost by is one column: the fault that belongs to it, and what happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.report.parts.evidence import evidence
+
+WORDS = "kafka2 led partition 0 instead of kafka1, at 6.00 s"
+
+
+def kill(number: int, start_s: float, healed_s: float | None, *nodes: str) -> dict[str, Any]:
+    return {
+        "fault": number,
+        "verb": "kill",
+        "target": "leader",
+        "nodes": list(nodes),
+        "start_s": start_s,
+        "healed_s": healed_s,
+    }
+
+
+def cause(at_s: float | None, fault: int | None = None, *, sure: bool = True) -> dict[str, Any]:
+    words = "kafka2 led partition 0 instead of kafka1"
+    return {"numbers": [4], "words": words, "at_s": at_s, "fault": fault, "sure": sure}
+
+
+def record(**known: Any) -> dict[str, Any]:
+    row = {"value": 503, "leader": "kafka1", "sent_s": 4.9, "acked_s": 5.0, "judged": "permitted"}
+    return row | {"faults": [0], "next_fault": 1, "cause": 4, "permitted_by": WORDS} | known
+
+
+def blamed(
+    row: dict[str, Any], causes: list[dict[str, Any]], *faults: dict[str, Any]
+) -> tuple[str, object]:
+    table = evidence("lost", [row], {"causes": causes, "faults": list(faults)})
+    return table["columns"][1]["name"], table["rows"][0][1]
+
+
+def test_the_killer_is_named_and_neither_the_fault_after_it_nor_a_second_column() -> None:
+    faults = [kill(0, 4.99, 8.0, "kafka1"), kill(1, 15.0, 19.0, "kafka2")]
+    table = evidence("lost", [record()], {"causes": [cause(6.0)], "faults": faults})
+
+    assert [column["name"] for column in table["columns"]] == [
+        "value",
+        "lost by",
+        "leader",
+        "sent (s)",
+        "acked (s)",
+        "judged",
+    ]
+    assert table["rows"][0][1] == f"0: kill → kafka1 ({WORDS})"
+
+
+def test_a_fault_injected_between_the_ack_and_the_change_of_leader_is_the_killer() -> None:
+    """In no column of the evidence before: it was injected after the ack."""
+    row = record(faults=[], next_fault=1)
+
+    _, words = blamed(row, [cause(6.0)], kill(1, 5.1, 8.0, "kafka1"))
+
+    assert words == f"1: kill → kafka1 ({WORDS})"
+
+
+def test_of_two_faults_the_one_that_hit_the_record_s_leader_is_named() -> None:
+    faults = [kill(0, 4.99, None, "kafka1"), kill(1, 5.5, None, "kafka3")]
+    assert blamed(record(), [cause(6.0)], *faults)[1] == f"0: kill → kafka1 ({WORDS})"
+
+    faults[0]["nodes"] = ["zk1"]
+    assert blamed(record(), [cause(6.0)], *faults)[1] == f"1: kill → kafka3 ({WORDS})"
+
+
+@pytest.mark.parametrize("healed_s", [4.0, None])
+def test_a_fault_that_was_healed_before_the_send_is_nobody_s_killer(healed_s: float | None) -> None:
+    _, words = blamed(record(), [cause(6.0)], kill(0, 1.0, healed_s, "kafka1"))
+
+    assert words == (WORDS if healed_s else f"0: kill → kafka1 ({WORDS})")
+
+
+def test_a_fault_after_the_change_of_leader_is_nobody_s_killer() -> None:
+    faults = [kill(0, 4.99, None, "kafka1"), kill(1, 6.5, None, "kafka1")]
+
+    assert blamed(record(), [cause(6.0)], *faults)[1] == f"0: kill → kafka1 ({WORDS})"
+
+
+def test_a_cause_that_knows_its_fault_is_believed() -> None:
+    faults = [kill(0, 4.99, None, "kafka1"), kill(1, 5.5, None, "kafka3")]
+
+    assert blamed(record(), [cause(6.0, fault=1)], *faults)[1] == f"1: kill → kafka3 ({WORDS})"
+
+
+@pytest.mark.parametrize(
+    ("faults", "following", "words"),
+    [
+        ([0], 1, "during 0: kill → kafka1 (the configuration permits it)"),
+        ([], 1, "before 1: kill → kafka2 (the configuration permits it)"),
+        ([], None, "the configuration permits it"),
+    ],
+)
+def test_where_the_configuration_alone_permits_it_the_fault_only_says_when(
+    faults: list[int], following: int | None, words: str
+) -> None:
+    row = record(faults=faults, next_fault=following, permitted_by="the configuration permits it")
+    both = kill(0, 4.99, 8.0, "kafka1"), kill(1, 15.0, 19.0, "kafka2")
+
+    assert blamed(row, [cause(None)], *both)[1] == words
+
+
+def test_what_nothing_permits_is_said_to_be_so() -> None:
+    row = record(cause=None, permitted_by=None, judged="forbidden")
+
+    _, words = blamed(row, [], kill(0, 4.99, 8.0, "kafka1"))
+
+    assert words == "during 0: kill → kafka1 (nothing that happened)"
+
+
+def test_a_cause_that_may_not_have_happened_is_in_doubt() -> None:
+    row = record(permitted_by=None, judged="in-doubt")
+
+    _, words = blamed(row, [cause(6.0, sure=False)], kill(0, 4.99, 8.0, "kafka1"))
+
+    assert str(words).startswith("0: kill → kafka1 (in doubt: kafka2 led partition 0")
+
+
+def test_what_is_not_gone_was_not_lost_by_anything() -> None:
+    report = {"causes": [cause(6.0)], "faults": [kill(0, 4.99, 8.0, "kafka1")]}
+
+    assert evidence("duplicate", [record()], report)["columns"][1]["name"] == "explained by"
+
+
+def test_without_anything_known_there_is_no_such_column() -> None:
+    table = evidence("duplicate", [{"value": 1, "offset": 2}], {"causes": [], "faults": []})
+
+    assert table["rows"] == [[1, 2]]

@@ -1,0 +1,144 @@
+"""The index lists runs by scenario and release, newest first; what a run recorded stays text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from analysis.report.parts.index_page import TEXT_MAX, Entry, Unshown, entry_of, render
+from tests.support.pages import reports
+from tests.support.pages.hostile_reports import ATTACK
+from tests.support.pages.page_reader import reading
+
+
+def report(**changes: Any) -> dict[str, Any]:
+    made: dict[str, Any] = reports.kills(times=1).report
+    made["run"] |= {key: changes.pop(key) for key in ("scenario", "started_utc") if key in changes}
+    made["versions"] |= {"kafka": changes.pop("kafka", "3.9.2")}
+    return made | changes
+
+
+def entry(name: str = "20261121T021500Z-42", **changes: Any) -> Entry:
+    made = report(**changes)
+    return entry_of((made["run"]["scenario"], name), made)
+
+
+def links(page: str) -> list[str]:
+    return [each for each in reading(page).addresses if each.endswith("report.html")]
+
+
+def test_a_run_is_told_by_verdict_outcome_release_gaps_and_time() -> None:
+    outcome = {"text": "3 of 9,997 acknowledged records lost", "kind": "lost"}
+    text = reading(render([entry(outcome=outcome, verdict="valid")])).text
+
+    assert "1 run: 1 valid, 0 invalid, 0 unknown" in text
+    assert (
+        "valid 3 of 9,997 acknowledged records lost 3.9.2 5.91 s 6.05 s 2026-11-21 02:15:00 UTC "
+        "local, seed 42 run report logs"
+    ) in re.sub(r"\d\.\d\d s \d\.\d\d s", "5.91 s 6.05 s", text)
+
+
+def test_a_report_without_an_outcome_is_told_by_how_its_sentence_begins() -> None:
+    assert entry().outcome == "No data was lost: all 9,997 acknowledged records were read back"
+    assert entry(sentence="Data was lost: 3 of 9 are gone; with acks=1").outcome.endswith("gone")
+
+
+def test_a_gap_that_was_not_there_is_none_and_no_number() -> None:
+    made = entry(longest_window_s={"produce": 0.0, "consume": 1.5})
+
+    assert "none 1.50 s" in reading(render([made])).text
+
+
+def test_the_scenario_with_the_newest_run_comes_first_then_the_newest_release() -> None:
+    page = render(
+        [
+            entry("a", scenario="old", started_utc="2026-11-01T00:00:00+00:00"),
+            entry("b", scenario="new", started_utc="2026-11-02T00:00:00+00:00", kafka="3.9.2"),
+            entry("c", scenario="new", started_utc="2026-11-03T00:00:00+00:00", kafka="3.9.2"),
+            entry("d", scenario="new", started_utc="2026-11-01T00:00:00+00:00", kafka="3.10.0"),
+        ]
+    )
+
+    places = ["new/d", "new/c", "new/b", "old/a"]
+    assert links(page) == [f"{place}/report.html" for place in places]
+
+
+def test_a_release_that_nobody_noted_comes_last() -> None:
+    made = [entry("a", versions={}), entry("b", kafka="2.0"), entry("c", kafka="3.0-rc1")]
+
+    assert [link.split("/")[1] for link in links(render(made))] == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"verdict": "splendid"}, "verdict"),
+        ({"verdict": None}, "verdict"),
+        ({"sentence": 7}, "sentence"),
+        ({"longest_window_s": {"produce": "long", "consume": 0.0}}, "longest_window_s.produce"),
+        ({"longest_window_s": {"produce": -1.0, "consume": 0.0}}, "longest_window_s.produce"),
+        ({"run": {"title": "x"}}, "run.scenario"),
+        ({"versions": [1]}, "versions"),
+    ],
+)
+def test_what_is_not_of_its_type_is_no_report_of_this_version(
+    changes: dict[str, Any], where: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(where)} is not what a report"):
+        entry_of(("a", "b"), reports.kills(times=1).report | changes)
+
+
+@pytest.mark.parametrize("made", [None, [], "x", 7])
+def test_what_is_no_table_is_no_report_at_all(made: object) -> None:
+    with pytest.raises(ValueError, match="is not what a report of this version has there"):
+        entry_of(("a", "b"), made)
+
+
+@pytest.mark.parametrize("outcome", [7, [], {"text": 7}, {"kind": "lost"}])
+def test_an_outcome_of_another_shape_falls_back_to_the_sentence(outcome: object) -> None:
+    assert entry(outcome=outcome).outcome.startswith("No data was lost")
+
+
+def test_a_kind_is_a_plain_word_or_none() -> None:
+    assert entry(outcome={"text": "x", "kind": "lost"}).kind == "lost"
+    assert entry(outcome={"text": "x", "kind": 'a" onclick="x'}).kind == ""
+
+
+def test_a_long_text_is_cut() -> None:
+    assert len(entry(outcome={"text": "x" * 10_000}).outcome) == TEXT_MAX
+
+
+def test_whatever_a_run_recorded_stays_text_and_the_page_asks_for_nothing() -> None:
+    """Its twin has plain words of the same length, and the same elements."""
+
+    def page(text: str) -> str:
+        made = report(scenario=text, kafka=text, started_utc=text, sentence=text)
+        made["run"] |= {"title": text, "backend": text}
+        made["outcome"] = {"text": text, "kind": text}
+        return render(
+            [entry_of((text.replace("/", "-"), "x"), made)], [Unshown(place=(text,), why=text)]
+        )
+
+    attacked, plain = reading(page(ATTACK)), reading(page("x" * len(ATTACK)))
+
+    assert attacked.tags == plain.tags
+    assert not {"script", "img", "iframe", "svg", "base", "form"} & set(attacked.tags)
+    assert attacked.policy.startswith("default-src 'none';")
+    assert "script-src" not in attacked.policy
+    assert all(re.fullmatch(r"[\w.~%/-]*", each) for each in attacked.addresses if each != "data:,")
+    assert "<b>bold</b>" in attacked.text
+
+
+def test_what_cannot_be_shown_is_one_line_with_its_reason() -> None:
+    text = reading(render([], [Unshown(place=("a", "b"), why="report.json is gone")])).text
+
+    assert "No run has been judged yet." in text
+    assert "a/b : report.json is gone" in text
+
+
+def test_the_same_runs_give_the_same_page_in_whichever_order() -> None:
+    runs = [entry(str(number)) for number in range(5)]
+
+    assert render(runs) == render(reversed(runs))
