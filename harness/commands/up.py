@@ -24,6 +24,8 @@ from harness.scenario.prepare import Prepared
 
 def hold_up(prepared: Prepared, command: Sequence[str]) -> int:
     """The scenario's cluster in the foreground until its shell or command, TERM or INT ends it."""
+    for note in prepared.notes:
+        Screen().say(f"note: {note}", style="yellow")
     argv = [sys.executable, "-m", "harness.commands.up", prepared.record.as_json(), *command]
     return run_enclosed(argv, own_session=False)
 

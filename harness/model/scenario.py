@@ -31,6 +31,8 @@ class ClusterPart(Part):
     brokers: Annotated[int, Field(ge=1, le=9)] = 3
     server: dict[str, Value] = {}
     zoo: dict[str, Value] = {}
+    # Keys of brokers, ZooKeepers and the topic that pass though this Kafka does not know them.
+    allow_keys: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
 
 class DockerPart(Part):
