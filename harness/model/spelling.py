@@ -34,15 +34,17 @@ def slip(word: str, known: Collection[str]) -> str | None:
     if word in known:
         return None
     near = [each for each in known if abs(len(each) - len(word)) <= SLIP_EDITS]
-    counted = ((edits(word, each), each) for each in near)
-    return min((pair for pair in counted if pair[0] <= SLIP_EDITS), default=(0, None))[1]
+    fewest = min((edits(word, each) for each in near), default=SLIP_EDITS + 1)
+    if fewest > SLIP_EDITS:
+        return None
+    return (
+        nearest(word, alike := [each for each in near if edits(word, each) == fewest]) or alike[0]
+    )
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that an unknown one is a slip of, else one that it is much like."""
-    words = list(known)
-    close = difflib.get_close_matches(word, words, n=1)
-    return slip(word, words) or (close[0] if close else None)
+    """The known word that an unknown one is most like, by the letters that they share."""
+    return next(iter(difflib.get_close_matches(word, list(known), n=1)), None)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -112,7 +112,8 @@ def test_other_numbers_of_nodes_are_refused_before_anything_starts():
 def test_a_missing_sdk_is_one_sentence(monkeypatch):
     monkeypatch.setattr(docker, "find_spec", lambda _: None)
 
-    assert "pip install 'kafka-harness[docker]'" in (docker.refuses(SCENARIO) or "")
+    assert "pip install 'kafka-harness[docker]'" in (docker.absent({}) or "")
+    assert docker.refuses(SCENARIO) is None  # `show` needs no Docker
 
 
 def test_the_image_s_start_script_makes_the_files_that_the_variables_mean(tmp_path):
