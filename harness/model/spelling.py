@@ -37,9 +37,8 @@ def slip(word: str, known: Collection[str]) -> str | None:
     fewest = min((edits(word, each) for each in near), default=SLIP_EDITS + 1)
     if fewest > SLIP_EDITS:
         return None
-    return (
-        nearest(word, alike := [each for each in near if edits(word, each) == fewest]) or alike[0]
-    )
+    alike = [each for each in near if edits(word, each) == fewest]
+    return nearest(word, alike) or alike[0]
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -125,7 +125,7 @@ def _refusal(
     section: Section, key: str, sections: tuple[Section, ...], *, passes: bool
 ) -> str | None:
     """How an unknown key is refused; None where it passes."""
-    if right := slip(key, section.known):
+    if right := slip(key, {each for each in section.known if not each.endswith(".")}):
         return f": did you mean {right}?"
     if passes:
         return None

