@@ -40,6 +40,19 @@ def wrong_keys(scenario: Scenario) -> list[str]:
     ]
 
 
+def wrong_value(role: Role, config: Mapping[str, Any]) -> str | None:
+    """Why librdkafka would make no client of a complete configuration, with the key that it means
+    where it says the same of that alone; None if it would."""
+    complaint = complaint_of_librdkafka(config, role)
+    if complaint is None:
+        return None
+    alone = (
+        k for k, value in config.items() if complaint == complaint_of_librdkafka({k: value}, role)
+    )
+    key = next(alone, None)
+    return f"workload.{role}{f'.{key} = {config[key]!r}' if key else ''}: {complaint}"
+
+
 def _refusals(role: Role, settings: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with each key that cannot be used."""
     doubtful = complaint_of_librdkafka(settings, role) is not None

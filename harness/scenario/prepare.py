@@ -31,7 +31,7 @@ from harness.nemesis import plan
 from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file
-from harness.scenario.client_keys import wrong_keys
+from harness.scenario.client_keys import wrong_keys, wrong_value
 from harness.scenario.kafka_keys import check_keys
 from harness.scenario.rules import setting_of
 from harness.scenario.server_properties import ServerFile, read_server_properties
@@ -89,8 +89,8 @@ def prepare(request: Request) -> Prepared:
     producer_file, consumer_file, key_notes = _checked_keys(request, chosen, server_file)
     producer = defaults.producer_config(chosen.workload.producer, producer_file.config)
     consumer = defaults.consumer_config(chosen.workload.consumer, consumer_file.config)
-    _check_client(request, "producer", producer)
-    _check_client(request, "consumer", consumer)
+    if why := wrong_value("producer", producer) or wrong_value("consumer", consumer):
+        raise ScenarioError(f"{request.scenario}: {why}")
     resolved = file.with_clients(chosen, producer, consumer)
     setting = setting_of(resolved)
     steps = plan.make(resolved.faults, request.seed, resolved.mixed, setting=setting)
@@ -181,11 +181,6 @@ def _differences(
         *user_file.differences(consumer, "consumer"),
     ]
     return tuple(DifferenceRecord(**row) for row in rows)
-
-
-def _check_client(request: Request, role: Role, config: Mapping[str, Any]) -> None:
-    if complaint := user_file.complaint_of_librdkafka(config, role):
-        raise ScenarioError(f"{request.scenario}: workload.{role}: {complaint}")
 
 
 def _server_file(request: Request) -> ServerFile:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.model.scenario import Scenario
-from harness.scenario.client_keys import wrong_keys
+from harness.scenario.client_keys import wrong_keys, wrong_value
 
 
 def scenario(**clients: Any) -> Scenario:
@@ -41,6 +41,16 @@ def test_all_of_them_are_told() -> None:
     assert ["lingr.ms", "akcs", "group.id"] == [
         each.split()[0].split(".", maxsplit=2)[2] for each in wrong
     ]
+
+
+def test_a_wrong_value_is_told_with_its_key_and_what_does_not_fit_together_without() -> None:
+    wrong = {"acks": "all", "linger.ms": "soon"}
+    unfit = {"acks": 1, "enable.idempotence": True}
+
+    told = str(wrong_value("producer", wrong))
+    assert told.startswith("workload.producer.linger.ms = 'soon': Invalid value for configuration")
+    assert str(wrong_value("producer", unfit)).startswith("workload.producer: `acks` must be")
+    assert wrong_value("producer", {"acks": "all", "linger.ms": 5}) is None
 
 
 def test_librdkafka_s_own_keys_pass_and_their_values_are_another_matter() -> None:
