@@ -29,7 +29,7 @@ _NAMED_BY = (("verb", "target"), ("name",), ("scenario",))
 
 def entry_name(section: str, number: int, entry: Any) -> str:
     """The entry of that number, from 0; `entry` is its table, or the model of it."""
-    fields = entry if isinstance(entry, Mapping) else vars(entry) if entry is not None else {}
+    fields = entry if isinstance(entry, Mapping) else getattr(entry, "__dict__", {})
     for keys in _NAMED_BY:
         words = [str(fields[key]) for key in keys if fields.get(key)]
         if words:

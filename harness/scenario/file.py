@@ -124,7 +124,7 @@ def _entry_and_key(location: Sequence[int | str], tables: Mapping[str, Any]) -> 
             entry = found[part]
         except (LookupError, TypeError):
             break
-        if isinstance(part, int) and isinstance(entry, Mapping):
+        if isinstance(part, int):
             section = ".".join(map(str, location[:at]))
             rest = ".".join(map(str, location[at + 1 :]))
             return f"{entry_name(section, part, entry)}: ", rest
@@ -137,6 +137,8 @@ def _what_is_wrong(first: Mapping[str, Any], location: Sequence[str], key: str) 
         return f"unknown key {key}{did_you_mean(location[-1], _keys_at(location[:-1]))}"
     if first["type"] == "missing":
         return f"{key} is missing"
+    if first["type"] == "tuple_type" and location[-1] == "faults":
+        return f"{key}: write [[{key}]] in double brackets, once for each fault"
     message = first["msg"].removeprefix("Value error, ")
     return f"{key}: {message}, got {first['input']!r}" if key else message
 
@@ -163,8 +165,12 @@ def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 def _lists_to_tuples(raw: dict[str, Any]) -> dict[str, Any]:
     mixed = raw.get("mixed")
     if isinstance(mixed, dict):
-        mixed = {**mixed, "faults": tuple(mixed.get("faults", ()))}
-    return {**raw, "faults": tuple(raw.get("faults", ())), "mixed": mixed}
+        mixed = {**mixed, "faults": _tuple(mixed.get("faults", ()))}
+    return {**raw, "faults": _tuple(raw.get("faults", ())), "mixed": mixed}
+
+
+def _tuple(entries: Any) -> Any:
+    return tuple(entries) if isinstance(entries, list) else entries
 
 
 def with_clients(

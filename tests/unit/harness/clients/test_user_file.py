@@ -126,7 +126,9 @@ def test_a_file_without_such_keys_gets_no_note(written: Write) -> None:
 
 
 def test_on_somebody_s_cluster_tls_and_sasl_have_a_file_of_their_own(written: Write) -> None:
-    file = written("bootstrap.servers=prod:9092\nsasl.password=hunter2\nacks=1\n")
+    file = written(
+        "bootstrap.servers=prod:9092\nsasl.password=hunter2\nacks=1\nmetric.reporters=my.Own\n"
+    )
 
     with pytest.raises(ClientConfigError) as refused:
         read(file, "producer", foreign=True)

@@ -126,6 +126,13 @@ def test_a_line_cut_by_a_kill_is_dropped_and_its_run_made_again(tmp_path):
     assert data.read_text().endswith("}\n")
 
 
+def test_a_campaign_s_file_may_begin_with_a_byte_order_mark(tmp_path):
+    file = written(tmp_path)
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+
+    assert campaign_file.read_campaign(file).title
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

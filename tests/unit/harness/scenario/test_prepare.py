@@ -73,7 +73,7 @@ def asked(tmp_path: Path) -> Asked:
 def test_what_is_wrong_with_all_files_and_the_scenario_is_one_message(asked):
     request = asked(
         {"cluster.zoo.tickTme": 3, "workload.consumer.group.id": "mine"},
-        server="num.network.thread=3\nbroker.id=1\n",
+        server="num.network.thread=3\nbroker.id=1\nbroker.id=2\n",
         producer="lingr.ms=3\nacks=all\nacks=1\n",
         consumer="fetch.min.byts=3\n",
     )
@@ -82,9 +82,10 @@ def test_what_is_wrong_with_all_files_and_the_scenario_is_one_message(asked):
         prepare(request)
 
     first, *lines = str(refused.value).splitlines()
-    assert first == "6 errors:"
+    assert first == "7 errors:"
     for told in (
         "server.properties, line 1: num.network.thread is not a broker's key of Kafka 3.9.2: did",
+        "server.properties, line 3: broker.id is set in line 2 already",
         "producer.properties, line 1: lingr.ms is not a producer key",
         "producer.properties, line 3: acks is set in line 2 already",
         "consumer.properties, line 1: fetch.min.byts is not a consumer key",

@@ -216,6 +216,8 @@ def test_a_worker_of_a_new_kind_is_a_target_by_its_name(tmp_path, monkeypatch):
             MINIMAL + MIXED + '[[mixed.faults]]\nverb = "pauze"\ntarget = "one"',
             "second [[mixed.faults]] (pauze one): verb: 'pauze' is unknown (did you mean 'pause'?)",
         ),
+        (MINIMAL + '[faults]\nverb = "kill"', "faults: write [[faults]] in double brackets, once"),
+        ("faults = [3]\n" + MINIMAL, "first [[faults]]: Input should be a valid dictionary"),
         (
             MINIMAL + '[topic.config]\n"min.insync.replicas" = "two"',
             "topic.config.min.insync.replicas is 'two', not a whole number",
