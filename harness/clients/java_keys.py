@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from harness.model.client_settings import ALIASES
+
 Role = Literal["producer", "consumer"]
 ROLES: tuple[Role, ...] = ("producer", "consumer")
 
@@ -114,14 +116,36 @@ COMPRESSION_LEVELS = {
 _VALUES_ARE_OURS = "the harness writes its own keys and values"
 _PARTITION_IS_OURS = "the harness chooses the partition of each record"
 _METRICS = "it changes the client's metrics, not its behaviour"
-# Keys without effect on what is measured, each with the reason why it may be left out.
-IGNORED = {
+_ADDRESSES = "the run's cluster gives the addresses"
+_OWN_SETTING = "the harness needs its own value to record the history"
+_JAVA_CODE = "Java code cannot run in the harness's client"
+_PLAINTEXT = "TLS and SASL: the harness's own clusters use plaintext"
+# Keys that a user's file has in vain, each with the reason; one that ends in a dot stands for all
+# such keys. The file is read without them, and one note names them.
+LEFT_OUT = {
     "client.id": "the harness names its clients",
     "group.id": "the harness names its groups",
+    "bootstrap.servers": _ADDRESSES,
+    "metadata.broker.list": _ADDRESSES,
     "key.serializer": _VALUES_ARE_OURS,
     "value.serializer": _VALUES_ARE_OURS,
     "key.deserializer": _VALUES_ARE_OURS,
     "value.deserializer": _VALUES_ARE_OURS,
+    # Confluent's serializers (AbstractKafkaSchemaSerDeConfig).
+    "schema.registry.": _VALUES_ARE_OURS,
+    "auto.register.schemas": _VALUES_ARE_OURS,
+    "use.latest.version": _VALUES_ARE_OURS,
+    "use.latest.with.metadata": _VALUES_ARE_OURS,
+    "latest.compatibility.strict": _VALUES_ARE_OURS,
+    "id.compatibility.strict": _VALUES_ARE_OURS,
+    "normalize.schemas": _VALUES_ARE_OURS,
+    "max.schemas.per.subject": _VALUES_ARE_OURS,
+    "specific.avro.reader": _VALUES_ARE_OURS,
+    "avro.": _VALUES_ARE_OURS,
+    "basic.auth.": _VALUES_ARE_OURS,
+    "bearer.auth.": _VALUES_ARE_OURS,
+    "key.subject.name.strategy": _VALUES_ARE_OURS,
+    "value.subject.name.strategy": _VALUES_ARE_OURS,
     "partitioner.class": _PARTITION_IS_OURS,
     "partitioner.ignore.keys": _PARTITION_IS_OURS,
     "partitioner.adaptive.partitioning.enable": _PARTITION_IS_OURS,
@@ -136,27 +160,12 @@ IGNORED = {
     "exclude.internal.topics": "no worker subscribes by pattern",
     "default.api.timeout.ms": "it limits calls that no worker makes",
     "max.poll.records": "workers take records one by one",
-}
-
-_OWN_CLUSTER = "clients talk to the harness's own cluster"
-_PRIVATE = (
-    "this file's settings are stored with the run: TLS and SASL belong in the file that "
-    "backend.external.client (or backend.kubernetes.attach.client) names, and the harness's own "
-    "clusters use plaintext"
-)
-_OWN_SETTING = "the harness needs its own value to record the history"
-# Keys that cannot be used, each with its reason; one that ends in a dot stands for all such keys.
-REFUSED = {
-    "bootstrap.servers": _OWN_CLUSTER,
-    "metadata.broker.list": _OWN_CLUSTER,
-    "security.": _PRIVATE,
-    "sasl.": _PRIVATE,
-    "ssl.": _PRIVATE,
     "max.block.ms": "librdkafka does not block: a full queue fails the send at once, and that is "
     "counted",
-    "interceptor.classes": "Java code cannot run in the harness's client",
-    "config.providers": "Java code cannot run in the harness's client",
     "socket.connection.setup.timeout.max.ms": "librdkafka has no second, growing timeout",
+    "interceptor.classes": _JAVA_CODE,
+    "config.providers": _JAVA_CODE,
+    "config.providers.": _JAVA_CODE,
     "statistics.interval.ms": _OWN_SETTING,
     "enable.partition.eof": _OWN_SETTING,
     "delivery.report.only.error": _OWN_SETTING,
@@ -164,6 +173,8 @@ REFUSED = {
     "interceptors": _OWN_SETTING,
     "plugin.library.paths": _OWN_SETTING,
 }
+# Left out too where the cluster is the harness's own; refused where it is somebody's.
+PRIVATE = dict.fromkeys(("security.", "sasl.", "ssl.", "enable.ssl.", "enable.sasl."), _PLAINTEXT)
 
 _LIBRDKAFKA_BOTH = (
     "broker.address.family",
@@ -217,3 +228,18 @@ LIBRDKAFKA_ONLY: dict[Role, tuple[str, ...]] = {
         "queued.min.messages",
     ),
 }
+
+
+def librdkafkas_names(role: Role) -> set[str]:
+    """The names of a role's keys in librdkafka."""
+    names = {name for key in KEYS[role] for name in key.librdkafka} | set(LIBRDKAFKA_ONLY[role])
+    return names | set(ALIASES) if role == "producer" else names
+
+
+def other_role_of(key: str, role: Role) -> Role | None:
+    """Whose key it is in either client, where it is not this role's."""
+    other: Role = "consumer" if role == "producer" else "producer"
+    own, theirs = (
+        {each.java for each in KEYS[whose]} | librdkafkas_names(whose) for whose in (role, other)
+    )
+    return other if key in theirs - own else None

@@ -3,13 +3,16 @@
     acks=all                     acks=all
     request.timeout.ms=15000  -> request.timeout.ms=15000, socket.timeout.ms=15000
     buffer.memory=33554432    -> queue.buffering.max.kbytes=32768
-    key.serializer=...        -> left out, with a note: the harness writes its own keys and values
-    max.block.ms=60000        -> refused: librdkafka has nothing like it
+    key.serializer=...        -> left out: the harness writes its own keys and values
+    max.block.ms=60000        -> left out: librdkafka does not block
+    linger.mss=5              -> refused: did you mean linger.ms?
 
 A file that names a key which only librdkafka has is taken for librdkafka's and passed as it is; any
 other is the Java client's and is translated. The two are not mixed: `request.timeout.ms` and
 `metadata.max.age.ms` mean different things in them. Whether a value is right librdkafka itself
-says. What cannot be translated is refused by name, never dropped in silence.
+says. Nothing is dropped in silence: one note names every key that was left out, with the reason,
+and never its value, which may be a secret. What neither client knows is refused, all of it at once;
+only where the file names a class that is not Kafka's own may it be that class's, and is left out.
 
 `differences`: where the Java client's default is not librdkafka's, the
 report shows both beside the value that was used.
@@ -17,7 +20,7 @@ report shows both beside the value that was used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,20 +30,23 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from harness.clients import properties
 from harness.clients.java_keys import (
     COMPRESSION_LEVELS,
-    IGNORED,
     KEYS,
+    LEFT_OUT,
     LIBRDKAFKA_ONLY,
-    REFUSED,
+    PRIVATE,
     VALUES,
     Key,
     Role,
+    librdkafkas_names,
+    other_role_of,
 )
 from harness.clients.properties import PropertiesError, Setting
 from harness.model.client_settings import ALIASES
+from harness.model.spelling import nearest, slip
 
 
 class ClientConfigError(PropertiesError):
-    """A client configuration cannot be used; one sentence with file, line or key, and remedy."""
+    """A client configuration cannot be used; each sentence names file, line or key, and remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,31 +57,34 @@ class ClientConfig:
     notes: tuple[str, ...]  # sentences on what was left out or changed
 
 
-def read(path: Path, role: Role) -> ClientConfig:
-    """The producer's or consumer's configuration in `path`. Raises PropertiesError."""
-    settings = properties.read(path)
+def read(path: Path, role: Role, *, foreign: bool = False) -> ClientConfig:
+    """The producer's or consumer's configuration in `path`. Raises PropertiesError with a sentence
+    for each line that is wrong.
+
+    `foreign`: the cluster is somebody's, and its TLS and SASL belong in a file of their own.
+    """
+    settings, wrong = properties.read_all(path)
     java = not _is_librdkafkas(path, settings, role)
-    codec = next((s.value for s in settings if s.key == "compression.type"), "none")
-    config: dict[str, str] = {}
-    notes: list[str] = []
+    left_out = _left_out(settings, role, java=java, foreign=foreign)
+    used: list[tuple[Setting, dict[str, str]]] = []
     for setting in settings:
-        if reason := IGNORED.get(setting.key):
-            notes.append(f"{path}: {setting.key} is left out: {reason}")
-        elif java and role == "producer" and setting.key in COMPRESSION_LEVELS:
-            if COMPRESSION_LEVELS[setting.key] == codec:
-                config["compression.level"] = setting.value
-            else:
-                notes.append(f"{path}: {setting.key} is left out: compression.type is {codec}")
-        else:
-            _refuse(path, setting, role, java=java)
-            config |= _plain(setting, role, java=java, path=path)
-            if java and (changed := _change(setting, config, role)):
-                notes.append(
-                    f"{path}: {setting.key}={setting.value} becomes librdkafka's {changed}"
-                )
-    if complaint := complaint_of_librdkafka(config, role):
-        _blame(path, settings, role, complaint, java=java)
-        raise ClientConfigError(f"{path}: these settings do not go together: {complaint}")
+        if setting.key in left_out:
+            continue
+        why = _refusal(setting, role, java=java, foreign=foreign)
+        if why is None:
+            try:
+                used.append((setting, _plain(setting, role, java=java)))
+            except ValueError as error:
+                why = str(error)
+        wrong += [f"{path}, line {setting.line}: {why}"] if why else []
+    wrong += _complaints(path, used, role)
+    if wrong:
+        raise ClientConfigError(*wrong)
+    config = _joined(plain for _, plain in used)
+    notes = properties.left_out_note(path, left_out)
+    for setting, _ in used:
+        if java and (changed := _change(setting, config, role)):
+            notes.append(f"{path}: {setting.key}={setting.value} becomes librdkafka's {changed}")
     return ClientConfig(config=config, notes=tuple(notes))
 
 
@@ -143,33 +152,65 @@ def _is_librdkafkas(path: Path, settings: list[Setting], role: Role) -> bool:
     return bool(theirs)
 
 
-def _refuse(path: Path, setting: Setting, role: Role, *, java: bool) -> None:
-    """Refuse what cannot be used, and what neither client knows."""
-    where = f"{path}, line {setting.line}: {setting.key}"
-    for refused, reason in REFUSED.items():
-        if setting.key == refused or (refused.endswith(".") and setting.key.startswith(refused)):
-            raise ClientConfigError(f"{where} cannot be used, because {reason}: remove the line")
-    known = {key.java for key in KEYS[role]}
+def _left_out(settings: list[Setting], role: Role, *, java: bool, foreign: bool) -> dict[str, str]:
+    """The keys that the file has in vain, each with the reason."""
+    reasons = LEFT_OUT if foreign else {**LEFT_OUT, **PRIVATE}
+    codec = next((s.value for s in settings if s.key == "compression.type"), "none")
+    plugin = properties.foreign_class({each.key: each.value for each in settings})
+    found = {}
+    for key in (setting.key for setting in settings):
+        if reason := properties.reason_for(key, reasons):
+            found[key] = reason
+        elif java and role == "producer" and COMPRESSION_LEVELS.get(key, codec) != codec:
+            found[key] = f"compression.type is {codec}"
+        elif plugin and not _is_clients(key, role, java=java):
+            found[key] = f"taken for a key of {plugin}, which cannot run in the harness's client"
+    return found
+
+
+def _is_clients(key: str, role: Role, *, java: bool) -> bool:
+    """Whether a key is one of Kafka's clients, or a slip of one."""
+    known = _known(role, java=java)
+    if key in known or properties.reason_for(key, PRIVATE):
+        return True
+    return slip(key, known) is not None or other_role_of(key, role) is not None
+
+
+def _known(role: Role, *, java: bool) -> set[str]:
+    """What the file may name in its dialect."""
     if not java:
-        known = {name for key in KEYS[role] for name in key.librdkafka} | set(LIBRDKAFKA_ONLY[role])
-        known |= set(ALIASES) if role == "producer" else set()
-    if setting.key in known:
-        return
-    other: Role = "consumer" if role == "producer" else "producer"
-    if setting.key in {key.java for key in KEYS[other]} | set(LIBRDKAFKA_ONLY[other]):
-        raise ClientConfigError(
-            f"{where} is a {other}'s key, and this file is for the {role}: "
+        return {*librdkafkas_names(role), *LEFT_OUT}
+    levels = COMPRESSION_LEVELS if role == "producer" else ()
+    return {*(key.java for key in KEYS[role]), *LEFT_OUT, *levels}
+
+
+def _refusal(setting: Setting, role: Role, *, java: bool, foreign: bool) -> str | None:
+    """Why a setting cannot be used; None if it can."""
+    key, known = setting.key, _known(role, java=java)
+    if foreign and properties.reason_for(key, PRIVATE):
+        return (
+            f"{key} cannot be used here, because this file's settings are stored with the run: "
+            "move TLS and SASL to the file that backend.external.client (or "
+            "backend.kubernetes.attach.client) names"
+        )
+    if key in known:
+        return None
+    if other := other_role_of(key, role):
+        return (
+            f"{key} is a {other}'s key, and this file is for the {role}: "
             f"move it to the file of --{other}-config"
         )
-    right = properties.nearest(setting.key, {*known, *IGNORED, *COMPRESSION_LEVELS})
+    right = nearest(key, sorted(known))
     hint = f"did you mean {right}?" if right else "remove the line"
-    raise ClientConfigError(f"{where} is not a {role} key that the harness knows: {hint}")
+    return f"{key} is not a {role} key that the harness knows: {hint}"
 
 
-def _plain(setting: Setting, role: Role, *, java: bool, path: Path) -> dict[str, str]:
-    """A setting in librdkafka's keys and units, one name for each."""
+def _plain(setting: Setting, role: Role, *, java: bool) -> dict[str, str]:
+    """A setting in librdkafka's keys and units, one name for each. Raises ValueError."""
     if not java:
         return {ALIASES.get(setting.key, setting.key): setting.value}
+    if setting.key in COMPRESSION_LEVELS:
+        return {"compression.level": setting.value}
     key = next(key for key in KEYS[role] if key.java == setting.key)
     words = VALUES.get(key.java, {})
     value = ",".join(words.get(word.strip(), word.strip()) for word in setting.value.split(","))
@@ -177,16 +218,20 @@ def _plain(setting: Setting, role: Role, *, java: bool, path: Path) -> dict[str,
         value = value.lower()
     if key.unit > 1:
         if not value.isdecimal():
-            raise ClientConfigError(
-                f"{path}, line {setting.line}: {setting.key}={setting.value} is not a whole number"
-            )
+            raise ValueError(f"{setting.key}={setting.value} is not a whole number")
         value = str(max(1, int(value) // key.unit))
     return {ALIASES.get(name, name): value for name in key.librdkafka}
 
 
+def _joined(plain: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    return {key: value for each in plain for key, value in each.items()}
+
+
 def _change(setting: Setting, config: Mapping[str, str], role: Role) -> str | None:
     """What a Java setting has become, None if it is the same under the same name."""
-    key = next(key for key in KEYS[role] if key.java == setting.key)
+    key = next((key for key in KEYS[role] if key.java == setting.key), None)
+    if key is None:  # a compression's level
+        return None
     names = [ALIASES.get(name, name) for name in key.librdkafka]
     same = names in ([key.java], [ALIASES.get(key.java)])
     if same and config[names[0]] == setting.value:
@@ -194,13 +239,18 @@ def _change(setting: Setting, config: Mapping[str, str], role: Role) -> str | No
     return " and ".join(f"{name}={config[name]}" for name in names)
 
 
-def _blame(path: Path, settings: list[Setting], role: Role, complaint: str, *, java: bool) -> None:
-    """Raise for the one line that librdkafka complains of in the same words when it is alone."""
-    for setting in settings:
-        if setting.key in IGNORED or setting.key in COMPRESSION_LEVELS:
-            continue
-        alone = _plain(setting, role, java=java, path=path)
-        if complaint == complaint_of_librdkafka(alone, role):
-            raise ClientConfigError(
-                f"{path}, line {setting.line}: {setting.key}={setting.value}: {complaint}"
-            )
+def _complaints(path: Path, used: list[tuple[Setting, dict[str, str]]], role: Role) -> list[str]:
+    """What librdkafka says of the settings: of each line that it complains of in the same words
+    when it is alone, and of what does not go together."""
+    told: list[str] = []
+    left = list(used)
+    while complaint := complaint_of_librdkafka(_joined(plain for _, plain in left), role):
+        blamed = next(
+            (one for one in left if complaint == complaint_of_librdkafka(one[1], role)), None
+        )
+        if blamed is None:
+            return [*told, f"{path}: these settings do not go together: {complaint}"]
+        setting = blamed[0]
+        told.append(f"{path}, line {setting.line}: {setting.key}={setting.value}: {complaint}")
+        left.remove(blamed)
+    return told

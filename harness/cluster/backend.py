@@ -56,5 +56,8 @@ class Backend:
     exclusive: frozenset[str] = frozenset()
     # Why there is no such backend here, from settings alone (`backend.X.KEY`).
     absent: Callable[[Mapping[str, Any]], str | None] = never
+    # The image of its brokers, whose name tells their Kafka; empty where nobody knows it.
+    # None: this host's jars. May raise ClusterError.
+    image: Callable[[Scenario], str] | None = None
     # What the control groups of a run's containers have in their names, on the nodes' machines.
     containers: Callable[[RunRecord], list[str]] = no_containers

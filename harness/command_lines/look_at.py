@@ -13,6 +13,7 @@ from harness.command_lines.options import (
     RESULTS,
     Backend,
     ConsumerConfig,
+    KafkaHome,
     OneRun,
     OneScenario,
     ProducerConfig,
@@ -58,6 +59,7 @@ def show(
     producer_config: ProducerConfig = None,
     consumer_config: ConsumerConfig = None,
     server_properties: ServerProperties = None,
+    kafka_home: KafkaHome = None,
 ) -> None:
     """Print the plan and the complete configuration of a run; nothing is started.
 
@@ -76,6 +78,7 @@ def show(
         producer_config=producer_config,
         consumer_config=consumer_config,
         server_properties=server_properties,
+        kafka_home=kafka_home,
     )
     prepared = prepare_run(request)
     for note in prepared.notes:

@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from harness.cluster.backends import absent
+from harness.cluster.nodes import ClusterError
 from harness.commands import campaign_file
 from harness.commands.check import check_runs
 from harness.commands.run import carry_out_run, prepare_run
@@ -46,7 +47,7 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
     runs = [prepare_run(request) for _, request in todo]  # refuse all before any starts
     for name in dict.fromkeys(request.backend for _, request in todo):
         if why := absent(name, options.settings):
-            raise ScenarioError(f"--backends: {name} is not available on this machine: {why}")
+            raise ClusterError(f"--backends: {name} is not available on this machine: {why}")
     if not todo:
         return VALID
     codes = []

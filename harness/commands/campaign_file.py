@@ -115,13 +115,14 @@ class Campaign(BaseModel):
 def read_campaign(path: Path) -> Campaign:
     """Read a campaign's file. Raises ScenarioError naming file and key."""
     try:
-        campaign = Campaign.model_validate(tomllib.loads(path.read_text()))
+        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # with a BOM or without
+        campaign = Campaign.model_validate(tables)
     except OSError as error:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ScenarioError(f"{path}: not a TOML file: {error}") from None
     except ValidationError as error:
-        raise ScenarioError(f"{path}: {explain(error)}") from None
+        raise ScenarioError(f"{path}: {explain(error, tables)}") from None
     keys = [cell.key for cell in campaign.cells]
     twice = {key for key in keys if keys.count(key) > 1}
     if twice:

@@ -19,7 +19,8 @@ import confluent_kafka
 from rich.console import Console
 
 from harness import release
-from harness.cluster.backends import BACKENDS
+from harness.cluster.backends import BACKENDS, absent
+from harness.cluster.nodes import ClusterError
 from harness.commands.check import check_runs, tell_spark_of_java
 from harness.commands.closing_table import shown
 from harness.distribution import class_archives, kafka_home
@@ -34,6 +35,7 @@ from harness.model.exit_codes import FAILED, INTERRUPTED, worst
 from harness.model.runs import run_folder
 from harness.model.runs.disk import disk_told
 from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import ScenarioError
 from harness.model.worker_kinds import KINDS, asked_for
 from harness.run.progress import Screen
@@ -64,15 +66,29 @@ def prepare_run(request: Request) -> Prepared:
 def carry_out_run(
     prepared: Prepared, results: Path, *, check: bool, console: Console
 ) -> tuple[int, RunFolder]:
-    """Carry out one prepared run and, unless told otherwise, check it: exit code and folder."""
+    """Carry out one prepared run and, unless told otherwise, check it: exit code and folder.
+
+    Raises ClusterError or HostError, before there is a folder, where its backend is not to be had.
+    """
     record = prepared.record
     if BACKENDS[record.backend].enclosed:
         system_packages.require(system_packages.PROGRAMS)  # before there is a folder
+    _check_host(record)
     screen = Screen(console)
     screen.say(f"seed {record.seed}", style="bold")
     folder = run_folder.create(results, record.scenario.name, record.seed)
     with details_go_to(folder.path), disk_told(folder.path):
         return _carried_out(prepared, folder, check=check, screen=screen), folder
+
+
+def _check_host(record: RunRecord) -> None:
+    """Refuse a run whose nodes nothing here could start."""
+    if BACKENDS[record.backend].enclosed:
+        kafka_home.find_kafka(Path(record.kafka_home) if record.kafka_home else None)
+        find_java()
+    context = record.scenario.backend.kubernetes.context
+    if why := absent(record.backend, {"backend.kubernetes.context": context}):
+        raise ClusterError(why)
 
 
 def _carried_out(prepared: Prepared, folder: RunFolder, *, check: bool, screen: Screen) -> int:

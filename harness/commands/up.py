@@ -25,6 +25,8 @@ from harness.scenario.prepare import Prepared
 
 def hold_up(prepared: Prepared, command: Sequence[str]) -> int:
     """The scenario's cluster in the foreground until its shell or command, TERM or INT ends it."""
+    for note in prepared.notes:
+        Screen().say(f"note: {note}", style="yellow")
     argv = [sys.executable, "-P", "-m", "harness.commands.up", prepared.record.as_json()]
     return run_enclosed([*argv, *command], own_session=False)
 

@@ -9,7 +9,8 @@ An archive fits the exact build of Java and the exact jars; both are in its path
 `kafka_home.class_archive`. The virtual machine checks again and ignores what does not fit, so an
 archive makes a start faster and never makes it fail.
 
-`python -m harness.distribution.class_archives` makes those that are missing.
+`python -m harness.distribution.class_archives` makes those that are missing, and asks these jars
+which keys they know.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from harness.distribution.kafka_home import (
     java_options,
     locked,
 )
+from harness.distribution.known_keys import known_keys
 from harness.host import system_packages
 from harness.host.java import Java, find_java
 from harness.host.machine import HostError
@@ -212,7 +214,9 @@ def main(argv: list[str]) -> int:
         if argv:
             _train(Path(argv[0]), Path(argv[1]), Path(argv[2]))
         else:
-            ensure(fetch(say=print), find_java(), say=print)
+            home = fetch(say=print)
+            ensure(home, find_java(), say=print)
+            known_keys(home, find_java)  # the first scenario need not wait for the answer
     except HostError as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -1,12 +1,52 @@
-"""Misspellings: the known word that an unknown one is most like."""
+"""Misspellings: the known word that an unknown one is most like.
+
+A slip is an unknown word within two edits of a known one: a letter too much, missing or wrong, or
+two neighbours swapped (Damerau and Levenshtein's distance, its "optimal string alignment").
+
+    num.partitons    1 edit from num.partitions     =>  a slip
+    my.plugin.key    far from every known key       =>  none
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+SLIP_EDITS = 2
+
+
+def edits(word: str, other: str) -> int:
+    """How many edits make the one of the other."""
+    above: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(word):
+        twice_above, above, row = above, row, [i + 1]
+        for j, theirs in enumerate(other):
+            fewest = min(above[j] + (letter != theirs), above[j + 1] + 1, row[j] + 1)
+            if i and j and letter == other[j - 1] and word[i - 1] == theirs:
+                fewest = min(fewest, twice_above[j - 1] + 1)
+            row.append(fewest)
+    return row[-1]
+
+
+def slip(word: str, known: Collection[str]) -> str | None:
+    """The known word that an unknown one is a slip of; None where it is none's."""
+    if word in known:
+        return None
+    near = [each for each in known if abs(len(each) - len(word)) <= SLIP_EDITS]
+    fewest = min((edits(word, each) for each in near), default=SLIP_EDITS + 1)
+    if fewest > SLIP_EDITS:
+        return None
+    alike = [each for each in near if edits(word, each) == fewest]
+    return nearest(word, alike) or alike[0]
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that an unknown one is most like, by the letters that they share."""
+    return next(iter(difflib.get_close_matches(word, list(known), n=1)), None)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """` (did you mean 'x'?)` when something like `word` is known, else nothing."""
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    close = nearest(word, known)
+    return f" (did you mean {close!r}?)" if close else ""

@@ -11,8 +11,9 @@
     [check]                        # unavailability_threshold_ms, replicas, watermarks
     [expect]                       # lost = ">= 1" or "> 50 %", produce-gap-s = ">= 8": demands
 
-Everything unknown is refused with the nearest right name; Kafka's own keys pass through, except
-those that the harness itself owns. `ScenarioError` names file, key and remedy in one sentence.
+Everything unknown is refused with the nearest right name; Kafka's own keys are checked when the run
+is prepared (harness.scenario.kafka_keys). `ScenarioError` names file, key and remedy in one
+sentence.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from harness.model.scenario import (
 )
 from harness.model.spelling import did_you_mean
 from harness.release import SCENARIOS
+from harness.scenario.entries import entry_name
 from harness.scenario.overrides import lay_over
 from harness.scenario.rules import problems
 
@@ -74,7 +76,7 @@ def checked(tables: Mapping[str, Any]) -> Scenario:
     try:
         scenario = Scenario.model_validate(tables)
     except ValidationError as error:
-        raise ScenarioError(explain(error)) from None
+        raise ScenarioError(explain(error, tables)) from None
     for problem in problems(scenario):
         raise ScenarioError(problem)
     return scenario
@@ -99,7 +101,7 @@ def scenario_path(which: str) -> Path:
 def read_raw(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
     """The file's tables with those that it extends below them; not yet checked."""
     try:
-        raw = tomllib.loads(path.read_text())
+        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # with a BOM or without
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ScenarioError(f"{path.name}: not a TOML file: {error}") from None
     except OSError as error:
@@ -114,15 +116,38 @@ def read_raw(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
     return _merge(below, raw)
 
 
-def explain(error: ValidationError) -> str:
+def explain(error: ValidationError, tables: Mapping[str, Any]) -> str:
     """The first problem in one sentence that names the key and what would be right."""
     first = error.errors()[0]
     location = [str(part) for part in first["loc"]]
-    key = ".".join(location)
+    where, key = _entry_and_key(first["loc"], tables)
+    return where + _what_is_wrong(dict(first), location, key)
+
+
+def _entry_and_key(location: Sequence[int | str], tables: Mapping[str, Any]) -> tuple[str, str]:
+    """`first [[faults]] (kill leader): ` and the key within it; no entry, and the whole key,
+    outside of lists of tables."""
+    found: Any = tables
+    for at, part in enumerate(location):
+        try:
+            entry = found[part]
+        except (LookupError, TypeError):
+            break
+        if isinstance(part, int):
+            section = ".".join(map(str, location[:at]))
+            rest = ".".join(map(str, location[at + 1 :]))
+            return f"{entry_name(section, part, entry)}: ", rest
+        found = entry
+    return "", ".".join(map(str, location))
+
+
+def _what_is_wrong(first: Mapping[str, Any], location: Sequence[str], key: str) -> str:
     if first["type"] == "extra_forbidden":
         return f"unknown key {key}{did_you_mean(location[-1], _keys_at(location[:-1]))}"
     if first["type"] == "missing":
         return f"{key} is missing"
+    if first["type"] == "tuple_type" and location[-1] == "faults":
+        return f"{key}: write [[{key}]] in double brackets, once for each fault"
     message = first["msg"].removeprefix("Value error, ")
     return f"{key}: {message}, got {first['input']!r}" if key else message
 
@@ -149,8 +174,12 @@ def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 def _lists_to_tuples(raw: dict[str, Any]) -> dict[str, Any]:
     mixed = raw.get("mixed")
     if isinstance(mixed, dict):
-        mixed = {**mixed, "faults": tuple(mixed.get("faults", ()))}
-    return {**raw, "faults": tuple(raw.get("faults", ())), "mixed": mixed}
+        mixed = {**mixed, "faults": _tuple(mixed.get("faults", ()))}
+    return {**raw, "faults": _tuple(raw.get("faults", ())), "mixed": mixed}
+
+
+def _tuple(entries: Any) -> Any:
+    return tuple(entries) if isinstance(entries, list) else entries
 
 
 def with_clients(

@@ -21,6 +21,7 @@ from harness.model.scenario import FaultPart
 from harness.nemesis.target import Setting
 from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
+from harness.scenario.entries import ordinal
 
 Span = tuple[str, float, float]  # unit, begin, the earliest end; both the same but for seconds
 
@@ -32,7 +33,8 @@ def contradictions(faults: Sequence[FaultPart], setting: Setting) -> list[str]:
         shared = _shared(first, second, setting)
         if shared and _meet(first, second, follows=two == one + 1):
             found.append(
-                f"faults.{two}: {_described(second)} overlaps faults.{one}, {_described(first)}, "
+                f"{ordinal(two)} [[faults]]: {_described(second)} overlaps the {ordinal(one)}, "
+                f"{_described(first)}, "
                 f"and both need exclusive use of the {shared}: start it when the other is healed "
                 '(when = "healed"), or choose another target'
             )

@@ -10,6 +10,7 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,12 @@ from pydantic import ValidationError
 
 from harness.clients import defaults, user_file
 from harness.clients.java_keys import Role
+from harness.clients.properties import PropertiesError, listed
 from harness.cluster.backend import Backend
 from harness.cluster.backends import BACKENDS
-from harness.cluster.capabilities import Disks, Dumps
+from harness.cluster.capabilities import Disks, Dumps, Foreign
 from harness.cluster.node_settings import effective
 from harness.distribution import kafka_home
-from harness.host.java import find_java
 from harness.model.plan import Step
 from harness.model.runs.run_record import DifferenceRecord, NodeSettings, RunRecord, problem_of
 from harness.model.scenario import FaultPart, Scenario, ScenarioError
@@ -30,8 +31,10 @@ from harness.nemesis import plan
 from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file
+from harness.scenario.client_keys import wrong_keys, wrong_value
+from harness.scenario.kafka_keys import check_keys
 from harness.scenario.rules import setting_of
-from harness.scenario.server_properties import read_server_properties, server_keys
+from harness.scenario.server_properties import ServerFile, read_server_properties
 
 SET_UP_S = 120.0
 FINAL_READ_S = 120.0
@@ -80,13 +83,14 @@ def prepare(request: Request) -> Prepared:
         raise ScenarioError(
             f"--backend {request.backend}: unknown; choose one of {', '.join(BACKENDS)}"
         )
-    producer_file = _client_file(request.producer_config, "producer")
-    consumer_file = _client_file(request.consumer_config, "consumer")
-    chosen = file.read_scenario(request.scenario, {**_server_settings(request), **request.settings})
+    _check_kafka_home(request)
+    server_file = _server_file(request)
+    chosen = file.read_scenario(request.scenario, {**server_file.overrides, **request.settings})
+    producer_file, consumer_file, key_notes = _checked_keys(request, chosen, server_file)
     producer = defaults.producer_config(chosen.workload.producer, producer_file.config)
     consumer = defaults.consumer_config(chosen.workload.consumer, consumer_file.config)
-    _check_client("producer", producer)
-    _check_client("consumer", consumer)
+    if why := wrong_value("producer", producer) or wrong_value("consumer", consumer):
+        raise ScenarioError(f"{request.scenario}: {why}")
     resolved = file.with_clients(chosen, producer, consumer)
     setting = setting_of(resolved)
     steps = plan.make(resolved.faults, request.seed, resolved.mixed, setting=setting)
@@ -109,7 +113,8 @@ def prepare(request: Request) -> Prepared:
         )
     except ValidationError as error:
         raise ScenarioError(f"{request.scenario}: {problem_of(error)}") from None
-    notes = (*producer_file.notes, *consumer_file.notes, *_length_notes(resolved, steps))
+    of_files = (*producer_file.notes, *consumer_file.notes, *server_file.notes)
+    notes = (*of_files, *key_notes, *_length_notes(resolved, steps))
     return Prepared(record=record, notes=notes)
 
 
@@ -125,10 +130,47 @@ def _length_notes(chosen: Scenario, steps: Sequence[Step]) -> list[str]:
     ]
 
 
-def _client_file(path: Path | None, role: Role) -> user_file.ClientConfig:
+def _checked_keys(
+    request: Request, chosen: Scenario, server_file: ServerFile
+) -> tuple[user_file.ClientConfig, user_file.ClientConfig, tuple[str, ...]]:
+    """The clients' files, and notes on the keys of all files and of the scenario; raises with all
+    that is wrong with any of them."""
+    backend = BACKENDS[request.backend]
+    foreign = Foreign in backend.capabilities(chosen)
+    wrong = list(server_file.wrong)
+    files = []
+    of_roles: dict[Role, Path | None] = {
+        "producer": request.producer_config,
+        "consumer": request.consumer_config,
+    }
+    for role, path in of_roles.items():
+        try:
+            files.append(_client_file(path, role, foreign=foreign))
+        except PropertiesError as error:
+            wrong += error.sentences
+    own_jars = request.kafka_home if backend.image is None else None
+    found = check_keys(chosen, backend, partial(kafka_home.find_kafka, own_jars), server_file.lines)
+    in_file = tuple(server_file.lines.values())
+    wrong += [s if s.startswith(in_file) else f"{request.scenario}: {s}" for s in found.wrong]
+    wrong += [f"{request.scenario}: {sentence}" for sentence in wrong_keys(chosen)]
+    if wrong:
+        raise ScenarioError(listed(wrong))
+    return files[0], files[1], found.notes
+
+
+def _client_file(path: Path | None, role: Role, *, foreign: bool) -> user_file.ClientConfig:
     if path is None:
         return user_file.ClientConfig(config={}, notes=())
-    return user_file.read(path, role)
+    return user_file.read(path, role, foreign=foreign)
+
+
+def _check_kafka_home(request: Request) -> None:
+    """A folder that is no Kafka is a wrong argument; a Kafka that was not fetched is none."""
+    if request.kafka_home is not None:
+        try:
+            kafka_home.find_kafka(request.kafka_home)
+        except kafka_home.KafkaHomeError as error:
+            raise ScenarioError(f"--kafka-home: {error}") from None
 
 
 def _differences(
@@ -141,17 +183,10 @@ def _differences(
     return tuple(DifferenceRecord(**row) for row in rows)
 
 
-def _check_client(role: Role, config: Mapping[str, Any]) -> None:
-    if complaint := user_file.complaint_of_librdkafka(config, role):
-        raise ScenarioError(f"workload.{role}: {complaint}")
-
-
-def _server_settings(request: Request) -> dict[str, str]:
+def _server_file(request: Request) -> ServerFile:
     if request.server_properties is None:
-        return {}
-    known = server_keys(kafka_home.find_kafka(request.kafka_home), find_java())
-    keys = read_server_properties(request.server_properties, known)
-    return {f"cluster.server.{key}": value for key, value in keys.items()}
+        return ServerFile()
+    return read_server_properties(request.server_properties)
 
 
 def time_limit_s(chosen: Scenario, steps: Sequence[Step]) -> float:

@@ -18,6 +18,7 @@ from harness.model.worker_kinds import can_be_hit
 from harness.nemesis.target import Setting
 from harness.nemesis.targets import TARGETS, target_of
 from harness.nemesis.verbs import VERBS
+from harness.scenario.entries import entry_name
 from harness.scenario.overlaps import contradictions
 from harness.scenario.timing import timing_problems
 
@@ -44,7 +45,9 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
         )
     for where, keys in (("topic.config", topic.config), ("cluster.server", cluster.server)):
         minimum = keys.get("min.insync.replicas")
-        if minimum is not None and int(minimum) > topic.replication_factor:
+        if minimum is not None and not str(minimum).isdecimal():
+            problems.append(f"{where}.min.insync.replicas is {minimum!r}, not a whole number")
+        elif minimum is not None and int(minimum) > topic.replication_factor:
             problems.append(
                 f"{where}.min.insync.replicas is {minimum} but topic.replication_factor is "
                 f"{topic.replication_factor}: no send with acks=all could ever succeed"
@@ -140,19 +143,21 @@ def _check_problems(scenario: Scenario) -> list[str]:
 def _fault_problems(scenario: Scenario) -> list[str]:
     problems = []
     drawn = scenario.mixed.faults if scenario.mixed else ()
-    named = [(f"faults.{number}", fault) for number, fault in enumerate(scenario.faults)]
-    named += [(f"mixed.faults.{number}", fault) for number, fault in enumerate(drawn)]
-    for where, fault in named:
+    entries = [("faults", *each) for each in enumerate(scenario.faults)]
+    entries += [("mixed.faults", *each) for each in enumerate(drawn)]
+    for section, number, fault in entries:
+        where = entry_name(section, number, fault)
         if fault.verb not in VERBS:
             problems.append(
-                f"{where}.verb: {fault.verb!r} is unknown{did_you_mean(fault.verb, VERBS)}"
+                f"{where}: verb: {fault.verb!r} is unknown{did_you_mean(fault.verb, VERBS)}"
             )
             continue
         verb = VERBS[fault.verb]
-        problems += [f"{where}.options: {p}" for p in verb.problems(fault.options)]
-        problems += [f"{where}.{p}" for p in target_problems(fault, scenario)]
-        if where.startswith("faults"):
-            problems += timing_problems(where, fault, scenario.workload)
+        problems += [f"{where}: options: {p}" for p in verb.problems(fault.options)]
+        problems += [f"{where}: {p}" for p in target_problems(fault, scenario)]
+        if section == "faults":
+            times = timing_problems(fault, scenario.workload, first=number == 0)
+            problems += [f"{where}: {p}" for p in times]
     if not problems:
         problems += contradictions(scenario.faults, setting_of(scenario))
     return [*problems, *_mixed_problems(scenario)]

@@ -1,16 +1,19 @@
-"""A user's own server.properties: which keys pass, which belong to the harness."""
+"""A user's own server.properties: which of its keys the brokers get, and which are the harness's.
+
+    num.io.threads=4                passes
+    listeners=..., log.dirs=...     left out: one note names all such keys, and never a value
+
+Whether Kafka knows a key is asked with those of the scenario (harness.scenario.kafka_keys).
+"""
 
 from __future__ import annotations
 
-import re
-import subprocess
-from collections.abc import Collection
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.clients.properties import SLIP, PropertiesError, nearest, read
+from harness.clients.properties import left_out_note, read_all, reason_for
 from harness.cluster.node_settings import OWNED_BY_HARNESS
-from harness.distribution.kafka_home import KafkaHome
-from harness.host.java import Java
 
 _PLAINTEXT = "a run's nodes and clients use plaintext connections"
 
@@ -22,7 +25,7 @@ _OWN_ADDRESS = "the harness sets broker ids, addresses and directories"
 
 
 # What a user may not set, with the reason; one that ends in a dot stands for all that begin so.
-_REFUSED = {
+_LEFT_OUT = {
     **dict.fromkeys(OWNED_BY_HARNESS["server"], _OWN_ADDRESS),
     **dict.fromkeys(("advertised.", "log.dir", "broker.id.generation.enable"), _OWN_ADDRESS),
     **dict.fromkeys(
@@ -31,6 +34,8 @@ _REFUSED = {
     **dict.fromkeys(
         ("zookeeper.ssl.", "zookeeper.set.acl", "control.plane.listener.name"), _PLAINTEXT
     ),
+    # Secrets of what needs TLS or SASL, too.
+    **dict.fromkeys(("delegation.token.", "password.encoder."), _PLAINTEXT),
     **dict.fromkeys(
         ("process.roles", "node.id", "controller.quorum.", "metadata.log."), _ZOOKEEPER
     ),
@@ -38,39 +43,32 @@ _REFUSED = {
 }
 
 
-def read_server_properties(path: Path, known: Collection[str]) -> dict[str, str]:
-    """The broker settings of a user's server.properties, checked against the `known` keys.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFile:
+    """The broker settings of a user's server.properties."""
 
-    `known`: see server_keys. A key that is neither known nor like a known one is kept: it may
-    belong to a plug-in. Raises PropertiesError.
+    settings: Mapping[str, str] = field(default_factory=dict)
+    lines: Mapping[str, str] = field(default_factory=dict)  # key -> "FILE, line N: KEY"
+    notes: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()  # a sentence for each line that cannot be used
+
+    @property
+    def overrides(self) -> dict[str, str]:
+        """As `--set` would lay them over a scenario."""
+        return {f"cluster.server.{key}": value for key, value in self.settings.items()}
+
+
+def read_server_properties(path: Path) -> ServerFile:
+    """The file without what belongs to the harness; whether Kafka knows the keys is not asked here.
+
+    Raises PropertiesError.
     """
-    settings = read(path)
-    for setting in settings:
-        where = f"{path}, line {setting.line}: {setting.key}"
-        if reason := _refusal(setting.key):
-            raise PropertiesError(f"{where} cannot be set, because {reason}: remove the line")
-        if setting.key not in known and (right := nearest(setting.key, known, SLIP)):
-            raise PropertiesError(f"{where} is not a key of this Kafka: did you mean {right}?")
-    return {setting.key: setting.value for setting in settings}
-
-
-def server_keys(home: KafkaHome, java: Java) -> frozenset[str]:
-    """Every broker key that this Kafka documents, asked of its own jars: 0.4 s.
-
-    Empty if it does not answer, which only turns the check for slips off.
-    """
-    quick = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
-    command = [str(java.path), *quick, "-cp", home.class_path, "kafka.server.KafkaConfig"]
-    asked = subprocess.run(command, capture_output=True, text=True, check=False)
-    return frozenset(re.findall(r'<h4><a id="([^"]+)">', asked.stdout))
-
-
-def _refusal(key: str) -> str | None:
-    return next(
-        (
-            reason
-            for refused, reason in _REFUSED.items()
-            if key == refused or (refused.endswith(".") and key.startswith(refused))
-        ),
-        None,
+    found, twice = read_all(path)
+    left_out = {each.key: why for each in found if (why := reason_for(each.key, _LEFT_OUT))}
+    kept = [each for each in found if each.key not in left_out]
+    return ServerFile(
+        settings={each.key: each.value for each in kept},
+        lines={each.key: f"{path}, line {each.line}: {each.key}" for each in kept},
+        notes=tuple(left_out_note(path, left_out)),
+        wrong=tuple(twice),
     )

@@ -86,7 +86,7 @@ def refuses(scenario: Scenario) -> str | None:
             "docker-compose.yml has 3 ZooKeepers and 3 brokers: "
             "set cluster.zookeepers and cluster.brokers to 3"
         )
-    return without_sdk()
+    return None
 
 
 def absent(_: Mapping[str, Any]) -> str | None:
@@ -94,6 +94,7 @@ def absent(_: Mapping[str, Any]) -> str | None:
     if why := without_sdk():
         return why
     connect()
+    compose.command()
     return None
 
 
@@ -102,6 +103,11 @@ def without_sdk() -> str | None:
     if find_spec("docker") is None:
         return f"the Python package docker is missing: {install_command(SDK)}"
     return None
+
+
+def image(scenario: Scenario) -> str:
+    """What its brokers are made of."""
+    return compose.images(scenario.backend.docker.image)["kafka"]
 
 
 def containers(record: RunRecord) -> list[str]:
@@ -173,5 +179,6 @@ DOCKER = Backend(
     refuses=refuses,
     heal=heal,
     absent=absent,
+    image=image,
     containers=containers,
 )

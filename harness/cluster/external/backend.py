@@ -78,6 +78,11 @@ def there_already(scenario: Scenario, part: ExternalPart | AttachPart, where: st
         yield 'workload.read_via = "follower" needs brokers that the harness has configured'
 
 
+def image(_: Scenario) -> str:
+    """Nobody knows what its brokers are made of."""
+    return ""
+
+
 def heal(orphan: Orphan) -> list[str]:
     """Tell what the run has left there; with `down`, remove it."""
     if orphan.record is None:
@@ -93,4 +98,5 @@ EXTERNAL = Backend(
     hits=hits,
     because=because,
     refuses=refuses,
+    image=image,
 )

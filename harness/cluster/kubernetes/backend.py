@@ -6,6 +6,9 @@ else works.
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 from harness.cluster.backend import EVERY_NODE, Backend
 from harness.cluster.capabilities import (
     Cluster,
@@ -118,14 +121,27 @@ def because(scenario: Scenario, capability: type) -> str:
 
 def refuses(scenario: Scenario) -> str | None:
     """Why a scenario cannot be run there, before anything starts."""
-    if why := location.without_client():
-        return why
     if location.attaches(scenario):
         return rules.refuses(scenario)
     source = location.manifests_of(scenario)
     if not source.exists():
         return f"backend.kubernetes.manifests: there is no {source}"
     return None
+
+
+def image(scenario: Scenario) -> str:
+    """What its brokers are made of; in somebody's pods nobody knows. Raises ClusterError."""
+    if location.attaches(scenario):
+        return ""
+    if why := location.without_client():
+        raise ClusterError(why)
+    return _image_in(location.manifests_of(scenario))
+
+
+@cache
+def _image_in(source: Path) -> str:
+    """Rendered once for all runs of a command."""
+    return manifests.images(manifests.rendered(source)).get("kafka", "")
 
 
 def containers(record: RunRecord) -> list[str]:
@@ -146,5 +162,6 @@ KUBERNETES = Backend(
     because=because,
     refuses=refuses,
     absent=location.absent,
+    image=image,
     containers=containers,
 )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from harness.model.sections.part import Part, Value
+from harness.model.sections.part import Listed, Part, Value
 
 
 class ClusterPart(Part):
@@ -34,6 +34,12 @@ class ClusterPart(Part):
         default={},
         description="every ZooKeeper's zoo.cfg: its own keys",
         examples=[{"tickTime": 500}],
+    )
+    allow_keys: Listed = Field(
+        default=(),
+        description="keys of brokers, ZooKeepers and the topic that pass though this Kafka does "
+        "not know them",
+        examples=[["my.plugin.key"]],
     )
 
 

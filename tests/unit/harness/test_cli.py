@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -27,7 +28,9 @@ def run(tmp_path: Path) -> Path:
     return shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
 
 
-def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def call(
+    *arguments: str, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "harness.cli", *arguments],
         capture_output=True,
@@ -35,6 +38,7 @@ def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProces
         check=False,
         timeout=120,
         cwd=cwd,
+        env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
     )
 
@@ -120,6 +124,18 @@ def test_the_same_seed_shows_the_same_plan_and_configuration():
         (["run", "study-1", "--repeat", "0"], "--repeat"),
         (["run", "study-1", "--producer-config", "nowhere.properties"], "nowhere.properties"),
         (["run", "study-1", "--backend", "abacus"], "abacus"),
+        (["run", "study-1", "--kafka-home", "nowhere"], "--kafka-home: "),
+        (["show", "study-1", "--kafka-home", "nowhere"], "nowhere has no folder libs/"),
+        (["run", "study-1", "--set", "cluster.server.num.partitons=3"], "mean num.partitions?"),
+        (["show", "study-1", "--set", "cluster.server.num.partitons=3"], "mean num.partitions?"),
+        (["up", "study-1", "--set", "cluster.server.num.partitons=3"], "mean num.partitions?"),
+        (["run", "study-1", "--set", "topic.config.retention.mss=3"], "did you mean retention.ms?"),
+        (["run", "study-1", "--set", "cluster.zoo.tickTme=3"], "did you mean tickTime?"),
+        (
+            ["run", "study-1", "--set", "workload.consumer.fetch.min.byts=3"],
+            "mean fetch.min",
+        ),
+        (["run", "study-1", "--set", "faults.0.at_s=-1"], "study-1.toml: first [[faults]] (kill l"),
         (["check", "nowhere"], "nowhere: no run there"),
         (["report", "nowhere"], "nowhere: no run there"),
         (["history", "nowhere"], "nowhere: no run there"),
@@ -136,6 +152,36 @@ def test_what_cannot_be_done_is_said_in_one_sentence(tmp_path, arguments, told):
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("backend", "environment", "told"),
+    [
+        ("docker", {"DOCKER_HOST": "unix:///nowhere/docker.sock"}, "no Docker engine answers"),
+        ("kubernetes", {"KUBECONFIG": "/nowhere/config"}, "no Kubernetes is configured"),
+        ("local", {"KAFKA_HARNESS_CACHE": "/nowhere/cache"}, "has not been fetched yet"),
+    ],
+)
+def test_a_backend_that_is_not_there_is_no_bad_argument(tmp_path, backend, environment, told):
+    """The harness cannot do its job; and there is no folder, because there was no run."""
+    if backend != "local":
+        pytest.importorskip(backend)
+    done = call("run", "study-1", "--backend", backend, cwd=tmp_path, **environment)
+
+    assert done.returncode == 255, done.stdout + done.stderr
+    assert told in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_show_needs_neither_kafka_nor_docker_and_says_what_it_could_not_check(tmp_path):
+    nothing = {"KAFKA_HARNESS_CACHE": "/nowhere", "DOCKER_HOST": "unix:///nowhere/docker.sock"}
+
+    for backend in ("local", "docker"):
+        done = call("show", "study-1", "--backend", backend, cwd=tmp_path, **nothing)
+
+        assert done.returncode == 0, done.stderr
+        assert "were not checked for typing errors: Kafka 3.9.2 has not been fetc" in done.stdout
 
 
 def test_a_results_folder_that_is_not_ours_is_refused(tmp_path):

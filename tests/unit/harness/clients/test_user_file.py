@@ -14,10 +14,10 @@ import pytest
 from harness.clients.defaults import consumer_config, producer_config
 from harness.clients.java_keys import (
     COMPRESSION_LEVELS,
-    IGNORED,
     KEYS,
+    LEFT_OUT,
     LIBRDKAFKA_ONLY,
-    REFUSED,
+    PRIVATE,
     ROLES,
     Role,
 )
@@ -26,7 +26,6 @@ from harness.clients.user_file import ClientConfigError, complaint_of_librdkafka
 from harness.distribution import kafka_home
 from harness.host.java import find_java
 from harness.model.client_settings import ALIASES
-from harness.scenario.server_properties import read_server_properties, server_keys
 
 Write = Callable[[str], Path]
 
@@ -93,15 +92,63 @@ def test_a_compression_level_counts_for_its_own_codec_only(written: Write) -> No
     read_back = read(written(text), "producer")
 
     assert {"compression.type": "zstd", "compression.level": "5"} == read_back.config
-    assert "compression.gzip.level is left out" in read_back.notes[0]
+    assert "left out: compression.gzip.level (compression.type is zstd)" in read_back.notes[0]
 
 
-def test_what_has_no_effect_on_the_run_is_left_out_with_a_note(written: Write) -> None:
-    text = "client.id=shop\nkey.serializer=org.apache.kafka.common.serialization.StringSerializer\n"
+# --- what a file has in vain
+
+
+def test_all_that_a_java_team_s_file_has_in_vain_is_one_note_with_the_reasons(
+    written: Write,
+) -> None:
+    """Never a value: one of them is a password."""
+    text = (
+        "bootstrap.servers=prod:9092\nclient.id=shop\nacks=1\nmax.block.ms=60000\n"
+        "key.serializer=org.apache.kafka.common.serialization.StringSerializer\n"
+        "schema.registry.url=http://registry:8081\ninterceptor.classes=com.acme.Spy\n"
+        "basic.auth.user.info=shop:hunter2\nssl.key.password=hunter2\n"
+        'sasl.jaas.config=PlainLoginModule required username="shop" password="hunter2";\n'
+    )
     read_back = read(written(text), "producer")
 
-    assert {} == read_back.config
-    assert ["client.id", "key.serializer"] == [note.split()[1] for note in read_back.notes]
+    assert {"acks": "1"} == read_back.config
+    (note,) = read_back.notes
+    assert "user.properties: left out: bootstrap.servers (the run's cluster gives the addre" in note
+    assert "; key.serializer, schema.registry.url, basic.auth.user.info (the harness wri" in note
+    assert "; max.block.ms (librdkafka does not block: a full queue fails the send at once" in note
+    assert "; ssl.key.password, sasl.jaas.config (TLS and SASL: the harness's own clus" in note
+    assert "; interceptor.classes (Java code cannot run" in note
+    assert "hunter2" not in note
+
+
+def test_a_file_without_such_keys_gets_no_note(written: Write) -> None:
+    assert () == read(written("acks=1\n"), "producer").notes
+
+
+def test_on_somebody_s_cluster_tls_and_sasl_have_a_file_of_their_own(written: Write) -> None:
+    file = written(
+        "bootstrap.servers=prod:9092\nsasl.password=hunter2\nacks=1\nmetric.reporters=my.Own\n"
+    )
+
+    with pytest.raises(ClientConfigError) as refused:
+        read(file, "producer", foreign=True)
+
+    assert "line 2: sasl.password cannot be used here" in str(refused.value)
+    assert "backend.external.client" in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+    assert {"acks": "1"} == read(file, "producer").config
+
+
+def test_a_key_of_a_class_of_the_user_s_own_is_left_out_and_a_slip_is_not(written: Write) -> None:
+    plugin = "metric.reporters=com.acme.Reporter\nacme.reporter.host=graphite\n"
+    (note,) = read(written(plugin), "producer").notes
+
+    assert "; acme.reporter.host (taken for a key of com.acme.Reporter" in note
+    with pytest.raises(ClientConfigError, match=r"line 3: lingr\.ms .* did you mean linger\.ms\?"):
+        read(written(plugin + "lingr.ms=5\n"), "producer")
+    own = plugin.replace("com.acme.", "org.apache.kafka.common.metrics.")
+    with pytest.raises(ClientConfigError, match=r"line 2: acme\.reporter\.host is not a producer"):
+        read(written(own), "producer")
 
 
 # --- librdkafka's names
@@ -129,12 +176,14 @@ def test_the_two_clients_names_are_not_mixed(written: Write) -> None:
     ("role", "text", "complaint"),
     [
         ("producer", "# ours\nlinger.mss=5", r"line 2: linger\.mss .* did you mean linger\.ms\?"),
-        ("producer", "max.block.ms=60000", r"line 1: max\.block\.ms .* full queue fails the send"),
-        ("producer", "interceptor.classes=a.B", "Java code cannot run"),
+        (
+            "producer",
+            "acme.host=x",
+            r"acme\.host is not a producer key .*: remove the line",
+        ),
         ("producer", "transactional.id=t\nacks=1", "do not go together"),
         ("producer", "transaction.timeout.ms=soon", r"line 1: transaction\.timeout\.ms=soon"),
-        ("producer", "bootstrap.servers=prod:9092", "the harness's own cluster: remove the line"),
-        ("consumer", "sasl.jaas.config=x", "plaintext"),
+        ("producer", "bootstrap.server=prod:9092", r"did you mean bootstrap\.servers\?"),
         ("producer", "fetch.min.bytes=1", r"is a consumer's key.*--consumer-config"),
         ("producer", "acks=1\nlinger.ms=abc", r"line 2: linger\.ms=abc: Invalid value"),
         ("producer", "buffer.memory=32MB", r"line 1: buffer\.memory=32MB is not a whole number"),
@@ -154,12 +203,42 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(
     assert "\n" not in str(refused.value)
 
 
+def test_all_that_is_wrong_with_a_file_is_told_at_once_with_a_line_each(written: Write) -> None:
+    text = (
+        "acks=1\nlinger.mss=3\nbatch.size=abc\nretries=xx\nfetch.min.bytes=3\nacks=all\n"
+        "buffer.memory=32MB\nenable.idempotence=true\n"
+    )
+
+    with pytest.raises(ClientConfigError) as refused:
+        read(written(text), "producer")
+
+    first, *lines = str(refused.value).splitlines()
+    assert "7 errors:" == first
+    for told in (
+        "line 2: linger.mss is not a producer key",
+        'line 3: batch.size=abc: Invalid value for configuration property "batch.size"',
+        "line 4: retries=xx: Invalid value",
+        "line 5: fetch.min.bytes is a consumer's key",
+        "line 6: acks is set in line 1 already",
+        "line 7: buffer.memory=32MB is not a whole number",
+        "these settings do not go together: `acks` must be",
+    ):
+        assert 1 == sum(told in line and line.startswith("  ") for line in lines), told
+
+
 def test_settings_that_only_fit_together_are_not_refused_alone(written: Write) -> None:
     """session.timeout.ms above the default max.poll.interval.ms is right with a larger one."""
     file = written("session.timeout.ms=400000\nmax.poll.interval.ms=500000\n")
 
     expected = {"session.timeout.ms": "400000", "max.poll.interval.ms": "500000"}
     assert expected == read(file, "consumer").config
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_key(written: Write) -> None:
+    file = written("")
+    file.write_bytes("acks=1\n".encode("utf-8-sig"))
+
+    assert {"acks": "1"} == read(file, "producer").config
 
 
 def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
@@ -247,12 +326,11 @@ def librdkafka_properties() -> dict[str, tuple[str, str]]:
 @pytest.mark.jvm
 @pytest.mark.parametrize("role", ROLES)
 def test_every_key_of_the_java_client_has_its_place(role: Role) -> None:
-    """Translated, left out or refused: none is merely unknown."""
-    refused = tuple(key for key in REFUSED if key.endswith("."))
-    placed = {key.java for key in KEYS[role]} | {*IGNORED, *REFUSED, *COMPRESSION_LEVELS}
+    """Translated or left out: none is merely unknown."""
+    placed = {key.java for key in KEYS[role]} | {*LEFT_OUT, *COMPRESSION_LEVELS}
 
     forgotten = [key for key in java_defaults(role) if key not in placed]
-    assert [] == [key for key in forgotten if not key.startswith(refused)]
+    assert [] == [key for key in forgotten if not key.startswith(tuple(PRIVATE))]
 
 
 @pytest.mark.jvm
@@ -285,44 +363,3 @@ def test_librdkafkas_names_exist_and_are_the_roles(role: Role) -> None:
     assert set() == {name for name in names if said.get(name, " ")[0] not in letters}
     assert set() == set(LIBRDKAFKA_ONLY[role]) & java_defaults(role).keys()
     assert ALIASES.keys() <= said.keys()
-
-
-# --- server.properties
-
-KNOWN = frozenset({"min.insync.replicas", "num.io.threads", "log.dir.failure.timeout.ms"})
-
-
-def test_server_properties_are_read_as_they_are(written: Write) -> None:
-    text = "min.insync.replicas=2\nlog.dir.failure.timeout.ms=5\nmy.plugin.secret=s\n"
-
-    expected = {
-        "min.insync.replicas": "2",
-        "log.dir.failure.timeout.ms": "5",
-        "my.plugin.secret": "s",
-    }
-    assert expected == read_server_properties(written(text), KNOWN)
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("broker.id=1", "sets broker ids, addresses and directories"),
-        ("num.io.threads=4\nadvertised.listeners=x", r"line 2: advertised\.listeners"),
-        ("log.dirs=/data", "addresses and directories"),
-        ("ssl.keystore.location=x", "plaintext"),
-        ("process.roles=broker", "belongs to KRaft"),
-        ("min.insync.replica=2", r"did you mean min\.insync\.replicas\?"),
-    ],
-)
-def test_what_a_user_may_not_set_on_a_broker_is_refused(
-    written: Write, text: str, complaint: str
-) -> None:
-    with pytest.raises(PropertiesError, match=complaint):
-        read_server_properties(written(text), KNOWN)
-
-
-@pytest.mark.jvm
-def test_kafka_itself_says_which_broker_keys_there_are() -> None:
-    keys = server_keys(kafka_home.find_kafka(), find_java())
-
-    assert {"min.insync.replicas", "unclean.leader.election.enable", "zookeeper.connect"} <= keys

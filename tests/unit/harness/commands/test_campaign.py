@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from harness.cluster.backends import absent
+from harness.cluster.nodes import ClusterError
 from harness.commands import campaign, campaign_file
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
@@ -125,13 +126,20 @@ def test_a_line_cut_by_a_kill_is_dropped_and_its_run_made_again(tmp_path):
     assert data.read_text().endswith("}\n")
 
 
+def test_a_campaign_s_file_may_begin_with_a_byte_order_mark(tmp_path):
+    file = written(tmp_path)
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+
+    assert campaign_file.read_campaign(file).title
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         ("title = ", "not a TOML file"),
-        (TEXT.replace("repeats = 1", "repeats = 0"), "cells.1.repeats"),
+        (TEXT.replace("repeats = 1", "repeats = 0"), "second [[cells]] (short): repeats: "),
         (TEXT.replace("short", "study-1"), "two cells are called 'study-1'"),
-        (TEXT.replace("scenario =", "scenarioo =", 1), "cells.0"),
+        (TEXT.replace("scenario =", "scenarioo =", 1), "first [[cells]]"),
     ],
 )
 def test_a_campaign_that_cannot_be_is_refused_naming_file_and_key(tmp_path, text, told):
@@ -176,7 +184,7 @@ def test_a_backend_that_is_not_to_be_had_stops_a_campaign_before_its_first_run(
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     options = campaign.CampaignOptions(resume=False, backends=("docker",))
 
-    with pytest.raises(ScenarioError, match=r"--backends: docker .* no Docker engine answers"):
+    with pytest.raises(ClusterError, match=r"--backends: docker .* no Docker engine answers"):
         campaign.make_runs(written(tmp_path, ON_TWO), tmp_path, options, console=Console())
     assert absent("local", {}) is None
     assert absent("moon", {}) == "there is no such backend"

@@ -34,8 +34,9 @@ LONG = fault(at_s=3.0, for_s=4.0)
 
 def test_the_sentence_names_both_entries_what_they_need_and_the_remedy():
     assert refused(LONG, fault("pause", at_s=5.0, for_s=1.0)) == [
-        "faults.1: pause kafka1 at 5 s for 1 s overlaps faults.0, kill kafka1 at 3 s for 4 s, "
-        "and both need exclusive use of the process of kafka1: start it when the other is healed "
+        "second [[faults]]: pause kafka1 at 5 s for 1 s overlaps the first, kill kafka1 at 3 s for "
+        "4 s, and both need exclusive use of the process of kafka1: start it when the other is "
+        "healed "
         '(when = "healed"), or choose another target'
     ]
 

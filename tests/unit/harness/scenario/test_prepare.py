@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
+import pytest
+
+from harness.commands import up
+from harness.model.scenario import ScenarioError
 from harness.scenario.overrides import parse_override
 from harness.scenario.prepare import Request, command_line, prepare
 
@@ -35,3 +42,92 @@ def test_the_command_that_runs_it_again_gives_every_setting_back():
 
     given = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
     assert settings == dict(map(parse_override, given))
+
+
+# Keys of Kafka's own
+
+
+Asked = Callable[..., Request]
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Asked:
+    """A request with these texts as the user's files."""
+
+    def request(settings: Mapping[str, Any] | None = None, **texts: str) -> Request:
+        files = {name: tmp_path / f"{name}.properties" for name in texts}
+        for name, file in files.items():
+            file.write_text(texts[name])
+        return Request(
+            scenario="study-1",
+            seed=1,
+            settings=settings or {},
+            server_properties=files.get("server"),
+            producer_config=files.get("producer"),
+            consumer_config=files.get("consumer"),
+        )
+
+    return request
+
+
+def test_what_is_wrong_with_all_files_and_the_scenario_is_one_message(asked):
+    request = asked(
+        {"cluster.zoo.tickTme": 3, "workload.consumer.group.id": "mine"},
+        server="num.network.thread=3\nbroker.id=1\nbroker.id=2\n",
+        producer="lingr.ms=3\nacks=all\nacks=1\n",
+        consumer="fetch.min.byts=3\n",
+    )
+
+    with pytest.raises(ScenarioError) as refused:
+        prepare(request)
+
+    first, *lines = str(refused.value).splitlines()
+    assert first == "7 errors:"
+    for told in (
+        "server.properties, line 1: num.network.thread is not a broker's key of Kafka 3.9.2: did",
+        "server.properties, line 3: broker.id is set in line 2 already",
+        "producer.properties, line 1: lingr.ms is not a producer key",
+        "producer.properties, line 3: acks is set in line 2 already",
+        "consumer.properties, line 1: fetch.min.byts is not a consumer key",
+        "study-1: cluster.zoo.tickTme is not a key of ZooKeeper 3.8.4: did you mean tickTime?",
+        "study-1: workload.consumer.group.id cannot be set in a scenario",
+    ):
+        assert 1 == sum(told in line for line in lines), told
+
+
+def test_each_file_has_one_note_of_what_it_has_in_vain_and_nothing_of_that_is_stored(asked):
+    secret = "ssl.keystore.password=hunter2\n"
+    prepared = prepare(
+        asked(
+            server=secret + "broker.id=1\nnum.io.threads=7\n",
+            producer=secret + "bootstrap.servers=a:1\nacks=1\n",
+            consumer=secret + "bootstrap.servers=a:1\ngroup.id=x\n",
+        )
+    )
+
+    files = [Path(note.partition(": left out: ")[0]).name for note in prepared.notes]
+    assert files == ["producer.properties", "consumer.properties", "server.properties"]
+    assert prepared.scenario.cluster.server["num.io.threads"] == "7"
+    assert "hunter2" not in prepared.record.as_json() + str(prepared.notes)
+
+
+def test_on_somebody_s_cluster_a_secret_in_such_a_file_is_an_error(asked):
+    settings = {"backend.external.bootstrap": ["a:9092"], "faults": []}
+    request = asked(settings, producer="sasl.password=hunter2\n")
+    external = Request(
+        scenario="baseline",
+        seed=1,
+        backend="external",
+        settings=settings,
+        producer_config=request.producer_config,
+    )
+
+    with pytest.raises(ScenarioError, match=r"line 1: sasl\.password .* backend\.external\.client"):
+        prepare(external)
+
+
+def test_up_says_the_notes_too(asked, monkeypatch, capsys):
+    monkeypatch.setattr(up, "run_enclosed", lambda argv, own_session: 0)
+
+    assert up.hold_up(prepare(asked(server="broker.id=1\n")), []) == 0
+    assert "server.properties: left out: broker.id (" in capsys.readouterr().out

@@ -14,6 +14,7 @@ from tests.support.scenario_differences import differences
 from tests.support.scenario_schema import complaints
 
 MINIMAL = 'title = "t"\n[workload]\nkind = "stream"\n'
+MIXED = '[mixed]\nuntil_s = 15\nperiod_s = 5\n[[mixed.faults]]\nverb = "kill"\ntarget = "one"\n'
 
 
 def write(folder: Path, text: str, name: str = "mine.toml") -> str:
@@ -112,7 +113,7 @@ def test_a_worker_of_a_new_kind_is_a_target_by_its_name(tmp_path, monkeypatch):
     killed = MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "prober-{}"\nat_s = 1\n'
 
     assert read_scenario(write(tmp_path, killed.format(0))).faults[0].target == "prober-0"
-    with pytest.raises(ScenarioError, match=r"faults\.0\.target: 'prober-1' is unknown"):
+    with pytest.raises(ScenarioError, match=r"\(kill prober-1\): target: 'prober-1' is unknown"):
         read_scenario(write(tmp_path, killed.format(1)))
 
 
@@ -171,11 +172,11 @@ wrong_file = pytest.mark.parametrize(
         ),
         (
             MINIMAL + '[[faults]]\nverb = "kil"\ntarget = "leader"\nat_s = 1',
-            "faults.0.verb: 'kil' is unknown (did you mean 'kill'?)",
+            "first [[faults]] (kil leader): verb: 'kil' is unknown (did you mean 'kill'?)",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "kafka4"\nat_s = 1',
-            "faults.0.target: 'kafka4' is unknown",
+            "first [[faults]] (kill kafka4): target: 'kafka4' is unknown",
         ),
         (MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "leader"', "give exactly one of at_s"),
         (
@@ -190,38 +191,38 @@ wrong_file = pytest.mark.parametrize(
         (
             MINIMAL + "[topic]\nreplication_factor = 3\n"
             '[[faults]]\nverb = "reassign"\ntarget = "all"\nat_s = 1',
-            "faults.0.verb: reassign: every broker has a replica already",
+            "first [[faults]] (reassign all): verb: reassign: every broker has a replica already",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "kafka1"\nat_s = 3\nfor_s = 4\n'
             '[[faults]]\nverb = "pause"\ntarget = "kafka1"\nat_s = 5',
-            "faults.1: pause kafka1 at 5 s overlaps faults.0, kill kafka1 at 3 s for 4 s, and "
-            "both need exclusive use of the process of kafka1: start it when the other is healed",
+            "second [[faults]]: pause kafka1 at 5 s overlaps the first, kill kafka1 at 3 s for "
+            "4 s, and both need exclusive use of the process of kafka1: start it when the other is",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "follower"\nat_s = 1',
-            "faults.0.verb: move-leader: follower: a follower of the only partition leads",
+            "(move-leader follower): verb: move-leader: follower: a follower of the only partition",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "move-leader"\ntarget = "all"\nat_s = 1',
-            "faults.0.verb: move-leader: all: no other replica could lead",
+            "(move-leader all): verb: move-leader: all: no other replica could lead",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "leader"\nat_s = 1',
-            "faults.0.verb: elect: leader: with one partition the leader has no other leadership",
+            "(elect leader): verb: elect: leader: with one partition the leader has no other",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "elect"\ntarget = "zk-leader"\nat_s = 1',
-            "faults.0.target: elect does not apply to zk-leader, only to a broker",
+            "(elect zk-leader): target: elect does not apply to zk-leader, only to a broker",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "producer-1"\nat_s = 1',
-            "faults.0.target: 'producer-1' is unknown",
+            "first [[faults]] (kill producer-1): target: 'producer-1' is unknown",
         ),
         (
             'title = "t"\n[workload]\nkind = "write-read"\n'
             '[[faults]]\nverb = "kill"\ntarget = "producer"\nat_s = 1',
-            "faults.0.target: producer: only a workload of kind",
+            "first [[faults]] (kill producer): target: producer: only a workload of kind",
         ),
         (
             MINIMAL + "[cluster]\nzookeepers = 1\n"
@@ -232,6 +233,38 @@ wrong_file = pytest.mark.parametrize(
             MINIMAL + '[[faults]]\nverb = "cut-answers"\ntarget = "leader"\nat_s = 1\n'
             'options = { how = "nicely" }',
             "how is 'nicely', must be one of drop, reset",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "leader"\nat_s = -1',
+            "first [[faults]] (kill leader): at_s: Input should be greater than or equal to 0",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntraget = "leader"\nat_s = 1',
+            "first [[faults]] (kill): target is missing",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "leader"\nats = 1',
+            "first [[faults]] (kill leader): unknown key ats (did you mean 'at_s'?)",
+        ),
+        (
+            MINIMAL + MIXED + '[[mixed.faults]]\nverb = "pause"\ntarget = "one"\nfor_s = -1',
+            "second [[mixed.faults]] (pause one): for_s: Input should be greater",
+        ),
+        (
+            MINIMAL + MIXED + '[[mixed.faults]]\nverb = "pauze"\ntarget = "one"',
+            "second [[mixed.faults]] (pauze one): verb: 'pauze' is unknown (did you mean 'pause'?)",
+        ),
+        (MINIMAL + '[faults]\nverb = "kill"', "faults: write [[faults]] in double brackets, once"),
+        ("faults = [3]\n" + MINIMAL, "first [[faults]]: Input should be a valid dictionary"),
+        (
+            MINIMAL + '[topic.config]\n"min.insync.replicas" = "two"',
+            "topic.config.min.insync.replicas is 'two', not a whole number",
+        ),
+        (
+            MINIMAL + '[[faults]]\nverb = "set-config"\ntarget = "leader"\nat_s = 1\n'
+            '[faults.options]\n"min.insync.replica" = 2',
+            "(set-config leader): options: 'min.insync.replica' cannot be changed on "
+            "topic in a run (did you mean 'min.insync.replicas'?)",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "leader"\nat_s = 1\ntimes = 2',
@@ -279,6 +312,13 @@ def test_what_cannot_be_run_is_refused_in_one_sentence_that_names_file_and_key(
     assert told in str(refused.value)
     assert str(refused.value).startswith("mine.toml: ")
     assert "\n" not in str(refused.value)
+
+
+def test_a_file_with_a_byte_order_mark_is_a_file_like_any_other(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_bytes(MINIMAL.encode("utf-8-sig"))
+
+    assert read_scenario(str(path)).title == "t"
 
 
 def test_an_unknown_name_gets_the_nearest_one():

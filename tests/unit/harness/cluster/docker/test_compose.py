@@ -113,7 +113,18 @@ def test_other_numbers_of_nodes_are_refused_before_anything_starts():
 def test_a_missing_sdk_is_one_sentence(monkeypatch):
     monkeypatch.setattr(docker, "find_spec", lambda _: None)
 
-    assert install_command("docker~=7.1") in (docker.refuses(SCENARIO) or "")
+    assert install_command("docker~=7.1") in (docker.absent({}) or "")
+    assert docker.refuses(SCENARIO) is None  # `show` needs no Docker
+
+
+def test_without_compose_there_is_no_docker_to_be_had(monkeypatch):
+    monkeypatch.setattr(docker, "connect", lambda: None)
+    monkeypatch.setattr(compose, "answers", lambda words: words == ("docker-compose",))
+    assert docker.absent({}) is None
+
+    monkeypatch.setattr(compose, "answers", lambda words: False)
+    with pytest.raises(ClusterError, match="install docker-compose-plugin or docker-compose"):
+        docker.absent({})
 
 
 def test_the_image_s_start_script_makes_the_files_that_the_variables_mean(tmp_path):

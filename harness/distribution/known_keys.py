@@ -1,0 +1,161 @@
+"""Which keys a Kafka knows, asked of its own jars: those of brokers, of topics and of zoo.cfg.
+
+    kafka.server.KafkaConfig, LogConfig     print a page of every key that they document
+    QuorumPeerConfig and "zookeeper.X"      the texts in ZooKeeper's classes: a key of zoo.cfg that
+                                            ZooKeeper has no name for is its system property
+
+A known key that ends in a dot stands for all keys that begin so: Kafka takes them for a listener, a
+plug-in or a reporter, and looks at what follows later. The answers are kept beside the class
+archives of exactly these jars: the first takes a second, the others a millisecond.
+
+Source: Kafka's AclAuthorizer, JmxReporter, AbstractConfig, RemoteLogManagerConfig and
+KafkaCSVMetricsReporter, for keys that the page leaves out; ZooKeeper's QuorumPeerConfig.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import struct
+import subprocess
+import zipfile
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.distribution.kafka_home import KafkaHome
+from harness.host.java import Java
+
+_BROKER = ("kafka.server.KafkaConfig",)
+_TOPIC = ("org.apache.kafka.storage.internals.log.LogConfig", "kafka.log.LogConfig")  # since 3.5
+# What Kafka reads and no page documents.
+_BROKER_TOO = (
+    "listener.name.",
+    "super.users",
+    "allow.everyone.if.no.acl.found",
+    "authorizer.zookeeper.",
+    "config.providers",
+    "config.providers.",
+    "metrics.jmx.",
+    "metrics.context.",
+    "kafka.csv.metrics.",
+    "rsm.config.",
+    "rlmm.config.",
+)
+_ZOO_TOO = ("server.", "group.", "weight.", "metricsProvider.")
+_ZOO_WORD = re.compile(r"[A-Za-z0-9][\w.]*")
+# Bytes that follow the tag of each constant of a class but a text (JVM specification, 4.4).
+_SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4}
+_SIZES |= {19: 2, 20: 2}
+_TEXT, _STRING, _WIDE = 1, 8, (5, 6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownKeys:
+    """The keys of one release; an empty set where its jars did not say."""
+
+    kafka: str  # "3.9.2"
+    zookeeper: str
+    server: frozenset[str]
+    topic: frozenset[str]
+    zoo: frozenset[str]
+
+
+def is_known(key: str, known: Collection[str]) -> bool:
+    """Whether `known` has the key, or the beginning of all such keys."""
+    return key in known or any(key.startswith(each) for each in known if each.endswith("."))
+
+
+def known_keys(home: KafkaHome, java: Callable[[], Java]) -> KnownKeys:
+    """The keys that this Kafka knows. `java` is looked for only where nobody has asked before."""
+    kept = home.archives / "known-keys.json"
+    found = _kept(kept)
+    if found is None:
+        found = _asked(home, java())
+        if all(found.values()):
+            _keep(kept, found)
+    return KnownKeys(
+        kafka=home.version,
+        zookeeper=home.zookeeper_version,
+        server=found["server"],
+        topic=found["topic"],
+        zoo=found["zoo"],
+    )
+
+
+def _asked(home: KafkaHome, java: Java) -> dict[str, frozenset[str]]:
+    server = _documented(home, java, _BROKER)
+    return {
+        "server": server | {*_BROKER_TOO} if server else server,
+        "topic": _documented(home, java, _TOPIC),
+        "zoo": _of_zookeeper(home.libs),
+    }
+
+
+def _documented(home: KafkaHome, java: Java, classes: Collection[str]) -> frozenset[str]:
+    """The keys on the page that the first of these classes prints; nothing if none does."""
+    for name in classes:
+        quick = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+        command = [str(java.path), *quick, "-cp", home.class_path, name]
+        asked = subprocess.run(command, capture_output=True, text=True, check=False)
+        if keys := frozenset(re.findall(r'<h4><a id="([^"]+)">', asked.stdout)):
+            return keys
+    return frozenset()
+
+
+# What somebody asked before
+
+
+def _kept(file: Path) -> dict[str, frozenset[str]] | None:
+    try:
+        stored = json.loads(file.read_text())
+        return {name: frozenset(map(str, stored[name])) for name in ("server", "topic", "zoo")}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _keep(file: Path, found: dict[str, frozenset[str]]) -> None:
+    """A cache that cannot be written to only makes the next one ask again."""
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        half = file.with_suffix(f".{os.getpid()}")
+        half.write_text(json.dumps({name: sorted(keys) for name, keys in found.items()}))
+        half.replace(file)
+
+
+# ZooKeeper's classes
+
+
+def _of_zookeeper(libs: Path) -> frozenset[str]:
+    """Texts that may be keys: more than there are keys, and never fewer."""
+    found = set[str]()
+    for jar in libs.glob("zookeeper-[0-9]*.jar"):
+        with contextlib.suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(jar) as classes:
+            for name in classes.namelist():
+                if name.endswith(".class"):
+                    texts = list(_texts(classes.read(name)))
+                    found |= {t.removeprefix("zookeeper.") for t in texts if t[:10] == "zookeeper."}
+                    found |= {*texts} if name.endswith("/QuorumPeerConfig.class") else set()
+    words = {word for word in found if _ZOO_WORD.fullmatch(word)}
+    return frozenset(words | {*_ZOO_TOO}) if words else frozenset()
+
+
+def _texts(data: bytes) -> Iterator[str]:
+    """The texts among the constants of a class."""
+    (count,) = struct.unpack_from(">H", data, 8)
+    raw: dict[int, bytes] = {}
+    strings, at, number = [], 10, 1
+    while number < count:
+        tag = data[at]
+        if tag == _TEXT:
+            (length,) = struct.unpack_from(">H", data, at + 1)
+            raw[number] = data[at + 3 : at + 3 + length]
+            at += 3 + length
+        else:
+            if tag == _STRING:
+                strings.append(struct.unpack_from(">H", data, at + 1)[0])
+            at += 1 + _SIZES[tag]
+        number += 2 if tag in _WIDE else 1
+    return (raw[each].decode(errors="replace") for each in strings)

@@ -1,0 +1,83 @@
+"""The keys of [workload.producer] and [workload.consumer]: librdkafka's, and none of the harness.
+
+    workload.producer.lingr.ms = 5              did you mean linger.ms?
+    workload.producer.buffer.memory = 1000000   the Java client's name: librdkafka has another
+    workload.producer.fetch.min.bytes = 1       a consumer's: a producer would ignore it
+    workload.producer.client.id = "x"           the harness names its clients
+
+librdkafka itself says which keys it knows, and whether their values are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.clients.java_keys import (
+    KEYS,
+    LEFT_OUT,
+    ROLES,
+    Role,
+    librdkafkas_names,
+    other_role_of,
+)
+from harness.clients.properties import reason_for
+from harness.clients.user_file import complaint_of_librdkafka
+from harness.model.scenario import Scenario
+from harness.model.spelling import nearest
+
+UNKNOWN = "No such configuration property"  # how librdkafka begins to say it
+
+
+def wrong_keys(scenario: Scenario) -> list[str]:
+    """A sentence for each key of a scenario that cannot be used."""
+    work = scenario.workload
+    settings: dict[Role, Mapping[str, Any]] = {"producer": work.producer, "consumer": work.consumer}
+    return [
+        f"workload.{role}.{key} {why}"
+        for role in ROLES
+        for key, why in _refusals(role, settings[role]).items()
+    ]
+
+
+def wrong_value(role: Role, config: Mapping[str, Any]) -> str | None:
+    """Why librdkafka would make no client of a complete configuration, with the key that it means
+    where it says the same of that alone; None if it would."""
+    complaint = complaint_of_librdkafka(config, role)
+    if complaint is None:
+        return None
+    alone = (
+        k for k, value in config.items() if complaint == complaint_of_librdkafka({k: value}, role)
+    )
+    key = next(alone, None)
+    return f"workload.{role}{f'.{key} = {config[key]!r}' if key else ''}: {complaint}"
+
+
+def _refusals(role: Role, settings: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with each key that cannot be used."""
+    doubtful = complaint_of_librdkafka(settings, role) is not None
+    found = {
+        key: _not_to_be_set(role, key) or (_unknown(role, key, value) if doubtful else None)
+        for key, value in settings.items()
+    }
+    return {key: why for key, why in found.items() if why}
+
+
+def _not_to_be_set(role: Role, key: str) -> str | None:
+    """Why a key that librdkafka knows, and would take without a word, is refused."""
+    if reason := reason_for(key, LEFT_OUT):
+        return f"cannot be set in a scenario, because {reason}: remove it"
+    if other := other_role_of(key, role):
+        return f"is a {other}'s key: move it to workload.{other}"
+    return None
+
+
+def _unknown(role: Role, key: str, value: Any) -> str | None:
+    complaint = complaint_of_librdkafka({key: value}, role) or ""
+    if not complaint.startswith(UNKNOWN):
+        return None
+    theirs = next((each.librdkafka for each in KEYS[role] if each.java == key), None)
+    if theirs:
+        return f"is the Java client's name: use librdkafka's, {' and '.join(theirs)}"
+    right = nearest(key, sorted(librdkafkas_names(role)))
+    return f"is not a key of librdkafka: {f'did you mean {right}?' if right else 'remove it'}"

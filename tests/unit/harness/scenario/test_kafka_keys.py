@@ -1,0 +1,183 @@
+"""Kafka's own keys in a scenario: what this release does not know is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cluster.backends import BACKENDS
+from harness.cluster.nodes import ClusterError
+from harness.distribution.kafka_home import KafkaHome, KafkaHomeError, find_kafka
+from harness.model.scenario import Scenario
+from harness.scenario.file import checked, read_scenario, shipped
+from harness.scenario.kafka_keys import Found, Section, check_keys, found_in, release_of
+
+KNOWN = {
+    "cluster.server": ("num.partitions", "authorizer.class.name", "listener.name.", "listeners"),
+    "cluster.zoo": ("tickTime", "syncLimit", "ssl."),
+    "topic.config": ("retention.ms", "min.insync.replicas"),
+}
+
+
+def found(allow: tuple[str, ...] = (), /, **keys: Any) -> Found:
+    """What is said of keys as in server={"num.partitions": 1}."""
+    names = {"server": "cluster.server", "zoo": "cluster.zoo", "topic": "topic.config"}
+    sections = tuple(
+        Section(
+            name=name,
+            whose=f"a key of {short}",
+            settings=keys.get(short, {}),
+            known=frozenset(KNOWN[name]),
+        )
+        for short, name in names.items()
+    )
+    return found_in(sections, allow, {"from.a.file": "server.properties, line 3: from.a.file"})
+
+
+def test_known_keys_pass_without_a_word() -> None:
+    known = found(
+        server={"num.partitions": 1, "listener.name.x.ssl.keystore.location": "y"},
+        zoo={"tickTime": 1, "ssl.trustStore.location": "y"},
+        topic={"retention.ms": 1},
+    )
+
+    assert known == Found()
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "told"),
+    [
+        ("server", "num.partitons", "cluster.server.num.partitons is not a key of server: did you"),
+        ("server", "num.patritions", ": did you mean num.partitions?"),
+        ("zoo", "tickTme", "cluster.zoo.tickTme is not a key of zoo: did you mean tickTime?"),
+        ("topic", "retention.mss", "topic.config.retention.mss is not a key of topic: did you"),
+        ("server", "from.a.file", "server.properties, line 3: from.a.file is not a key of server:"),
+        ("server", "my.key", "cluster.server.my.key is not a key of server: remove it, or name it"),
+        ("server", "retention.ms", "is not a key of server: move it to topic.config"),
+        ("topic", "num.partitions", "is not a key of topic: move it to cluster.server"),
+        ("server", "linger.ms", "but a producer's: move it to workload.producer, or remove it"),
+        ("server", "listen.name.x", "is not a key of server"),
+        ("zoo", "num.partitions", "move it to cluster.server"),
+    ],
+)
+def test_an_unknown_key_is_refused_with_the_key_and_the_remedy(
+    section: str, key: str, told: str
+) -> None:
+    (sentence,) = found(**{section: {key: 1}}).wrong
+
+    assert told in sentence
+
+
+def test_all_of_them_are_told() -> None:
+    wrong = found(server={"a.b": 1, "c.d": 1}, zoo={"e.f": 1}, topic={"g.h": 1}).wrong
+
+    assert ["a.b", "c.d", "e.f", "g.h"] == [each.split()[0][-3:] for each in wrong]
+
+
+def test_what_is_allowed_passes_and_a_slip_does_not() -> None:
+    allow = ("my.key", "num.partitons")
+
+    assert found(allow, server={"my.key": 1}) == Found()
+    assert found(allow, server={"num.partitons": 1}).wrong
+    assert found(allow, server={"my.other": 1}).wrong
+
+
+def test_beside_a_class_of_the_user_s_own_a_key_passes_with_a_note_and_a_slip_does_not() -> None:
+    plugin = {"authorizer.class.name": "com.acme.Authorizer"}
+    own = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"}
+
+    passed = found(server={**plugin, "acme.host": "x", "acme.port": 1})
+    assert passed.wrong == ()
+    assert passed.notes == (
+        "cluster.server: acme.host, acme.port: not a key of server, taken for "
+        "com.acme.Authorizer's",
+    )
+    assert found(server={**plugin, "num.partitons": 1}).wrong
+    assert found(server={**own, "acme.host": "x"}).wrong
+    assert found(server=plugin, topic={"acme.host": "x"}).wrong  # another section's class
+    assert found(server=plugin) == Found()
+
+
+@pytest.mark.parametrize(
+    ("image", "release"),
+    [
+        ("confluentinc/cp-kafka:7.9.4", "3.9"),
+        ("registry.example.org:5000/cp-server:7.5.0", "3.5"),
+        ("kafka-harness/kafka:3.9.2", "3.9"),
+        ("apache/kafka:3.9.0@sha256:0123", "3.9"),
+        ("apache/kafka:v3.10", "3.10"),
+        ("apache/kafka:latest", None),
+        ("apache/kafka", None),
+        ("registry.example.org:5000/kafka", None),
+    ],
+)
+def test_an_image_tells_its_kafka_by_its_tag(image: str, release: str | None) -> None:
+    assert release == release_of(image)
+
+
+# With Kafka's own jars
+
+
+def scenario(**cluster: Any) -> Scenario:
+    return checked({"title": "t", "workload": {"kind": "stream"}, "cluster": cluster})
+
+
+def nowhere() -> KafkaHome:
+    raise KafkaHomeError("Kafka has not been fetched yet")
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("name", sorted(shipped()))
+def test_kafka_knows_every_key_of_every_shipped_scenario(name: str) -> None:
+    assert check_keys(read_scenario(name), BACKENDS["local"], find_kafka, {}) == Found()
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("backend", ["local", "docker"])
+def test_a_typing_error_is_refused_wherever_the_release_is_known(backend: str) -> None:
+    wrong = scenario(server={"num.partitons": 3})
+
+    (sentence,) = check_keys(wrong, BACKENDS[backend], find_kafka, {}).wrong
+    assert sentence == (
+        "cluster.server.num.partitons is not a broker's key of Kafka 3.9.2: "
+        "did you mean num.partitions?"
+    )
+
+
+def no_renderer(_: Scenario) -> str:
+    raise ClusterError("neither kubectl nor kustomize is on the PATH")
+
+
+@pytest.mark.parametrize(
+    ("image", "why"),
+    [
+        (lambda _: "acme/kafka:2.8.1", "the image acme/kafka:2.8.1 is not named as one of Kafka"),
+        (lambda _: "", "the release of a cluster that is not the harness's own is unknown"),
+        (no_renderer, "neither kubectl nor kustomize is on the PATH"),
+        (None, "Kafka has not been fetched yet"),
+    ],
+)
+def test_where_the_release_is_unknown_a_note_says_so(image: Any, why: str) -> None:
+    elsewhere = dataclasses.replace(BACKENDS["local"], image=image)
+
+    told = check_keys(scenario(server={"num.partitons": 3}), elsewhere, nowhere, {})
+
+    assert told.wrong == ()
+    (note,) = told.notes
+    assert note.startswith("the keys of cluster.server were not checked for typing errors: ")
+    assert why in note
+
+
+def test_without_any_key_nothing_is_asked() -> None:
+    assert check_keys(scenario(), BACKENDS["local"], nowhere, {}) == Found()
+
+
+def test_the_docker_backend_s_image_is_what_its_brokers_are_made_of(tmp_path: Path) -> None:
+    image = BACKENDS["docker"].image
+    assert image is not None
+
+    assert release_of(image(scenario())) == "3.9"
+    assert BACKENDS["local"].image is None
