@@ -28,7 +28,7 @@ from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import Orphan
 from harness.commands.campaign import CampaignOptions, make_runs
 from harness.commands.check import check_runs
-from harness.commands.closing_table import show_stored_report
+from harness.commands.closing_table import show_how_many_valid, show_stored_report
 from harness.commands.copy_to import copy_run, destination
 from harness.commands.doctor import show_host
 from harness.commands.export import Format, export_run
@@ -153,13 +153,16 @@ def run(
     # Refuse all before any starts.
     prepared = [prepare_run(request) for request in requests]
     copies = destination(copy_to) if copy_to else None
-    codes = []
+    codes, copied = [], []
     for each in prepared:
         code, folder = carry_out_run(each, results, check=not no_check, console=console)
-        codes += [code, copy_run(folder, copies, console)]
+        codes.append(code)
+        copied.append(copy_run(folder, copies, console))
         if code in exit_codes.INTERRUPTED:
             break
-    raise typer.Exit(exit_codes.worst(codes))
+    if not no_check:
+        show_how_many_valid(codes, len(prepared), console)
+    raise typer.Exit(exit_codes.worst([*codes, *copied]))
 
 
 @app.command()

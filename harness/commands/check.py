@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harness.commands.closing_table import show_report
+from harness.commands.closing_table import show_how_many_valid, show_report
 from harness.history import sealing
 from harness.host.java import find_java
 from harness.host.unforeseen import details_go_to
@@ -44,6 +44,7 @@ def check_runs(folders: Sequence[RunFolder], *, master: str | None, console: Con
     for folder, report in zip(folders, reports, strict=True):
         show_report(report, folder, console)
         codes.append(int(report["exit_code"]))
+    show_how_many_valid(codes, len(folders), console)
     return worst(codes)
 
 
