@@ -102,7 +102,7 @@ def _label(available: bool | None, consistent: bool | None) -> str:
 
 def _cap_words(available: Availability, consistent: bool | None, gone: str) -> str:
     if available.value is None or consistent is None:
-        return f"no letters: {available.words}" if available.words else ""
+        return f"cannot be told: {available.words}" if available.words else ""
     label = _label(available.value, consistent) or "neither A nor C"
     first, second = (available.words, gone) if available.value else (gone, available.words)
     return f"{first}, {second}: {label}"

@@ -35,6 +35,7 @@ DATA_STYLE = {
 }
 ENDS = {VALID: "valid", INVALID: "invalid", UNKNOWN: "unknown", FAILED: "failed"}
 ENDS |= dict.fromkeys(INTERRUPTED, "interrupted")
+OTHER_ENDS = ("invalid", "unknown", "failed", "interrupted", "not begun")
 
 
 def show_stored_report(folder: RunFolder, console: Console) -> None:
@@ -78,12 +79,11 @@ def show_how_many_valid(codes: Sequence[int], of: int, console: Console) -> None
         return
     ends = Counter(ENDS.get(code, "failed") for code in codes)
     ends["not begun"] = of - len(codes)
-    valid = ends.pop("valid", 0)
-    others = [f"{ends[end]} {end}" for end in (*ENDS.values(), "not begun") if ends.pop(end, 0)]
+    valid = ends["valid"]
+    others = [f"{ends[end]} {end}" for end in OTHER_ENDS if ends[end]]
+    style = STYLE["valid"] if valid == of else ""
     console.print()
-    console.print(
-        _text(", ".join([f"{valid} of {of} valid", *others]), STYLE["valid"] * (valid == of))
-    )
+    console.print(_text(", ".join([f"{valid} of {of} valid", *others]), style))
 
 
 def _text(line: str, style: str = "") -> Text:
