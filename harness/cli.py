@@ -28,12 +28,12 @@ from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import Orphan
 from harness.commands.campaign import CampaignOptions, make_runs
 from harness.commands.check import check_runs
-from harness.commands.closing_table import show_how_many_valid, show_stored_report
-from harness.commands.copy_to import copy_run, destination
+from harness.commands.closing_table import show_stored_report
+from harness.commands.copy_to import destination
 from harness.commands.doctor import show_host
 from harness.commands.export import Format, export_run
 from harness.commands.heal import heal_cluster, heal_run
-from harness.commands.run import carry_out_run, prepare_run
+from harness.commands.run import carry_out_runs, prepare_run
 from harness.commands.up import hold_up
 from harness.history.sealing import HistoryError
 from harness.host import unforeseen
@@ -153,16 +153,9 @@ def run(
     # Refuse all before any starts.
     prepared = [prepare_run(request) for request in requests]
     copies = destination(copy_to) if copy_to else None
-    codes, copied = [], []
-    for each in prepared:
-        code, folder = carry_out_run(each, results, check=not no_check, console=console)
-        codes.append(code)
-        copied.append(copy_run(folder, copies, console))
-        if code in exit_codes.INTERRUPTED:
-            break
-    if not no_check:
-        show_how_many_valid(codes, len(prepared), console)
-    raise typer.Exit(exit_codes.worst([*codes, *copied]))
+    raise typer.Exit(
+        carry_out_runs(prepared, results, check=not no_check, copies=copies, console=console)
+    )
 
 
 @app.command()

@@ -66,8 +66,7 @@ def verdict_words(verdict: Verdict, *, demanded: bool) -> str:
     if verdict.name == "valid":
         return "as this configuration promises" + " and this scenario expects" * demanded
     more = len(verdict.reasons) - 1
-    first = verdict.reasons[0] + (f", and {more} more" if more else "")
-    return first if verdict.name == "invalid" else f"not everything is known: {first}"
+    return verdict.reasons[0] + (f", and {more} more" if more else "")
 
 
 def cap(

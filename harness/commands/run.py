@@ -10,6 +10,7 @@ import contextlib
 import platform
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +21,8 @@ from rich.console import Console
 
 from harness.cluster.backends import BACKENDS
 from harness.commands.check import check_runs
-from harness.commands.closing_table import shown
+from harness.commands.closing_table import show_how_many_valid, shown
+from harness.commands.copy_to import Copies, copy_run
 from harness.distribution import class_archives, kafka_home
 from harness.history import sealing
 from harness.host import machine
@@ -54,6 +56,28 @@ def prepare_run(request: Request) -> Prepared:
     if why := unjudged(demands, acks, tailing=tailing, watched=watched):
         raise ScenarioError(f"{request.scenario}: expect.{why}")
     return resolved
+
+
+def carry_out_runs(
+    prepared: Sequence[Prepared],
+    results: Path,
+    *,
+    check: bool,
+    copies: Copies | None,
+    console: Console,
+) -> int:
+    """Carry out prepared runs, one after the other until one is interrupted: the exit code."""
+    codes: list[int] = []
+    copied: list[int] = []
+    for each in prepared:
+        code, folder = carry_out_run(each, results, check=check, console=console)
+        codes.append(code)
+        copied.append(copy_run(folder, copies, console))
+        if code in INTERRUPTED:
+            break
+    if check:
+        show_how_many_valid(codes, len(prepared), console)
+    return worst([*codes, *copied])
 
 
 def carry_out_run(

@@ -78,6 +78,14 @@ def cap(label: str, words: str) -> dict[str, Any]:
     return {"available": None, "consistent": None, "label": label, "words": words, **both}
 
 
+def lost(count: str, more: str = "") -> dict[str, Any]:
+    """The labels of a run that lost so many."""
+    return {
+        "outcome": {"data": "lost", "words": f"{count} of 9,997 acknowledged records lost{more}"},
+        "cap": cap("AP", f"stayed available, lost {count} acknowledged records: AP"),
+    }
+
+
 def _run(load_s: float) -> dict[str, Any]:
     return {
         "scenario": "study-1",

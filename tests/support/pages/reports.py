@@ -87,9 +87,8 @@ def invalid() -> Example:
         "killed 10 times; with acks=all Kafka promises that this cannot happen. Writes stopped for "
         "at most 5.9 s.",
         "reasons": ["lost: 3 seen, forbidden by this configuration"],
-        "outcome": {"data": "lost", "words": "3 of 9,997 acknowledged records lost"},
         "verdict_words": "lost: 3 seen, forbidden by this configuration",
-        "cap": report_parts.cap("AP", "stayed available, lost 3 acknowledged records: AP"),
+        **report_parts.lost("3"),
     }
     return example
 
@@ -114,9 +113,7 @@ def control() -> Example:
             for value in (2310, 7781)
         ],
     }
-    words = "3 of 9,997 acknowledged records lost, 2 duplicates"
-    report["outcome"] = {"data": "lost", "words": words}
-    report["cap"] = report_parts.cap("AP", "stayed available, lost 3 acknowledged records: AP")
+    report |= report_parts.lost("3", ", 2 duplicates")
     report["sentence"] = (
         "Data was lost: 3 of 9,997 acknowledged records are gone after the leader was killed 10 "
         "times; with acks=1 Kafka allows this. 2 records are in the log more than "
@@ -160,7 +157,7 @@ def unknown() -> Example:
         "sentence": "This run proves nothing: no send was acknowledged.",
         "reasons": ["no acks", "a planned fault was not in force", "final read incomplete"],
         "outcome": {"data": "unknown", "words": "not known whether data was lost"},
-        "verdict_words": "not everything is known: no acks, and 2 more",
+        "verdict_words": "no acks, and 2 more",
         "cap": report_parts.cap("", ""),
     }
     report["run"] |= {"state": "incomplete", "failure": {"phase": "load", "error": "time limit"}}
@@ -192,9 +189,7 @@ def huge() -> Example:
     finding |= {"count": 3086, "convicts": True, "forbidden": True, "examples": rows}
     finding["split"] = {"delivered_before": 12, "never_delivered": 3074}
     report |= {"verdict": "invalid", "exit_code": 1, "reasons": ["lost: 3,086 seen"]}
-    report["outcome"] = {"data": "lost", "words": "3,086 of 9,997 acknowledged records lost"}
-    report["verdict_words"] = "lost: 3,086 seen"
-    report["cap"] = report_parts.cap("AP", "stayed available, lost 3,086 acknowledged records: AP")
+    report |= {"verdict_words": "lost: 3,086 seen", **report_parts.lost("3,086")}
     report["sentence"] = "Kafka lost 3,086 acknowledged records that it promised to keep."
     views = [view | {"partition": p} for view in example.views for p in range(12)]
     for bucket in example.timeline:

@@ -108,8 +108,8 @@ def test_a_fault_healed_before_a_failover_can_end_proves_nothing(tmp_path: Path)
     assert told == Availability(
         value=None, words="the fault was healed after 1.9 s, before a failover can end (2 s)"
     )
-    longer = {"server": {**SESSION, "zookeeper.session.timeout.ms": 1900}}
-    assert of(tmp_path / "b", short, gaps=[gap(3000, 4910)], **longer).value is False
+    server = {**SESSION, "zookeeper.session.timeout.ms": 1900}
+    assert of(tmp_path / "b", short, gaps=[gap(3000, 4910)], server=server).value is False
     unset = of(tmp_path / "c", LEADER_KILLED, gaps=[gap(3000, 9200)], server={})
     assert unset.words.endswith("(18 s)")  # Kafka's default
 
@@ -121,10 +121,10 @@ def test_a_fault_healed_before_a_failover_can_end_proves_nothing(tmp_path: Path)
 def test_where_links_are_cut_acks_all_waits_for_the_isr_to_shrink(
     tmp_path: Path, verb: str, acks: str, value: bool | None
 ) -> None:
-    slow = {"server": {**SESSION, "replica.lag.time.max.ms": 5000}}  # 1.5 times is 7.5 s
+    slow = {**SESSION, "replica.lag.time.max.ms": 5000}  # 1.5 times is 7.5 s
     struck = fault(verb, ms=3000, for_ms=6000, healing_took=0)
 
-    assert of(tmp_path, struck, gaps=[gap(3000, 9200)], acks=acks, **slow).value is value
+    assert of(tmp_path, struck, gaps=[gap(3000, 9200)], acks=acks, server=slow).value is value
 
 
 @pytest.mark.parametrize(

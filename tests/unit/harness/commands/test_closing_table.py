@@ -19,7 +19,10 @@ from tests.support.pages import reports
 def printed(report: dict[str, Any], *, color: bool = False) -> str:
     """What the terminal shows."""
     console = Console(
-        file=io.StringIO(), width=200, force_terminal=color, color_system="standard" * color or None
+        file=io.StringIO(),
+        width=200,
+        force_terminal=color,
+        color_system="standard" if color else None,
     )
     show_report(report, RunFolder(path=Path("results/x")), console)
     said = console.file
