@@ -143,6 +143,13 @@ def test_a_leader_that_no_fault_hit_can_refuse_until_the_followers_are_back(
     assert told.value is value
 
 
+@pytest.mark.parametrize(("acks", "value"), [("1", True), ("all", False)])
+def test_acks_1_waits_for_no_follower(tmp_path: Path, acks: str, value: bool) -> None:
+    paused = fault("pause", "followers", ms=3000, for_ms=6000, nodes=OTHERS, healing_took=0)
+
+    assert of(tmp_path, paused, gaps=[gap(3000, 9200)], acks=acks).value is value
+
+
 def test_of_two_faults_the_first_healing_after_a_failover_s_time_decides(tmp_path: Path) -> None:
     """The quorum is lost, then the leader dies: nobody can be elected before the quorum is back."""
     zk = ("zk2", "zk3")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -60,6 +61,14 @@ def test_what_is_not_known_is_no_outcome_unless_a_loss_is_proved() -> None:
     }
     assert outcome(judged({"duplicate": 2}), doubts, 9)["words"].endswith("lost, 2 duplicates")
     assert outcome(judged({"lost": 1}), doubts, 9)["words"] == "1 of 9 acknowledged records lost"
+
+
+def test_what_rests_on_damage_is_neither_an_outcome_nor_a_letter() -> None:
+    found = judged({"lost": 2})
+    found["lost"] = replace(found["lost"], suspended="a table is cut")
+
+    assert outcome(found, (), 9)["data"] == "unknown"
+    assert cap(Verdict(name="invalid", reasons=("x",)), found, (), UP)["consistent"] is None
 
 
 def test_with_acks_0_nothing_acknowledged_is_no_record_kept() -> None:
@@ -122,7 +131,8 @@ def test_the_letters_are_judged_separately(
 
 
 def test_an_unknown_run_has_no_letters() -> None:
-    found = cap(Verdict(name="unknown", reasons=("x",)), judged(), ("x",), UP)
+    """Whatever makes it so: here a record of which it is not known what permits it."""
+    found = cap(Verdict(name="unknown", reasons=("x",)), judged(), (), UP)
 
     assert found == {"available": None, "consistent": None, "label": "", "words": ""}
 

@@ -42,6 +42,7 @@ def test_what_broke_and_has_no_tile_gets_one(met: bool | None) -> None:
     shown = {tile["name"]: tile["value"] for tile in tiles(report)[:2]}
 
     assert ({"Phantoms": "2", "acked-isr-alone": "1,200"} == shown) is (met is False)
+    assert len(tiles(report)) == 6
     assert red(report) == (["Phantoms", "acked-isr-alone"] if met is False else [])
 
 
@@ -65,5 +66,5 @@ def test_a_permitted_loss_is_told_in_its_own_colour_beside_a_green_verdict() -> 
 
 
 def test_a_run_without_letters_has_no_row_for_them() -> None:
-    assert "<dt>CAP</dt>" in render(reports.control().report, [], [])
-    assert "<dt>CAP</dt>" not in render(reports.unknown().report, [], [])
+    assert '<div class="cap">' in render(reports.control().report, [], [])
+    assert '<div class="cap">' not in render(reports.unknown().report, [], [])
