@@ -36,7 +36,7 @@ from analysis.report.timeline import figure
 Row = Mapping[str, Any]
 
 TEMPLATES = files("analysis.report") / "templates"
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9])")
 ROWS_MAX = 200  # of a table of windows or faults: a page, not an archive
 STRETCHES_MAX = 12  # of the table of leaders
 TILES = 6  # two rows of three
