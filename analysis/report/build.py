@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.anomalies import BY_NAME, NAMES
+from analysis.measures.cap import availability
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.leadership import leadership
 from analysis.measures.replication import replication
@@ -19,6 +20,7 @@ from analysis.report import outages
 from analysis.report.causes import causes_told, kinds_at_work
 from analysis.report.clock import load_began_utc
 from analysis.report.headline import Judged, sentence
+from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.run_facts.configuration import Facts
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
@@ -102,6 +104,7 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
             threshold_ms=run.threshold_ms,
         ),
         "reasons": list(judged.verdict.reasons),
+        **_labels(run, judged, found.counts["acked"]),
         "run": _run(run),
         "counts": _counts(run, found),
         "rates": _rates(run, found.counts),
@@ -123,6 +126,16 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
         "versions": run.record.get("versions") or {},
         "host": run.record.get("host") or {},
         "threshold_ms": run.threshold_ms,
+    }
+
+
+def _labels(run: Run, judged: Judged, acked: int) -> dict[str, Any]:
+    """What everybody reads first."""
+    demanded = bool(run.scenario.get("expect"))
+    return {
+        "outcome": outcome(judged.judgements, judged.doubts, acked),
+        "verdict_words": verdict_words(judged.verdict, demanded=demanded),
+        "cap": cap(judged.verdict, judged.judgements, judged.doubts, judged.available),
     }
 
 
@@ -158,6 +171,7 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
         numbers=numbers,
         replication=followed,
         deleted=found.counts["acked_below_log_start"],
+        available=availability(run, rows, facts.acks),
     )
 
 

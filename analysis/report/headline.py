@@ -3,8 +3,8 @@
     Data was lost: 3 of 10,000 acknowledged records are gone after the leader was killed 10 times;
     with acks=1 Kafka allows this. Writes stopped for at most 2.4 s.
 
-First what happened to the data, then other anomalies that matter, a demand that was not met, and
-how long nothing could be written or read. What is not known is said first, and never as good news.
+What broke comes first: promises, then demands. Then what happened to the data, other anomalies
+that matter, and how long nothing could be written or read. What is not known is never good news.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.anomalies import ANOMALIES
+from analysis.measures.cap import Availability
 from analysis.report.wording import count_of
 from analysis.run_facts.configuration import Facts
 from analysis.verdict.judge import Counted, Gap, Judgement, Verdict
@@ -34,6 +35,7 @@ class Judged:
     numbers: Mapping[str, Counted] = field(default_factory=dict)
     replication: Mapping[str, Any] | None = None
     deleted: int = 0  # acknowledged records below the log's start
+    available: Availability = Availability(value=None)  # noqa: RUF009  frozen
 
 
 def sentence(
@@ -47,12 +49,15 @@ def sentence(
     """The whole text: two to five short sentences."""
     judgements, facts, reasons = judged.judgements, judged.facts, judged.verdict.reasons
     lost = judgements["lost"]
+    data = _data(judgements, judged.doubts, (acked, judged.deleted), _after(faults, plan), facts)
     parts = [
-        _data(judgements, judged.doubts, (acked, judged.deleted), _after(faults, plan), facts),
-        _deleted(judged.deleted) if lost.count or not judged.doubts else "",
-        *_others(judgements, facts),
+        data if lost.convicts else "",
+        *_others(judgements, facts, broken=True),
         *_demands(judgements),
         *_gap_demands({**judged.gaps, **judged.numbers}),
+        "" if lost.convicts else data,
+        _deleted(judged.deleted) if lost.count or not judged.doubts else "",
+        *_others(judgements, facts, broken=False),
         _stopped("produce", "Writes", judged.windows, threshold_ms) if acked else "",
         _stopped("consume", "Reads", judged.windows, None),
     ]
@@ -165,14 +170,14 @@ _ONE = {"is": "is", "was": "was", "them": "it"}
 _MANY = {"is": "are", "was": "were", "them": "them"}
 
 
-def _others(judgements: Mapping[str, Judgement], facts: Facts) -> Iterator[str]:
-    """What else was seen, in the words of its checker."""
+def _others(judgements: Mapping[str, Judgement], facts: Facts, *, broken: bool) -> Iterator[str]:
+    """What else was seen, in the words of its checker: what breaks a promise, or what does not."""
     written = "committed" if facts.transactional else "written"
     for anomaly in ANOMALIES:
         judgement = judgements.get(anomaly.name)
         if judgement is None or not judgement.count or anomaly.headline is None:
             continue
-        if judgement.suspended is not None:
+        if judgement.suspended is not None or judgement.convicts != broken:
             continue
         implied = anomaly.unless_seen is not None and judgements[anomaly.unless_seen].count
         if implied and not judgement.convicts:

@@ -79,7 +79,8 @@ def _verdict(report: Row) -> Case:
     broke = (
         [f"the harness failed in phase {failure['phase']}: {failure['error']}"] if failure else []
     )
-    lines = [*report["reasons"], *broke, f"run it again: {report['run']['command']}"]
+    outcome = [f"outcome: {report['outcome']['words']}"]
+    lines = [*outcome, *report["reasons"], *broke, f"run it again: {report['run']['command']}"]
     return Case(
         name="verdict",
         end=ends.get(report["verdict"]),
@@ -163,6 +164,9 @@ def _properties(suite: ElementTree.Element, report: Row) -> None:
         "run_id": report["run_id"],
         "seed": run["seed"],
         "backend": run["backend"],
+        "outcome": report["outcome"]["words"],
+        "verdict": f"{report['verdict']}, {report['verdict_words']}",
+        "cap": report["cap"]["words"],
         "configuration": wording.configuration_words(report["configuration"]),
         "faults": wording.fault_counts(report["faults"], report["planned_faults"]),
         "command": run["command"],

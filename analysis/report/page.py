@@ -1,7 +1,8 @@
 """report.html: one file that tells a run to a manager first, and to an engineer after.
 
-    verdict in a sentence > key numbers > timeline and, on demand, its close-up > findings with
-    evidence > gaps and faults > configuration, promises and host > the run's files > how to read it
+    outcome, verdict and a sentence > key numbers > timeline and, on demand, its close-up
+    > findings with evidence > gaps and faults > configuration, promises and host > the run's files
+    > how to read it
 
 The page opens offline in any browser. It loads nothing: plotly.js travels inside, compressed
 (4.8 MB become 2.0 MB; the browser's own DecompressionStream unpacks it), and a
@@ -43,13 +44,10 @@ from analysis.report.timeline import burst, end_of, figure, reads_word
 Row = Mapping[str, Any]
 
 TEMPLATES = files("analysis.report") / "templates"
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9])")
 ROWS_MAX = 200  # of a table of windows or faults: a page, not an archive
 STRETCHES_MAX = 12  # of the table of leaders
-MEANINGS = {
-    "valid": "Every promise was kept, and every demand of the scenario was met.",
-    "unknown": "This run allows no conclusion about Kafka.",
-}
+TILES = 6  # two rows of three
 # Above these the host may have shaped the result: its CPUs were taken, crowded, or rationed.
 STARVED = {"steal_percent": 5.0, "pressure_some_percent": 60.0, "cgroup_throttled_s": 1.0}
 
@@ -84,7 +82,6 @@ def render(
     text = page.render(
         report=report,
         sentences=SENTENCE_END.split(report["sentence"], maxsplit=1),
-        verdict=(report["verdict"].capitalize(), _meaning(report)),
         tiles=tiles(report),
         findings=_findings(report),
         windows=_longest(report["windows"], "length_s"),
@@ -104,41 +101,60 @@ def render(
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _meaning(report: Row) -> str:
-    """What the verdict's word means in this run."""
-    if report["verdict"] != "invalid":
-        return MEANINGS[report["verdict"]]
-    findings = [*report["anomalies"].values()]
-    gaps = [*report.get("gap_demands", {}).values(), *report.get("count_demands", {}).values()]
-    broken = any(finding["convicts"] for finding in findings)
-    unmet = any(demand["demand_met"] is False for demand in (*findings, *gaps))
-    words = ["a promise was broken"] * broken + ["a demand of the scenario was not met"] * unmet
-    return f"{' and '.join(words).capitalize()}."
-
-
 def tiles(report: Row) -> list[dict[str, str]]:
-    """The key numbers: {name, value, note, tone} each."""
+    """The key numbers: {name, value, note, tone} each. What broke stands first and is `bad`, as
+    nothing else is."""
     counts, latency = report["counts"], report["latency_ms"]["ack"] or {}
-    return [
-        _finding_tile(report, "lost", "Records lost", f"of {counts['acked']:,} acknowledged"),
-        _finding_tile(report, "duplicate", "Duplicates", "values found at two offsets"),
-        _window_tile(report, "produce", "Longest write outage", counts["acked"]),
-        _window_tile(report, "consume", "Longest read outage", counts["reads"]),
-        {
+    lost = f"of {counts['acked']:,} acknowledged"
+    usual = {
+        "lost": _finding_tile(report, "lost", "Records lost", lost),
+        "duplicate": _finding_tile(
+            report, "duplicate", "Duplicates", "values found at two offsets"
+        ),
+        "produce-gap-s": _window_tile(report, "produce", "Longest write outage", counts["acked"]),
+        "consume-gap-s": _window_tile(report, "consume", "Longest read outage", counts["reads"]),
+        "acked": {
             "name": "Sends acknowledged",
             "value": wording.number(counts["acked"]),
             "note": f"of {counts['sends']:,} sends; {counts['indeterminate']:,} in doubt, "
             f"{counts['failed']:,} failed",
             "tone": "quiet" if counts["acked"] else "doubt",
         },
-        {
+        "latency": {
             "name": "Time to ack, p50",
             "value": wording.milliseconds(latency.get("p50")),
             "note": f"p99 {wording.milliseconds(latency.get('p99'))}, "
             f"worst {wording.milliseconds(latency.get('max'))}",
             "tone": "quiet",
         },
-    ]
+    }
+    broken = {name: usual.get(name, tile) | tile for name, tile in _broken(report, usual).items()}
+    others = [tile for name, tile in usual.items() if name not in broken]
+    return [*broken.values(), *others][: max(TILES, len(broken))]
+
+
+def _broken(report: Row, usual: Mapping[str, Row]) -> dict[str, dict[str, str]]:
+    """What is red, by anomaly or demand: all of its tile where there is no usual one."""
+    demands = {**report.get("gap_demands", {}), **report.get("count_demands", {})}
+    broken: dict[str, dict[str, str]] = {}
+    for name, finding in report["anomalies"].items():
+        if finding["convicts"] or finding["demand_met"] is False:
+            words = wording.remark(finding, provable=True).words
+            new = {
+                "name": f"{BY_NAME[name].noun}s".capitalize() if name in BY_NAME else name,
+                "value": wording.number(finding["count"]),
+                "note": words,
+            }
+            broken[name] = {"tone": "bad"} | ({} if name in usual else new)
+    for name, demand in demands.items():
+        if demand["demand_met"] is False:
+            note = f"The scenario demands {demand['demanded']}: not met"
+            seen = demand.get("seen")
+            value = wording.seconds(demand["longest_s"]) if seen is None else wording.number(seen)
+            new = {"name": name, "value": value, "note": note}
+            kept = {"note": f"{note}; {usual[name]['note']}"} if name in usual else new
+            broken[name] = {"tone": "bad"} | kept
+    return broken
 
 
 def _finding_tile(report: Row, anomaly: str, name: str, note: str) -> dict[str, str]:

@@ -66,9 +66,8 @@ def run(
 
     kafka-harness run baseline --producer-config my.properties --set workload.rounds=2000
     """
-    from harness.commands.copy_to import copy_run, destination
-    from harness.commands.run import carry_out_run, prepare_run
-    from harness.model import exit_codes
+    from harness.commands.copy_to import destination
+    from harness.commands.run import carry_out_runs, prepare_run
     from harness.scenario.prepare import Request
 
     first = secrets.randbelow(1_000_000) if seed is None else seed
@@ -92,13 +91,9 @@ def run(
     # Refuse all before any starts.
     prepared = [prepare_run(request) for request in requests]
     copies = destination(copy_to) if copy_to else None
-    codes = []
-    for each in prepared:
-        code, folder = carry_out_run(each, results, check=not no_check, console=console)
-        codes += [code, copy_run(folder, copies, console)]
-        if code in exit_codes.INTERRUPTED:
-            break
-    raise typer.Exit(exit_codes.worst(codes))
+    raise typer.Exit(
+        carry_out_runs(prepared, results, check=not no_check, copies=copies, console=console)
+    )
 
 
 def check(runs: Runs, master: Master = None, results: Results = RESULTS) -> None:

@@ -14,6 +14,7 @@ from harness.cluster.backends import absent
 from harness.cluster.nodes import ClusterError
 from harness.commands import campaign_file
 from harness.commands.check import check_runs
+from harness.commands.closing_table import show_how_many_valid
 from harness.commands.run import carry_out_run, prepare_run
 from harness.model.exit_codes import INTERRUPTED, VALID, worst
 from harness.model.runs.run_folder import RunFolder
@@ -50,7 +51,7 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
             raise ClusterError(f"--backends: {name} is not available on this machine: {why}")
     if not todo:
         return VALID
-    codes = []
+    codes: list[int] = []
     for number, ((cell, request), each) in enumerate(zip(todo, runs, strict=True), 1):
         where = f"{cell.key}, {request.backend}"
         screen.say(f"run {number} of {len(todo)}: {where}", style="bold")
@@ -59,11 +60,12 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
             code, folder = check_runs([stored], master=None, console=console), stored
         else:
             code, folder = carry_out_run(each, results, check=True, console=console)
+        codes.append(code)
         if code in INTERRUPTED:
-            return code
+            break
         if campaign_file.began(folder.read()):
             campaign_file.append(data, campaign_file.summary(cell, code, _report(folder), request))
-        codes.append(code)
+    show_how_many_valid(codes, len(todo), console)
     return worst(codes)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from harness.commands.closing_table import show_report
+from harness.commands.closing_table import show_how_many_valid, show_report
 from harness.history import sealing
 from harness.host import system_packages
 from harness.host.java import find_java
@@ -61,6 +61,7 @@ def check_runs(
     for folder, report in zip(folders, reports, strict=True):
         show_report(report, folder, console)
         codes.append(int(report["exit_code"]))
+    show_how_many_valid(codes, len(folders), console)
     return worst(codes)
 
 

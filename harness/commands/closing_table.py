@@ -1,4 +1,8 @@
-"""What a command prints of a report at its end: verdict, anomalies, windows, where the page is.
+"""What a command prints of a report at its end: what happened to the data, the verdict, anomalies,
+windows, where the page is; and of several runs how many are valid.
+
+What broke stands first: in the verdict's line and in each table. Of windows the longest come first,
+as not all are shown.
 
 A report's texts may be anybody's: they are printed as they are, without marks of `rich`, and what
 would steer the terminal is shown instead of obeyed.
@@ -8,6 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +21,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.model.exit_codes import FAILED, INTERRUPTED, INVALID, UNKNOWN, VALID
 from harness.model.printable import printable
 from harness.model.runs import json_text
 from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
 
 STYLE = {"valid": "bold green", "invalid": "bold red", "unknown": "bold yellow"}
+# What happened to the data has colours of its own: no verdict's, where anything is known.
+DATA_STYLE = {
+    "lost": "bold magenta",
+    "disturbed": "magenta",
+    "kept": "bold cyan",
+    "unknown": "bold yellow",
+}
+ENDS = {VALID: "valid", INVALID: "invalid", UNKNOWN: "unknown", FAILED: "failed"}
+ENDS |= dict.fromkeys(INTERRUPTED, "interrupted")
+OTHER_ENDS = ("invalid", "unknown", "failed", "interrupted", "not begun")
 
 
 def show_stored_report(folder: RunFolder, console: Console) -> None:
@@ -42,17 +59,35 @@ def _check_of(folder: RunFolder) -> str:
 
 
 def show_report(report: dict[str, Any], folder: RunFolder, console: Console) -> None:
-    """The closing table: anomalies, demands, windows, the page, the command to run it again."""
-    verdict = report["verdict"]
+    """The labels, the sentence, anomalies, demands, windows, the page, the command to run it
+    again."""
+    verdict, outcome = report["verdict"], report["outcome"]
     console.print()
-    console.print(_text(f"{verdict.upper()}: {report['sentence']}", STYLE[verdict]))
-    for reason in report["reasons"]:
-        console.print(_text(f"  because {reason}"))
+    console.print(_text(f"outcome  {outcome['words']}", DATA_STYLE[outcome["data"]]))
+    console.print(_text(f"verdict  {verdict.upper()}, {report['verdict_words']}", STYLE[verdict]))
+    if report["cap"]["words"]:
+        console.print(_text(f"CAP      {report['cap']['words']}"))
+    console.print(_text(report["sentence"]))
+    for reason in report["reasons"][1:]:
+        console.print(_text(f"  and {reason}"))
     console.print(_anomaly_table(report))
     if report["windows"]:
         console.print(_window_table(report))
     console.print(_text(f"report   {shown(folder.path / 'report.html')}"))
     console.print(_text(f"rerun    {report['run']['command']}"))
+
+
+def show_how_many_valid(codes: Sequence[int], of: int, console: Console) -> None:
+    """The last line of several runs: `2 of 2 valid`, `1 of 3 valid, 1 invalid, 1 unknown`."""
+    if of < 2:
+        return
+    ends = Counter(ENDS.get(code, "failed") for code in codes)
+    ends["not begun"] = of - len(codes)
+    valid = ends["valid"]
+    others = [f"{ends[end]} {end}" for end in OTHER_ENDS if ends[end]]
+    style = STYLE["valid"] if valid == of else ""
+    console.print()
+    console.print(_text(", ".join([f"{valid} of {of} valid", *others]), style))
 
 
 def _text(line: str, style: str = "") -> Text:
@@ -63,27 +98,34 @@ def _anomaly_table(report: dict[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("anomaly", "seen", "forbidden", "demanded"):
         table.add_column(column, justify="right" if column == "seen" else "left")
-    for name, found in report["anomalies"].items():
+    for name, found in sorted(report["anomalies"].items(), key=lambda row: not _broken(row[1])):
         demand = found["demanded"] or ""
         if demand:
             demand += {True: "  met", False: "  NOT met", None: "  unknown"}[found["demand_met"]]
-        bad = found["convicts"] or found["demand_met"] is False
         table.add_row(
             _text(name),
             f"{found['count']:,}",
             "yes" if found["forbidden"] else "no",
             _text(demand),
-            style="red" if bad else None,
+            style="red" if _broken(found) else None,
         )
     return table
 
 
+def _broken(found: dict[str, Any]) -> bool:
+    return bool(found["convicts"]) or found["demand_met"] is False
+
+
 def _window_table(report: dict[str, Any], most: int = 12) -> Table:
-    windows = report["windows"]
+    """Those of a kind that breaks a demand first, of each kind the longest first."""
+    demands = report["gap_demands"].items()
+    unmet = {name.removesuffix("-gap-s") for name, gap in demands if gap["demand_met"] is False}
+    windows = sorted(report["windows"], key=lambda w: (w["kind"] not in unmet, -w["length_s"]))
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("unavailable", "partition", "from s", "for s", "attempts", "fault"):
         table.add_column(column, justify="left" if column in ("unavailable", "fault") else "right")
     faults = {fault["fault"]: fault for fault in report["faults"]}
+    judged = set(unmet)  # by their longest window
     for window in windows[:most]:
         hit = [faults[i] for i in window["faults"] if i in faults]
         names = ", ".join(f"{f['verb']} {'+'.join(f['nodes'])}" for f in hit)
@@ -94,9 +136,11 @@ def _window_table(report: dict[str, Any], most: int = 12) -> Table:
             f"{window['length_s']:.2f}",
             f"{window['attempts']:,}",
             _text(names),
+            style="red" if window["kind"] in judged else None,
         )
+        judged.discard(window["kind"])
     if len(windows) > most:
-        table.caption = f"and {len(windows) - most} more in the report"
+        table.caption = f"and {len(windows) - most} shorter ones in the report"
     return table
 
 

@@ -11,6 +11,7 @@ import platform
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,8 @@ from harness import release
 from harness.cluster.backends import BACKENDS, absent
 from harness.cluster.nodes import ClusterError
 from harness.commands.check import check_runs, tell_spark_of_java
-from harness.commands.closing_table import shown
+from harness.commands.closing_table import show_how_many_valid, shown
+from harness.commands.copy_to import Copies, copy_run
 from harness.distribution import class_archives, kafka_home
 from harness.history import sealing
 from harness.host import machine, system_packages
@@ -61,6 +63,28 @@ def prepare_run(request: Request) -> Prepared:
     if why := unjudged(demands, acks, tailing=tailing, watched=watched):
         raise ScenarioError(f"{request.scenario}: expect.{why}")
     return resolved
+
+
+def carry_out_runs(
+    prepared: Sequence[Prepared],
+    results: Path,
+    *,
+    check: bool,
+    copies: Copies | None,
+    console: Console,
+) -> int:
+    """Carry out prepared runs, one after the other until one is interrupted: the exit code."""
+    codes: list[int] = []
+    copied: list[int] = []
+    for each in prepared:
+        code, folder = carry_out_run(each, results, check=check, console=console)
+        codes.append(code)
+        copied.append(copy_run(folder, copies, console))
+        if code in INTERRUPTED:
+            break
+    if check:
+        show_how_many_valid(codes, len(prepared), console)
+    return worst([*codes, *copied])
 
 
 def carry_out_run(

@@ -19,6 +19,7 @@ MOST = 10**12  # of what is counted
 LAST_NS = 2**62  # 146 years after the host's start
 LONGEST_S = 10**9
 ACKS = ("0", "1", "-1", "all")
+NUMBERS = ("min.insync.replicas", "replica.lag.time.max.ms", "zookeeper.session.timeout.ms")
 VERSIONS = (
     "inter.broker.protocol.version",
     "log.message.format.version",
@@ -65,7 +66,7 @@ def problem_of_producer(producer: Mapping[str, Any]) -> str | None:
 
 def problem_of_settings(settings: Mapping[str, Any]) -> str | None:
     """The same of a topic's or a broker's settings."""
-    for key in ("min.insync.replicas", "replica.lag.time.max.ms"):
+    for key in NUMBERS:
         if key in settings and not _whole(settings[key], 2**63 - 1):
             return f"{key}: Input should be a whole number, got {_short(settings[key])}"
     for key in VERSIONS:

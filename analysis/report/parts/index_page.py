@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -46,12 +46,17 @@ class _Run(BaseModel):
     backend: str | None = None
 
 
+class _Outcome(BaseModel):
+    words: str
+    data: Literal["lost", "disturbed", "kept", "unknown"]
+
+
 class _Report(BaseModel):
     """Of report.json (schema 1), what the index shows."""
 
     verdict: Literal["valid", "invalid", "unknown"]
     sentence: str
-    outcome: Any = None
+    outcome: _Outcome | None = None
     run: _Run
     versions: dict[str, Any] = {}
     longest_window_s: _Gaps
@@ -163,10 +168,8 @@ def render(entries: Iterable[Entry], unshown: Sequence[Unshown] = ()) -> str:
 def _outcome(report: _Report) -> tuple[str, str]:
     """What happened to the data, and of which kind that is; of a report without it, how its
     sentence begins."""
-    told = report.outcome
-    if isinstance(told, Mapping) and isinstance(told.get("text"), str):
-        kind = str(told.get("kind", ""))
-        return told["text"], kind if re.fullmatch(r"[a-z-]{1,30}", kind) else ""
+    if report.outcome is not None:
+        return report.outcome.words, report.outcome.data
     return DATA_TOLD.split(report.sentence, maxsplit=1)[0], ""
 
 

@@ -26,6 +26,9 @@ def report(
         "sentence": "No data was lost: all 9,997 acknowledged records were read back after the "
         "leader was killed 10 times. Writes stopped for at most 5.9 s.",
         "reasons": [],
+        "outcome": {"data": "kept", "words": "no acknowledged record lost"},
+        "verdict_words": "as this configuration promises and this scenario expects",
+        "cap": cap("CA", "stayed available, nothing lost: CA"),
         "run": _run(load_s),
         "counts": _counts(),
         "rates": {"sends_per_s": 10000 / load_s, "acks_per_s": 9997 / load_s, "load_s": load_s},
@@ -40,6 +43,8 @@ def report(
             kind: max((w["length_s"] for w in windows if w["kind"] == kind), default=0.0)
             for kind in ("produce", "consume")
         },
+        "gap_demands": {},
+        "count_demands": {},
         "faults": faults,
         "planned_faults": len(faults),
         "final_read": {"complete": True, "partitions": [partition()]},
@@ -64,6 +69,20 @@ def report(
             },
         },
         "threshold_ms": 500,
+    }
+
+
+def cap(label: str, words: str) -> dict[str, Any]:
+    """The letters of CAP; without a label none is known."""
+    both = {"available": "A" in label, "consistent": "C" in label} if label else {}
+    return {"available": None, "consistent": None, "label": label, "words": words, **both}
+
+
+def lost(count: str, more: str = "") -> dict[str, Any]:
+    """The labels of a run that lost so many."""
+    return {
+        "outcome": {"data": "lost", "words": f"{count} of 9,997 acknowledged records lost{more}"},
+        "cap": cap("AP", f"stayed available, lost {count} acknowledged records: AP"),
     }
 
 

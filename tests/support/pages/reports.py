@@ -87,6 +87,8 @@ def invalid() -> Example:
         "killed 10 times; with acks=all Kafka promises that this cannot happen. Writes stopped for "
         "at most 5.9 s.",
         "reasons": ["lost: 3 seen, forbidden by this configuration"],
+        "verdict_words": "lost: 3 seen, forbidden by this configuration",
+        **report_parts.lost("3"),
     }
     return example
 
@@ -111,6 +113,7 @@ def control() -> Example:
             for value in (2310, 7781)
         ],
     }
+    report |= report_parts.lost("3", ", 2 duplicates")
     report["sentence"] = (
         "Data was lost: 3 of 9,997 acknowledged records are gone after the leader was killed 10 "
         "times; with acks=1 Kafka allows this. 2 records are in the log more than "
@@ -153,6 +156,9 @@ def unknown() -> Example:
         "exit_code": 2,
         "sentence": "This run proves nothing: no send was acknowledged.",
         "reasons": ["no acks", "a planned fault was not in force", "final read incomplete"],
+        "outcome": {"data": "unknown", "words": "not known whether data was lost"},
+        "verdict_words": "no acks, and 2 more",
+        "cap": report_parts.cap("", ""),
     }
     report["run"] |= {"state": "incomplete", "failure": {"phase": "load", "error": "time limit"}}
     return example
@@ -183,6 +189,7 @@ def huge() -> Example:
     finding |= {"count": 3086, "convicts": True, "forbidden": True, "examples": rows}
     finding["split"] = {"delivered_before": 12, "never_delivered": 3074}
     report |= {"verdict": "invalid", "exit_code": 1, "reasons": ["lost: 3,086 seen"]}
+    report |= {"verdict_words": "lost: 3,086 seen", **report_parts.lost("3,086")}
     report["sentence"] = "Kafka lost 3,086 acknowledged records that it promised to keep."
     views = [view | {"partition": p} for view in example.views for p in range(12)]
     for bucket in example.timeline:
@@ -198,6 +205,7 @@ def hostile() -> Example:
     report = example.report
     report["sentence"] = report["run"]["title"] = report["run"]["command"] = attack
     report["reasons"] = [attack]
+    report["outcome"]["words"] = report["verdict_words"] = report["cap"]["words"] = attack
     for fault in report["faults"]:
         fault |= {"verb": attack, "nodes": [attack], "evidence": attack}
     report["anomalies"]["lost"]["examples"][0]["sent"] = attack

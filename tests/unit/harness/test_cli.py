@@ -313,7 +313,7 @@ def test_a_report_s_texts_are_printed_as_they_are(run, ended):
     code, said, _ = ended("report", run)
 
     assert code == 0
-    assert "VALID: [link=file:///etc/passwd]x[/link] \\x1b]0;title\\x07 [/]" in said
+    assert "\n[link=file:///etc/passwd]x[/link] \\x1b]0;title\\x07 [/]\n" in said
     assert "rerun    rm\\r\\x1b[2Kls" in said
     assert "\x1b" not in said
 

@@ -319,10 +319,9 @@ def test_text_stands_out_from_its_paper(paper):
     sets = [dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in re.split(":root", style)]
     colors = sets[1 + paper]
 
+    moods = ("good", "bad", "doubt", "lost", "kept")
     pairs = [(text, "paper") for text in ("ink", "soft", "link", "good", "bad", "doubt")]
-    pairs += [("ink", f"{mood}-wash") for mood in ("good", "bad", "doubt")]
-    pairs += [("soft", f"{mood}-wash") for mood in ("good", "bad", "doubt")]
-    pairs += [(mood, f"{mood}-wash") for mood in ("good", "bad", "doubt")]
+    pairs += [(text, f"{mood}-wash") for mood in moods for text in ("ink", "soft", mood)]
     pairs += [("stamp", mood) for mood in ("good", "bad", "doubt")] + [("soft", "wash")]
     for text, ground in pairs:
         bright, dim = sorted((luminance(colors[text]), luminance(colors[ground])), reverse=True)

@@ -11,8 +11,8 @@ import pytest
 from harness.history.progress_page import Progress
 from harness.history.record_format import FAIL, INFO, NOTHING, OK, READ, SEND, Operation, value_of
 from harness.history.recorder import Recorder
+from tests.support.labs.small_disks import on_a_disk
 from tests.support.recorded_operations import recorded
-from tests.support.small_disks import on_a_disk
 
 
 def told(folder: Path) -> list[Operation]:

@@ -30,7 +30,7 @@ def links(page: str) -> list[str]:
 
 
 def test_a_run_is_told_by_verdict_outcome_release_gaps_and_time() -> None:
-    outcome = {"text": "3 of 9,997 acknowledged records lost", "kind": "lost"}
+    outcome = {"words": "3 of 9,997 acknowledged records lost", "data": "lost"}
     text = reading(render([entry(outcome=outcome, verdict="valid")])).text
 
     assert "1 run: 1 valid, 0 invalid, 0 unknown" in text
@@ -41,8 +41,10 @@ def test_a_run_is_told_by_verdict_outcome_release_gaps_and_time() -> None:
 
 
 def test_a_report_without_an_outcome_is_told_by_how_its_sentence_begins() -> None:
-    assert entry().outcome == "No data was lost: all 9,997 acknowledged records were read back"
-    assert entry(sentence="Data was lost: 3 of 9 are gone; with acks=1").outcome.endswith("gone")
+    told = "No data was lost: all 9,997 acknowledged records were read back. Writes stopped."
+    assert entry(outcome=None, sentence=told).outcome == told.partition(".")[0]
+    lost = "Data was lost: 3 of 9 are gone; with acks=1"
+    assert entry(outcome=None, sentence=lost).outcome.endswith("gone")
 
 
 def test_a_gap_that_was_not_there_is_none_and_no_number() -> None:
@@ -96,18 +98,16 @@ def test_what_is_no_table_is_no_report_at_all(made: object) -> None:
         entry_of(("a", "b"), made)
 
 
-@pytest.mark.parametrize("outcome", [7, [], {"text": 7}, {"kind": "lost"}])
-def test_an_outcome_of_another_shape_falls_back_to_the_sentence(outcome: object) -> None:
-    assert entry(outcome=outcome).outcome.startswith("No data was lost")
-
-
-def test_a_kind_is_a_plain_word_or_none() -> None:
-    assert entry(outcome={"text": "x", "kind": "lost"}).kind == "lost"
-    assert entry(outcome={"text": "x", "kind": 'a" onclick="x'}).kind == ""
+@pytest.mark.parametrize(
+    "outcome", [7, [], {"words": 7, "data": "lost"}, {"words": "x", "data": 'a" onclick="x'}]
+)
+def test_an_outcome_of_another_shape_is_no_report_of_this_version(outcome: object) -> None:
+    with pytest.raises(ValueError, match=r"^outcome.* is not what a report of this version has"):
+        entry(outcome=outcome)
 
 
 def test_a_long_text_is_cut() -> None:
-    assert len(entry(outcome={"text": "x" * 10_000}).outcome) == TEXT_MAX
+    assert len(entry(outcome={"words": "x" * 10_000, "data": "kept"}).outcome) == TEXT_MAX
 
 
 def test_whatever_a_run_recorded_stays_text_and_the_page_asks_for_nothing() -> None:
@@ -116,7 +116,7 @@ def test_whatever_a_run_recorded_stays_text_and_the_page_asks_for_nothing() -> N
     def page(text: str) -> str:
         made = report(scenario=text, kafka=text, started_utc=text, sentence=text)
         made["run"] |= {"title": text, "backend": text}
-        made["outcome"] = {"text": text, "kind": text}
+        made["outcome"] = {"words": text, "data": "kept"}
         return render(
             [entry_of((text.replace("/", "-"), "x"), made)], [Unshown(place=(text,), why=text)]
         )

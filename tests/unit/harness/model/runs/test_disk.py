@@ -12,8 +12,8 @@ from harness.model.runs import run_folder
 from harness.model.runs.disk import DiskError, disk_error, disk_told, trouble_told, trouble_with
 from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
 from tests.support.commands import COMMAND
+from tests.support.labs.small_disks import FULL, READ_ONLY, STORED, on_a_disk
 from tests.support.run_records import run_record
-from tests.support.small_disks import FULL, READ_ONLY, STORED, on_a_disk
 
 
 @pytest.mark.parametrize(

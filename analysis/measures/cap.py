@@ -1,0 +1,220 @@
+"""Whether writes stayed available while faults were in force: the A of CAP (docs/anomalies.md).
+
+A *gap* is an unavailability window of writes during which a fault at the cluster was in force: from
+its injection until its healing began. The last gap of each partition decides, and a run is A if
+every partition is; one without a gap is.
+
+    kafka1 leads, killed at 3 s, healed from 9 s on    acks again at 6 s               =>  A
+    the same, kafka2 leads at 8.9 s                    acks again at 9.2 s             =>  A
+    the same, kafka1 leads again                       acks again at 9.2 s             =>  not A
+    the same, session of 18 s                          acks again at 9.2 s             =>  no letter
+
+Acks that returned after a healing had begun count where nothing waited for it: the partition had a
+leader by then that no fault had hit and, with acks=all, an ISR of such brokers that was large
+enough. Who is hit no longer when a fault is healed, and was not restarted by that, may take over
+from another.
+
+What was healed before Kafka could have gone on without it proves nothing. Kafka gives up a broker
+when its ZooKeeper session ends, and with acks=all a replica that links keep from fetching within
+1.5 times `replica.lag.time.max.ms`. Both are settings of the brokers; no threshold is ours.
+
+Cannot see: reads; a gap shorter than `check.unavailability_threshold_ms`; a partition that nobody
+wrote to; whether clients could have found the new leader sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.causes.states import Partition, State, partitions_of
+from analysis.run_facts.configuration import lag_max_ms
+from analysis.run_facts.faults import Happened
+from analysis.stored.stored_run import Run
+from harness.model.effects import Effects
+
+Row = Mapping[str, Any]
+SESSION_MS = 18_000  # Kafka's default of zookeeper.session.timeout.ms
+CHECKED_EVERY = 1.5  # the ISR is checked every half of replica.lag.time.max.ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Availability:
+    """Whether writes stayed available (None: it cannot be told), in words."""
+
+    value: bool | None
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """A stretch without acks, the faults in force in it, and when Kafka gives up whom they hit."""
+
+    window: Row
+    faults: Sequence[Row]
+
+    @property
+    def acked_ns(self) -> int | None:
+        """When an ack returned; None: not before the load ended."""
+        at_ns: int | None = self.window["next_success_ns"]
+        return at_ns
+
+    @property
+    def cause(self) -> Row:
+        """The fault injected nearest to its start."""
+        start_ns = self.window["start_ns"]
+        return min(self.faults, key=lambda fault: abs(int(fault["invoke_ns"]) - start_ns))
+
+    def healings(self, until_ns: int) -> list[int]:
+        """When its faults began to be healed, in order of time."""
+        begun = (fault["heal_invoke_ns"] for fault in self.faults)
+        return sorted(at_ns for at_ns in begun if at_ns is not None and at_ns <= until_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """What of a run decides who may take writes."""
+
+    happened: Happened
+    partitions: Sequence[Partition]
+    server: Mapping[str, Any]
+    acks: str
+    min_isr: int
+    load_end_ns: int
+
+    def give_up_ns(self, fault: Row) -> int:
+        """How long Kafka may wait for whom a fault hit, before it goes on without."""
+        session_ms = float(self.server.get("zookeeper.session.timeout.ms", SESSION_MS))
+        effects = self.effects(fault)
+        links = effects.leadership == "anywhere" and not effects.ends_processes
+        lag_ms = CHECKED_EVERY * lag_max_ms(self.server) if links and self.acks == "all" else 0.0
+        return int(max(session_ms, lag_ms) * 1e6)
+
+    def effects(self, fault: Row) -> Effects:
+        """What a fault could do; nothing where that is not known."""
+        return self.happened.effects(fault) or Effects()
+
+
+def availability(run: Run, windows: Sequence[Row], acks: str) -> Availability:
+    """The A of a run whose faults are all proved. `windows`: rows of `availability.windows`."""
+    happened = Happened.of(run.faults, run.plan, run.nodes)
+    faults = [fault for fault in run.faults if _disturbs(fault, happened, run.plan)]
+    if not faults:
+        return Availability(value=None)  # nothing was parted from anything
+    if acks == "0":
+        return Availability(value=None, words="with acks=0 nobody knows when writes stopped")
+    topic, server = run.scenario["topic"], run.node_settings["server"]
+    cluster = Cluster(
+        happened=happened,
+        partitions=partitions_of(run.views, run.blind, int(topic["partitions"])),
+        server=server,
+        acks=acks,
+        min_isr=int({**server, **topic["config"]}.get("min.insync.replicas", 1)),
+        load_end_ns=run.load_end_ns,
+    )
+    return _worst([_after(gap, cluster) for gap in last_gaps(windows, faults)], cluster)
+
+
+def last_gaps(windows: Sequence[Row], faults: Sequence[Row]) -> list[Gap]:
+    """The last gap of each partition that has one."""
+    last: dict[int, Gap] = {}
+    for window in sorted(windows, key=lambda row: int(row["start_ns"])):
+        during = [fault for fault in faults if _in_force(fault, window)]
+        if window["kind"] == "produce" and during:
+            last[window["partition"]] = Gap(window=window, faults=during)
+    return list(last.values())
+
+
+def _in_force(fault: Row, window: Row) -> bool:
+    """Whether it was in force, and not being healed yet, at any time of the window."""
+    begun_ns = fault["heal_invoke_ns"]
+    return bool(fault["invoke_ns"] < window["end_ns"]) and (
+        begun_ns is None or bool(begun_ns > window["start_ns"])
+    )
+
+
+def _disturbs(fault: Row, happened: Happened, plan: Sequence[Row]) -> bool:
+    """Whether it does something to the cluster: not one at clients, none that only observes."""
+    effects = happened.effects(fault)
+    told = next((step.get("telling") for step in plan if step["step"] == fault["step"]), None)
+    observes = told is not None and not told["done"]
+    return bool(fault["nodes"]) and not observes and not (effects and effects.clients_only)
+
+
+def _worst(answers: Sequence[Availability], cluster: Cluster) -> Availability:
+    """All partitions' together."""
+    stopped = [each for each in answers if each.value is False]
+    if stopped:
+        of = len(cluster.partitions)
+        where = "" if len(stopped) == of else f"in {len(stopped)} of {of} partitions "
+        return Availability(value=False, words=f"no write accepted {where}{stopped[0].words}")
+    unknown = [each for each in answers if each.value is None]
+    return unknown[0] if unknown else Availability(value=True, words="stayed available")
+
+
+def _after(gap: Gap, cluster: Cluster) -> Availability:
+    """Whether writes came back by themselves; if not, with what, as the end of a sentence."""
+    begun_ns, give_up_ns = gap.cause["invoke_ns"], cluster.give_up_ns(gap.cause)
+    until_ns = cluster.load_end_ns if gap.acked_ns is None else gap.acked_ns
+    healings = gap.healings(until_ns)
+    for healing_ns in healings:
+        if gap.acked_ns is not None and _taken_over(gap, healing_ns, cluster):
+            return Availability(value=True)
+        if healing_ns - begun_ns >= give_up_ns:
+            return Availability(value=False, words=_until(gap, cluster))
+    if len(healings) < len(gap.faults):  # some are in force still
+        if gap.acked_ns is not None and (not healings or _taken_over(gap, until_ns, cluster)):
+            return Availability(value=True)
+        if gap.acked_ns is None and until_ns - begun_ns >= give_up_ns:
+            return Availability(value=False, words=_until(gap, cluster))
+    had_s = ((healings[-1] if healings else until_ns) - begun_ns) / 1e9
+    healed = "the fault was healed" if healings else "the load ended"
+    why = f"{healed} after {had_s:.1f} s, before a failover can end ({give_up_ns / 1e9:g} s)"
+    return Availability(value=None, words=why)
+
+
+def _taken_over(gap: Gap, time_ns: int, cluster: Cluster) -> bool:
+    """Whether the partition could take writes without any that a fault had hit, when the last look
+    had not seen what came after `time_ns`."""
+    partition = cluster.partitions[gap.window["partition"]]
+    state = _state(partition, time_ns)
+    if state is None or state.leader is None:
+        return False
+    hit = {
+        name
+        for fault in gap.faults
+        for name in fault["nodes"]
+        if fault["heal_invoke_ns"] is None
+        or fault["heal_invoke_ns"] >= time_ns
+        or cluster.effects(fault).ends_processes
+    }
+    healed = {name for fault in gap.faults for name in fault["nodes"]} - hit
+    if state.leader in hit or (state.leader in healed and state.leader == _before(gap, cluster)):
+        return False
+    whole = not state.isr & hit and len(state.isr) >= cluster.min_isr
+    return whole or cluster.acks != "all"
+
+
+def _state(partition: Partition, time_ns: int) -> State | None:
+    """What may have been so already: the look before the one that showed it was earlier."""
+    return next((s for s in reversed(partition.states) if s.since_ns < time_ns), None)
+
+
+def _before(gap: Gap, cluster: Cluster) -> str | None:
+    """Who led when the gap's cause was injected."""
+    state = cluster.partitions[gap.window["partition"]].at(gap.cause["invoke_ns"])
+    return state.leader if state else None
+
+
+def _until(gap: Gap, cluster: Cluster) -> str:
+    """With what writes came back."""
+    if gap.acked_ns is None:
+        return "until the load ended"
+    before = _before(gap, cluster)
+    after = cluster.partitions[gap.window["partition"]].at(gap.acked_ns)
+    ended = (fault for fault in gap.faults if cluster.effects(fault).ends_processes)
+    if after and after.leader == before and any(before in fault["nodes"] for fault in ended):
+        return "until the leader came back"
+    many = len(gap.faults) > 1
+    return f"until the {'faults were' if many else 'fault was'} healed"
