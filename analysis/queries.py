@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import ANOMALIES
 from analysis.checks.anomaly import Anomaly
@@ -51,7 +50,10 @@ def queries(history: History, anomalies: Iterable[Anomaly] = ANOMALIES) -> Queri
         evidence=evidence(found, history),
         counts=counts(history),
         landings=landings(values, history.runs).join(
-            F.broadcast(redeliveries(history.operations)), on="run_id", how="left"
+            # Of a run in which no value was sent or read, payloads may have been delivered twice.
+            redeliveries(history.operations),
+            on="run_id",
+            how="full",
         ),
         acks=acks_between_cuts(history),
         windows=windows(history, values),

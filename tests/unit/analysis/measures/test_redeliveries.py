@@ -47,3 +47,9 @@ def test_each_consumer_that_follows_the_log_is_given_everything(report: Report) 
 def test_the_members_of_a_group_are_one_reader(report: Report) -> None:
     """The second member was given again what the first had; partition 1 is another place."""
     assert report["counts"]["redeliveries"] == 1
+
+
+@told(read(None, at=0), read(None, at=0))
+def test_what_nobody_can_read_is_a_redelivery_too(report: Report) -> None:
+    """In a run of which nothing else is known."""
+    assert (report["counts"]["reads"], report["counts"]["redeliveries"]) == (2, 1)
