@@ -162,7 +162,7 @@ class _Checker(contextlib.ExitStack):
             self._ahead.start()
 
     def _load_is_over(self) -> bool:
-        changed_ns = (self._folder.path / "run.json").stat().st_mtime_ns
+        changed_ns = self._folder.changed_ns()
         if changed_ns == self._seen_ns:
             return False
         self._seen_ns = changed_ns

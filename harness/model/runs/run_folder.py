@@ -69,6 +69,11 @@ class RunFolder:
         except ValueError as error:  # RecordError is one
             raise StoreError(f"{file}: {error}") from None
 
+    def changed_ns(self) -> int:
+        """When run.json was replaced, by the clock of its file. Raises StoreError."""
+        with errors_told(self.path / "run.json"):
+            return (self.path / "run.json").stat().st_mtime_ns
+
     def refuse_links(self) -> None:
         """Raise StoreError for a link that leads out of the folder, and for what is neither file
         nor folder."""

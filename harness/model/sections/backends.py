@@ -20,7 +20,7 @@ class DockerPart(Part):
     image: Annotated[
         str,
         Field(
-            description="one image for every container, such as `make image` builds; "
+            description="one image for every container, such as `kafka-harness image` builds; "
             "empty: those of docker-compose.yml",
             examples=["kafka-harness/kafka:3.9.2"],
         ),
@@ -71,7 +71,7 @@ class AttachPart(Part):
         str,
         Field(
             description="of the containers that faults need, with sh, iptables, ip, ss, tc and "
-            "python3: what `make image` builds",
+            "python3: what `kafka-harness image` builds",
             examples=["registry.example.org/kafka-harness/kafka:3.9.2"],
         ),
     ] = ""

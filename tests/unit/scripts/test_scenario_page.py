@@ -59,7 +59,10 @@ def needed(model: type[BaseModel]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("model", every(Options), ids=lambda model: model.__name__)
+KINDS_OF_OPTIONS: list[type[BaseModel]] = sorted(every(Options), key=lambda kind: kind.__qualname__)
+
+
+@pytest.mark.parametrize("model", KINDS_OF_OPTIONS, ids=lambda model: model.__name__)
 def test_each_option_of_a_verb_says_what_it_is(model: type[Options]) -> None:
     assert [] == [key for key, field in model.model_fields.items() if not field.description]
 
