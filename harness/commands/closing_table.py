@@ -140,7 +140,7 @@ def _window_table(report: dict[str, Any], most: int = 12) -> Table:
         )
         judged.discard(window["kind"])
     if len(windows) > most:
-        table.caption = f"and {len(windows) - most} shorter ones in the report"
+        table.caption = f"and {len(windows) - most} shorter in the report"
     return table
 
 

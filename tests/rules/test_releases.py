@@ -20,7 +20,7 @@ def test_the_version_is_the_newest_release_of_the_changelog() -> None:
     assert date
 
 
-@pytest.mark.parametrize("page", ["k8s/nightly.yaml", "README.md"])
+@pytest.mark.parametrize("page", ["k8s/nightly.yaml", "docs/clusters.md"])
 def test_images_are_named_after_it(page: str) -> None:
     named = re.findall(r"kafka-harness/harness:([\w.]+)", (ROOT / page).read_text())
 

@@ -123,9 +123,9 @@ def test_a_secret_in_a_scenario_is_refused_without_its_value(role):
     assert "hidden" not in str(refused.value)
 
 
-def test_the_example_in_the_readme_is_a_scenario_that_can_be_run_there(tmp_path, monkeypatch):
-    readme = (ROOT / "README.md").read_text()
-    text = readme.partition("```toml\n")[2].partition("```")[0]
+def test_the_example_in_the_docs_is_a_scenario_that_can_be_run_there(tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "clusters.md").read_text()
+    text = page.partition("```toml\n")[2].partition("```")[0]
     (tmp_path / "external.toml").write_text(text)
     (tmp_path / "client.properties").write_text(LIBRDKAFKA)
     monkeypatch.chdir(tmp_path)

@@ -86,7 +86,7 @@ def test_the_tables_begin_with_what_broke() -> None:
     assert first_row(said, "\x1b[1munavailable").startswith("\x1b[31mconsume")
     assert "3.50" in first_row(said, "\x1b[1munavailable")
     assert said.count("\x1b[31mconsume") == 1  # the one that was judged
-    assert f"and {len(report['windows']) - 12} shorter ones in the report" in said
+    assert f"and {len(report['windows']) - 12} shorter in the report" in said
 
 
 def test_without_anything_broken_the_longest_window_is_first_and_nothing_is_red() -> None:
