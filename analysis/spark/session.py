@@ -134,13 +134,12 @@ def _sizes(operations: int) -> Mapping[str, str]:
 
 
 def _plans(operations: int) -> Mapping[str, str]:
-    """Those that a session may be told later."""
-    if operations >= SMALL:
-        return {}
+    """Those that a session may be told later: for all but a small history Spark's own defaults."""
+    big = operations >= SMALL
     return {
-        "spark.sql.adaptive.enabled": "false",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": str(big).lower(),
+        "spark.sql.codegen.wholeStage": str(big).lower(),
+        "spark.sql.codegen.factoryMode": "FALLBACK" if big else "NO_CODEGEN",
     }
 
 

@@ -17,13 +17,15 @@ READY = """
 import sys
 from pathlib import Path
 from analysis import ahead, job
-from analysis.spark.session import BIG
+from analysis.spark.session import BIG, SMALL, session
 with ahead.Ahead(scratch=Path(sys.argv[1])) as made:
     made.start()
     spark = made.spark(operations=3)
     report = job.check([Path(sys.argv[1])], started=spark)[0]
     print(report["verdict"], spark.conf.get("spark.sql.codegen.wholeStage"))
     job.check([Path(sys.argv[1])], started=spark)  # it goes on
+    with session(operations=SMALL, started=spark):  # a history that is no small one
+        print(spark.conf.get("spark.sql.codegen.wholeStage"))
     assert made.spark(operations=BIG) is None  # its memory is a small check's
     print(job.check([Path(sys.argv[1])])[0]["verdict"])  # as if there had been none
 """
@@ -53,7 +55,7 @@ def said(program: str, *words: str) -> list[str]:
 def test_a_check_goes_on_in_the_session_that_is_there(tmp_path: Path) -> None:
     told_runs.write(histories.story(histories.client_error()), tmp_path, "told/1")
 
-    assert said(READY, str(tmp_path)) == ["unknown", "false", "unknown"]
+    assert said(READY, str(tmp_path)) == ["unknown", "false", "true", "unknown"]
 
 
 def test_where_it_could_not_start_or_was_not_asked_for_there_is_none(tmp_path: Path) -> None:
