@@ -23,10 +23,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
@@ -39,11 +38,11 @@ from analysis.report.parts.close_up import close_up, quantiles
 from analysis.report.parts.counters import counters
 from analysis.report.parts.evidence import evidence, fault_names
 from analysis.report.parts.run_files import Group, address
+from analysis.report.parts.templates import TEMPLATES, environment, style
 from analysis.report.timeline import burst, end_of, figure, reads_word
 
 Row = Mapping[str, Any]
 
-TEMPLATES = files("analysis.report") / "templates"
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9])")
 ROWS_MAX = 200  # of a table of windows or faults: a page, not an archive
 STRETCHES_MAX = 12  # of the table of leaders
@@ -77,7 +76,6 @@ def render(
     Raises KeyError or jinja2's UndefinedError when the report lacks a field of its schema.
     """
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
-    style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
     page = _environment().get_template("page.html")
     text = page.render(
         report=report,
@@ -94,7 +92,7 @@ def render(
         counters=counters(report["counts"]),
         clock=Clock.of(report),
         files=more.files,
-        style=Markup(style),  # noqa: S704 our own
+        style=style(),
         script=Markup(script),  # noqa: S704 our own
         policy=_policy(script),
     )
@@ -320,29 +318,6 @@ def _policy(script: str) -> str:
 
 
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("analysis.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        name: getattr(wording, name)
-        for name in (
-            "number",
-            "seconds",
-            "moment",
-            "utc",
-            "milliseconds",
-            "plain",
-            "flat",
-            "fault_name",
-        )
-    }
-    environment.globals |= {
-        name: getattr(wording, name)
-        for name in ("configuration_words", "fault_counts", "roles_words", "count_of")
-    }
-    environment.globals |= {"address": address, "reads_word": reads_word}
-    return environment
+    made = environment()
+    made.globals |= {"address": address, "reads_word": reads_word}
+    return made

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harness.model.runs.run_folder import RunFolder, StoreError
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import ScenarioError
-from harness.scenario.file import explain
+from harness.scenario.file import explain, tables_in
 from harness.scenario.prepare import Request
 
 
@@ -114,13 +113,9 @@ class Campaign(BaseModel):
 
 def read_campaign(path: Path) -> Campaign:
     """Read a campaign's file. Raises ScenarioError naming file and key."""
+    tables = tables_in(path, str(path))
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # with a BOM or without
         campaign = Campaign.model_validate(tables)
-    except OSError as error:
-        raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"{path}: not a TOML file: {error}") from None
     except ValidationError as error:
         raise ScenarioError(f"{path}: {explain(error, tables)}") from None
     keys = [cell.key for cell in campaign.cells]

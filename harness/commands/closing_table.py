@@ -63,18 +63,18 @@ def show_report(report: dict[str, Any], folder: RunFolder, console: Console) -> 
     again."""
     verdict, outcome = report["verdict"], report["outcome"]
     console.print()
-    console.print(_text(f"outcome  {outcome['words']}", DATA_STYLE[outcome["data"]]))
-    console.print(_text(f"verdict  {verdict.upper()}, {report['verdict_words']}", STYLE[verdict]))
+    console.print(plain(f"outcome  {outcome['words']}", DATA_STYLE[outcome["data"]]))
+    console.print(plain(f"verdict  {verdict.upper()}, {report['verdict_words']}", STYLE[verdict]))
     if report["cap"]["words"]:
-        console.print(_text(f"CAP      {report['cap']['words']}"))
-    console.print(_text(report["sentence"]))
+        console.print(plain(f"CAP      {report['cap']['words']}"))
+    console.print(plain(report["sentence"]))
     for reason in report["reasons"][1:]:
-        console.print(_text(f"  and {reason}"))
+        console.print(plain(f"  and {reason}"))
     console.print(_anomaly_table(report))
     if report["windows"]:
         console.print(_window_table(report))
-    console.print(_text(f"report   {shown(folder.path / 'report.html')}"))
-    console.print(_text(f"rerun    {report['run']['command']}"))
+    console.print(plain(f"report   {shown(folder.path / 'report.html')}"))
+    console.print(plain(f"rerun    {report['run']['command']}"))
 
 
 def show_how_many_valid(codes: Sequence[int], of: int, console: Console) -> None:
@@ -87,10 +87,11 @@ def show_how_many_valid(codes: Sequence[int], of: int, console: Console) -> None
     others = [f"{ends[end]} {end}" for end in OTHER_ENDS if ends[end]]
     style = STYLE["valid"] if valid == of else ""
     console.print()
-    console.print(_text(", ".join([f"{valid} of {of} valid", *others]), style))
+    console.print(plain(", ".join([f"{valid} of {of} valid", *others]), style))
 
 
-def _text(line: str, style: str = "") -> Text:
+def plain(line: str, style: str = "") -> Text:
+    """A line that may have anybody's words, without marks of `rich` and without what steers."""
     return Text(printable(line), style=style)
 
 
@@ -103,10 +104,10 @@ def _anomaly_table(report: dict[str, Any]) -> Table:
         if demand:
             demand += {True: "  met", False: "  NOT met", None: "  unknown"}[found["demand_met"]]
         table.add_row(
-            _text(name),
+            plain(name),
             f"{found['count']:,}",
             "yes" if found["forbidden"] else "no",
-            _text(demand),
+            plain(demand),
             style="red" if _broken(found) else None,
         )
     return table
@@ -130,12 +131,12 @@ def _window_table(report: dict[str, Any], most: int = 12) -> Table:
         hit = [faults[i] for i in window["faults"] if i in faults]
         names = ", ".join(f"{f['verb']} {'+'.join(f['nodes'])}" for f in hit)
         table.add_row(
-            _text(window["kind"]),
+            plain(window["kind"]),
             str(window["partition"]),
             f"{window['start_s']:.2f}",
             f"{window['length_s']:.2f}",
             f"{window['attempts']:,}",
-            _text(names),
+            plain(names),
             style="red" if window["kind"] in judged else None,
         )
         judged.discard(window["kind"])

@@ -21,10 +21,9 @@ from typing import Any
 from pyarrow import fs
 from pyarrow.lib import ArrowException
 from rich.console import Console
-from rich.text import Text
 
+from harness.commands.closing_table import plain
 from harness.model.exit_codes import FAILED, VALID
-from harness.model.printable import printable
 from harness.model.runs.run_folder import RunFolder, StoreError
 
 KEPT, NOT_KEPT = VALID, FAILED
@@ -82,13 +81,8 @@ def copy_run(run: RunFolder, copies: Copies | None, console: Console) -> int:
     if copies is None:
         return KEPT
     try:
-        console.print(_plain(f"copied   {copies.take(run)}"), soft_wrap=True)
+        console.print(plain(f"copied   {copies.take(run)}"), soft_wrap=True)
     except StoreError as error:
-        console.print(_plain(f"error: {error}", "bold red"), soft_wrap=True)
+        console.print(plain(f"error: {error}", "bold red"), soft_wrap=True)
         return NOT_KEPT
     return KEPT
-
-
-def _plain(line: str, style: str = "") -> Text:
-    """A path may have what `rich` would take for marks."""
-    return Text(printable(line), style=style)

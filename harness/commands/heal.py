@@ -15,14 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from harness.cluster.backends import BACKENDS
 from harness.cluster.ownership import Orphan
-from harness.commands.closing_table import shown
+from harness.commands.closing_table import plain, shown
 from harness.host.namespaces import living
 from harness.model.exit_codes import FAILED, VALID
-from harness.model.printable import printable
 from harness.model.runs import run_folder
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
@@ -127,4 +125,4 @@ def heal_cluster(backend: str, orphan: Orphan, console: Console) -> int:
 
 
 def _say(console: Console, line: str) -> None:
-    console.print(Text(printable(line)))
+    console.print(plain(line))

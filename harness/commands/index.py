@@ -15,10 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
-from harness.commands.closing_table import shown
-from harness.model.printable import printable
+from harness.commands.closing_table import plain, shown
 from harness.model.runs import json_text
 from harness.model.runs.run_folder import StoreError, errors_told, write_atomically
 
@@ -48,7 +46,7 @@ def write_index(results: Path, console: Console) -> Path:
         page = results / "index.html"
         write_atomically(page, render(entries, unshown))
     rest = f", {len(unshown)} not shown" if unshown else ""
-    console.print(Text(printable(f"index    {shown(page)}: {len(entries)} judged{rest}")))
+    console.print(plain(f"index    {shown(page)}: {len(entries)} judged{rest}"))
     return page
 
 

@@ -95,8 +95,6 @@ def carry_out_run(
     Raises ClusterError or HostError, before there is a folder, where its backend is not to be had.
     """
     record = prepared.record
-    if BACKENDS[record.backend].enclosed:
-        system_packages.require(system_packages.PROGRAMS)  # before there is a folder
     _check_host(record)
     screen = Screen(console)
     screen.say(f"seed {record.seed}", style="bold")
@@ -108,6 +106,7 @@ def carry_out_run(
 def _check_host(record: RunRecord) -> None:
     """Refuse a run whose nodes nothing here could start."""
     if BACKENDS[record.backend].enclosed:
+        system_packages.require(system_packages.PROGRAMS)
         kafka_home.find_kafka(Path(record.kafka_home) if record.kafka_home else None)
         find_java()
     context = record.scenario.backend.kubernetes.context

@@ -10,10 +10,11 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 
 class _Kept(io.FileIO):

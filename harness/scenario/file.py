@@ -98,14 +98,20 @@ def scenario_path(which: str) -> Path:
     return known[which]
 
 
+def tables_in(path: Path, name: str) -> dict[str, Any]:
+    """What a TOML file says, with a byte order mark or without; `name` is what it is called where
+    it cannot be read. Raises ScenarioError."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"{name}: not a TOML file: {error}") from None
+    except OSError as error:
+        raise ScenarioError(f"{name}: cannot be read: {error.strerror}") from None
+
+
 def read_raw(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
     """The file's tables with those that it extends below them; not yet checked."""
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # with a BOM or without
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"{path.name}: not a TOML file: {error}") from None
-    except OSError as error:
-        raise ScenarioError(f"{path.name}: cannot be read: {error.strerror}") from None
+    raw = tables_in(path, path.name)
     base = raw.pop("extends", None)
     if base is None:
         return raw

@@ -14,16 +14,12 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from pydantic import BaseModel, NonNegativeFloat, ValidationError
 
-from analysis.report import wording
 from analysis.report.parts.run_files import address
+from analysis.report.parts.templates import environment, style
 
 TEXT_MAX = 300  # characters of an outcome or a title
 DATA_TOLD = re.compile(r"[.;] | after |, and no fault")  # where a sentence has told of the data
@@ -151,7 +147,7 @@ def render(entries: Iterable[Entry], unshown: Sequence[Unshown] = ()) -> str:
         for verdict in ("valid", "invalid", "unknown")
     }
     text = (
-        _environment()
+        environment()
         .get_template("index.html")
         .render(
             sections=sections,
@@ -159,7 +155,7 @@ def render(entries: Iterable[Entry], unshown: Sequence[Unshown] = ()) -> str:
             counts=counts,
             unshown=unshown,
             policy=POLICY,
-            style=Markup(_style()),  # noqa: S704 our own
+            style=style(),
         )
     )
     return text.encode("utf-8", "replace").decode("utf-8")
@@ -187,21 +183,3 @@ def _version(release: str) -> tuple[tuple[int, int, str], ...]:
     return tuple(
         (1, int(part), "") if re.fullmatch(r"[0-9]{1,9}", part) else (0, 0, part) for part in parts
     )
-
-
-@cache
-def _style() -> str:
-    return (files("analysis.report") / "templates" / "style.css").read_text(encoding="utf-8")
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("analysis.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {name: getattr(wording, name) for name in ("number", "seconds", "utc")}
-    environment.globals |= {"count_of": wording.count_of}
-    return environment

@@ -9,7 +9,8 @@ import re
 import pytest
 from jinja2 import UndefinedError
 
-from analysis.report.page import ROWS_MAX, STRETCHES_MAX, TEMPLATES, render, tiles
+from analysis.report.page import ROWS_MAX, STRETCHES_MAX, render, tiles
+from analysis.report.parts.templates import TEMPLATES
 from tests.support.pages import reports
 from tests.support.pages.page_reader import read, script
 
