@@ -27,41 +27,57 @@ from analysis.measures.work_done import work_done
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queries:
-    """What a check asks of its history."""
+    """What a check asks of its history. Each query is made when it is called for, so that several
+    may be made and answered at once."""
 
-    evidence: DataFrame  # one row an anomaly, schema.EVIDENCE
-    counts: DataFrame  # a row a run, a row a bucket of time
-    landings: DataFrame  # a row a run
-    acks: DataFrame  # a row a partition and cut of the load
-    windows: DataFrame
-    work: DataFrame  # a row a process and sort of operation
-    sends: DataFrame  # a row a send: `drawn_sends.drawn` takes a few of them
-    positions: DataFrame  # a row a slice of the load, partition and reader
-    fates: DataFrame  # shared, as the next: worth keeping while the others are computed
+    history: History
+    anomalies: Iterable[Anomaly]
+    fates: DataFrame  # shared, as the next: kept while the queries are computed
     places: DataFrame
+
+    def evidence(self) -> DataFrame:
+        """One row an anomaly, schema.EVIDENCE."""
+        tables = Tables(history=self.history, values=self.fates, places=self.places)
+        return evidence(_found(tables, self.anomalies), self.history)
+
+    def counts(self) -> DataFrame:
+        """A row a run, a row a bucket of time."""
+        return counts(self.history)
+
+    def landings(self) -> DataFrame:
+        """A row a run."""
+        # Of a run in which no value was sent or read, payloads may have been delivered twice.
+        again = redeliveries(self.history.operations)
+        return landings(self.fates, self.history.runs).join(again, on="run_id", how="full")
+
+    def acks(self) -> DataFrame:
+        """A row a partition and cut of the load."""
+        return acks_between_cuts(self.history)
+
+    def windows(self) -> DataFrame:
+        """A row a window of unavailability."""
+        return windows(self.history, self.fates)
+
+    def work(self) -> DataFrame:
+        """A row a process and sort of operation."""
+        return work_done(self.history)
+
+    def sends(self) -> DataFrame:
+        """A row a send: `drawn_sends.drawn` takes a few of them."""
+        return sends(self.history)
+
+    def positions(self) -> DataFrame:
+        """A row a slice of the load, partition and reader."""
+        return positions(self.history)
 
 
 def queries(history: History, anomalies: Iterable[Anomaly] = ANOMALIES) -> Queries:
     """The eight queries and what they share."""
-    values = fates(history.operations, history.runs).persist()
-    few = odd(places(history.operations)).persist()
-    found = _found(Tables(history=history, values=values, places=few), anomalies)
     return Queries(
-        evidence=evidence(found, history),
-        counts=counts(history),
-        landings=landings(values, history.runs).join(
-            # Of a run in which no value was sent or read, payloads may have been delivered twice.
-            redeliveries(history.operations),
-            on="run_id",
-            how="full",
-        ),
-        acks=acks_between_cuts(history),
-        windows=windows(history, values),
-        work=work_done(history),
-        sends=sends(history),
-        positions=positions(history),
-        fates=values,
-        places=few,
+        history=history,
+        anomalies=anomalies,
+        fates=fates(history.operations, history.runs).persist(),
+        places=odd(places(history.operations)).persist(),
     )
 
 

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import NAMES
@@ -34,6 +35,7 @@ from analysis.measures.work_done import Work
 from analysis.queries import Queries
 from analysis.report.build import COUNTED, EXAMPLES, PAST, AnomalyFinding, Found, no_finding
 from analysis.report.parts.run_files import run_files
+from analysis.spark.at_once import at_once
 from analysis.stored.stored_run import Run
 
 Row = dict[str, Any]
@@ -60,25 +62,26 @@ def unique() -> str:
 
 def compute(queries: Queries, runs: Sequence[Run], folder: Path) -> dict[str, Results]:
     """Let Spark answer all queries; evidence goes below `folder`. By run_id."""
-    evidence = _write_evidence(queries, [run.run_id for run in runs], folder)
-    counts = _by_run(queries.counts.collect())
-    landings = _by_run(queries.landings.collect())
-    acks = _by_run(queries.acks.collect())
-    windows = _by_run(queries.windows.collect())
-    work = _by_run(queries.work.collect())
-    sends = _by_run(drawn(queries.sends, _drawn_limits(counts)).collect())
-    positions = _by_run(queries.positions.collect())
+    with at_once(queries.fates.sparkSession) as ask:
+        evidence = ask(lambda: _write_evidence(queries, [run.run_id for run in runs], folder))
+        counts = ask(lambda: _by_run(queries.counts()))
+        landings = ask(lambda: _by_run(queries.landings()))
+        acks = ask(lambda: _by_run(queries.acks()))
+        windows = ask(lambda: _by_run(queries.windows()))
+        work = ask(lambda: _by_run(queries.work()))
+        sends = ask(lambda: _by_run(drawn(queries.sends(), _drawn_limits(counts.result()))))
+        positions = ask(lambda: _by_run(queries.positions()))
     return {
         run.run_id: _results(
             run,
-            evidence=evidence.get(run.run_id, {}),
-            counts=counts.get(run.run_id, []),
-            landings=(landings.get(run.run_id) or [{}])[0],
-            acks=acks.get(run.run_id, []),
-            windows=windows.get(run.run_id, []),
-            work=work.get(run.run_id, []),
-            sends=sends.get(run.run_id, []),
-            positions=positions.get(run.run_id, []),
+            evidence=evidence.result().get(run.run_id, {}),
+            counts=counts.result().get(run.run_id, []),
+            landings=(landings.result().get(run.run_id) or [{}])[0],
+            acks=acks.result().get(run.run_id, []),
+            windows=windows.result().get(run.run_id, []),
+            work=work.result().get(run.run_id, []),
+            sends=sends.result().get(run.run_id, []),
+            positions=positions.result().get(run.run_id, []),
         )
         for run in runs
     }
@@ -176,7 +179,7 @@ def _write_evidence(
     for a name, or empty. Both columns name the folders and stay in the rows."""
     number = F.array_position(F.array(*map(F.lit, run_ids)), F.col("run_id"))  # from 1 on
     copies = {"of_run": number, "of_anomaly": F.col("anomaly")}
-    table = queries.evidence.withColumns(copies).write.partitionBy("of_run", "of_anomaly")
+    table = queries.evidence().withColumns(copies).write.partitionBy("of_run", "of_anomaly")
     table.option("compression", "zstd").parquet(str(folder))
     folders: dict[str, dict[str, Path]] = {}
     for found in folder.glob("of_run=*/of_anomaly=*"):
@@ -206,9 +209,9 @@ def _finding(name: str, folder: Path | None) -> AnomalyFinding:
 # Small tables
 
 
-def _by_run(rows: Sequence[Any]) -> dict[str, list[Row]]:
+def _by_run(answer: DataFrame) -> dict[str, list[Row]]:
     grouped: dict[str, list[Row]] = {}
-    for row in rows:
+    for row in answer.collect():
         grouped.setdefault(row["run_id"], []).append(row.asDict())
     return grouped
 

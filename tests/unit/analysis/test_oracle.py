@@ -50,13 +50,13 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
     history = History(operations=operations, runs=runs, groups=True, replicas=True)
     queries = checks.queries(history)
     found: list[Found] = [defaultdict(Counter) for _ in cases]
-    for row in queries.evidence.collect():
+    for row in queries.evidence().collect():
         found[int(row["run_id"])][_name(row)][_key(row)] += 1
-    for row in queries.windows.collect():
+    for row in queries.windows().collect():
         times = [_ms(row[name]) for name in ("start_ns", "end_ns", "next_success_ns")]
         key = (row["kind"], row["partition"], *times, row["attempts"])
         found[int(row["run_id"])]["windows"][key] += 1
-    for row in queries.landings.collect():
+    for row in queries.landings().collect():
         found[int(row["run_id"])]["redeliveries"]["all"] += row["redeliveries"] or 0
     for row in _rows(Tables(history=history, values=queries.fates, places=queries.places)):
         for name, key in _details(row):
