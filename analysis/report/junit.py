@@ -165,7 +165,7 @@ def _properties(suite: ElementTree.Element, report: Row) -> None:
         "seed": run["seed"],
         "backend": run["backend"],
         "outcome": report["outcome"]["words"],
-        "verdict": f"{report['verdict']}, {report['verdict_words']}",
+        "verdict": f"{report['verdict']}: {report['verdict_words']}",
         "cap": report["cap"]["words"],
         "configuration": wording.configuration_words(report["configuration"]),
         "faults": wording.fault_counts(report["faults"], report["planned_faults"]),

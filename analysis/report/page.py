@@ -163,9 +163,10 @@ def _finding_tile(report: Row, anomaly: str, name: str, note: str) -> dict[str, 
     remark = wording.remark(finding, provable=wording.provable(report))
     seen = f"{note}. {remark.words}." if finding["count"] or remark.tone == "doubt" else note
     tone = "note" if finding["count"] and remark.tone == "good" else remark.tone
+    unproved = tone == "doubt" and not finding["count"]  # a large 0 would be read as "none"
     return {
         "name": name,
-        "value": wording.number(finding["count"]),
+        "value": wording.MISSING if unproved else wording.number(finding["count"]),
         "note": seen,
         "tone": tone if finding["count"] or tone == "doubt" else "quiet",
     }

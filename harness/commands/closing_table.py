@@ -64,7 +64,7 @@ def show_report(report: dict[str, Any], folder: RunFolder, console: Console) -> 
     verdict, outcome = report["verdict"], report["outcome"]
     console.print()
     console.print(plain(f"outcome  {outcome['words']}", DATA_STYLE[outcome["data"]]))
-    console.print(plain(f"verdict  {verdict.upper()}, {report['verdict_words']}", STYLE[verdict]))
+    console.print(plain(f"verdict  {verdict.upper()}: {report['verdict_words']}", STYLE[verdict]))
     if report["cap"]["words"]:
         console.print(plain(f"CAP      {report['cap']['words']}"))
     console.print(plain(report["sentence"]))

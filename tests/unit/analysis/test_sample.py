@@ -36,5 +36,5 @@ def test_readme_shows_its_last_lines() -> None:
     readme = (ROOT / "README.md").read_text()
 
     assert f"outcome  {report['outcome']['words']}\n" in readme
-    assert f"verdict  {report['verdict'].upper()}, {report['verdict_words']}\n" in readme
+    assert f"verdict  {report['verdict'].upper()}: {report['verdict_words']}\n" in readme
     assert f"CAP      {report['cap']['words']}\n{report['sentence']}\n" in readme

@@ -208,6 +208,14 @@ def test_a_number_that_was_not_measured_is_not_zero():
     assert "–" == numbers["Time to ack, p50"]
 
 
+def test_none_found_in_a_run_that_proves_nothing_is_not_zero():
+    unknown = {tile["name"]: tile for tile in tiles(reports.unknown().report)}
+    valid = {tile["name"]: tile for tile in tiles(reports.valid().report)}
+
+    assert ("–", "doubt") == (unknown["Records lost"]["value"], unknown["Records lost"]["tone"])
+    assert "0" == valid["Records lost"]["value"]
+
+
 def test_no_outage_above_the_threshold_is_said_so():
     example = reports.kills(times=0)
     numbers = {tile["name"]: tile for tile in tiles(example.report)}

@@ -53,7 +53,7 @@ def test_both_labels_stand_above_the_sentence(build: Callable[[], reports.Exampl
     places = [page.index(word) for word in ("<dt>Outcome<", "<dt>Verdict<", "<h1>")]
 
     assert places == sorted(places)
-    told = f"<strong>{report['verdict'].capitalize()}</strong>, {report['verdict_words']}"
+    told = f"<strong>{report['verdict'].capitalize()}</strong>: {report['verdict_words']}"
     assert told in page
 
 
