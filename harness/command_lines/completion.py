@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import typer
 
-from harness.release import SCENARIOS
+from harness.release import PAGES, SCENARIOS
 
 BACKENDS: Final = ("local", "docker", "kubernetes", "external")
 
@@ -41,6 +41,12 @@ def runs(ctx: typer.Context, incomplete: str) -> list[str]:
 def backends(incomplete: str) -> list[str]:
     """The backends that begin so."""
     return [name for name in BACKENDS if name.startswith(incomplete)]
+
+
+def pages(incomplete: str) -> list[str]:
+    """The pages of the documentation that begin so."""
+    names = sorted(path.stem for path in PAGES.glob("*.md"))
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def keys(incomplete: str) -> list[str]:

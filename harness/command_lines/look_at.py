@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Annotated, Literal
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
+from harness.command_lines import completion
 from harness.command_lines.options import (
     RESULTS,
     Backend,
@@ -112,7 +114,9 @@ def export(
     ] = "jsonl",
     results: Results = RESULTS,
 ) -> None:
-    """Print a run's history in order of time, a line an event; docs/history.md has the formats.
+    """Print a run's history in order of time, a line an event.
+
+    `kafka-harness docs history` describes both formats.
 
     kafka-harness export --format jepsen study-1 > history.edn
     """
@@ -140,4 +144,29 @@ def index(results: Results = RESULTS) -> None:
     write_index(results, console)
 
 
-COMMANDS = (scenarios, show, report, index, export, history)
+def docs(
+    page: Annotated[
+        str, typer.Argument(help="A page's name; none lists all.", autocompletion=completion.pages)
+    ] = "",
+) -> None:
+    """Print a page of the documentation, or list them: the tutorial, every key, every fault.
+
+    kafka-harness docs tutorial | less
+    """
+    from harness.host.output import print_table
+    from harness.release import PAGES
+
+    files = {path.stem: path for path in sorted(PAGES.glob("*.md"))}
+    if page:
+        if page not in files:
+            raise typer.BadParameter(f"no page {page!r}; there are {', '.join(files)}")
+        sys.stdout.write(files[page].read_text())
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, file in files.items():
+        table.add_row(name, Text(file.read_text().partition("\n")[0].lstrip("# ")))
+    print_table(console, table)
+    console.print(f"as files: {PAGES}", markup=False)
+
+
+COMMANDS = (scenarios, show, report, index, export, history, docs)

@@ -109,9 +109,7 @@ def check(runs: Runs, master: Master = None, results: Results = RESULTS) -> None
 
 
 def campaign(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A campaign's .toml file, e.g. docs/study.toml.")
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A campaign's .toml file.")],
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue a campaign that has finished runs.")
     ] = False,
@@ -135,7 +133,7 @@ def campaign(
 ) -> None:
     """Run scenarios x settings x backends x repeats; finished runs are never run again.
 
-    kafka-harness campaign docs/study.toml --resume --backends local
+    kafka-harness campaign upgrade.toml --resume --backends local
     """
     from harness.commands.campaign import CampaignOptions, make_runs
 

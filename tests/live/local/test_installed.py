@@ -167,14 +167,17 @@ def test_packages_of_the_user_s_own_are_left_to_the_user(installed: Installation
     assert "found beside the script None" in up.stdout
 
 
-def test_manifests_and_recipes_come_with_it(installed: Installation) -> None:
+def test_manifests_recipes_and_pages_come_with_it(installed: Installation) -> None:
     nowhere = installed.folder("nothing here either")
     told = "from harness import release as r; print(r.FILES, r.COMPOSE_FILE.is_file(), "
     told += "(r.MANIFESTS / 'minikube').is_dir(), (r.IMAGES / 'kafka').is_dir())"
 
     files = installed.run(str(installed.python), "-c", told, cwd=nowhere).stdout.strip()
     version = installed.harness("--version", cwd=nowhere).stdout
+    pages = installed.harness("docs", cwd=nowhere).stdout
 
     assert files.startswith(str(installed.place / "venv"))
     assert files.endswith("True True True")
+    assert f"as files: {files.split()[0]}" in pages
+    assert "tutorial" in pages
     assert f"kafka-harness {release.version()}, commit {release.commit().split()[0]}" in version

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
+from harness.release import PAGES
 from harness.scenario.file import families, read_scenario, shipped
 from tests.support.commands import COMMAND
 
@@ -27,3 +28,21 @@ def test_a_family_is_a_folder_of_scenarios() -> None:
     assert found[""] == ["baseline"]
     assert "study-1" in found["study"]
     assert sorted(shipped()) == sorted(name for names in found.values() for name in names)
+
+
+def test_pages_of_the_documentation_are_listed_and_printed() -> None:
+    listed = subprocess.run([*COMMAND, "docs"], capture_output=True, text=True, check=True).stdout
+    names = [line.split()[0] for line in listed.splitlines()[:-1]]
+
+    assert f"as files: {PAGES}" == listed.splitlines()[-1]
+    assert sorted(path.stem for path in PAGES.glob("*.md")) == names
+    printed = subprocess.run([*COMMAND, "docs", "tutorial"], capture_output=True, check=True)
+    assert (PAGES / "tutorial.md").read_bytes() == printed.stdout
+
+
+def test_a_page_that_is_not_there_is_refused_with_those_that_are() -> None:
+    asked = [*COMMAND, "docs", "nowhere"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=False)
+
+    assert (254, "") == (said.returncode, said.stdout)
+    assert "no page 'nowhere'; there are anomalies, " in said.stderr
