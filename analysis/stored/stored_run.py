@@ -154,7 +154,7 @@ def open_run(path: Path) -> Run:
         watermarks=stored.small("watermarks") if watched else (),
         worker_errors=sum(row["event"] == "client-error" for row in events),
         processes=frozenset({*footers, *(each.process or "" for each in stored.damage)} - {""}),
-        deaths=tuple(_deaths(findings, footers)),
+        deaths=tuple(_deaths(findings, footers, _ended_by(faults, record["plan"]))),
         operations=sum(footer.num_rows for footer in footers.values()),
         load_start_ns=start_ns,
         load_end_ns=end_ns,
@@ -201,19 +201,37 @@ def read_ended(run: Run) -> dict[int, int]:
     return ended
 
 
+def _ended_by(
+    faults: Sequence[Mapping[str, Any]], plan: Sequence[Mapping[str, Any]]
+) -> dict[str, list[int]]:
+    """When faults that end processes began to hit each process, in order of time."""
+    ends = {step["step"]: (step.get("effects") or {}).get("ends_processes") for step in plan}
+    found: dict[str, list[int]] = {}
+    for fault in sorted(faults, key=lambda fault: int(fault["invoke_ns"])):
+        for name in fault["nodes"] if ends.get(fault["step"]) else ():
+            found.setdefault(name, []).append(int(fault["invoke_ns"]))
+    return found
+
+
 def _deaths(
-    findings: Sequence[Mapping[str, Any]], footers: Mapping[str, pq.FileMetaData]
+    findings: Sequence[Mapping[str, Any]],
+    footers: Mapping[str, pq.FileMetaData],
+    ended_by: Mapping[str, Sequence[int]],
 ) -> Iterator[dict[str, int]]:
-    """When each producer that left no end did something last: from then on it tried nothing."""
+    """Until when each producer that left no end tried something: the fault that ended it, since
+    one that waits (for a commit, for room in its queue) records nothing meanwhile; without such a
+    fault, what it recorded last."""
     ended_badly = {finding["process"] for finding in findings if finding["kind"] == "no-end"}
-    for footer in (footer for name, footer in footers.items() if name in ended_badly):
-        if set(statistics(footer, "f")) != {("send", "send")}:
+    for name, footer in footers.items():
+        if name not in ended_badly or set(statistics(footer, "f")) != {("send", "send")}:
             continue
         times = [
             high for column in ("start_ns", "end_ns") for _, high in statistics(footer, column)
         ]
+        last_ns = int(max(times))
+        died_ns = next((ns for ns in ended_by.get(name, ()) if ns > last_ns), last_ns)
         for first, _ in statistics(footer, "value")[:1]:
-            yield {"producer": int(first) >> SEQUENCE_BITS, "died_ns": int(max(times))}
+            yield {"producer": int(first) >> SEQUENCE_BITS, "died_ns": died_ns}
 
 
 def _starts(footers: Iterable[pq.FileMetaData]) -> list[int]:

@@ -44,6 +44,13 @@ STORIES: dict[str, tuple[Part, ...]] = {
     "refused": (KILL, failed(1, ms=4999)),
     "partitions": (sent(1, at=0, ms=0), sent(2, at=0, ms=100, partition=2), failed(3, partition=3)),
     "open": (sent(1, at=0, ms=0), doubtful(2, ms=10, took=None)),
+    "killed while it waits": (
+        fault("kill", ms=1500, for_ms=1000),
+        fault("kill", "producer", ms=5000, number=1, nodes=["producer-0"]),
+        sent(1, at=0, ms=0),
+        doubtful(2, ms=10, took=None),
+        damage("no-end"),
+    ),
     "dead": (sent(1, at=0, ms=0), doubtful(2, ms=10, took=None), damage("no-end")),
 }
 
@@ -126,11 +133,20 @@ def test_work_can_be_told_by_partition(worked: Callable[[str], Work]) -> None:
     assert worked("partitions").long_ns == 10**9
 
 
-@pytest.mark.parametrize(("name", "until_ms"), [("open", LOAD_MS), ("dead", 10)])
+@pytest.mark.parametrize(
+    ("name", "until_ms"), [("open", LOAD_MS), ("dead", 10), ("killed while it waits", 5000)]
+)
 def test_a_send_that_never_ended_lasts_until_its_producer_died_or_the_load_ended(
     worked: Callable[[str], Work], name: str, until_ms: float
 ) -> None:
     assert worked(name).loaded_until_ns == ns_of(until_ms)
+
+
+def test_a_producer_that_waited_for_the_cluster_until_it_was_killed_met_what_kept_it_waiting(
+    worked: Callable[[str], Work],
+) -> None:
+    """It recorded nothing any more: a commit that is not answered keeps it from sending."""
+    assert worked("killed while it waits").met == {0, 1}
 
 
 def test_a_run_without_sends_has_no_load() -> None:
