@@ -6,7 +6,8 @@
         check(runs, started=ahead.spark(operations))     # waits for the start
 
 Most of a small check is Spark's start, and most of the rest is that each class is loaded and each
-plan made for the first time: so a made-up run is checked first, if there is time.
+plan made for the first time: so a made-up run is checked first, as far as there is time. Who asks
+for the session ends that at once: what was loaded by then stays loaded.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from pyspark.sql import SparkSession
 from analysis import job
 from analysis.spark.session import BIG, session
 from analysis.train_archive import training_run
+
+LOOK_S = 0.05
 
 
 class Ahead(contextlib.AbstractContextManager["Ahead"]):
@@ -55,8 +58,10 @@ class Ahead(contextlib.AbstractContextManager["Ahead"]):
 
     def _join(self) -> None:
         self._asked.set()
-        if self._thread is not None:
-            self._thread.join()
+        while self._thread is not None and self._thread.is_alive():
+            if self._spark is not None:
+                self._spark.sparkContext.cancelAllJobs()  # again: it may begin one more
+            self._thread.join(LOOK_S)
 
     def _close(self) -> None:
         self._spark = None

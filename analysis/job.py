@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from analysis.frames.history import history_of
 from analysis.permission import Permission, permission_of
-from analysis.queries import queries
+from analysis.queries import Queries
 from analysis.report import write
 from analysis.report.build import report
 from analysis.spark.session import session
@@ -55,8 +55,8 @@ def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any
     rows = {run.run_id: permissions[run.run_id].rows(run.load_start_ns) for run in runs}
     asked = None
     try:
-        asked = queries(history_of(spark, runs, rows))
-        found = write.compute(asked, runs, folder)
+        asked = Queries(history_of(spark, runs, rows))
+        found = write.compute(spark, asked, runs, folder)
         return {run.path: _publish(run, found[run.run_id], permissions[run.run_id]) for run in runs}
     except (PySparkException, Py4JError) as error:  # whose words the session still has to tell
         if full := trouble_told(str(error), runs[0].path):
@@ -65,8 +65,7 @@ def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any
         raise CheckError(f"{runs[0].path}: Spark could not read its history: {reason}") from error
     finally:
         if asked is not None:
-            asked.fates.unpersist()
-            asked.places.unpersist()
+            asked.forget()
         for left in (folder, *map(write.unfinished, runs)):
             shutil.rmtree(left, ignore_errors=True)
 

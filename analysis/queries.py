@@ -5,8 +5,8 @@ Pure DataFrame -> DataFrame; nothing is computed before `analysis.report.write` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterable
 from functools import reduce
 
 from pyspark.sql import DataFrame
@@ -25,60 +25,70 @@ from analysis.measures.leadership import acks_between_cuts
 from analysis.measures.work_done import work_done
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Queries:
-    """What a check asks of its history. Each query is made when it is called for, so that several
-    may be made and answered at once."""
+    """What a check asks of its history. Each query is made when it is called for, by any thread, so
+    that several may be made and answered at once."""
 
-    history: History
-    anomalies: Iterable[Anomaly]
-    fates: DataFrame  # shared, as the next: kept while the queries are computed
-    places: DataFrame
+    def __init__(self, history: History, anomalies: Iterable[Anomaly] = ANOMALIES) -> None:
+        self._history, self._anomalies = history, anomalies
+        self._kept: dict[str, DataFrame] = {}
+        self._making = threading.RLock()
+
+    @property
+    def fates(self) -> DataFrame:
+        """What several queries look at, as the next: kept until `forget`."""
+        return self._keep("fates", lambda: fates(self._history.operations, self._history.runs))
+
+    @property
+    def places(self) -> DataFrame:
+        """The places at which something was found."""
+        return self._keep("places", lambda: odd(places(self._history.operations)))
+
+    def _keep(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+        with self._making:
+            if name not in self._kept:
+                self._kept[name] = make().persist()
+            return self._kept[name]
+
+    def forget(self) -> None:
+        """Keep nothing any more."""
+        for kept in self._kept.values():
+            kept.unpersist()
 
     def evidence(self) -> DataFrame:
         """One row an anomaly, schema.EVIDENCE."""
-        tables = Tables(history=self.history, values=self.fates, places=self.places)
-        return evidence(_found(tables, self.anomalies), self.history)
+        tables = Tables(history=self._history, values=self.fates, places=self.places)
+        return evidence(_found(tables, self._anomalies), self._history)
 
     def counts(self) -> DataFrame:
         """A row a run, a row a bucket of time."""
-        return counts(self.history)
+        return counts(self._history)
 
     def landings(self) -> DataFrame:
         """A row a run."""
         # Of a run in which no value was sent or read, payloads may have been delivered twice.
-        again = redeliveries(self.history.operations)
-        return landings(self.fates, self.history.runs).join(again, on="run_id", how="full")
+        again = redeliveries(self._history.operations)
+        return landings(self.fates, self._history.runs).join(again, on="run_id", how="full")
 
     def acks(self) -> DataFrame:
         """A row a partition and cut of the load."""
-        return acks_between_cuts(self.history)
+        return acks_between_cuts(self._history)
 
     def windows(self) -> DataFrame:
         """A row a window of unavailability."""
-        return windows(self.history, self.fates)
+        return windows(self._history, self.fates)
 
     def work(self) -> DataFrame:
         """A row a process and sort of operation."""
-        return work_done(self.history)
+        return work_done(self._history)
 
     def sends(self) -> DataFrame:
         """A row a send: `drawn_sends.drawn` takes a few of them."""
-        return sends(self.history)
+        return sends(self._history)
 
     def positions(self) -> DataFrame:
         """A row a slice of the load, partition and reader."""
-        return positions(self.history)
-
-
-def queries(history: History, anomalies: Iterable[Anomaly] = ANOMALIES) -> Queries:
-    """The eight queries and what they share."""
-    return Queries(
-        history=history,
-        anomalies=anomalies,
-        fates=fates(history.operations, history.runs).persist(),
-        places=odd(places(history.operations)).persist(),
-    )
+        return positions(self._history)
 
 
 def _found(tables: Tables, anomalies: Iterable[Anomaly]) -> DataFrame:

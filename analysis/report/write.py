@@ -16,13 +16,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import NAMES
@@ -39,6 +40,7 @@ from analysis.spark.at_once import at_once
 from analysis.stored.stored_run import Run
 
 Row = dict[str, Any]
+_ORDER = ("time_ns", "value", "partition", "offset")  # of examples, however Spark wrote them
 _NO_EVIDENCE = schema.arrow(schema.EVIDENCE).empty_table()
 # The timeline's columns by the counts that they show.
 _TIMELINE = {"acks": "acked", "fails": "failed", "infos": "indeterminate", "reads": "deliveries"}
@@ -60,17 +62,20 @@ def unique() -> str:
     return str(os.getpid())
 
 
-def compute(queries: Queries, runs: Sequence[Run], folder: Path) -> dict[str, Results]:
+def compute(
+    spark: SparkSession, queries: Queries, runs: Sequence[Run], folder: Path
+) -> dict[str, Results]:
     """Let Spark answer all queries; evidence goes below `folder`. By run_id."""
-    with at_once(queries.fates.sparkSession) as ask:
+    with at_once(spark) as ask:
         evidence = ask(lambda: _write_evidence(queries, [run.run_id for run in runs], folder))
         counts = ask(lambda: _by_run(queries.counts()))
-        landings = ask(lambda: _by_run(queries.landings()))
         acks = ask(lambda: _by_run(queries.acks()))
-        windows = ask(lambda: _by_run(queries.windows()))
         work = ask(lambda: _by_run(queries.work()))
         sends = ask(lambda: _by_run(drawn(queries.sends(), _drawn_limits(counts.result()))))
         positions = ask(lambda: _by_run(queries.positions()))
+        landings = ask(lambda: _by_run(queries.landings()))
+        windows = ask(lambda: _by_run(queries.windows()))
+        ask(_load_views)
     return {
         run.run_id: _results(
             run,
@@ -157,10 +162,16 @@ def publish_tables(run: Run, results: Results, report: Mapping[str, Any]) -> Non
     shutil.rmtree(old, ignore_errors=True)
 
 
+def _load_views() -> tuple[ModuleType, ModuleType]:
+    """The modules that show a report, which are slow to import: beside the last query."""
+    from analysis.report import junit, page  # noqa: PLC0415
+
+    return junit, page
+
+
 def publish_texts(run: Run, results: Results, report: dict[str, Any]) -> None:
     """Replace report.html, junit.xml and, last, report.json."""
-    from analysis.report import junit, page  # noqa: PLC0415  plotly is slow to import
-
+    junit, page = _load_views()
     views = [{"time_s": run.seconds(view["time_ns"]), **view} for view in run.views]
     more = page.More(sends=results.sends, lag=results.lag, files=run_files(run.path))
     text = page.render(report, results.timeline, views, behind(run), more)
@@ -194,9 +205,10 @@ def _finding(name: str, folder: Path | None) -> AnomalyFinding:
     if folder is None:
         return nothing
     table = ds.dataset(folder, format="parquet")
-    keys = table.to_table(columns=["outcome", "time_ns", "cause"])
+    keys = table.to_table(columns=["outcome", "cause", *_ORDER])
     split = Counter(keys["outcome"].drop_null().to_pylist()) if nothing.split else {}
-    first = pc.sort_indices(keys["time_ns"])[:EXAMPLES]  # unknown times come last
+    order = [(name, "ascending") for name in _ORDER]
+    first = pc.sort_indices(keys, sort_keys=order)[:EXAMPLES]  # unknown times come last
     rows = table.take(first).to_pylist()
     return AnomalyFinding(
         count=keys.num_rows,

@@ -29,7 +29,7 @@ import pyspark
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-SMALL, BIG = 30_000, 2_000_000  # operations
+SMALL, BIG = 60_000, 2_000_000  # operations
 MOST_MIB = 3072  # of a check below BIG; a million operations take about 1 GiB
 START_LIMIT_S = 60.0
 END_LIMIT_S = 20.0
@@ -125,21 +125,31 @@ def archive_path() -> Path:
 
 
 def _sizes(operations: int) -> Mapping[str, str]:
-    """Spark's own settings for a big history. For a smaller one few tasks; for a small one no
-    plan is made anew between stages and no code is generated: both cost more than they save."""
+    """Spark's own settings for a big history; for a smaller one few tasks."""
     if operations >= BIG:
         return {}
-    few = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
-    return {**few, **_plans(operations)}
+    return {"spark.default.parallelism": "2", **_plans(operations)}
 
 
 def _plans(operations: int) -> Mapping[str, str]:
-    """Those that a session may be told later: for all but a small history Spark's own defaults."""
-    big = operations >= SMALL
+    """Those that a session may be told later. For a small history no plan is made anew between
+    stages, no code is generated, and each stage is one task: all of it costs more than it saves."""
+    if operations < SMALL:
+        return {
+            "spark.sql.adaptive.enabled": "false",
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+            "spark.sql.shuffle.partitions": "1",
+            "spark.sql.files.minPartitionNum": "1",
+            "spark.sql.files.openCostInBytes": "0",
+        }
     return {
-        "spark.sql.adaptive.enabled": str(big).lower(),
-        "spark.sql.codegen.wholeStage": str(big).lower(),
-        "spark.sql.codegen.factoryMode": "FALLBACK" if big else "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.codegen.wholeStage": "true",
+        "spark.sql.codegen.factoryMode": "FALLBACK",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.files.minPartitionNum": "2",
+        "spark.sql.files.openCostInBytes": str(4 * 2**20),  # Spark's own
     }
 
 

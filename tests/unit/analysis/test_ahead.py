@@ -29,6 +29,20 @@ with ahead.Ahead(scratch=Path(sys.argv[1])) as made:
     assert made.spark(operations=BIG) is None  # its memory is a small check's
     print(job.check([Path(sys.argv[1])])[0]["verdict"])  # as if there had been none
 """
+LONG = """
+import sys, threading
+from pathlib import Path
+from analysis import ahead
+begun = threading.Event()
+def rehearse(spark, scratch):
+    begun.set()
+    spark.range(10**15).count()
+ahead._rehearse = rehearse
+with ahead.Ahead(scratch=Path(sys.argv[1])) as made:
+    made.start()
+    begun.wait()
+    print(made.spark(operations=3).range(3).count())
+"""
 WITHOUT = """
 import sys
 from pathlib import Path
@@ -56,6 +70,10 @@ def test_a_check_goes_on_in_the_session_that_is_there(tmp_path: Path) -> None:
     told_runs.write(histories.story(histories.client_error()), tmp_path, "told/1")
 
     assert said(READY, str(tmp_path)) == ["unknown", "false", "true", "unknown"]
+
+
+def test_who_asks_for_it_does_not_wait_for_the_made_up_run(tmp_path: Path) -> None:
+    assert said(LONG, str(tmp_path)) == ["3"]
 
 
 def test_where_it_could_not_start_or_was_not_asked_for_there_is_none(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
     runs = runs_frame(spark, [_run_row(case, n) for n, case in enumerate(cases)])
     operations = spark.read.schema(OPERATIONS).parquet(str(file))
     history = History(operations=operations, runs=runs, groups=True, replicas=True)
-    queries = checks.queries(history)
+    queries = checks.Queries(history)
     found: list[Found] = [defaultdict(Counter) for _ in cases]
     for row in queries.evidence().collect():
         found[int(row["run_id"])][_name(row)][_key(row)] += 1
@@ -61,8 +61,7 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
     for row in _rows(Tables(history=history, values=queries.fates, places=queries.places)):
         for name, key in _details(row):
             found[int(row["run_id"])][name][key] += 1
-    queries.fates.unpersist()
-    queries.places.unpersist()
+    queries.forget()
     return [{name: +each for name, each in one.items() if +each} for one in found]
 
 
