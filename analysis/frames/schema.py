@@ -51,6 +51,11 @@ OPERATIONS = _struct(
     start_ns=_LONG,
     end_ns=_LONG,  # null: it never ended
     broker=_INT,
+    # Null in histories of format 1, and where it does not apply.
+    instance=_INT,  # which client of the worker
+    transaction=_INT,  # of a send: the number of the worker's transaction
+    generation=_INT,  # of the group: of a poll, a process, a commit
+    epoch=_INT,  # the leader's: of a record that was read
 )
 WATERMARKS = _struct(
     run_id=_STRING,

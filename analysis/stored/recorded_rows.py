@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harness.history.record_format import F_NAMES, TYPE_NAMES
+from harness.history.record_format import F_NAMES, OPTIONAL, TYPE_NAMES
 from harness.history.stored_tables import all_are
 
 Span = tuple[int, int]  # from when to when, in ns
@@ -19,7 +19,7 @@ EVER_NS: Span = (-(2**63), 2**63 - 1)
 ANOTHER_TIME = "of another time than run.json's phases"
 _WORDS = {"f": frozenset(F_NAMES.values()), "type": frozenset(TYPE_NAMES.values())}
 _LEAST = {"id": 0, "partition": 0, "intended_ns": 1, "start_ns": 1}  # and never missing
-_LEAST_IF_ANY = {"value": 0, "offset": 0, "broker": 0}
+_LEAST_IF_ANY = dict.fromkeys(("instance", *OPTIONAL), 0)
 
 
 def oddity(

@@ -28,6 +28,8 @@ from harness.model.runs.run_folder import RunFolder, StoreError
 
 Line = dict[str, Any]
 BATCH = 10_000
+_ENDED = ("offset", "error", "broker", "epoch")
+_MORE = ("instance", "transaction", "generation")
 _INSTANT = ("read", "final-read", "poll", "replica")
 
 
@@ -63,7 +65,7 @@ def _invocations(table: pa.Table) -> Iterator[Line]:
 def _completions(table: pa.Table) -> Iterator[Line]:
     for row in _in_order(table, "end_ns"):
         line = _operation(row, row["type"], row["end_ns"])
-        line |= {key: row[key] for key in ("offset", "error", "broker") if row[key] is not None}
+        line |= {key: row[key] for key in _ENDED if row[key] is not None}
         if row["f"] in _INSTANT:
             line["start_ns"] = row["start_ns"]
         yield line
@@ -72,6 +74,7 @@ def _completions(table: pa.Table) -> Iterator[Line]:
 def _operation(row: Line, kind: str, time_ns: int) -> Line:
     line = {"time_ns": time_ns, "process": row["process"], "type": kind}
     line |= {key: row[key] for key in ("f", "id", "partition", "value")}
+    line |= {key: row[key] for key in _MORE if row[key] is not None}
     if row["value"] is not None:
         line["producer"] = row["value"] >> SEQUENCE_BITS
         line["sequence"] = row["value"] & ((1 << SEQUENCE_BITS) - 1)

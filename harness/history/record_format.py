@@ -1,10 +1,15 @@
 """The format of a recorded operation: its fields, their bytes, and how they are read back.
 
-    slot 0 of a segment   magic(8) record_size(u16) pad(2) capacity(u32) first_id(u64), zeros to 56
-    slot 1..capacity      0 type  1 f  4 partition i32  8 value  16 intended_ns  24 start_ns
-                          32 offset  40 end_ns  48 broker i32  52 error i32     (else i64, all LE)
+    slot 0 of a segment   magic(8) record_size(u16) pad(2) capacity(u32) first_id(u64), zeros to 72
+    slot 1..capacity      0 type u8  1 f u8  2 instance u16  4 partition i32  8 value
+                          16 intended_ns  24 start_ns  32 transaction i32  36 generation i32
+                          40 offset  48 end_ns  56 broker i32  60 error i32  64 epoch i32
+                          68 zeros                                   (else i64, all LE)
 
-A field more is a field of `RECORD` and `Operation` here, and of `harness.history.tables`.
+That is format 2. Format 1, whose segments are still read, had no instance, transaction, generation
+and epoch: records of 56 bytes.
+
+A field more is a field of `FORMAT` and `Operation` here, and of `harness.history.tables`.
 `harness.history.segments` reads the same by columns. docs/history.md tells it field by field.
 Standard library only: workers, harness and checkers all import this module.
 """
@@ -32,17 +37,67 @@ F_NAMES: Final = {
     REPLICA: "replica",
 }
 
-MAGIC: Final = b"KHIST\0\0\1"
-RECORD_SIZE: Final = 56
 SEGMENT_CAPACITY: Final = 65_536
 MOST_RECORDS: Final = 2**62  # of one worker; no id comes near it
-COMPLETION_AT: Final = 32  # where the part begins that is written at completion
 HEADER: Final = struct.Struct("<8sH2xIQ")
-RECORD: Final = struct.Struct("<BB2xiqqqqqii")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """One version of a record: its fields in order, as struct and numpy spell them."""
+
+    magic: bytes
+    size: int  # bytes of a record
+    fields: tuple[tuple[str, str, int], ...]  # name, numpy's kind, where it begins
+    completion_at: int  # where the part begins that is written at completion
+
+
+_INVOKED: Final = (
+    ("type", "u1", 0),
+    ("f", "u1", 1),
+    ("partition", "<i4", 4),
+    ("value", "<i8", 8),
+    ("intended_ns", "<i8", 16),
+    ("start_ns", "<i8", 24),
+)
+FORMAT: Final = Format(
+    magic=b"KHIST\0\0\2",
+    size=72,
+    fields=(
+        *_INVOKED,
+        ("instance", "<u2", 2),
+        ("transaction", "<i4", 32),
+        ("generation", "<i4", 36),
+        ("offset", "<i8", 40),
+        ("end_ns", "<i8", 48),
+        ("broker", "<i4", 56),
+        ("error", "<i4", 60),
+        ("epoch", "<i4", 64),
+    ),
+    completion_at=40,
+)
+FORMAT_1: Final = Format(
+    magic=b"KHIST\0\0\1",
+    size=56,
+    fields=(
+        *_INVOKED,
+        ("offset", "<i8", 32),
+        ("end_ns", "<i8", 40),
+        ("broker", "<i4", 48),
+        ("error", "<i4", 52),
+    ),
+    completion_at=32,
+)
+FORMATS: Final = {each.magic: each for each in (FORMAT, FORMAT_1)}
+MAGIC: Final = FORMAT.magic
+RECORD_SIZE: Final = FORMAT.size
+COMPLETION_AT: Final = FORMAT.completion_at
+RECORD: Final = struct.Struct("<BBHiqqqiiqqiii4x")
 PROCESS_NAME: Final = "[A-Za-z0-9_-]+"
 SEGMENT_NAME: Final = re.compile(rf"(?P<process>{PROCESS_NAME})\.(?P<number>\d{{4,}})\.seg")
 
-NOTHING: Final = -1  # a missing offset, broker or value in a record; null once sealed
+NOTHING: Final = -1  # what is missing in a record; null once sealed
+OPTIONAL: Final = ("value", "transaction", "generation", "offset", "broker", "epoch")
 SEQUENCE_BITS: Final = 40
 
 
@@ -74,12 +129,17 @@ class Operation:
     end_ns: int | None
     broker: int | None
     error: int  # librdkafka's code, 0 for none
+    instance: int | None = None  # which client of the worker, from 0 on
+    transaction: int | None = None  # of a send: the number of the worker's transaction, from 0 on
+    generation: int | None = None  # of the group, as the member knows it
+    epoch: int | None = None  # the leader's, of a record that was read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
     """What a segment says about itself."""
 
+    format: Format
     capacity: int
     first_id: int
 
@@ -89,9 +149,11 @@ def read_header(head: bytes) -> Header:
     if len(head) < HEADER.size:
         raise BadHeaderError(f"it has only {len(head)} bytes")
     magic, record_size, capacity, first_id = HEADER.unpack_from(head)
-    if magic != MAGIC or record_size != RECORD_SIZE or capacity == 0 or first_id >= MOST_RECORDS:
+    known = FORMATS.get(magic)
+    possible = capacity > 0 and first_id < MOST_RECORDS
+    if known is None or record_size != known.size or not possible:
         raise BadHeaderError("its header is not that of a segment of this version")
-    return Header(capacity=capacity, first_id=first_id)
+    return Header(format=known, capacity=capacity, first_id=first_id)
 
 
 def read_operations(segment: bytes) -> Iterator[Operation | str]:
@@ -101,28 +163,32 @@ def read_operations(segment: bytes) -> Iterator[Operation | str]:
     can an empty one before a used one. Raises BadHeaderError.
     """
     header = read_header(segment)
-    whole = min(header.capacity, (len(segment) - RECORD_SIZE) // RECORD_SIZE)
+    size = header.format.size
+    whole = min(header.capacity, (len(segment) - size) // size)
     # A slot that was cut off tells nothing, not even that those before it were used.
-    used = segment[RECORD_SIZE : (whole + 1) * RECORD_SIZE].rstrip(b"\0")
-    slots = -(-len(used) // RECORD_SIZE)
+    used = segment[size : (whole + 1) * size].rstrip(b"\0")
+    slots = -(-len(used) // size)
     for slot in range(slots):
-        at = (slot + 1) * RECORD_SIZE
-        yield _operation(segment[at : at + RECORD_SIZE], header.first_id + slot)
+        at = (slot + 1) * size
+        yield _operation(header.format, segment[at : at + size], header.first_id + slot)
 
 
-def _operation(slot: bytes, operation: int) -> Operation | str:
-    type_, f, partition, value, intended, start, offset, end, broker, error = RECORD.unpack(slot)
+def _operation(version: Format, slot: bytes, operation: int) -> Operation | str:
+    known = dict.fromkeys(OPTIONAL, NOTHING)
+    known |= {name: _number(slot, kind, at) for name, kind, at in version.fields}
+    type_, f = known["type"], known["f"]
     if type_ == EMPTY and any(slot):
         return "torn"
     if type_ == OPEN:
-        offset, end, broker, error = NOTHING, start, NOTHING, 0
+        known |= {"offset": NOTHING, "broker": NOTHING, "epoch": NOTHING, "error": 0}
+        known["end_ns"] = known["start_ns"]
     possible = (
         type_ in TYPE_NAMES
         and f in F_NAMES
-        and partition >= 0
-        and min(value, offset, broker) >= NOTHING
-        and intended > 0
-        and 0 < start <= end
+        and known["partition"] >= 0
+        and min(known[name] for name in OPTIONAL) >= NOTHING
+        and known["intended_ns"] > 0
+        and 0 < known["start_ns"] <= known["end_ns"]
     )
     if not possible:
         return "bad"
@@ -130,15 +196,20 @@ def _operation(slot: bytes, operation: int) -> Operation | str:
         id=operation,
         f=F_NAMES[f],
         type=TYPE_NAMES[type_],
-        partition=partition,
-        value=_known(value),
-        intended_ns=intended,
-        start_ns=start,
-        offset=_known(offset),
-        end_ns=None if type_ == OPEN else end,
-        broker=_known(broker),
-        error=error,
+        partition=known["partition"],
+        intended_ns=known["intended_ns"],
+        start_ns=known["start_ns"],
+        end_ns=None if type_ == OPEN else known["end_ns"],
+        error=known["error"],
+        instance=known.get("instance"),
+        **{name: _known(known[name]) for name in OPTIONAL},
     )
+
+
+def _number(slot: bytes, kind: str, at: int) -> int:
+    """One field, spelled as numpy does: <i8, u1."""
+    number = int(kind[-1])
+    return int.from_bytes(slot[at : at + number], "little", signed="i" in kind)
 
 
 def _known(number: int) -> int | None:

@@ -2,7 +2,7 @@
 
 Every worker process owns three kinds of files in the run's `history/` folder:
 
-    <process>.<NNNN>.seg    operations: fixed 56-byte records in a preallocated, memory-mapped file
+    <process>.<NNNN>.seg    operations: fixed 72-byte records in a preallocated, memory-mapped file
     <process>.jsonl         events: whatever is rare or needs words, one JSON line each
     <process>.progress      counters for the harness's live line; not part of the history
 
@@ -34,6 +34,7 @@ from harness.history.record_format import (
     EMPTY,
     HEADER,
     MAGIC,
+    NOTHING,
     OK,
     OPEN,
     RECORD,
@@ -42,8 +43,8 @@ from harness.history.record_format import (
 )
 
 # Bound once: looking a method up costs a tenth of what it does.
-_pack_invocation: Final = struct.Struct("<BB2xiqqq").pack_into
-_pack_completion: Final = struct.Struct("<qqii").pack_into
+_pack_invocation: Final = struct.Struct("<BBHiqqqii").pack_into
+_pack_completion: Final = struct.Struct("<qqiii").pack_into
 _pack_record: Final = RECORD.pack_into
 
 
@@ -80,6 +81,10 @@ class Recorder:
     An operation's id is its slot, counted over all segments of the process. `capacity` (records in
     a segment) must be a power of two. Raises OSError when there is no room for the next segment:
     space is allocated with the segment, so writing a record cannot fail.
+
+    `instance`, `transaction` and `generation` go into each record that is begun from then on: which
+    client of the worker it is (from 0 on), the transaction that a send belongs to, and what the
+    member knows of its group.
     """
 
     def __init__(self, directory: Path, process: str, capacity: int = SEGMENT_CAPACITY) -> None:
@@ -89,6 +94,7 @@ class Recorder:
         self._lines = Lines(directory / f"{process}.jsonl")
         self._lines.own()
         self._named: set[int] = set()
+        self.instance, self.transaction, self.generation = 0, NOTHING, NOTHING
         # By number: the last one, and those in which an operation is open.
         self._segments: dict[int, mmap.mmap] = {}
         self._count = 0
@@ -101,7 +107,19 @@ class Recorder:
         if at == self._end:
             at = self._grow()
         segment = self._current
-        _pack_invocation(segment, at, EMPTY, f, partition, value, intended_ns, start_ns)
+        _pack_invocation(
+            segment,
+            at,
+            EMPTY,
+            f,
+            self.instance,
+            partition,
+            value,
+            intended_ns,
+            start_ns,
+            self.transaction,
+            self.generation,
+        )
         segment[at] = OPEN
         self._next = at + RECORD_SIZE
         operation = self._count
@@ -114,7 +132,7 @@ class Recorder:
         """Record how an operation ended: OK, FAIL or INFO. Missing: NOTHING; no error: 0."""
         segment = self._segments[operation >> self._shift]
         at = ((operation & self._mask) + 1) * RECORD_SIZE
-        _pack_completion(segment, at + COMPLETION_AT, offset, end_ns, broker, error)
+        _pack_completion(segment, at + COMPLETION_AT, offset, end_ns, broker, error, NOTHING)
         segment[at] = type_
 
     def record(  # noqa: PLR0913, PLR0917
@@ -126,14 +144,37 @@ class Recorder:
         offset: int,
         end_ns: int,
         broker: int,
+        *,
+        epoch: int = NOTHING,
+        intended_ns: int = 0,
+        transaction: int = NOTHING,
     ) -> int:
-        """Record in one go what is known only once it is ok: a record read. Returns its id."""
+        """Record in one go what is known only once it is ok: a record read. Returns its id.
+
+        `epoch`: its leader's. `intended_ns` and `transaction`: of its send, as its payload tells
+        (0: it does not, and `start_ns` stands there).
+        """
         at = self._next
         if at == self._end:
             at = self._grow()
         segment = self._current
         _pack_record(
-            segment, at, EMPTY, f, partition, value, start_ns, start_ns, offset, end_ns, broker, 0
+            segment,
+            at,
+            EMPTY,
+            f,
+            self.instance,
+            partition,
+            value,
+            intended_ns or start_ns,
+            start_ns,
+            transaction,
+            self.generation,
+            offset,
+            end_ns,
+            broker,
+            0,
+            epoch,
         )
         segment[at] = OK
         self._next = at + RECORD_SIZE

@@ -40,6 +40,7 @@ from harness.history.record_format import (
     F_NAMES,
     NOTHING,
     OPEN,
+    OPTIONAL,
     PROCESS_NAME,
     TYPE_NAMES,
     HistoryError,
@@ -55,7 +56,8 @@ from harness.model.runs.run_folder import RunFolder, StoreError
 __all__ = ["HistoryError", "Seal", "seal"]
 
 # Few distinct values; the numbers are mostly distinct, and a dictionary of them is wasted work.
-_DICTIONARIES: Final = ["run_id", "process", "f", "type", "partition", "error", "broker"]
+_FEW: Final = ("run_id", "process", "f", "type", "partition", "error", "broker")
+_DICTIONARIES: Final = [*_FEW, "instance", "transaction", "generation", "epoch"]
 _TYPES: Final = pa.array([TYPE_NAMES.get(code, "") for code in range(max(TYPE_NAMES) + 1)])
 _FS: Final = pa.array([F_NAMES.get(code, "") for code in range(max(F_NAMES) + 1)])
 
@@ -235,7 +237,7 @@ def _write_operations(
 
 def _operations(run_id: str, process: str, content: Content, names: dict[int, str]) -> pa.Table:
     records, length = content.records, len(content.ids)
-    missing = {name: records[name] == NOTHING for name in ("value", "offset", "broker")}
+    missing = {name: records[name] == NOTHING for name in ("instance", *OPTIONAL)}
     columns = {
         "run_id": pa.repeat(pa.scalar(run_id), length),
         "process": pa.repeat(pa.scalar(process), length),

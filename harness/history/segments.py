@@ -15,40 +15,38 @@ import numpy.typing as npt
 from harness.history.record_format import (
     EMPTY,
     F_NAMES,
+    FORMAT,
     NOTHING,
     OPEN,
-    RECORD_SIZE,
+    OPTIONAL,
     SEGMENT_CAPACITY,
     SEGMENT_NAME,
     TYPE_NAMES,
     BadHeaderError,
+    Format,
     HistoryError,
     read_header,
 )
 from harness.history.stored_tables import TableError, read_bytes
 
-_FIELDS: Final = (
-    ("type", "u1", 0),
-    ("f", "u1", 1),
-    ("partition", "<i4", 4),
-    ("value", "<i8", 8),
-    ("intended_ns", "<i8", 16),
-    ("start_ns", "<i8", 24),
-    ("offset", "<i8", 32),
-    ("end_ns", "<i8", 40),
-    ("broker", "<i4", 48),
-    ("error", "<i4", 52),
-)
+
+def _type_of(version: Format) -> np.dtype[np.void]:
+    return np.dtype(
+        {
+            "names": [name for name, _, _ in version.fields],
+            "formats": [kind for _, kind, _ in version.fields],
+            "offsets": [at for _, _, at in version.fields],
+            "itemsize": version.size,
+        }
+    )
+
+
+# As every version is read: a field that a version does not have is NOTHING.
 RECORD_TYPE: Final = np.dtype(
-    {
-        "names": [name for name, _, _ in _FIELDS],
-        "formats": [kind for _, kind, _ in _FIELDS],
-        "offsets": [at for _, _, at in _FIELDS],
-        "itemsize": RECORD_SIZE,
-    }
+    [(name, "<i4" if name == "instance" else kind) for name, kind, _ in FORMAT.fields]
 )
 EXAMPLES = 3
-LONGEST = (SEGMENT_CAPACITY + 1) * RECORD_SIZE  # bytes of a segment
+LONGEST = (SEGMENT_CAPACITY + 1) * FORMAT.size  # bytes of a segment
 Array = npt.NDArray[Any]
 
 
@@ -97,19 +95,19 @@ def read_segment(path: Path, process: str, *, first_id: int, last: bool) -> Cont
     except BadHeaderError as error:
         text = f"{path.name}: {error}; nothing in it can be read"
         finding = Finding(process=process, kind="truncated-segment", count=1, text=text)
-        return _nothing(finding, first_id + max(0, len(data) // RECORD_SIZE - 1))
-    findings = []
-    whole = max(0, min(len(data) // RECORD_SIZE - 1, header.capacity))
+        return _nothing(finding, first_id + max(0, len(data) // FORMAT.size - 1))
+    findings, size = [], header.format.size
+    whole = max(0, min(len(data) // size - 1, header.capacity))
     if whole < header.capacity:
         text = f"{path.name}: {whole} of {header.capacity} slots are present"
         findings.append(Finding(process=process, kind="truncated-segment", count=1, text=text))
-    elif len(data) != (header.capacity + 1) * RECORD_SIZE:
+    elif len(data) != (header.capacity + 1) * size:
         text = f"{path.name}: longer than the {header.capacity} slots that it says it has"
         findings.append(Finding(process=process, kind="truncated-segment", count=1, text=text))
     if header.first_id != first_id:
         text = f"{path.name}: begins with operation {header.first_id}, expected {first_id}"
         findings.append(Finding(process=process, kind="truncated-segment", count=1, text=text))
-    slots = np.frombuffer(data[RECORD_SIZE : (whole + 1) * RECORD_SIZE], RECORD_TYPE)
+    slots = np.frombuffer(data[size : (whole + 1) * size], _type_of(header.format))
     content = _sort_out(slots[: _length(slots)] if last else slots, header.first_id)
     for kind, which in (("torn", content.torn), ("bad-record", content.bad)):
         if len(which):
@@ -138,13 +136,15 @@ def _length(slots: Array) -> int:
 
 
 def _used(slots: Array) -> Array:
-    used = slots.view(np.uint8).reshape(-1, RECORD_SIZE).any(axis=1)
+    used = slots.view(np.uint8).reshape(-1, slots.dtype.itemsize).any(axis=1)
     return np.asarray(used)
 
 
 def _sort_out(slots: Array, first_id: int) -> _Sorted:
     """Records that can be, torn slots, and the rest: what no recorder writes."""
-    records = slots.copy()
+    records = np.empty(len(slots), RECORD_TYPE)
+    for name in RECORD_TYPE.names or ():
+        records[name] = slots[name] if name in (slots.dtype.names or ()) else NOTHING
     _clear_open(records)
     good = _possible(records)
     torn = _used(slots) & (slots["type"] == EMPTY)
@@ -159,7 +159,7 @@ def _sort_out(slots: Array, first_id: int) -> _Sorted:
 def _clear_open(records: Array) -> None:
     """Whatever stands in the completion part of an open record is half a completion: not read."""
     is_open = records["type"] == OPEN
-    for name in ("offset", "broker"):
+    for name in ("offset", "broker", "epoch"):
         records[name][is_open] = NOTHING
     records["end_ns"][is_open] = records["start_ns"][is_open]
     records["error"][is_open] = 0
@@ -171,13 +171,12 @@ def _possible(records: Array) -> npt.NDArray[np.bool_]:
         np.isin(records["type"], list(TYPE_NAMES))
         & np.isin(records["f"], list(F_NAMES))
         & (records["partition"] >= 0)
-        & (records["value"] >= NOTHING)
-        & (records["offset"] >= NOTHING)
-        & (records["broker"] >= NOTHING)
         & (records["intended_ns"] > 0)
         & (records["start_ns"] > 0)
         & (records["end_ns"] >= records["start_ns"])
     )
+    for name in OPTIONAL:
+        possible &= records[name] >= NOTHING
     return possible
 
 

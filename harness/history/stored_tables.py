@@ -97,18 +97,31 @@ def footer(file: Path, columns: Columns) -> pq.FileMetaData:
 
 
 def row_groups(file: Path, columns: Columns) -> Iterator[pa.Table]:
-    """Every row of a table, a row group at a time; texts as dictionaries. Raises TableError."""
+    """Every row of a table, a row group at a time; texts as dictionaries, what an older table does
+    not have as null. Raises TableError."""
     check_file(file)
-    names = [name for name, _ in columns]
     with _reasons():
         parquet = pq.ParquetFile(file, read_dictionary=_texts(columns))
         with parquet:
             _check_columns(parquet.schema_arrow, columns)
             _check_sizes(parquet.metadata, MOST_GROUP_ROWS)
+            names = [name for name, _ in columns if name in parquet.schema_arrow.names]
             for group in range(parquet.num_row_groups):
                 table = parquet.read_row_group(group, names).unify_dictionaries()
                 table.validate()
-                yield table
+                yield _completed(table, columns)
+
+
+def _completed(table: pa.Table, columns: Columns) -> pa.Table:
+    """With every column, in order; one that is not there is null."""
+    wanted = schema(columns)
+    there = set(table.column_names)
+    return pa.table(
+        {
+            name: table[name] if name in there else pa.nulls(len(table), wanted.field(name).type)
+            for name in wanted.names
+        }
+    )
 
 
 def all_rows(file: Path, columns: Columns) -> pa.Table:

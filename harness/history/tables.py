@@ -25,6 +25,10 @@ OPERATION_COLUMNS: Final = (
     ("start_ns", "int64"),
     ("end_ns", "int64"),
     ("broker", "int32"),
+    ("instance", "int32"),
+    ("transaction", "int32"),
+    ("generation", "int32"),
+    ("epoch", "int32"),
 )
 EVENT_COLUMNS: Final = (
     ("run_id", "string"),
@@ -40,6 +44,10 @@ EVENT_COLUMNS: Final = (
     ("uncommitted_end", "int64"),
     ("position", "int64"),
     ("complete", "bool"),
+    ("since_ns", "int64"),
+    ("instance", "int32"),
+    ("transaction", "int32"),
+    ("generation", "int32"),
 )
 FAULT_COLUMNS: Final = (
     ("run_id", "string"),
@@ -98,7 +106,7 @@ SMALL_TABLES: Final = {
     "findings": FINDING_COLUMNS,
 }
 # What older histories do not have; read as null.
-ADDED: Final = frozenset({"since_ns"})
+ADDED: Final = frozenset({"since_ns", "instance", "transaction", "generation", "epoch"})
 # What sealing writes in every row of a small table; elsewhere null is "not known".
 REQUIRED: Final = {
     "events": ("run_id", "process", "time_ns", "event"),

@@ -18,7 +18,7 @@ def test_the_export_tells_everything_in_order_of_time(run: Path) -> None:
     def some(recorder: Recorder) -> None:
         recorder.complete(recorder.invoke(SEND, 2, (1 << 40) + 7, 10, 20), OK, 40, 60, NOTHING, 0)
         recorder.invoke(SEND, 2, (1 << 40) + 8, 30, 30)
-        recorder.record(READ, 2, (1 << 40) + 7, 15, 40, 50, 3)
+        recorder.record(READ, 2, (1 << 40) + 7, 15, 40, 50, 3, epoch=5)
 
     record(run, then=some, ended=False)
     lines(run, "p", {"event": "end", "time_ns": 70, "reason": "done"})
@@ -40,6 +40,7 @@ def test_the_export_tells_everything_in_order_of_time(run: Path) -> None:
         "type": "invoke",
         "f": "send",
         "id": 0,
+        "instance": 0,
         "partition": 2,
         "value": (1 << 40) + 7,
         "producer": 1,
@@ -48,6 +49,7 @@ def test_the_export_tells_everything_in_order_of_time(run: Path) -> None:
     } == told[0]
     assert "intended_ns" not in told[1]  # it began when it was due
     assert (40, 3, 15) == (told[3]["offset"], told[3]["broker"], told[3]["start_ns"])
+    assert 5 == told[3]["epoch"]
     assert ("nemesis", "kill") == (told[2]["process"], told[2]["verb"])
 
 

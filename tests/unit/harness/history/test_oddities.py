@@ -52,7 +52,7 @@ def test_a_torn_record_is_dropped_and_counted(run: Path) -> None:
     assert [0, 1] == [row["id"] for row in operations(run)]
 
 
-@pytest.mark.parametrize(("at", "data"), [(0, b"\x09"), (1, b"\x00"), (1, b"\x63"), (40, b"\x01")])
+@pytest.mark.parametrize(("at", "data"), [(0, b"\x09"), (1, b"\x00"), (1, b"\x63"), (48, b"\x01")])
 def test_a_bad_record_is_dropped_and_counted(run: Path, at: int, data: bytes) -> None:
     """No such type, no such f, an end before its start."""
     segment = record(run, sends=3)

@@ -34,6 +34,7 @@ def operation(**changed: Any) -> Operation:
         "end_ns": None,
         "broker": None,
         "error": 0,
+        "instance": 0,
     }
     return Operation(**{**open_, **changed})
 

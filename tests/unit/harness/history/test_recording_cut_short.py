@@ -142,9 +142,12 @@ def test_a_segment_cut_at_every_length_tells_what_is_left(tmp_path: Path) -> Non
         {15: 0x80},
         {23: 0x80},
         {31: 0x80},
+        {35: 0x80},
         {39: 0x80},
-        {40: 1},
-        {51: 0x80},
+        {47: 0x80},
+        {48: 1},
+        {59: 0x80},
+        {67: 0x80},
     ],
 )
 def test_a_record_that_no_recorder_writes_is_bad(tmp_path: Path, spoiled: dict[int, int]) -> None:

@@ -23,6 +23,9 @@ def test_every_column_of_an_operation_is_there(run: Path) -> None:
         recorder.complete(recorder.invoke(SEND, 2, 8, 20, 21), FAIL, NOTHING, 22, NOTHING, -184)
         recorder.invoke(LOOKUP, 2, 9, 30, 31)
         recorder.record(READ, 2, NOTHING, 41, 43, 42, 1)
+        recorder.instance, recorder.transaction, recorder.generation = 1, 4, 6
+        recorder.invoke(SEND, 2, 10, 50, 51)
+        recorder.record(READ, 2, 7, 61, 40, 62, 1, epoch=5, intended_ns=10, transaction=3)
 
     record(run, then=some)
     seal(run)
@@ -39,14 +42,20 @@ def test_every_column_of_an_operation_is_there(run: Path) -> None:
         "start_ns",
         "end_ns",
         "broker",
+        "instance",
+        "transaction",
+        "generation",
+        "epoch",
     ]
     assert [
         {**first, **dict(zip(names, row, strict=True))}
         for row in (
-            (0, "send", "ok", 7, 40, None, 10, 11, 12, 3),
-            (1, "send", "fail", 8, None, "_QUEUE_FULL", 20, 21, 22, None),
-            (2, "lookup", "info", 9, None, None, 30, 31, None, None),
-            (3, "read", "ok", None, 43, None, 41, 41, 42, 1),
+            (0, "send", "ok", 7, 40, None, 10, 11, 12, 3, 0, None, None, None),
+            (1, "send", "fail", 8, None, "_QUEUE_FULL", 20, 21, 22, None, 0, None, None, None),
+            (2, "lookup", "info", 9, None, None, 30, 31, None, None, 0, None, None, None),
+            (3, "read", "ok", None, 43, None, 41, 41, 42, 1, 0, None, None, None),
+            (4, "send", "info", 10, None, None, 50, 51, None, None, 1, 4, 6, None),
+            (5, "read", "ok", 7, 40, None, 10, 61, 62, 1, 1, 3, 6, 5),
         )
     ] == operations(run)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from harness.history.record_format import HistoryError
+from harness.history.record_format import RECORD_SIZE, HistoryError
 from harness.history.seal_record import read_seal
 from harness.history.sealing import seal
 from tests.support.recorded_runs import KILL, found, lines, operations, record, rows, spoil
@@ -77,7 +77,7 @@ def test_a_table_whose_segments_are_gone_is_kept_and_told(run: Path) -> None:
 def test_what_was_found_earlier_is_not_forgotten(run: Path) -> None:
     """The torn slot was in a segment that is gone."""
     segment = record(run, sends=2)
-    spoil(segment, 3 * 56 + 4, b"\7\7")
+    spoil(segment, 3 * RECORD_SIZE + 4, b"\7\7")
     seal(run)
     mark(run).unlink()
 

@@ -1,6 +1,8 @@
 """Two readers of a segment, by columns and record by record, give one answer."""
 
+import struct
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,10 @@ from hypothesis import strategies as st
 from harness.history.record_format import (
     FAIL,
     INFO,
+    NOTHING,
     OK,
+    OPEN,
+    OPTIONAL,
     RECORD_SIZE,
     SEND,
     Operation,
@@ -56,17 +61,44 @@ def test_reading_by_columns_is_reading_record_by_record(
     assert [o.id for o in by_record if isinstance(o, Operation)] == content.ids.tolist()
     assert by_record.count("torn") == counts.get("torn", 0)
     assert by_record.count("bad") == counts.get("bad-record", 0)
-    for operation, row in zip(_good(by_record), content.records.tolist(), strict=True):
-        assert (operation.partition, operation.intended_ns, operation.start_ns) == (
-            row[2],
-            row[4],
-            row[5],
-        )
-        assert (operation.offset, operation.broker, operation.error) == (
-            row[6] if row[6] >= 0 else None,
-            row[8] if row[8] >= 0 else None,
-            row[9],
-        )
+    names = content.records.dtype.names or ()
+    for operation, row in zip(_good(by_record), content.records, strict=True):
+        found = {name: int(row[name]) for name in names}
+        assert _told(operation) == {
+            name: None if name in MAYBE and number == NOTHING else number
+            for name, number in found.items()
+            if name not in ("type", "f", "end_ns")
+        }
+
+
+def test_a_segment_of_format_1_is_read_and_lacks_what_format_2_added(tmp_path: Path) -> None:
+    """Records of 56 bytes, as they were written before: an ack, and one that is open."""
+    header = struct.pack("<8sHxxIQ", b"KHIST\0\0\1", 56, 4, 0).ljust(56, b"\0")
+    acked = struct.pack("<BBxxiqqqqqii", OK, SEND, 3, 7, 10, 11, 40, 12, 2, 0)
+    begun = struct.pack("<BBxxiqqqqqii", OPEN, SEND, 3, 8, 20, 21, 0, 0, 0, 0)
+    path = tmp_path / "q.0000.seg"
+    path.write_bytes((header + acked + begun).ljust(5 * 56, b"\0"))
+
+    by_record = _good(read_operations(path.read_bytes()))
+    content = read_segment(path, "q", first_id=0, last=True)
+
+    assert [(o.id, o.type, o.value, o.offset, o.broker) for o in by_record] == [
+        (0, "ok", 7, 40, 2),
+        (1, "info", 8, None, None),
+    ]
+    assert {o.instance for o in by_record} == {None}
+    assert content.findings == ()
+    assert content.records["offset"].tolist() == [40, NOTHING]
+    for name in ("instance", "transaction", "generation", "epoch"):
+        assert content.records[name].tolist() == [NOTHING, NOTHING]
+
+
+MAYBE = ("instance", *OPTIONAL)
+
+
+def _told(operation: Operation) -> dict[str, int | None]:
+    told = asdict(operation)
+    return {name: told[name] for name in told if name not in ("id", "type", "f", "end_ns")}
 
 
 def _good(found: Iterable[Operation | str]) -> list[Operation]:
