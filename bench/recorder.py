@@ -33,7 +33,6 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from harness.history.record_format import NOTHING, OK, SEND
 from harness.history.recorder import Recorder
-from workloads.client import payload
 from workloads.client.sends import Sender
 from workloads.producer import Schedule
 from workloads.worker import Session, Spec
@@ -111,7 +110,7 @@ class BareSender(Sender):
         """Begin the next send."""
         value = self._session.counts.sends
         self._session.counts.sends = value + 1
-        self._produce(TOPIC, payload.of(value, self._width), None, partition, _delivered)
+        self._produce(TOPIC, (b"%d" % value).ljust(self._width), None, partition, _delivered)
         return value
 
 

@@ -25,6 +25,7 @@ def tail(session: Session) -> None:
     while not session.over():
         reader.poll(0.05)
         session.publish(time.monotonic_ns())
+    reader.close()
 
 
 if __name__ == "__main__":

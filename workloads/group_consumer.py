@@ -25,14 +25,16 @@ import os
 import select
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from harness.history.record_format import COMMIT, COMMITTED, INFO, NOTHING, OK, POLL, PROCESS
-from workloads.client import payload
-from workloads.client.make import make_member
+from workloads.client.make import Listeners, make_member
+from workloads.client.membership import OUTSIDE, membership
+from workloads.client.reads import Reads, place_of
+from workloads.client.resets import logger_of
 from workloads.worker import Session, Spec, leave, main
 
 ASK_LIMIT_S = 5.0
@@ -77,6 +79,9 @@ def group_consumer(session: Session) -> None:
     Member(session, session.spec).run()
 
 
+Asked = Callable[[Sequence[TopicPartition]], list[TopicPartition]]
+
+
 class Member:
     """One consumer of the group and its current batch."""
 
@@ -88,9 +93,15 @@ class Member:
             spec.config,
             group=spec.group,
             auto_commit=self._auto,
-            on_error=session.client_error,
-            on_commit=self._was_committed,
+            listeners=Listeners(
+                on_error=session.client_error,
+                on_commit=self._was_committed,
+                logger=logger_of(session.recorder),
+            ),
         )
+        self._reads = Reads(session.recorder, POLL)
+        self._known = OUTSIDE  # of the group
+        self._death = Death(session, spec, self._committed)
 
     def run(self) -> None:
         """Join when the load begins, go round, leave in order."""
@@ -107,6 +118,7 @@ class Member:
         while not session.over():
             self._round()
             session.publish(time.monotonic_ns())
+        self._reads.close()
         if self._auto:
             self._commit_handed_over()
         consumer.close()
@@ -118,10 +130,10 @@ class Member:
         batch = tuple(self._batch)
         if self._spec.commit == "before" and not self._commit_surely(batch):
             return
-        self._maybe_die("before-process", batch)
+        self._death.come("before-process", batch)
         for record in batch:
             self._process(record)
-        self._maybe_die("before-commit", batch)
+        self._death.come("before-commit", batch)
         if self._spec.commit == "after":
             self._commit(batch)
 
@@ -132,6 +144,10 @@ class Member:
         self._batch.clear()
         start_ns = time.monotonic_ns()
         message = self._consumer.poll(0.05)
+        if message is None:
+            self._reads.found_nothing(start_ns)
+        else:
+            self._learn()
         while message is not None:
             self._polled(message, start_ns)
             if len(self._batch) >= self._spec.batch:
@@ -144,15 +160,18 @@ class Member:
         if (error := message.error()) is not None:
             self._session.client_error(error)
             return
-        partition, offset = message.partition(), message.offset()
-        assert partition is not None
-        assert offset is not None
-        value = payload.parse(message.value())
-        known = NOTHING if value is None else value
-        now = time.monotonic_ns()
-        self._recorder.record(POLL, partition, known, start_ns, offset, now, NOTHING)
+        partition, offset = place_of(message)
+        value = self._reads.record(message, start_ns, time.monotonic_ns(), NOTHING)
         self._session.counts.reads += 1
-        self._batch.append(Taken(partition=partition, offset=offset, value=known))
+        self._batch.append(Taken(partition=partition, offset=offset, value=value))
+
+    def _learn(self) -> None:
+        """What the client knows of the group by now: a rebalance may leave all as it was, and is
+        told to nobody then."""
+        known = membership(self._consumer)
+        if known != self._known:
+            self._known, self._recorder.generation = known, known.generation
+            self._recorder.event("member", name=known.member, generation=known.generation)
 
     # Processing
 
@@ -229,7 +248,8 @@ class Member:
 
     def _assigned(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
         """Note where the group stands: what it was that the member before had really committed."""
-        self._recorder.event("assigned", text=_numbers(partitions))
+        self._learn()
+        self._tell("assigned", partitions)
         for end in self._committed(partitions):
             if end.offset >= 0:
                 now = time.monotonic_ns()
@@ -238,10 +258,14 @@ class Member:
                 )
 
     def _revoked(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
-        self._recorder.event("revoked", text=_numbers(partitions))
+        self._tell("revoked", partitions)
         if not self._auto:
             lost = {each.partition for each in partitions}
             self._batch = [record for record in self._batch if record.partition not in lost]
+
+    def _tell(self, event: str, partitions: Sequence[TopicPartition]) -> None:
+        text, generation = _numbers(partitions), self._recorder.generation
+        self._recorder.event(event, text=text, generation=generation)
 
     def _committed(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
         """What the coordinator says is committed; nothing when it does not answer."""
@@ -252,15 +276,22 @@ class Member:
             self._session.client_error(error.args[0])
             return []
 
-    # Its planned death
 
-    def _maybe_die(self, point: str, batch: Sequence[Taken]) -> None:
+class Death:
+    """How a member ends itself where its SPEC plans it; `committed` asks the coordinator."""
+
+    def __init__(self, session: Session, spec: MemberSpec, committed: Asked) -> None:
+        self._session, self._spec, self._committed = session, spec, committed
+
+    def come(self, point: str, batch: Sequence[Taken]) -> None:
+        """Die, if it is to be here and now."""
         if self._spec.dies != point or self._session.counts.reads < self._spec.dies_after:
             return
-        if self._auto and not self._stands(point, batch):
+        if self._spec.commit == "auto" and not self._stands(point, batch):
             return
         ends = ", ".join(f"{end.partition}@{end.offset}" for end in _ends(self._spec.topic, batch))
-        self._recorder.event("dies", name=point, text=f"{len(batch)} records polled, up to {ends}")
+        words = f"{len(batch)} records polled, up to {ends}"
+        self._session.recorder.event("dies", name=point, text=words)
         os.kill(os.getpid(), signal.SIGKILL)
 
     def _stands(self, point: str, batch: Sequence[Taken]) -> bool:

@@ -53,6 +53,7 @@ class Rounds:
             self._round(session.counts.sends % session.spec.partitions)
             session.publish(time.monotonic_ns())
         sender.flush()
+        reader.close()
 
     def _may_go_on(self) -> bool:
         """False at the end; waits while the harness holds the load back."""

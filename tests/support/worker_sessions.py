@@ -11,8 +11,8 @@ from confluent_kafka import KafkaError
 
 from harness.history.progress_page import Progress
 from harness.history.record_format import Operation, read_operations
+from tests.support.log_segments import of_ours
 from tests.support.mock_kafka import TOPIC
-from workloads.client import payload
 from workloads.worker import Session, Spec
 
 PROCESS = "worker-0"
@@ -30,7 +30,7 @@ class Given:
         value: bytes | None = None,
     ) -> None:
         self._partition, self._offset, self._error = partition, offset, error
-        self._value = payload.of(offset, 20) if value is None else value
+        self._value = of_ours(offset, 20) if value is None else value
 
     def error(self) -> KafkaError | None:
         return None if self._error is None else KafkaError(self._error)
@@ -43,6 +43,12 @@ class Given:
 
     def value(self) -> bytes:
         return self._value
+
+    def key(self) -> None:
+        return None
+
+    def leader_epoch(self) -> int:
+        return 0
 
 
 def session(folder: Path, kind: type[Spec] = Spec, **told: Any) -> Session:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from logging import Logger
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
@@ -16,6 +18,17 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 OnError = Callable[[KafkaError], None]
 OnStatistics = Callable[[str], None]
 OnCommit = Callable[[KafkaError | None, list[TopicPartition]], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listeners:
+    """What a consumer tells to whom, while it is polled."""
+
+    on_error: OnError
+    logger: Logger
+    on_statistics: OnStatistics | None = None
+    on_commit: OnCommit | None = None
+
 
 # Room beyond rate x longest outage: a fault's healing takes time as well.
 QUEUE_MARGIN = 1.5
@@ -53,8 +66,7 @@ def make_consumer(
     config: Mapping[str, Any],
     *,
     group: str,
-    on_error: OnError,
-    on_statistics: OnStatistics,
+    listeners: Listeners,
 ) -> Consumer:
     """A consumer without a group's life: partitions are assigned by hand, nothing is committed.
 
@@ -69,8 +81,9 @@ def make_consumer(
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
         "statistics.interval.ms": STATISTICS_EVERY_MS,
-        "error_cb": on_error,
-        "stats_cb": on_statistics,
+        "error_cb": listeners.on_error,
+        "stats_cb": listeners.on_statistics,
+        "logger": listeners.logger,
     }
     return Consumer({**defaults, **_plain(config), **own})
 
@@ -80,8 +93,7 @@ def make_member(
     *,
     group: str,
     auto_commit: bool,
-    on_error: OnError,
-    on_commit: OnCommit,
+    listeners: Listeners,
 ) -> Consumer:
     """A consumer that lives in a group: it subscribes, and offsets are committed.
 
@@ -95,8 +107,9 @@ def make_member(
         "group.id": group,
         "enable.auto.commit": auto_commit,
         "enable.auto.offset.store": auto_commit,
-        "on_commit": on_commit,
-        "error_cb": on_error,
+        "on_commit": listeners.on_commit,
+        "error_cb": listeners.on_error,
+        "logger": listeners.logger,
     }
     return Consumer({**defaults, **_plain(config), **own})
 

@@ -40,19 +40,25 @@ class Sender:
         self._topic, self._width = spec.topic, spec.value_bytes
         self._offsets = AckedOffsets() if self._rules.idempotent else None
         self._has_id = not self._rules.idempotent
-        self._awaits_id = self._rules.idempotent and hold is None
+        self._has_sequence = self._rules.idempotent
+        self._producer_id: tuple[int, int] | None = None
+        self._clients = 0
         self._on_error = session.client_error if hold is None else session.passing_error
         self._report = hold or (self.delivered if self._rules.acks_come else self._written)
         self.connect()
 
     def connect(self) -> None:
-        """Make the producer, or a new one in the place of one that cannot go on."""
+        """Make the producer, or a new one in the place of one that cannot go on: another client,
+        whose sends say so (`instance`)."""
+        self._recorder.instance = self._clients
+        self._recorder.event("client", instance=self._clients)
+        self._clients += 1
         spec = self._session.spec
         self.producer = make_producer(
             spec.config,
             queue_limits(spec.rate, spec.longest_outage_s, spec.value_bytes),
             on_error=self._on_error,
-            on_statistics=self._statistics if self._awaits_id else None,
+            on_statistics=self._statistics if self._has_sequence else None,
         )
         self._produce = self.producer.produce
 
@@ -72,7 +78,7 @@ class Sender:
         try:
             self._produce(
                 self._topic,
-                payload.of(value, self._width),
+                payload.of(value, intended_ns, self._recorder.transaction, self._width),
                 None,
                 partition,
                 partial(self._report, operation),
@@ -100,8 +106,14 @@ class Sender:
             self._session.publish(time.monotonic_ns())
 
     def _statistics(self, text: str) -> None:
-        if not self._has_id:  # parsed only until then
-            self._has_id = json.loads(text).get("eos", {}).get("idemp_state") == "Assigned"
+        """Note the id and epoch under which the broker knows an idempotent producer (KIP-98)."""
+        state = json.loads(text).get("eos", {})
+        self._has_id = self._has_id or state.get("idemp_state") == "Assigned"
+        known = state.get("producer_id", NOTHING), state.get("producer_epoch", NOTHING)
+        if known[0] >= 0 and known != self._producer_id:
+            self._producer_id = known
+            words = f"id {known[0]}, epoch {known[1]}"
+            self._recorder.event("producer-id", instance=self._recorder.instance, text=words)
 
     def delivered(self, operation: int, error: KafkaError | None, message: Message) -> None:
         """A send has ended: acknowledged, or as its error says."""

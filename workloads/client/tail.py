@@ -10,8 +10,9 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from harness.history.record_format import NOTHING, READ
-from workloads.client import payload
-from workloads.client.make import make_consumer
+from workloads.client.make import Listeners, make_consumer
+from workloads.client.reads import Reads, place_of
+from workloads.client.resets import logger_of
 from workloads.worker import CONNECT_LIMIT_S, Session, WorkerError
 
 DRAIN = 2000  # records taken at once when more than one is there
@@ -35,7 +36,7 @@ class Tail:
     ) -> None:
         spec = session.spec
         self._session, self._counts, self._recorder = session, session.counts, session.recorder
-        self._f, self._observe = f, observe
+        self._reads, self._observe = Reads(session.recorder, f), observe
         self._topic = spec.topic
         self._serving: dict[int, tuple[int, int]] = {}
         self._brokers: dict[int, int] = {}
@@ -44,13 +45,18 @@ class Tail:
         self.consumer = make_consumer(
             config,
             group=f"{spec.run_id}/{spec.process}",
-            on_error=session.client_error,
-            on_statistics=self._statistics,
+            listeners=Listeners(
+                on_error=session.client_error,
+                on_statistics=self._statistics,
+                logger=logger_of(session.recorder),
+            ),
         )
 
     def assign(self, positions: Mapping[int, int]) -> None:
         """Read each partition from its offset on."""
         self.positions = dict(positions)
+        for partition, at in positions.items():
+            self._recorder.event("position", partition=partition, position=at, text="assigned")
         self.consumer.assign(
             [TopicPartition(self._topic, partition, at) for partition, at in positions.items()]
         )
@@ -80,6 +86,7 @@ class Tail:
         start_ns = time.monotonic_ns()
         first = self.consumer.poll(timeout_s)
         if first is None:
+            self._reads.found_nothing(start_ns)
             return 0
         taken = self._take(first, start_ns, time.monotonic_ns())
         start_ns = time.monotonic_ns()
@@ -94,23 +101,22 @@ class Tail:
         if error is not None:
             self._problem(error, message)
             return 0
-        partition, offset = _partition_and_offset(message)
-        value = payload.parse(message.value())
-        if value is None:
-            text = repr(message.value())[:200]
-            self._recorder.event("unparsable", partition=partition, offset=offset, text=text)
+        partition, offset = place_of(message)
         broker = self._brokers.get(partition, NOTHING)
-        known = NOTHING if value is None else value
-        self._recorder.record(self._f, partition, known, start_ns, offset, end_ns, broker)
+        value = self._reads.record(message, start_ns, end_ns, broker)
         self._counts.reads += 1
         self.positions[partition] = offset + 1
-        if self._observe is not None and value is not None:
+        if self._observe is not None and value != NOTHING:
             self._observe(value, offset, end_ns, broker)
         return 1
 
+    def close(self) -> None:
+        """Write down what is still open of what was read."""
+        self._reads.close()
+
     def _problem(self, error: KafkaError, message: Message) -> None:
         if error.code() == KafkaError._PARTITION_EOF:
-            partition, offset = _partition_and_offset(message)
+            partition, offset = place_of(message)
             self.positions[partition] = offset
             return
         self.lost_its_place = self.lost_its_place or error.code() == KafkaError._AUTO_OFFSET_RESET
@@ -126,11 +132,3 @@ class Tail:
             self._serving[number] = now
             self._brokers[number] = now[0]
             self._recorder.event("serving", partition=number, broker=now[0], leader=now[1])
-
-
-def _partition_and_offset(message: Message) -> tuple[int, int]:
-    """Partition and offset of what a consumer was given; it always has both."""
-    partition, offset = message.partition(), message.offset()
-    assert partition is not None
-    assert offset is not None
-    return partition, offset

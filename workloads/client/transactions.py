@@ -28,13 +28,14 @@ from collections.abc import Callable
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from harness.history.record_format import FAIL, INFO, OK
+from harness.history.record_format import FAIL, INFO, NOTHING, OK
 from workloads.client.errors import ABORTED, ABORTED_NAME
 from workloads.client.sends import Observer, Sender
 from workloads.worker import Session
 
 OPEN_MOST_NS = 100_000_000
 INIT_S = 1.0  # then the session is asked whether to go on; the client goes on meanwhile
+OUTCOMES = {OK: "committed", FAIL: "aborted", INFO: "unknown"}
 AGAIN_S = 0.05  # between two tries of what the client says may be tried again
 PURGE_S = 1.0
 
@@ -125,6 +126,8 @@ class Transactions:
         while not self._opened() and not self._session.over():
             self._session.publish(time.monotonic_ns())
         self._begun_ns = time.monotonic_ns()
+        self._recorder.transaction = self._ended
+        self._note("begun")
 
     def _opened(self) -> bool:
         if not self.ready():
@@ -139,18 +142,21 @@ class Transactions:
 
     def _end(self) -> None:
         """End the open transaction, and with it its sends."""
-        self._ended += 1
+        number = self._ended + 1
         every = self._spec.transaction_abort_every
-        if every and self._ended % every == 0:
+        if every and number % every == 0:
             self._tried(self._delivered)
             type_, why = self._abort()
         else:
             type_, why = self._commit()
+        self._note(OUTCOMES[type_])
+        self._ended, self._recorder.transaction = number, NOTHING
         self._settle(type_, why)
         self._session.publish(time.monotonic_ns())
 
     def _commit(self) -> tuple[int, KafkaError | None]:
         """How the sends of the transaction ended, and the error that tells why."""
+        self._note("commit-asked")
         error = self._tried(self.producer.commit_transaction)
         if error is None:
             return OK, None
@@ -161,7 +167,13 @@ class Transactions:
         type_, why = self._abort()
         return (type_ if certain else INFO), why or error
 
+    def _note(self, name: str) -> None:
+        """An event of the open transaction."""
+        number, instance = self._recorder.transaction, self._recorder.instance
+        self._recorder.event("transaction", name=name, transaction=number, instance=instance)
+
     def _abort(self) -> tuple[int, KafkaError | None]:
+        self._note("abort-asked")
         error = self._tried(self.producer.abort_transaction)
         if error is None:
             return FAIL, None

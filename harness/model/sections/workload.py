@@ -67,7 +67,13 @@ class WorkloadPart(Part):
         ),
     ] = 20.0
     value_bytes: Annotated[
-        int, Field(ge=20, le=1_000_000, description="how long each record is", examples=[1000])
+        int,
+        Field(
+            ge=20,
+            le=1_000_000,
+            description="how long each record is at least; what it tells takes some 50",
+            examples=[1000],
+        ),
     ] = 100
     longest_outage_s: Annotated[
         Length,

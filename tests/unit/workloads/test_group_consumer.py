@@ -13,10 +13,10 @@ from confluent_kafka import KafkaError, Message, Producer, TopicPartition
 from harness.history.record_format import Operation, read_operations
 from harness.waiting import wait_until
 from tests.support import worker_sessions
+from tests.support.log_segments import of_ours
 from tests.support.mock_kafka import OFFSET_COMMIT, TOPIC, MockKafka
 from tests.support.worker_processes import LONG_S, Started, Starter
 from tests.support.worker_sessions import Given
-from workloads.client import payload
 from workloads.group_consumer import Member, MemberSpec
 
 RECORDS = 64  # the last batch is not full
@@ -33,7 +33,7 @@ def kafka() -> Iterator[MockKafka]:
     cluster = MockKafka()
     producer = Producer({"bootstrap.servers": cluster.bootstrap})
     for value in range(RECORDS):
-        producer.produce(TOPIC, payload.of(value, 20), partition=0)
+        producer.produce(TOPIC, of_ours(value, 20), partition=0)
     assert producer.flush(30) == 0
     yield cluster
     cluster.close()
@@ -207,6 +207,9 @@ class Revoking:
         if len(self.left) == 1 and self.member is not None:
             self.member._revoked(cast(Any, self), [TopicPartition(TOPIC, 0)])
         return cast(Message, self.left.pop(0)) if self.left else None
+
+    def consumer_group_metadata(self) -> bytes:
+        return b"CGMDv2:\3\0\0\0a-group\0me\0\1"
 
     def commit(self, *, offsets: list[TopicPartition], **_: Any) -> list[TopicPartition]:
         self.committed += [(end.partition, end.offset) for end in offsets]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from confluent_kafka import KafkaError, Producer
 
 from harness.waiting import wait_until
+from tests.support.log_segments import of_ours
 from tests.support.mock_kafka import FETCH, LIST_OFFSETS, TOPIC, MockKafka, two_partitions
 from tests.support.worker_processes import LONG_S, Starter
-from workloads.client import payload
 
 
 def test_every_round_writes_and_finds_its_record(start: Starter, kafka: MockKafka) -> None:
@@ -48,11 +48,11 @@ def test_a_consumer_records_what_it_is_given_and_who_serves(
 ) -> None:
     """From the log's end at its start; records that are not ours are told apart."""
     sender = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 0})
-    sender.produce(TOPIC, payload.of(1, 100), partition=0)
+    sender.produce(TOPIC, of_ours(1), partition=0)
     sender.flush(10)
     worker = start("consumer", kafka.bootstrap)
     worker.go()
-    for value in (payload.of(2, 100), b"not ours", None, payload.of(3, 100)):
+    for value in (of_ours(2), b"not ours", None, of_ours(3)):
         sender.produce(TOPIC, value, partition=0)
     sender.flush(10)
     wait_until(lambda: worker.progress.reads >= 4, timeout_s=LONG_S, what="four records")
@@ -73,7 +73,7 @@ def test_the_final_read_reads_everything_and_says_so(start: Starter, kafka: Mock
     """Every partition from its start to its end."""
     sender = Producer({"bootstrap.servers": kafka.bootstrap})
     for n in range(300):
-        sender.produce(TOPIC, payload.of(n, 100), partition=0)
+        sender.produce(TOPIC, of_ours(n), partition=0)
     sender.flush(10)
     worker = start("final_read", kafka.bootstrap, partitions=2)
     worker.go()
@@ -108,7 +108,7 @@ def test_a_final_read_that_loses_its_place_ends_and_is_incomplete(
     """Its offset is not in the log: it neither begins again elsewhere nor waits for its limit."""
     sender = Producer({"bootstrap.servers": kafka.bootstrap})
     for n in range(30):
-        sender.produce(TOPIC, payload.of(n, 100), partition=0)
+        sender.produce(TOPIC, of_ours(n), partition=0)
     sender.flush(10)
     worker = start("final_read", kafka.bootstrap, limit_s=20)
     assert worker.said() == {"event": "ready"}

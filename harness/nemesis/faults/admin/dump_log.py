@@ -21,7 +21,9 @@ from harness.nemesis.verb import BROKERS, Injection, Verb
 
 _START = re.compile(r"^Log starting offset: (\d+)\s*$", re.MULTILINE)  # once for each segment
 _BATCH = re.compile(r"^(?:baseOffset: \d+ lastOffset|offset): (\d+) ", re.MULTILINE)
-_RECORD = re.compile(r"offset: (?P<offset>\d+) .*?payload: (?P<value>\d+)\s*$", re.MULTILINE)
+_RECORD = re.compile(  # of ours: workloads/client/payload.py
+    r"offset: (?P<offset>\d+) .*?payload: (?P<value>\d+) \d+ -?\d+ [0-9a-f]{8}\s*$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

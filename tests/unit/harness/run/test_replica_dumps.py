@@ -14,9 +14,11 @@ from harness.cluster.local.backend import local_nodes
 from harness.cluster.nodes import ClusterError, Node
 from harness.history.record_format import read_operations
 from harness.run.replica_dumps import PROCESS, record
+from tests.support.log_segments import in_a_dump
 
 HEAD = "Log starting offset: 0\n"
-RECORD = "baseOffset: 0 lastOffset: 0 count: 1\n| offset: 0 keySize: -1 payload: 7 \n"
+RECORD = "baseOffset: 0 lastOffset: 0 count: 1\n"
+RECORD += f"| offset: 0 keySize: -1 payload: {in_a_dump(7)} \n"
 NODES = [node for node in local_nodes(1, 2) if node.role == "broker"]
 
 

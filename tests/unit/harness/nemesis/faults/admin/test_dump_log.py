@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import re
+
 from harness.cluster.admin.topics import others_from
 from harness.cluster.local.backend import local_nodes
 from harness.nemesis.faults.admin.dump_log import read
+from tests.support.log_segments import in_a_dump
+
+
+def ours(text: str) -> str:
+    """A dump whose payloads are ours of the values in braces."""
+    return re.sub(r"\{(\d+)\}", lambda value: in_a_dump(int(value[1])), text)
+
 
 # As Kafka 3.9.2 prints it, shortened; payloads are padded with spaces.
-OLD = """Dumping /run/kafka-harness/kafka1/harness-0/00000000000000000000.log
+OLD = ours("""Dumping /run/kafka-harness/kafka1/harness-0/00000000000000000000.log
 Log starting offset: 0
 offset: 0 position: 0 CreateTime: 1795274236337 size: 134 magic: 1 compresscodec: none crc: 3 isvalid: true
-| offset: 0 CreateTime: 1795274236337 keySize: -1 valueSize: 100 isValid: true crc: 3} payload: 1236
+| offset: 0 CreateTime: 1795274236337 keySize: -1 valueSize: 100 isValid: true crc: 3} payload: {1236}
 offset: 1 position: 134 CreateTime: 1795274236339 size: 134 magic: 1 compresscodec: none crc: 2 isvalid: true
-| offset: 1 CreateTime: 1795274236339 keySize: -1 valueSize: 100 isValid: true crc: 2} payload: 1237
-"""  # noqa: E501
-NEW = """Log starting offset: 0
+| offset: 1 CreateTime: 1795274236339 keySize: -1 valueSize: 100 isValid: true crc: 2} payload: {1237}
+""")  # noqa: E501
+NEW = ours("""Log starting offset: 0
 baseOffset: 7 lastOffset: 8 count: 2 baseSequence: -1 lastSequence: -1 producerId: -1 partitionLeaderEpoch: 0 magic: 2
-| offset: 7 CreateTime: 1795274236337 keySize: -1 valueSize: 20 sequence: -1 headerKeys: [] payload: 1099511627776
+| offset: 7 CreateTime: 1795274236337 keySize: -1 valueSize: 20 sequence: -1 headerKeys: [] payload: {1099511627776}
 | offset: 8 CreateTime: 1795274236337 keySize: -1 valueSize: 20 sequence: -1 headerKeys: [] payload: somebody else
-"""  # noqa: E501
+""")  # noqa: E501
 
 
 def test_a_dump_is_read_in_the_old_format_and_in_the_new() -> None:
     assert read(OLD).records == {0: 1236, 1: 1237}
-    assert read(NEW.replace("7776\n", "7776      \n")).records == {7: 1 << 40}
+    assert read(NEW.replace(in_a_dump(1 << 40), in_a_dump(1 << 40) + "      ")).records == {
+        7: 1 << 40
+    }
 
 
 def test_a_dump_says_where_the_log_begins_and_ends() -> None:
@@ -35,12 +46,12 @@ EMPTY = """Dumping /data/harness-0/00000000000000000040.log
 Log starting offset: 40
 """
 # A commit's marker is a batch of its own: the log ends behind it, and no record of ours is there.
-MARKED = """Log starting offset: 3
+MARKED = ours("""Log starting offset: 3
 baseOffset: 3 lastOffset: 3 count: 1 baseSequence: 0 lastSequence: 0 producerId: 1 partitionLeaderEpoch: 0 magic: 2
-| offset: 3 CreateTime: 1795274236337 keySize: -1 valueSize: 20 sequence: 0 headerKeys: [] payload: 12
+| offset: 3 CreateTime: 1795274236337 keySize: -1 valueSize: 20 sequence: 0 headerKeys: [] payload: {12}
 baseOffset: 4 lastOffset: 4 count: 1 baseSequence: -1 lastSequence: -1 producerId: 1 isControl: true magic: 2
 | offset: 4 CreateTime: 1795274236337 keySize: 4 valueSize: 6 sequence: -1 headerKeys: [] endTxnMarker: COMMIT coordinatorEpoch: 0
-"""  # noqa: E501
+""")  # noqa: E501
 
 
 def test_a_dump_says_where_the_log_begins_and_ends_to_its_last_batch() -> None:
