@@ -6,6 +6,8 @@ that stands here. The order is that of reports.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from analysis.checks import divergence, duplicates, groups, loss, phantoms, staleness, watermarks
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import Promise
@@ -28,6 +30,14 @@ ANOMALIES: tuple[Anomaly, ...] = (
 )
 BY_NAME = {anomaly.name: anomaly for anomaly in ANOMALIES}
 NAMES = tuple(BY_NAME)
+
+
+def unjudged(facts: Facts) -> tuple[str, ...]:
+    """The anomalies that the run could have, and that a history of its format cannot show."""
+    whole = replace(facts, history_format=2)
+    return tuple(
+        each.name for each in ANOMALIES if each.judged.holds(whole) and not each.judged.holds(facts)
+    )
 
 
 def promised(facts: Facts) -> dict[str, tuple[Promise, ...]]:

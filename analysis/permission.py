@@ -11,7 +11,8 @@ is not known what they can do included: whether it was is for each cause to say.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from analysis.anomalies import promised
@@ -56,7 +57,8 @@ def permission_of(run: Run) -> Permission:
     server = run.node_settings["server"]
     known = facts_of(run.scenario, server, happened.settings())
     least_safe = facts_of(run.scenario, server, happened.settings(unknown_did_all=True))
-    return permission(known, least_safe, _seen(run, happened, known))
+    recorded = partial(replace, history_format=run.history_format)
+    return permission(recorded(known), recorded(least_safe), _seen(run, happened, known))
 
 
 def permission(known: Facts, least_safe: Facts, seen: Seen) -> Permission:

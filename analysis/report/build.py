@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.anomalies import BY_NAME, NAMES
+from analysis.anomalies import unjudged as not_recorded
 from analysis.measures.cap import availability
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.leadership import leadership
@@ -113,6 +114,8 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
             name: _anomaly(judgement, found.findings[name])
             for name, judgement in judged.judgements.items()
         },
+        "history_format": run.history_format,
+        "not_recorded": list(not_recorded(permission.facts)),
         "causes": causes_told(permission, _by_cause(found), run),
         "windows": judged.windows,
         "longest_window_s": outages.longest(judged.windows),

@@ -19,7 +19,7 @@ FORMAT_IGNORED_FROM = (3, 0)  # and the one from which every log has the newest 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """The configuration in force where it can matter."""
+    """The configuration in force where it can matter, and how much was recorded."""
 
     acks: str  # "0" | "1" | "all"
     retries: int
@@ -33,6 +33,7 @@ class Facts:
     watched: bool = False  # the replicas' watermarks and log ends were followed
     transactional: bool = False  # producers have a transactional.id
     uncommitted: bool = False  # consumers ask for what is not committed: isolation.level
+    history_format: int = 2  # docs/history.md; what format 1 lacks is not judged
 
     @property
     def replicated(self) -> bool:

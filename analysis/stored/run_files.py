@@ -196,7 +196,10 @@ def _no_json(rows: list[dict[str, Any]]) -> str | None:
 
 
 def statistics(footer: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:
-    """Smallest and largest value of a column in each row group, from the file's footer."""
+    """Smallest and largest value of a column in each row group, from the file's footer; nothing of
+    a column that it does not have."""
+    if column not in footer.schema.names:
+        return []
     at = footer.schema.names.index(column)
     found = []
     for group in range(footer.num_row_groups):

@@ -50,6 +50,7 @@ class Run:
     tables: tuple[Path, ...] = ()  # the files of operations that are whole
     damage: tuple[Damage, ...] = ()  # what is left out
     events: tuple[dict[str, Any], ...] = ()  # of the workers, those in KEPT
+    history_format: int = 2  # 1: without clients, transactions, generations and epochs
 
     @property
     def suspect(self) -> tuple[Damage, ...]:
@@ -162,6 +163,7 @@ def open_run(path: Path) -> Run:
         tables=tuple(path / OPERATIONS / f"{process}.parquet" for process in footers),
         damage=tuple(stored.damage),
         events=tuple(row for row in events if row["event"] in KEPT),
+        history_format=_format(footers.values()),
     )
 
 
@@ -232,6 +234,12 @@ def _deaths(
         died_ns = next((ns for ns in ended_by.get(name, ()) if ns > last_ns), last_ns)
         for first, _ in statistics(footer, "value")[:1]:
             yield {"producer": int(first) >> SEQUENCE_BITS, "died_ns": died_ns}
+
+
+def _format(footers: Iterable[pq.FileMetaData]) -> int:
+    """2 where every worker told which of its clients an operation is of, as it has since then."""
+    told = (bool(statistics(footer, "instance")) for footer in footers if footer.num_rows)
+    return 2 if all(told) else 1
 
 
 def _starts(footers: Iterable[pq.FileMetaData]) -> list[int]:
