@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.checks import divergence, duplicates, groups, loss, phantoms, staleness, watermarks
+from analysis.checks import (
+    divergence,
+    duplicates,
+    groups,
+    loss,
+    order,
+    phantoms,
+    staleness,
+    watermarks,
+)
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import Promise
 from analysis.run_facts.configuration import Facts
@@ -20,6 +29,8 @@ ANOMALIES: tuple[Anomaly, ...] = (
     duplicates.DUPLICATE,
     phantoms.PHANTOM,
     duplicates.INCONSISTENT_OFFSET,
+    order.REORDERED,
+    order.REAL_TIME_VIOLATION,
     staleness.STALE_READ,
     groups.SKIPPED,
     groups.REPROCESSED,

@@ -25,6 +25,7 @@ from analysis.causes.kinds import (
     AFTER_TRUNCATION,
     ANOTHER_LEADER,
     MOVED_MEANWHILE,
+    STALE_METADATA,
     TRUNCATION,
     UNCLEAN_ELECTION,
 )
@@ -98,8 +99,15 @@ def _another(change: Change, partition: Partition, until: _Limits, seen: Seen) -
     meanwhile = replace(cause, kind=MOVED_MEANWHILE, known_from_ns=change.at_ns)
     yield from until.made(meanwhile)
     yield from _earlier(replace(meanwhile, begun_before_ns=until.most_ns), change, partition)
+    yield _unknown_to_clients(meanwhile, change.before)
     if not seen.epochs:
         yield from _truncated(until.made(cause), change, partition)
+
+
+def _unknown_to_clients(cause: Cause, before: str) -> Cause:
+    """The same in doubt, whenever the send began: its client may have known the old leader only."""
+    why = f"it is not known when the client stopped sending to {before}"
+    return replace(cause, kind=STALE_METADATA, begun_before_ns=None, sure=False, why=why)
 
 
 def _earlier(cause: Cause, change: Change, partition: Partition) -> Iterator[Cause]:
@@ -202,18 +210,25 @@ def _hidden(hidden: Hidden, partition: Partition, seen: Seen) -> Iterator[Cause]
     )
     if hidden.leaders:
         yield cause
-        yield replace(cause, kind=MOVED_MEANWHILE, known_from_ns=hidden.start_ns)
+        meanwhile = replace(cause, kind=MOVED_MEANWHILE, known_from_ns=hidden.start_ns)
+        yield meanwhile
+        if not _is_before_all(hidden, partition):  # and so before the first client
+            yield replace(meanwhile, kind=STALE_METADATA, begun_before_ns=None)
     truncating = [cause] if hidden.leaders and not seen.epochs else []
     if any(unclean_allowed(seen, hidden.start_ns, hidden.end_ns)):
         elections = list(_hidden_elections(cause, hidden, partition, seen))
         yield from elections
         truncating += elections
-    # What was cut off before the first view shows in nothing that came later.
-    first = bool(partition.states) and hidden.end_ns == partition.states[0].time_ns
     for made in truncating:
         yield replace(made, kind=TRUNCATION)
-        if not first:
+        # What was cut off before the first view shows in nothing that came later.
+        if not _is_before_all(hidden, partition):
             yield _after(made, hidden.start_ns)
+
+
+def _is_before_all(hidden: Hidden, partition: Partition) -> bool:
+    """Whether it ends with the first view."""
+    return bool(partition.states) and hidden.end_ns == partition.states[0].time_ns
 
 
 def _hidden_end(hidden: Hidden, partition: Partition, seen: Seen) -> int | None:

@@ -33,6 +33,11 @@ MOVED_MEANWHILE = Kind(
     records="those whose send ended after another broker was seen to lead its partition, and began "
     "before that or before the deposed leader's end",
 )
+STALE_METADATA = Kind(
+    name="stale-metadata",
+    records="none for certain: those whose send ended after another broker was seen to lead its "
+    "partition are in doubt, since their client may not have known it when it sent them",
+)
 UNCLEAN_ELECTION = Kind(
     name="unclean-election",
     records="those whose partition came to be led by a broker outside its ISR, and outside an ISR "

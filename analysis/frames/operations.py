@@ -62,7 +62,8 @@ def offset_of(place: Column) -> Column:
 def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
     """One row for each (run_id, value); payloads that are no value have no fate.
 
-    sent (one of the numbers above, null: never), home (the partition sent to or seen in),
+    sent (one of the numbers above, null: never), home (the partition sent to or seen in), instance
+    (of the client that sent it, under its worker's name; null: not recorded),
     intended_ns, sent_ns, ended_ns (null: open), acked_ns, acked_place, stayed (1: the final read
     has it there), delivered_ns (first), delivered_place, lowest_place and highest_place (of all
     reads), first_place and last_place (of the final read), copies (in the final read), looked_ns,
@@ -79,6 +80,7 @@ def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
         .agg(
             F.max("sent").alias("sent"),
             F.max("home").alias("home"),
+            F.max("instance").alias("instance"),
             F.min("intended_ns").alias("intended_ns"),
             F.min("sent_ns").alias("sent_ns"),
             F.max("ended_ns").alias("ended_ns"),
@@ -145,6 +147,8 @@ def _sightings(operations: DataFrame) -> DataFrame:
         .otherwise(UNKNOWN)
     )
     place = F.when(ok, place_of(F.col("partition"), F.col("offset")))
+    known = "instance" in operations.columns
+    instance = F.col("instance") if known else F.lit(None).cast("int")
     return (
         operations.where(F.col("value").isNotNull())
         .withColumn("place", place)
@@ -153,6 +157,7 @@ def _sightings(operations: DataFrame) -> DataFrame:
         .agg(
             F.max(F.when(is_send(), rank)).alias("sent"),
             F.max(F.when(is_send(), F.col("partition"))).alias("home"),
+            F.max(F.when(is_send(), instance)).alias("instance"),
             F.min(F.when(is_send(), F.col("intended_ns"))).alias("intended_ns"),
             F.min(F.when(is_send(), F.col("start_ns"))).alias("sent_ns"),
             F.max(F.when(is_send(), F.col("end_ns"))).alias("ended_ns"),

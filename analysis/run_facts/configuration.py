@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.model.client_settings import acks_of, retries_of
+from harness.model.client_settings import IN_FLIGHT, acks_of, in_flight_of, retries_of
 
 UNCLEAN = "unclean.leader.election.enable"
 FIRST_WITH_EPOCHS = (0, 11)  # inter.broker.protocol.version that brought leader epochs
@@ -28,6 +28,7 @@ class Facts:
     unclean: bool  # unclean.leader.election.enable, at one time or another
     epochs: bool  # followers truncate by leader epoch (KIP-101)
     checks_crcs: bool  # consumers look at what they are given: check.crcs
+    in_flight: int = IN_FLIGHT  # requests of a producer that one broker has not answered yet
     commit: str | None = None  # of the consumer group: "auto" | "before" | "after"; None: no group
     compared: bool = False  # what the replicas hold was compared at the end
     watched: bool = False  # the replicas' watermarks and log ends were followed
@@ -61,6 +62,7 @@ def facts_of(
         acks=acks_of(producer),
         retries=retries_of(producer),
         idempotent=_true(producer.get("enable.idempotence", False)),
+        in_flight=in_flight_of(producer),
         replicas=int(topic["replication_factor"]),
         unclean=any(_true(each.get(UNCLEAN)) for each in (in_force, *changed)),
         epochs=_have_epochs(server, topic["config"]),

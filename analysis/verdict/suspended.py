@@ -40,6 +40,8 @@ RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     "duplicate": frozenset({FINAL}),
     "phantom": frozenset({SEND, DELIVERY, GROUP, FINAL}),
     "inconsistent-offset": frozenset({SEND, DELIVERY, GROUP, FINAL}),
+    "reordered": frozenset({SEND, FINAL}),
+    "real-time-violation": frozenset({SEND, FINAL}),
     "stale-read": frozenset({SEND, DELIVERY, FINAL}),
     "skipped": frozenset({GROUP, FINAL}),
     "reprocessed": frozenset({GROUP}),

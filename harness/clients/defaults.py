@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.model.client_settings import ACKS, RETRIES, acks_of, by_one_name
+from harness.model.client_settings import ACKS, IN_FLIGHT, RETRIES, acks_of, by_one_name
 
 Config = dict[str, Any]
 
@@ -24,7 +24,7 @@ PRODUCER_DEFAULTS: Config = {
     "retries": RETRIES,
     "retry.backoff.ms": 100,
     "retry.backoff.max.ms": 1000,
-    "max.in.flight.requests.per.connection": 5,
+    "max.in.flight.requests.per.connection": IN_FLIGHT,
     "linger.ms": 0,
     "batch.size": 16384,
     "request.timeout.ms": 30000,

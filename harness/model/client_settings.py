@@ -1,7 +1,8 @@
 """Settings of Kafka's clients that decide what is promised: one name for each, and their defaults.
 
 {"request.required.acks": -1}    =>  acks "all"
-{}                               =>  acks "all", retries 2147483647: as the Java client has it
+{}                               =>  acks "all", retries 2147483647, 5 in flight: as the Java client
+                                     has it
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-ACKS, RETRIES = "all", 2147483647  # where nobody says otherwise
+ACKS, RETRIES, IN_FLIGHT = "all", 2147483647, 5  # where nobody says otherwise
 # One name for each setting: librdkafka knows several by two.
 ALIASES = {
     "request.required.acks": "acks",
@@ -35,3 +36,8 @@ def acks_of(producer: Mapping[str, Any]) -> str:
 def retries_of(producer: Mapping[str, Any]) -> int:
     """How often a producer sends again what was not answered."""
     return int(by_one_name(producer).get("retries", RETRIES))
+
+
+def in_flight_of(producer: Mapping[str, Any]) -> int:
+    """How many requests a producer sends to a broker before the first is answered."""
+    return int(by_one_name(producer).get("max.in.flight.requests.per.connection", IN_FLIGHT))

@@ -339,11 +339,11 @@ def stopped(event: str, *, ms: float, process: str = "group-consumer-0") -> Part
 
 
 def story(*parts: Part, **record: Any) -> Story:
-    """A run of these parts. Keywords set the producer's acks, retries, idempotent, and: partitions,
-    replicas, topic (config), server (config), kind, producers, consumers, commit (of a group),
-    expect, plan (the faults that happened), workers, nodes, state, failure, threshold_ms, compared,
-    watched, phases, isolation (of the readers of transactions), loaded (False: no send but those
-    told, where otherwise each fault meets some)."""
+    """A run of these parts. Keywords set the producer's acks, retries, idempotent, in_flight, and:
+    partitions, replicas, topic (config), server (config), kind, producers, consumers, commit (of a
+    group), expect, plan (the faults that happened), workers, nodes, state, failure, threshold_ms,
+    compared, watched, phases, isolation (of the readers of transactions), loaded (False: no send
+    but those told, where otherwise each fault meets some)."""
     return Story(parts=parts, record=record)
 
 

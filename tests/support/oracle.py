@@ -28,6 +28,7 @@ class Case:
     tailing: bool = True
     planted: Found | None = None
     one_copy: bool = False  # no send can have left two records
+    transactional: bool = False
     dumps: Sequence[Row] = ()  # the replicas that were dumped, and where their logs begin
 
 
@@ -59,11 +60,50 @@ def oracle(case: Case) -> Found:
         spot = Spot(place, rows, lives, case)
         for name, key in spot.anomalies():
             found[name][key] += 1
+    found["reordered"].update({behind.value for behind, _ in overtaken(lives.values(), case)})
+    found["real-time-violation"].update({behind.value for behind, _ in out_of_time(lives.values())})
     for kind in ("produce", "consume"):
         for partition in range(PARTITIONS):
             found["windows"].update(windows(case, lives, kind, partition))
     found["redeliveries"]["all"] = redeliveries(case.rows)
     return {name: +counter for name, counter in found.items() if +counter}
+
+
+def _in_log(lives: Iterable[Life]) -> list[Life]:
+    """Acked, and first found where it was sent to."""
+    return [life for life in lives if life.acks and life.final and min(life.final)[0] == life.home]
+
+
+def overtaken(lives: Iterable[Life], case: Case) -> Iterable[tuple[Life, Life]]:
+    """A record and a later one of the same producer that lies before it, of which no earlier copy
+    can be."""
+    found = _in_log(lives)
+    for behind in found:
+        place = min(behind.final)
+        end = case.ends[place[0]]
+        all_read = end["complete"] or place[1] < (end["position"] or 0)
+        if not all_read or not (case.one_copy or not end["log_start"]):
+            continue
+        for ahead in found:
+            same = ahead.value >> 40 == behind.value >> 40 and not case.transactional
+            if same and _is_before(ahead, behind) and ahead.value > behind.value:
+                yield behind, ahead
+
+
+def out_of_time(lives: Iterable[Life]) -> Iterable[tuple[Life, Life]]:
+    """A record and one that was sent after its ack and lies before it; each acked at its first
+    place."""
+    found = [life for life in _in_log(lives) if life.acked == min(life.final)]
+    for behind in found:
+        acked = min(ack["end"] for ack in behind.acks)
+        for ahead in found:
+            begun = min(send["start"] for send in ahead.sends)
+            if _is_before(ahead, behind) and begun > acked:
+                yield behind, ahead
+
+
+def _is_before(one: Life, other: Life) -> bool:
+    return one.home == other.home and min(one.final) < min(other.final)
 
 
 def redeliveries(rows: Sequence[Row]) -> int:

@@ -98,6 +98,7 @@ def chaos(draw: st.DrawFn) -> Case:
         ends=ends,
         tailing=draw(st.booleans()),
         one_copy=draw(st.booleans()),
+        transactional=draw(st.integers(0, 4)) == 0,
         dumps=draw(dumped()),
     )
 
@@ -142,6 +143,8 @@ PLANTS = (
     "aborted",
     "aborted",
     "in doubt",
+    "reordered",
+    "disordered",
 )
 
 
@@ -155,7 +158,15 @@ def planted(draw: st.DrawFn) -> Case:
         log.plant(value, plant, read=draw(st.booleans()))
     log.commit()
     ends = [{"complete": True, "log_start": 0, "position": None}] * PARTITIONS
-    return Case(rows=log.rows, ends=ends, planted={n: +c for n, c in log.planted.items() if +c})
+    return Case(
+        rows=log.rows,
+        ends=ends,
+        transactional=isolation is not None,
+        planted={n: +c for n, c in log.planted.items() if +c},
+    )
+
+
+PAIRED = 1 << 40  # the first value of the producer of planted pairs
 
 
 class Log:
@@ -171,7 +182,9 @@ class Log:
     def plant(self, value: int, plant: str, *, read: bool) -> None:
         """One value, sent and read as it should be, or as `plant` says; in a transaction, its end
         takes an offset."""
-        if plant in ("elsewhere", "two acks", "aborted", "in doubt"):
+        if plant in ("reordered", "disordered"):
+            self._plant_pair(value, plant)
+        elif plant in ("elsewhere", "two acks", "aborted", "in doubt"):
             self._plant_end(value, plant, landed=read)
         else:
             self._plant_record(value, plant, read=read)
@@ -204,6 +217,28 @@ class Log:
         if there:
             self._row("final-read", value, partition, offset)
             self._handle(value, plant, partition, offset)
+
+    def _plant_pair(self, value: int, plant: str) -> None:
+        """Two sends of another producer, the later one before the earlier: both open at a time, or
+        one after the other."""
+        partition = value % PARTITIONS
+        first = PAIRED + 2 * value
+        second = first + 1
+        before, behind = self._append(value), self._append(value)
+        if plant == "disordered":
+            # Of two producers: the order of one is not broken.
+            second += PAIRED
+            self._row("send", first, partition, behind)
+            self._row("send", second, partition, before)
+            self.planted["real-time-violation"][first] += 1
+        else:
+            self._row("send", first, partition, behind)
+            self.rows[-1]["end"] += 100
+            self._row("send", second, partition, before)
+            self.planted["reordered"][first] += not self._isolation
+        for each, offset in ((second, before), (first, behind)):
+            self._row("final-read", each, partition, offset)
+            self._handle(each, plant, partition, offset)
 
     def _plant_record(self, value: int, plant: str, *, read: bool) -> None:
         partition, offset = value % PARTITIONS, self._append(value)

@@ -92,6 +92,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
                     "acks": said.get("acks", "all"),
                     "retries": said.get("retries", 0),
                     "enable.idempotence": said.get("idempotent", False),
+                    **({"max.in.flight": said["in_flight"]} if "in_flight" in said else {}),
                     **({"transactional.id": "t-0"} if "isolation" in said else {}),
                 },
                 "consumer": ({"isolation.level": said["isolation"]} if "isolation" in said else {}),

@@ -133,6 +133,7 @@ def _run_row(case: Case, number: int) -> Row:
         "tailing": case.tailing,
         "ends": case.ends,
         "one_copy": case.one_copy,
+        "transactional": case.transactional,
         "dumps": case.dumps,
         "faults": [],
         "leaders": [],

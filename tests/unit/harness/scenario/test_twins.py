@@ -28,6 +28,12 @@ TWINS = [
     ("leader-cut-from-zookeeper", "leader-cut-from-zookeeper-acks-all", ACKS),
     ("min-isr-1-degrades", "min-isr-2-refuses", MIN_ISR),
     *((f"replication-{n}", f"replication-{n}-acks-1", ACKS) for n in (1, 2, 3)),
+    (
+        "order-five-in-flight",
+        "order-one-in-flight",
+        "/workload/producer/max.in.flight.requests.per.connection",
+    ),
+    ("order-five-in-flight", "order-idempotent", "/workload/producer/enable.idempotence"),
     ("power-loss-all", "power-loss-all-flushed", FLUSH),
     ("power-loss-sole", "power-loss-sole-flushed", FLUSH),
 ]

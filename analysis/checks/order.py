@@ -1,0 +1,254 @@
+"""Order: what was sent later lies before what was sent earlier.
+
+**reordered**: two acked sends of one client to one partition, and the record of the later one lies
+before that of the earlier one. One row for each record that was overtaken: the earlier one. It is
+the one that moved: its send was repeated while later ones went through, so whether that was
+permitted is a question about its own time; of the others there may be any number. `other_value` and
+`other_place` are the latest of those before it.
+
+    send 1 -> ok at 1    send 2 -> ok at 0    final read: 2, 1               =>  1 is reordered
+    send 1 -> ok at 0    send 2 -> ok at 1    final read: 1, 2               =>  nothing
+    the first, but the final read has 2 only                                 =>  1 is lost, no more
+    send 1 -> ok at 2    send 2 -> ok at 1    final read: 1, 2, 1            =>  a duplicate only
+
+A record counts at its first place. So the earlier one must have been read from its partition's
+start: the final read is complete, or had read all that lies before; and no copy of it can lie below
+the log's start. A client is a producer (the high bits of its values) and an instance of it; where a
+history does not tell instances, it is the producer, unless producers have a transactional.id: then
+a worker may have replaced its client under the same name, and nothing is judged.
+
+**real-time-violation**: a send began after another one was acked, by whichever clients, and its
+record lies before the other's. One row for each record that lies behind; `other_value` is the one
+before it whose send began last.
+
+    send 1 -> ok at 1, at 10 ms    send 2 from 20 ms on -> ok at 0           =>  1 violates it
+    the same, but send 2 began at 5 ms                                       =>  1 is reordered only
+    the same, but the final read has 1 elsewhere than acked                  =>  a wrong offset
+
+Only records that the final read has where they were acked, and nowhere before: what was appended
+after an ack lies behind what was acked, as long as that stays where it is. Ends of sends in
+transactions are their commits' ends, which are later than the acks: fewer pairs, none wrong.
+
+Cannot see: records whose send ended info; the order within a log's part that is gone, deleted or
+not read; a record that was out of order until a later look found it elsewhere; acks without an
+offset (real time).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.window import Window
+
+from analysis.causes.kinds import (
+    ANOTHER_LEADER,
+    BIT_AT_THE_END,
+    LEADER_STRUCK,
+    MOVED_MEANWHILE,
+    STALE_METADATA,
+    TRUNCATION,
+)
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import (
+    ACKS,
+    ALTERED,
+    CRCS,
+    FLUSH,
+    OTHERWISE,
+    SHRINKS,
+    TOOK,
+    UNCLEAN,
+    forbidden,
+    permitted,
+    when,
+)
+from analysis.frames.evidence import Rule, Tables
+from analysis.frames.operations import ACKED, offset_of, partition_of
+from analysis.run_facts.configuration import Facts
+from harness.history.record_format import SEQUENCE_BITS
+
+IN_FLIGHT = "Kafka documentation, Producer Configs: max.in.flight.requests.per.connection"
+
+_KEPT = ("run_id", "value", "home", "sent", "copies", "sent_ns", "acked_ns", "delivered_ns")
+
+
+def in_order_of_place(tables: Tables) -> DataFrame:
+    """A row for each acked record that the final read has in its partition, with the latest before
+    it: `overtaken_by` of its client's sends (null: its client is not known), `passed_by` of all."""
+    runs = tables.history.runs.select("run_id", "ends", "transactional")
+    found = (
+        tables.values.where((F.col("sent") == ACKED) & _is_at_home())
+        .join(F.broadcast(runs), on="run_id", how="inner")
+        .select(
+            *_KEPT,
+            "first_place",
+            _client().alias("client"),
+            F.coalesce(_is_first(), F.lit(False)).alias("is_first"),
+            F.when(F.col("first_place") == F.col("acked_place"), F.col("acked_ns")).alias(
+                "since_ns"
+            ),
+        )
+    )
+    # Partitions are on one task each, so that all of it takes one shuffle.
+    before = Window.orderBy("first_place").rowsBetween(Window.unboundedPreceding, -1)
+    there = F.when(F.col("since_ns").isNotNull(), F.struct("sent_ns", "value", "first_place"))
+    own = F.when(F.col("client").isNotNull(), F.struct("value", "first_place"))
+    return found.withColumn(
+        "passed_by", F.max(there).over(before.partitionBy("run_id", "home"))
+    ).withColumn("overtaken_by", F.max(own).over(before.partitionBy("run_id", "home", "client")))
+
+
+def reordered() -> Rule:
+    """Records that a later one of the same client overtook."""
+    other = F.col("overtaken_by")
+    return Rule(
+        holds=F.col("is_first") & (other["value"] > F.col("value")),
+        place=F.col("first_place"),
+        time_ns=F.col("acked_ns"),
+        other_place=other["first_place"],
+        other_value=other["value"],
+    )
+
+
+def out_of_time() -> Rule:
+    """Records behind one whose send began after they were acked."""
+    other = F.col("passed_by")
+    return Rule(
+        holds=other["sent_ns"] > F.col("since_ns"),
+        place=F.col("first_place"),
+        time_ns=F.col("acked_ns"),
+        other_place=other["first_place"],
+        other_value=other["value"],
+    )
+
+
+def _is_at_home() -> Column:
+    """Whether the first place in the final read is in the partition that it was sent to."""
+    return partition_of(F.col("first_place")) == F.col("home")
+
+
+def _client() -> Column:
+    """Which client sent it, as a number; null where the history does not tell."""
+    only = F.when(~F.coalesce("transactional", F.lit(True)), 0)
+    instance = F.coalesce("instance", only)
+    producer = F.shiftright("value", SEQUENCE_BITS)
+    return F.when(instance.isNotNull(), F.struct(producer.alias("producer"), instance.alias("n")))
+
+
+def _is_first() -> Column:
+    """Whether no copy can lie before the first that was found."""
+    position = F.get("ends", F.col("home"))["position"]
+    read = F.col("complete") | (offset_of(F.col("first_place")) < position)
+    return read & ((F.col("log_start") == 0) | F.col("one_copy"))
+
+
+def _keeps_order(facts: Facts) -> bool:
+    """Whether the broker drops what comes out of order (a transactional.id asks for that too)."""
+    return facts.idempotent or facts.transactional
+
+
+REORDERED = Anomaly(
+    name="reordered",
+    rules={in_order_of_place: reordered},
+    meaning="behind a record that the same client sent to the partition later",
+    noun="reordered record",
+    headline="{n} {is} in the log behind records that the same producer sent later",
+    judged=when("where acks are asked for", lambda facts: facts.acks != "0"),
+    promises=(
+        permitted(
+            SHRINKS,
+            "The copy that was in order may be cut off while another copy stays.",
+            UNCLEAN,
+            by=TRUNCATION,
+        ),
+        permitted(
+            TOOK,
+            "The copy that was in order may be gone while another copy stays.",
+            FLUSH,
+            by=LEADER_STRUCK,
+        ),
+        permitted(
+            ALTERED,
+            "The changed record is read as one that was sent at another time.",
+            CRCS,
+            by=BIT_AT_THE_END,
+        ),
+        forbidden(
+            when("an idempotent producer", _keeps_order),
+            "The broker takes the batches of an idempotent producer in their order only, up to "
+            "five in flight, and the client waits for the old leader's answers before it sends to "
+            "a new one.",
+            "KIP-98; KAFKA-5494",
+        ),
+        permitted(
+            when(
+                "more than one request in flight, and no idempotent producer",
+                lambda facts: facts.in_flight > 1,
+            ),
+            "A request that fails is sent again behind those that were in flight with it. "
+            "librdkafka does so even with retries=0 where a broker answers that it does not lead.",
+            f"{IN_FLIGHT}; librdkafka, CONFIGURATION.md: retries",
+        ),
+        permitted(
+            when("acks=1", lambda facts: facts.acks == "1"),
+            "With acks=1 the acknowledged copy of a repeated send may be lost while another stays.",
+            ACKS,
+            by=ANOTHER_LEADER,
+        ),
+        permitted(
+            when("replicated partitions", lambda facts: facts.replicated),
+            "Requests in flight are counted per connection: without idempotence librdkafka sends "
+            "to a new leader while the old one's answer is outstanding.",
+            f"{IN_FLIGHT}; librdkafka issue 1092",
+            by=MOVED_MEANWHILE,
+        ),
+        permitted(
+            when("replicated partitions", lambda facts: facts.replicated),
+            "What is sent to a leader that was deposed before is refused, and sent again behind "
+            "what went to the new one.",
+            f"{IN_FLIGHT}; librdkafka issue 1092",
+            by=STALE_METADATA,
+        ),
+        forbidden(
+            OTHERWISE,
+            "With one request in flight nothing is sent before the request before it has ended.",
+            IN_FLIGHT,
+        ),
+    ),
+)
+REAL_TIME_VIOLATION = Anomaly(
+    name="real-time-violation",
+    rules={in_order_of_place: out_of_time},
+    meaning="behind a record whose send began after this one was acknowledged",
+    noun="real-time violation",
+    headline="{n} {is} in the log behind records that were sent after the ack",
+    judged=when("where acks are asked for", lambda facts: facts.acks != "0"),
+    promises=(
+        permitted(
+            SHRINKS,
+            "What may be cut off has no place of its own: a late copy may come to lie at its old "
+            "offset.",
+            UNCLEAN,
+            by=TRUNCATION,
+        ),
+        permitted(
+            TOOK,
+            "What may be gone has no place of its own: a late copy may come to lie at its old "
+            "offset.",
+            FLUSH,
+            by=LEADER_STRUCK,
+        ),
+        permitted(
+            when("acks=1", lambda facts: facts.acks == "1"),
+            "With acks=1 an acknowledged record may be lost, and a late copy come to lie at its "
+            "old offset.",
+            ACKS,
+            by=ANOTHER_LEADER,
+        ),
+        forbidden(
+            OTHERWISE,
+            "A log only grows at its end, and a record that is acknowledged is in it.",
+            "Kafka documentation, Implementation: Log",
+        ),
+    ),
+)
