@@ -237,9 +237,10 @@ def _deaths(
 
 
 def _format(footers: Iterable[pq.FileMetaData]) -> int:
-    """2 where every worker told which of its clients an operation is of, as it has since then."""
-    told = (bool(statistics(footer, "instance")) for footer in footers if footer.num_rows)
-    return 2 if all(told) else 1
+    """2 where workers told which of their clients an operation is of; as all do that are of it."""
+    recorded = [footer for footer in footers if footer.num_rows]
+    told = any(statistics(footer, "instance") for footer in recorded)
+    return 2 if told or not recorded else 1
 
 
 def _starts(footers: Iterable[pq.FileMetaData]) -> list[int]:

@@ -37,9 +37,13 @@ class Reads:
         data, key, epoch = message.value(), message.key(), message.leader_epoch()
         told = payload.parse(data, key)
         if told is None:
-            kind = "corrupt-payload" if payload.is_corrupt(data, key) else "unparsable"
             text = repr(data)[:200]
-            self._recorder.event(kind, partition=partition, offset=offset, text=text)
+            if payload.is_corrupt(data, key):
+                self._recorder.event(
+                    "corrupt-payload", partition=partition, position=offset, text=text
+                )
+            else:
+                self._recorder.event("unparsable", partition=partition, offset=offset, text=text)
             told = payload.Payload(NOTHING, 0, NOTHING)
         self._recorder.record(
             self._f,

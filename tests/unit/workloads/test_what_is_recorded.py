@@ -58,7 +58,7 @@ def test_a_corrupt_payload_is_told_from_a_foreign_one(start: Starter, kafka: Moc
     wait_until(lambda: worker.progress.reads >= 2, timeout_s=LONG_S, what="two records")
     worker.stop()
 
-    assert [event["offset"] for event in worker.events("corrupt-payload")] == [0]
+    assert [event["position"] for event in worker.events("corrupt-payload")] == [0]
     assert [event["offset"] for event in worker.events("unparsable")] == [1]
     assert [read["value"] for read in worker.operations("read")] == [None, None]
 
