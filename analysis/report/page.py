@@ -226,7 +226,7 @@ def _findings(report: Row) -> list[dict[str, Any]]:
         {
             "name": name,
             "meaning": BY_NAME[name].meaning if name in BY_NAME else "",
-            "lasts": BY_NAME[name].lasts if name in BY_NAME else None,
+            "lasted": _lasted(name, finding),
             "remark": wording.remark(finding, provable=sure),
             "evidence": evidence(name, finding["examples"], report),
             "causes": _causes(name, report["causes"]),
@@ -235,6 +235,14 @@ def _findings(report: Row) -> list[dict[str, Any]]:
         for name, finding in report["anomalies"].items()
     ]
     return sorted(rows, key=lambda row: (row["remark"].tone != "bad", not row["count"]))
+
+
+def _lasted(name: str, finding: Row) -> str:
+    """How long the records of an anomaly that passes were without what they lacked."""
+    if not (lengths := finding.get("lasted_s")):
+        return ""
+    p50, most = wording.seconds(lengths["p50"]), wording.seconds(lengths["max"])
+    return f"; {BY_NAME[name].lasts} it took {p50} at the median, {most} at most"
 
 
 def _causes(anomaly: str, causes: Sequence[Row]) -> list[Row]:
