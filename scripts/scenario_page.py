@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from analysis.anomalies import ANOMALIES
-from analysis.verdict.demands import DEMANDS, GAPS, ISR_TIMES
+from analysis.verdict.demands import DEMANDS, form_of
 from harness.checkout import DOCS
 from harness.commands.campaign_file import Campaign, Cell
 from harness.model.plan import UNTIL, WHEN
@@ -206,8 +206,7 @@ def _moments() -> Rows:
 def _demands() -> Rows:
     meanings = {anomaly.name: anomaly.meaning for anomaly in ANOMALIES}
     for name in DEMANDS:
-        seconds = name in GAPS or name in ISR_TIMES
-        form = '`">= 8"`, `"<= 2"`, `"1.5 to 4"`' if seconds else '`"0"`, `">= 1"`, `"<= 3"`'
+        form = ", ".join(f'`"{example}"`' for example in form_of(name).examples)
         yield f"`{name}`", form, meanings.get(name, "[anomalies.md](anomalies.md#demands)")
 
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.anomalies import ANOMALIES
-from analysis.verdict.demands import DEMANDS, FORM, GAPS, ISR_TIMES, LENGTH
+from analysis.verdict.demands import DEMANDS, form_of
 from harness.cluster.client_security import SECRET
 from harness.cluster.node_settings import OWNED_BY_HARNESS
 from harness.model.scenario import Scenario
@@ -185,7 +185,7 @@ def _demands() -> dict[str, Schema]:
         name: {
             "type": "string",
             "maxLength": 100,
-            "pattern": _pattern(LENGTH if name in GAPS or name in ISR_TIMES else FORM),
+            "pattern": _pattern(form_of(name).pattern),
             **({"description": meanings[name]} if name in meanings else {}),
         }
         for name in DEMANDS

@@ -38,6 +38,7 @@ class Anomaly:
     headline: str | None = None
     unless_seen: str | None = None  # the headline names it only where that one was not seen
     outcomes: tuple[str, ...] = ()  # how its count splits
+    lasts: str | None = None  # of one whose rule says how long it lasted: until when, in words
     judged: Condition = IN_EVERY_RUN  # which runs can have it at all
     promises: tuple[Promise, ...] = field(default=())
 

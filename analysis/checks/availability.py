@@ -3,10 +3,21 @@
 Per partition and kind. **produce**: the attempts are sends, from invoke to their end however they
 ended; a success is an ack. **consume**: an attempt is an acked record that is still in the log,
 from its ack to its first delivery by a consumer that follows the log; a success is any delivery.
+**process**: an attempt is such a record, from its ack until a member of the consumer group first
+processed it; a success is any record that a member processed.
 
     threshold 500 ms    acks at 1.0 s and 3.0 s    sends outstanding from 1.2 s to 3.0 s
     =>  one produce window, 1.2 s to 3.0 s
     the same, but nothing outstanding between 1.2 s and 2.9 s   =>  nothing: nobody tried
+
+    threshold 500 ms    processed at 1.0 s and 3.0 s    a record acked at 1.2 s, processed at 3.0 s
+    =>  one process window, 1.2 s to 3.0 s, whoever else was given the record meanwhile
+    the same, but the record is acked at 2.9 s                  =>  nothing: there was nothing to do
+
+A record that no member ever processed waits until the group has processed a later offset: from then
+on it is passed over (skipped, docs/anomalies.md), and no pause is due to it. Nor does one wait that
+lies before the lowest offset that the group processed: it may have begun after it
+(auto.offset.reset=latest).
 
 A window lies between two successive successes (or the start or end of the load and a success). It
 begins with the first attempt after the one and ends with the last before the other; where
@@ -19,7 +30,8 @@ of time as long as the threshold: two successes in one slice are closer than tha
 sorted or shuffled to find them.
 
 Cannot see: an outage in which nobody tried; one shorter than the threshold; who was at fault, the
-cluster or the clients' starved host (run.json `host` says how starved it was).
+cluster or the clients' starved host (run.json `host` says how starved it was); a group that only
+skips; after a truncation, records that are never processed and lie below what was.
 """
 
 from __future__ import annotations
@@ -29,10 +41,11 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.checks.loss import is_readable
 from analysis.frames.history import History
-from analysis.frames.operations import ACKED, is_ack, is_delivery
+from analysis.frames.operations import ACKED, is_ack, is_delivery, is_processed, offset_of
 from harness.history.record_format import SEQUENCE_BITS
 
 _FIRST_SLICE, _LAST_SLICE = -1, 2**62
+_KINDS = ("produce", "consume", "process")
 
 
 def windows(history: History, fates: DataFrame) -> DataFrame:
@@ -60,28 +73,38 @@ def windows(history: History, fates: DataFrame) -> DataFrame:
 
 
 def gaps(history: History) -> DataFrame:
-    """Stretches of at least the threshold without success: from_ns, to_ns, next_success_ns."""
-    known = ["run_id", "load_start_ns", "load_end_ns", "threshold_ns", "tailing"]
+    """Stretches of at least the threshold without success: from_ns, to_ns, next_success_ns; and the
+    offsets of the first success of all, `first_offset`, and of the furthest before, `reached`."""
+    known = ["run_id", "load_start_ns", "load_end_ns", "threshold_ns", "tailing", "grouped"]
     runs = F.broadcast(history.runs.select(*known))
-    kind = F.when(is_ack(), "produce").when(is_delivery(), "consume")
+    kind = F.when(is_ack(), "produce").when(is_delivery(), "consume").otherwise("process")
     since_ns = F.col("end_ns") - F.col("load_start_ns")
-    keys = ["run_id", "kind", "partition", "threshold_ns", "tailing"]
+    keys = ["run_id", "kind", "partition", "threshold_ns", "tailing", "grouped"]
     slices = (
-        history.operations.where(is_ack() | is_delivery())
+        history.operations.where(is_ack() | is_delivery() | is_processed())
         .join(runs, on="run_id", how="inner")
         .where(F.col("end_ns").between(F.col("load_start_ns"), F.col("load_end_ns")))
         .withColumns({"kind": kind, "slice": F.floor(since_ns / F.col("threshold_ns"))})
         .groupBy(*keys, "slice")
-        .agg(F.min("end_ns").alias("to_ns"), F.max("end_ns").alias("last_ns"))
+        .agg(
+            F.min("end_ns").alias("to_ns"),
+            F.max("end_ns").alias("last_ns"),
+            F.min("offset").alias("least"),
+            F.max("offset").alias("most"),
+        )
     )
-    in_order = Window.partitionBy("run_id", "kind", "partition").orderBy("slice")
+    mine = Window.partitionBy("run_id", "kind", "partition")
+    in_order = mine.orderBy("slice")
+    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
     return (
         slices.unionByName(_bounds(history.runs))
+        .where(_is("produce") | (_is("consume") & F.col("tailing")) | _by_group())
         .withColumn("from_ns", F.lag("last_ns").over(in_order))
+        .withColumn("reached", F.max("most").over(before))
+        .withColumn("first_offset", F.min("least").over(mine))
         .where(F.col("to_ns") - F.col("from_ns") >= F.col("threshold_ns"))
-        .where((F.col("kind") == "produce") | F.col("tailing"))
         .withColumn("next_success_ns", F.when(F.col("slice") < _LAST_SLICE, F.col("to_ns")))
-        .drop("slice", "last_ns", "tailing")
+        .drop("slice", "last_ns", "least", "most", "tailing", "grouped")
     )
 
 
@@ -91,10 +114,13 @@ def attempts(fates: DataFrame, gaps: DataFrame, runs: DataFrame) -> DataFrame:
     A send that was open when its producer died was attempted until then.
     """
     deaths = F.broadcast(runs.select("run_id", "deaths"))
-    produce = F.col("kind") == "produce"
-    start_ns = F.when(produce, F.col("sent_ns")).when(_waits(), F.col("acked_ns"))
+    produce, process = _is("produce"), _is("process")
+    waits = F.when(process, _waits("done_ns") & _is_to_come()).otherwise(_waits("delivered_ns"))
+    start_ns = F.when(produce, F.col("sent_ns")).when(waits, F.col("acked_ns"))
     ended_ns = F.coalesce("ended_ns", died_ns())
-    end_ns = F.when(produce, ended_ns).otherwise(F.col("delivered_ns"))
+    end_ns = (
+        F.when(produce, ended_ns).when(process, F.col("done_ns")).otherwise(F.col("delivered_ns"))
+    )
     return (
         fates.withColumnRenamed("home", "partition")
         .join(deaths, on="run_id", how="inner")
@@ -117,10 +143,28 @@ def died_ns() -> Column:
     return F.get(its_own, F.lit(0))["died_ns"]
 
 
-def _waits() -> Column:
-    """Whether an acked record waits to be delivered. What is provably gone waits for nobody."""
-    late = F.col("delivered_ns").isNull() | (F.col("delivered_ns") > F.col("acked_ns"))
+def _by_group() -> Column:
+    return _is("process") & F.col("grouped")
+
+
+def _is(kind: str) -> Column:
+    return F.col("kind") == kind
+
+
+def _waits(until: str) -> Column:
+    """Whether an acked record waits to be delivered, or processed. What is provably gone waits for
+    nobody."""
+    late = F.col(until).isNull() | (F.col(until) > F.col("acked_ns"))
     return (F.col("sent") == ACKED) & is_readable() & late
+
+
+def _is_to_come() -> Column:
+    """Whether a record is, or was, still to be processed in a gap: it was in the end, or nothing
+    beyond it had been, and the group began at or before it."""
+    offset = offset_of(F.coalesce("first_place", "acked_place"))
+    beyond = F.coalesce(F.col("reached") >= offset, F.lit(False))
+    before = F.coalesce(offset < F.col("first_offset"), F.lit(False))
+    return F.col("done_ns").isNotNull() | ~(beyond | before)
 
 
 def _bounds(runs: DataFrame) -> DataFrame:
@@ -131,12 +175,16 @@ def _bounds(runs: DataFrame) -> DataFrame:
             F.lit(number).cast("bigint").alias("slice"),
             F.col(at_ns).alias("to_ns"),
             F.col(at_ns).alias("last_ns"),
+            nothing.alias("least"),
+            nothing.alias("most"),
         )
+
+    nothing = F.lit(None).cast("bigint")
 
     both = F.array(bound(_FIRST_SLICE, "load_start_ns"), bound(_LAST_SLICE, "load_end_ns"))
     return (
         runs.select("*", F.posexplode("ends").alias("partition", "_"))
-        .withColumn("kind", F.explode(F.array(F.lit("produce"), F.lit("consume"))))
+        .withColumn("kind", F.explode(F.array(*map(F.lit, _KINDS))))
         .withColumn("bound", F.explode(both))
-        .select("run_id", "kind", "partition", "threshold_ns", "tailing", "bound.*")
+        .select("run_id", "kind", "partition", "threshold_ns", "tailing", "grouped", "bound.*")
     )

@@ -46,7 +46,7 @@ from analysis.checks.promise import (
     when,
 )
 from analysis.frames.evidence import Rule, Tables
-from analysis.frames.operations import offset_of, partition_of, place_of
+from analysis.frames.operations import is_processed, offset_of, partition_of, place_of
 
 
 def handled(operations: DataFrame, fates: DataFrame) -> DataFrame:
@@ -87,7 +87,7 @@ def given_up(skipped: DataFrame, operations: DataFrame) -> DataFrame:
             F.col("last.offset").alias("polled_offset"),
         )
     )
-    processed = operations.where(_is_processed()).select(
+    processed = operations.where(is_processed()).select(
         "run_id",
         F.col("process").alias("polled_by"),
         F.col("partition").alias("polled_partition"),
@@ -139,12 +139,12 @@ def _by_value(operations: DataFrame) -> DataFrame:
         .groupBy("run_id", "value", place_of(F.col("partition"), F.col("offset")).alias("place"))
         .agg(
             F.min(F.when(F.col("f") == "poll", F.col("end_ns"))).alias("polled_ns"),
-            F.count_if(_is_processed()).alias("processed"),
-            F.count_if((F.col("f") == "process") & ~_is_processed()).alias("begun"),
-            F.max(F.when(_is_processed(), F.col("end_ns"))).alias("processed_ns"),
+            F.count_if(is_processed()).alias("processed"),
+            F.count_if((F.col("f") == "process") & ~is_processed()).alias("begun"),
+            F.max(F.when(is_processed(), F.col("end_ns"))).alias("processed_ns"),
             # Hashes: the least and the greatest of texts would need a sort.
-            F.min(F.when(_is_processed(), F.xxhash64("process"))).alias("one"),
-            F.max(F.when(_is_processed(), F.xxhash64("process"))).alias("other"),
+            F.min(F.when(is_processed(), F.xxhash64("process"))).alias("one"),
+            F.max(F.when(is_processed(), F.xxhash64("process"))).alias("other"),
         )
     )
     most = F.max_by(F.struct("place", "processed_ns", "one", "other"), F.col("processed")).alias(
@@ -192,10 +192,6 @@ def _is_skipped() -> Column:
     passed = (offset < F.col("committed")) & (offset >= F.col("started"))
     untouched = (F.coalesce("processed", F.lit(0)) == 0) & (F.coalesce("begun", F.lit(0)) == 0)
     return passed & untouched
-
-
-def _is_processed() -> Column:
-    return (F.col("f") == "process") & (F.col("type") == "ok")
 
 
 def _by_handled_value(tables: Tables) -> DataFrame | None:

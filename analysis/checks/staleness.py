@@ -5,8 +5,15 @@
     send a -> ok    lookup a -> fail at its deadline    final read: nothing     =>  stale, never
     send a -> ok    lookup a -> ok                                              =>  nothing
 
-`delivered_ns` says when a record that appeared was first read. One that never did is *lost* or
-*unseen* as well: the look-up saw first what the final read proves or cannot prove.
+A miss *lasted* from the ack until a consumer was first given the record: 0 if one had been given it
+before the ack was there (so that some saw it, and the look-up did not), null if none ever was.
+
+    ack at 1.0 s    lookup a -> fail at 2.0 s    read: a at 2.4 s               =>  lasted 1.4 s
+    read: a at 0.9 s    ack at 1.0 s    lookup a -> fail at 2.0 s               =>  lasted 0 s
+    ack at 1.0 s    lookup a -> fail at 2.0 s    final read: a                  =>  lasted null
+
+One that never appeared is *lost* or *unseen* as well: the look-up saw first what the final read
+proves or cannot prove.
 
 Cannot see: a look-up that never ended, because its worker died; anything about records that no
 look-up was made for (the `stream` workload makes none).
@@ -14,6 +21,7 @@ look-up was made for (the `stream` workload makes none).
 
 from __future__ import annotations
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.checks.anomaly import Anomaly
@@ -25,12 +33,18 @@ from analysis.frames.operations import ACKED
 def stale_read() -> Rule:
     """Acked records that a look-up missed, one row a record."""
     appeared, late = F.col("delivered_ns").isNotNull(), F.col("first_place").isNotNull()
+    lasted_ns = F.when(appeared, F.greatest(_since_the_ack(), F.lit(0)))
     return Rule(
         holds=(F.col("sent") == ACKED) & F.col("gave_up_ns").isNotNull(),
         place=F.col("acked_place"),
         time_ns=F.col("gave_up_ns"),
         outcome=F.when(appeared, "appeared").when(late, "late").otherwise("never"),
+        lasted_ns=lasted_ns,
     )
+
+
+def _since_the_ack() -> Column:
+    return F.col("delivered_ns") - F.col("acked_ns")
 
 
 STALE_READ = Anomaly(
@@ -39,6 +53,7 @@ STALE_READ = Anomaly(
     outcomes=("appeared", "late", "never"),
     meaning="a look-up that began after the ack and did not find the record in time",
     noun="stale read",
+    lasts="until a consumer was given the record",
     promises=(
         permitted(
             ALWAYS,

@@ -91,6 +91,7 @@ class Rule:
     known_ns: Column | None = None
     shown_ns: Column | None = None
     victims: Column | None = None
+    lasted_ns: Column | None = None  # how long it was so; null: to the end, or nobody knows
 
     def finding(self, anomaly: str) -> Column:
         """The evidence as one struct, null where the rule does not hold."""
@@ -104,6 +105,7 @@ class Rule:
             "known_ns": _or_null(self.known_ns, "bigint"),
             "shown_ns": _or_null(self.shown_ns, "bigint"),
             "victims": _or_null(self.victims, VICTIMS),
+            "lasted_ns": _or_null(self.lasted_ns, "bigint"),
         }
         return F.when(self.holds, F.struct(*[c.alias(name) for name, c in fields.items()]))
 
@@ -143,6 +145,7 @@ def evidence(found: DataFrame, history: History) -> DataFrame:
         f"{name}_s": (F.col(f"{name}_ns") - F.col("load_start_ns")) / 1e9
         for name in ("time", "sent", "acked", "delivered")
     }
+    seconds["lasted_s"] = F.col("lasted_ns") / 1e9
     return (
         found.join(F.broadcast(history.runs), on="run_id", how="inner")
         .withColumns({**known, **seconds})

@@ -90,6 +90,7 @@ def run_row(run: Run, causes: Sequence[Row] = ()) -> dict[str, Any]:
         "threshold_ns": int(run.threshold_ms * 1e6),
         "bucket_ns": run.bucket_ms * 10**6,
         "tailing": run.tailing,
+        "grouped": run.grouped,
         "ends": [
             {
                 "complete": end["complete"],

@@ -39,6 +39,11 @@ def is_delivery() -> Column:
     return F.col("f").isin("read", "lookup", "poll") & (F.col("type") == "ok")
 
 
+def is_processed() -> Column:
+    """Whether an operation is a record that a member of the consumer group processed."""
+    return (F.col("f") == "process") & (F.col("type") == "ok")
+
+
 def is_final() -> Column:
     """Whether an operation is a record of the final read."""
     return F.col("f") == "final-read"
@@ -65,9 +70,10 @@ def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
     sent (one of the numbers above, null: never), home (the partition sent to or seen in), instance
     (of the client that sent it, under its worker's name; null: not recorded),
     intended_ns, sent_ns, ended_ns (null: open), acked_ns, acked_place, stayed (1: the final read
-    has it there), delivered_ns (first), delivered_place, lowest_place and highest_place (of all
-    reads), first_place and last_place (of the final read), copies (in the final read), looked_ns,
-    gave_up_ns (a look-up that did not find it), complete and log_start (of home's final read),
+    has it there), delivered_ns (first), done_ns (first processed by a member of the group),
+    delivered_place, lowest_place and highest_place (of all reads), first_place and last_place (of
+    the final read), copies (in the final read), looked_ns, gave_up_ns (a look-up that did not find
+    it), complete and log_start (of home's final read),
     passed (that was not complete, and went past the acked offset without finding the value there)
     and one_copy (no send of the run can have left two: schema.RUNS).
     """
@@ -88,6 +94,7 @@ def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
             F.max(F.when(acked, here)).alias("acked_place"),
             F.max(F.when(acked & finally_, 1)).alias("stayed"),
             F.min("delivered_ns").alias("delivered_ns"),
+            F.min("done_ns").alias("done_ns"),
             F.max(F.when(delivered, here)).alias("delivered_place"),
             F.min(F.when(delivered | finally_, here)).alias("lowest_place"),
             F.max(F.when(delivered | finally_, here)).alias("highest_place"),
@@ -163,6 +170,7 @@ def _sightings(operations: DataFrame) -> DataFrame:
             F.max(F.when(is_send(), F.col("end_ns"))).alias("ended_ns"),
             F.min(F.when(is_ack(), F.col("end_ns"))).alias("acked_ns"),
             F.min(F.when(is_delivery(), F.col("end_ns"))).alias("delivered_ns"),
+            F.min(F.when(is_processed(), F.col("end_ns"))).alias("done_ns"),
             F.max(F.when(is_final(), 1)).alias("finally"),
             F.min(F.when(lookup, F.col("start_ns"))).alias("looked_ns"),
             F.max(F.when(lookup & ~ok, F.col("end_ns"))).alias("gave_up_ns"),

@@ -10,7 +10,7 @@ where nothing was acked or read in it, the one before. A reader begins at offset
     a leader without 7, 8, 9 takes over, and the next ack has offset 7      =>  the log ends at 8
 
 Cannot see: records without an ack, which make the log longer; a reader's commits; what the last
-slice of an outage hides: within a slice, the furthest counts.
+slice of an outage hides: within a slice, the furthest counts; a reader that was given nothing.
 
 Spark finds both ends, a row a slice, and all else is a pure function over these.
 """
@@ -79,6 +79,20 @@ def lag(run: Run, rows: Sequence[Row]) -> list[dict[str, Any]]:
             ends[row["reader"]][row["partition"]] = row["position"]
         lags = {reader: _behind(ends[None], ends[reader]) for reader in readers}
         told.append({"t_s": min((number + 1) * slice_ns, load_ns) / 1e9, "lag": lags})
+    return told
+
+
+def worst(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
+    """By reader, from rows of `lag`: the most records that it lagged by, `max`, at the end of which
+    slice first, `at_s`, and by how many when the load ended, `end`."""
+    told = {}
+    for reader in rows[0]["lag"] if rows else ():
+        most = max(rows, key=lambda row: int(row["lag"][reader]))
+        told[reader] = {
+            "max": most["lag"][reader],
+            "at_s": most["t_s"],
+            "end": rows[-1]["lag"][reader],
+        }
     return told
 
 

@@ -2,8 +2,14 @@
 
 Latency counts from the time at which an operation was due (`intended_ns`), so that a worker held up
 by a slow ack does not hide how late the next sends were: of acks until the ack arrived, of
-delivery until a consumer first had the record. Quantiles are exact to 0.01 ms, the nearest rank
-below or between two ranks as Spark's `percentile` interpolates.
+delivery until a consumer or a member of the group first had the record. One that is in the log, or
+was acknowledged and is not provably gone, and that nobody was given counts as it waited until the
+load ended: else a reader that leaves out what is late would be a fast one. Quantiles are exact to
+0.01 ms, the nearest rank below or between two ranks as Spark's `percentile` interpolates.
+
+    two sends due at 1 s and 2 s, given to a consumer at 1.1 s and never    the load ends at 10 s
+    =>  delivery after 0.1 s and 8 s
+    the same, but there is no consumer                                      =>  no delivery
 
 Each operation counts in the bucket of time in which it ended; one that never ended, in the bucket
 in which it began.
@@ -22,10 +28,12 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.checks.loss import is_unacknowledged_lost, lost
+from analysis.checks.loss import is_readable, is_unacknowledged_lost, lost
 from analysis.frames.elections import is_past
 from analysis.frames.history import History
 from analysis.frames.operations import (
+    ACKED,
+    FAILED,
     UNASKED,
     UNKNOWN,
     is_ack,
@@ -76,15 +84,13 @@ def landings(fates: DataFrame, runs: DataFrame) -> DataFrame:
     quantiles."""
     doubt = F.col("sent").isin(UNKNOWN, UNASKED)
     landed, whole = F.col("first_place").isNotNull(), F.col("complete")
-    delivery_ms = F.when(
-        F.col("sent").isNotNull() & F.col("delivered_ns").isNotNull(),
-        _ms(F.col("delivered_ns") - F.col("intended_ns")),
-    )
+    had_ns = F.coalesce("delivered_ns", F.when(_waits_in_vain(), F.col("load_end_ns")))
+    delivery_ms = F.when(F.col("sent").isNotNull(), _ms(had_ns - F.col("intended_ns")))
     gone, past = lost().holds, is_past()
     below = ~landed & (offset_of(F.col("acked_place")) < F.col("log_start"))
-    elections = F.broadcast(runs.select("run_id", "elections"))
+    known = F.broadcast(runs.select("run_id", "elections", "load_end_ns", "tailing", "grouped"))
     return (
-        fates.join(elections, on="run_id", how="inner")
+        fates.join(known, on="run_id", how="inner")
         .groupBy("run_id")
         .agg(
             F.count_if(doubt & landed).alias("indeterminate_landed"),
@@ -113,6 +119,14 @@ def redeliveries(operations: DataFrame) -> DataFrame:
         .groupBy("run_id")
         .agg(F.sum("again").alias("redeliveries"))
     )
+
+
+def _waits_in_vain() -> Column:
+    """Whether a record that was due within the load is there, somebody reads, and never had it."""
+    landed = F.col("first_place").isNotNull() & (F.col("sent") != FAILED)
+    there = landed | ((F.col("sent") == ACKED) & is_readable())
+    due = F.col("intended_ns") < F.col("load_end_ns")
+    return there & due & (F.col("tailing") | F.col("grouped"))
 
 
 def _within(alone: Column) -> Column:

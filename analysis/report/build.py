@@ -12,6 +12,7 @@ from typing import Any
 from analysis.anomalies import BY_NAME, NAMES
 from analysis.anomalies import unjudged as not_recorded
 from analysis.measures.cap import availability
+from analysis.measures.consumer_lag import worst
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.leadership import leadership
 from analysis.measures.replication import replication
@@ -25,18 +26,20 @@ from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.run_facts.configuration import Facts
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
-from analysis.verdict.demands import Demand, DemandError, parse, unjudged
+from analysis.verdict.demands import Demand, DemandError, Looks, parse, unjudged
 from analysis.verdict.doubts import doubts
 from analysis.verdict.judge import (
     Counted,
     Gap,
     Judgement,
+    Level,
     Tally,
     decide,
     judge,
     judge_counts,
     judge_gaps,
     judge_isr_times,
+    judge_levels,
 )
 from analysis.verdict.suspended import past_the_end, short_tables, suspended, unproved
 
@@ -72,6 +75,7 @@ class AnomalyFinding:
     count: int = 0
     split: Mapping[str, int]
     examples: Sequence[Mapping[str, Any]] = ()
+    lasted_s: Mapping[str, float] | None = None  # p50 and max of those that ended
     # How many a cause permits, or puts in doubt, by the cause's number.
     by_cause: Mapping[int, int] = field(default_factory=dict)
 
@@ -87,6 +91,7 @@ class Found:
     windows: Sequence[Mapping[str, Any]]
     acks: Sequence[Mapping[str, Any]] = ()  # rows of `leadership.acks_between_cuts`
     work: Work = field(default_factory=Work)  # what each worker did
+    lag: Sequence[Mapping[str, Any]] = ()  # rows of `consumer_lag.lag`
 
 
 def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
@@ -109,9 +114,10 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
         "run": _run(run),
         "counts": _counts(run, found),
         "rates": _rates(run, found.counts),
-        "latency_ms": {"ack": _quantiles(found.ack_ms), "delivery": _quantiles(found.delivery_ms)},
+        "latency_ms": _latency_ms(found),
+        "consumer_lag": worst(found.lag),
         "anomalies": {
-            name: _anomaly(judgement, found.findings[name])
+            name: _anomaly(name, judgement, found.findings[name])
             for name, judgement in judged.judgements.items()
         },
         "history_format": run.history_format,
@@ -119,7 +125,7 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
         "causes": causes_told(permission, _by_cause(found), run),
         "windows": judged.windows,
         "longest_window_s": outages.longest(judged.windows),
-        **_measured(judged.gaps, judged.numbers),
+        **_measured(judged.gaps, judged.numbers, judged.levels),
         "replication": judged.replication,
         "leadership": leadership(run, found.acks),
         "faults": [outages.fault(row, run) for row in run.faults],
@@ -164,14 +170,16 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
     gaps = unproved(gaps, damage)
     numbers = judge_counts({**found.counts, **(followed or {})}, demands, unsure)
     numbers = unproved(numbers, damage)
+    levels = unproved(judge_levels(found.counts, _latency_ms(found), demands, unsure), damage)
     return Judged(
         facts=facts,
-        verdict=decide(judgements, unsure, {**gaps, **numbers}),
+        verdict=decide(judgements, unsure, {**gaps, **numbers, **levels}),
         judgements=judgements,
         doubts=unsure,
         windows=windows,
         gaps=gaps,
         numbers=numbers,
+        levels=levels,
         replication=followed,
         deleted=found.counts["acked_below_log_start"],
         available=availability(run, rows, facts.acks),
@@ -193,11 +201,14 @@ def _refuse_unjudged(
     if others := sorted((demands.keys() & set(NAMES)) - judged.keys()):
         words = BY_NAME[others[0]].judged.words
         raise CheckError(f"{where}.{others[0]}: judged only {words}; remove this demand")
-    if why := unjudged(demands, facts.acks, tailing=run.tailing, watched=run.watched):
+    looks = Looks(tailing=run.tailing, grouped=run.grouped, watched=run.watched)
+    if why := unjudged(demands, facts.acks, looks):
         raise CheckError(f"{where}.{why}")
 
 
-def _measured(gaps: Mapping[str, Gap], numbers: Mapping[str, Counted]) -> dict[str, Any]:
+def _measured(
+    gaps: Mapping[str, Gap], numbers: Mapping[str, Counted], levels: Mapping[str, Level]
+) -> dict[str, Any]:
     """The demands on what is no anomaly."""
     return {
         "gap_demands": {
@@ -207,6 +218,15 @@ def _measured(gaps: Mapping[str, Gap], numbers: Mapping[str, Counted]) -> dict[s
         "count_demands": {
             name: {"seen": each.seen, "demanded": each.demand.text, "demand_met": each.met}
             for name, each in numbers.items()
+        },
+        "level_demands": {
+            name: {
+                "seen": each.seen,
+                "unit": each.unit,
+                "demanded": each.demand.text,
+                "demand_met": each.met,
+            }
+            for name, each in levels.items()
         },
     }
 
@@ -265,6 +285,10 @@ def _rates(run: Run, counts: Mapping[str, int]) -> dict[str, float | None]:
     }
 
 
+def _latency_ms(found: Found) -> dict[str, dict[str, float] | None]:
+    return {"ack": _quantiles(found.ack_ms), "delivery": _quantiles(found.delivery_ms)}
+
+
 def _quantiles(values: Sequence[float] | None) -> dict[str, float] | None:
     """Named, in ms to two places: the quantiles' own precision."""
     if values is None:
@@ -272,10 +296,11 @@ def _quantiles(values: Sequence[float] | None) -> dict[str, float] | None:
     return {name: round(value, 2) for name, value in zip(QUANTILES, values, strict=True)}
 
 
-def _anomaly(judgement: Judgement, finding: AnomalyFinding) -> dict[str, Any]:
+def _anomaly(name: str, judgement: Judgement, finding: AnomalyFinding) -> dict[str, Any]:
     return {
         "count": finding.count,
         "split": dict(finding.split),
+        **({"lasted_s": finding.lasted_s} if BY_NAME[name].lasts else {}),
         "judged": {
             "permitted": judgement.tally.permitted,
             "forbidden": judgement.tally.forbidden,

@@ -18,7 +18,7 @@ from analysis.anomalies import ANOMALIES
 from analysis.measures.cap import Availability
 from analysis.report.wording import count_of
 from analysis.run_facts.configuration import Facts
-from analysis.verdict.judge import Counted, Gap, Judgement, Verdict
+from analysis.verdict.judge import Counted, Gap, Judgement, Level, Verdict
 from harness.model.plan import Telling
 
 
@@ -33,6 +33,7 @@ class Judged:
     windows: Sequence[Mapping[str, Any]] = ()
     gaps: Mapping[str, Gap] = field(default_factory=dict)
     numbers: Mapping[str, Counted] = field(default_factory=dict)
+    levels: Mapping[str, Level] = field(default_factory=dict)
     replication: Mapping[str, Any] | None = None
     deleted: int = 0  # acknowledged records below the log's start
     available: Availability = Availability(value=None)  # noqa: RUF009  frozen
@@ -54,12 +55,13 @@ def sentence(
         data if lost.convicts else "",
         *_others(judgements, facts, broken=True),
         *_demands(judgements),
-        *_gap_demands({**judged.gaps, **judged.numbers}),
+        *_gap_demands({**judged.gaps, **judged.numbers, **judged.levels}),
         "" if lost.convicts else data,
         _deleted(judged.deleted) if lost.count or not judged.doubts else "",
         *_others(judgements, facts, broken=False),
         _stopped("produce", "Writes", judged.windows, threshold_ms) if acked else "",
         _stopped("consume", "Reads", judged.windows, None),
+        _stopped("process", "The consumer group", judged.windows, None),
     ]
     told = lost.count and lost.suspended is None
     if judged.verdict.name == "unknown" and (told or not judged.doubts):
@@ -208,8 +210,12 @@ def _demands(judgements: Mapping[str, Judgement]) -> list[str]:
     ]
 
 
-def _gap_demands(gaps: Mapping[str, Gap | Counted]) -> list[str]:
-    what = {"produce-gap-s": "writes", "consume-gap-s": "reads"}
+def _gap_demands(gaps: Mapping[str, Gap | Counted | Level]) -> list[str]:
+    what = {
+        "produce-gap-s": "writes",
+        "consume-gap-s": "reads",
+        "process-gap-s": "the consumer group",
+    }
     return [
         f"The scenario demands that {what[name]} stop for {gap.demand.text} s, but the longest "
         f"stop was {gap.longest_s:.1f} s."

@@ -27,6 +27,7 @@ from typing import Any, Final, Literal
 from xml.etree import ElementTree
 
 from analysis.report import wording
+from analysis.verdict.demands import level_words
 
 Row = Mapping[str, Any]
 End = Literal["failure", "error", "skipped"] | None
@@ -121,6 +122,9 @@ def _demands(report: Row) -> Iterator[Case]:
         yield _demand(report, name, gap, f"the longest lasted {gap['longest_s']:.1f} s")
     for name, count in report.get("count_demands", {}).items():
         yield _demand(report, name, count, f"{count['seen']:,} seen")
+    for name, level in report.get("level_demands", {}).items():
+        seen = level_words(level["seen"], level["unit"])
+        yield _demand(report, name, level, f"{seen} seen")
 
 
 def _demand(report: Row, name: str, demand: Row, seen: str, text: str = "") -> Case:

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.stored.stored_run import Run
+from analysis.verdict.demands import GAPS
 
 Row = Mapping[str, Any]
 
@@ -68,7 +69,7 @@ def longest(windows: Sequence[Row]) -> dict[str, float]:
     """The longest window of each kind; 0 where there is none."""
     return {
         kind: max((float(w["length_s"]) for w in windows if w["kind"] == kind), default=0.0)
-        for kind in ("produce", "consume")
+        for kind in GAPS.values()
     }
 
 

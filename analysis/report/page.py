@@ -40,6 +40,7 @@ from analysis.report.parts.evidence import evidence, fault_names
 from analysis.report.parts.run_files import Group, address
 from analysis.report.parts.templates import TEMPLATES, environment, style
 from analysis.report.timeline import burst, end_of, figure, reads_word
+from analysis.verdict.demands import level_words
 
 Row = Mapping[str, Any]
 
@@ -110,7 +111,7 @@ def tiles(report: Row) -> list[dict[str, str]]:
             report, "duplicate", "Duplicates", "values found at two offsets"
         ),
         "produce-gap-s": _window_tile(report, "produce", "Longest write outage", counts["acked"]),
-        "consume-gap-s": _window_tile(report, "consume", "Longest read outage", counts["reads"]),
+        **_readers_tile(report),
         "acked": {
             "name": "Sends acknowledged",
             "value": wording.number(counts["acked"]),
@@ -133,7 +134,8 @@ def tiles(report: Row) -> list[dict[str, str]]:
 
 def _broken(report: Row, usual: Mapping[str, Row]) -> dict[str, dict[str, str]]:
     """What is red, by anomaly or demand: all of its tile where there is no usual one."""
-    demands = {**report.get("gap_demands", {}), **report.get("count_demands", {})}
+    kinds = ("gap_demands", "count_demands", "level_demands")
+    demands = {name: each for kind in kinds for name, each in report.get(kind, {}).items()}
     broken: dict[str, dict[str, str]] = {}
     for name, finding in report["anomalies"].items():
         if finding["convicts"] or finding["demand_met"] is False:
@@ -147,12 +149,19 @@ def _broken(report: Row, usual: Mapping[str, Row]) -> dict[str, dict[str, str]]:
     for name, demand in demands.items():
         if demand["demand_met"] is False:
             note = f"The scenario demands {demand['demanded']}: not met"
-            seen = demand.get("seen")
-            value = wording.seconds(demand["longest_s"]) if seen is None else wording.number(seen)
-            new = {"name": name, "value": value, "note": note}
+            new = {"name": name, "value": _value(demand), "note": note}
             kept = {"note": f"{note}; {usual[name]['note']}"} if name in usual else new
             broken[name] = {"tone": "bad"} | kept
     return broken
+
+
+def _value(demand: Row) -> str:
+    """What was seen of what a demand is about."""
+    if "longest_s" in demand:
+        return wording.seconds(demand["longest_s"])
+    if "unit" not in demand:
+        return wording.number(demand["seen"])
+    return level_words(demand["seen"], demand["unit"])
 
 
 def _finding_tile(report: Row, anomaly: str, name: str, note: str) -> dict[str, str]:
@@ -169,6 +178,17 @@ def _finding_tile(report: Row, anomaly: str, name: str, note: str) -> dict[str, 
         "value": wording.MISSING if unproved else wording.number(finding["count"]),
         "note": seen,
         "tone": tone if finding["count"] or tone == "doubt" else "quiet",
+    }
+
+
+def _readers_tile(report: Row) -> dict[str, dict[str, str]]:
+    """Of those that follow the log or, where there is nobody but a group, of the group."""
+    counts = report["counts"]
+    if counts["processed"] and not counts["reads"]:
+        name, done = "Longest processing outage", counts["processed"]
+        return {"process-gap-s": _window_tile(report, "process", name, done)}
+    return {
+        "consume-gap-s": _window_tile(report, "consume", "Longest read outage", counts["reads"])
     }
 
 
@@ -206,6 +226,7 @@ def _findings(report: Row) -> list[dict[str, Any]]:
         {
             "name": name,
             "meaning": BY_NAME[name].meaning if name in BY_NAME else "",
+            "lasted": _lasted(name, finding),
             "remark": wording.remark(finding, provable=sure),
             "evidence": evidence(name, finding["examples"], report),
             "causes": _causes(name, report["causes"]),
@@ -214,6 +235,14 @@ def _findings(report: Row) -> list[dict[str, Any]]:
         for name, finding in report["anomalies"].items()
     ]
     return sorted(rows, key=lambda row: (row["remark"].tone != "bad", not row["count"]))
+
+
+def _lasted(name: str, finding: Row) -> str:
+    """How long the records of an anomaly that passes were without what they lacked."""
+    if not (lengths := finding.get("lasted_s")):
+        return ""
+    p50, most = wording.seconds(lengths["p50"]), wording.seconds(lengths["max"])
+    return f"; {BY_NAME[name].lasts} it took {p50} at the median, {most} at most"
 
 
 def _causes(anomaly: str, causes: Sequence[Row]) -> list[Row]:

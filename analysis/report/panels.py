@@ -33,6 +33,7 @@ PALETTE: dict[str, tuple[str, str]] = {  # name -> (on light paper, on dark pape
     "faults": ("#5d6975", "#98a4b0"),
     "no acks": ("#cf2e2e", "#f26b6b"),
     "no reads": ("#7a4fb8", "#ad8be0"),
+    "no work": ("#3f6f7f", "#7db4c6"),
     "area": ("rgba(31,99,173,0.10)", "rgba(116,179,242,0.13)"),
     "fault band": ("rgba(93,105,117,0.13)", "rgba(152,164,176,0.15)"),
     "gap band": ("rgba(207,46,46,0.10)", "rgba(242,107,107,0.14)"),
@@ -42,6 +43,7 @@ LATENCY_AXIS: Mapping[str, Any] = {
     "tickvals": [0.01, 0.1, 1, 10, 100, 1000, 10_000, 100_000],
     "ticktext": ["10 µs", "0.1 ms", "1 ms", "10 ms", "100 ms", "1 s", "10 s", "100 s"],
 }
+LANES = ("faults", "no acks", "no reads", "no work")
 SERIES = ("ack", "isr", "tail", "failed", "doubt", "lost", "faults", "no reads")  # by partition
 
 
@@ -90,9 +92,7 @@ def lanes(spans: Sequence[Span], marks: Sequence[Mark], moments: Mapping[float, 
     `moments` tells, for the start of every bucket, all that is known of it. It is the one trace of
     the picture that answers the mouse: plotly's own answer for a gap is its nearest neighbor.
     """
-    filled = [
-        name for name in ("faults", "no acks", "no reads") if any(s.lane == name for s in spans)
-    ]
+    filled = [name for name in LANES if any(span.lane == name for span in spans)]
     names = [*filled, *(["lost"] if marks else [])] or ["faults"]
     rows = {name: _rows([s for s in spans if s.lane == name]) for name in filled}
     depth = {name: max(rows.get(name) or [0]) + 1 for name in names}

@@ -1,9 +1,10 @@
 """The timeline of a run: panels that share one time axis, as a plotly figure.
 
-From top to bottom: lanes (faults, gaps without acks, gaps without reads, lost records), acks and
-reads per second, sends that failed or are in doubt, ack latency on a logarithmic axis, the leader
-of each partition by broker, the smallest ISR, and what each replica lacks where somebody looked. A
-panel that has nothing to show is left out. The axis counts seconds from the begin of the load.
+From top to bottom: lanes (faults, gaps without acks, gaps without reads, gaps in which a group had
+work and did none, lost records), acks and reads per second, sends that failed or are in doubt, ack
+latency on a logarithmic axis, the leader of each partition by broker, the smallest ISR, and what
+each replica lacks where somebody looked. A panel that has nothing to show is left out. The axis
+counts seconds from the begin of the load.
 Faults are bands through all panels, from injection to heal; gaps without acks are shaded where
 they hurt, behind acks and latency.
 
@@ -46,6 +47,7 @@ BUCKETS_MAX = 4000
 LABEL_MAX = 80  # characters: a label takes its room from the picture
 TOGETHER_S = 0.3  # injected within this time, faults share a label
 GAP_PX, TITLE_PX = 14, 22
+GAP_LANES = {"produce": "no acks", "consume": "no reads", "process": "no work"}  # by kind of window
 
 
 def figure(
@@ -159,7 +161,7 @@ def spans_of(report: Row, end_s: float) -> list[Span]:
     ]
     windows = [
         Span(
-            lane="no acks" if window["kind"] == "produce" else "no reads",
+            lane=GAP_LANES[window["kind"]],
             start_s=window["start_s"],
             end_s=end_s if window["end_s"] is None else window["end_s"],
             label=f"{seconds(window['length_s'])}, partition {window['partition']}",

@@ -54,7 +54,6 @@ class Results:
     timeline: Sequence[Row]
     evidence: Mapping[str, Path]
     sends: Sequence[Row] = ()  # rows of `drawn_sends.points`
-    lag: Sequence[Row] = ()  # rows of `consumer_lag.lag`
 
 
 def unique() -> str:
@@ -115,13 +114,13 @@ def _results(  # noqa: PLR0913  each is the answer to one query
         acks=acks,
         windows=sorted(windows, key=lambda w: (w["start_ns"], w["partition"], w["kind"])),
         work=Work(rows=work),
+        lag=lag(run, positions),
     )
     return Results(
         found=found,
         timeline=_timeline(run, by_bucket, lost),
         evidence=evidence,
         sends=points(run, sends),
-        lag=lag(run, positions),
     )
 
 
@@ -173,7 +172,7 @@ def publish_texts(run: Run, results: Results, report: dict[str, Any]) -> None:
     """Replace report.html, junit.xml and, last, report.json."""
     junit, page = _load_views()
     views = [{"time_s": run.seconds(view["time_ns"]), **view} for view in run.views]
-    more = page.More(sends=results.sends, lag=results.lag, files=run_files(run.path))
+    more = page.More(sends=results.sends, lag=results.found.lag, files=run_files(run.path))
     text = page.render(report, results.timeline, views, behind(run), more)
     _replace(run.path / "report.html", text)
     _replace(run.path / "junit.xml", junit.render(report))
@@ -205,7 +204,7 @@ def _finding(name: str, folder: Path | None) -> AnomalyFinding:
     if folder is None:
         return nothing
     table = ds.dataset(folder, format="parquet")
-    keys = table.to_table(columns=["outcome", "cause", *_ORDER])
+    keys = table.to_table(columns=["outcome", "cause", "lasted_s", *_ORDER])
     split = Counter(keys["outcome"].drop_null().to_pylist()) if nothing.split else {}
     order = [(name, "ascending") for name in _ORDER]
     first = pc.sort_indices(keys, sort_keys=order)[:EXAMPLES]  # unknown times come last
@@ -215,7 +214,16 @@ def _finding(name: str, folder: Path | None) -> AnomalyFinding:
         split={**nothing.split, **split},
         examples=[{k: v for k, v in row.items() if k != "run_id"} for row in rows],
         by_cause=Counter(keys["cause"].drop_null().to_pylist()),
+        lasted_s=_lasted(keys["lasted_s"].drop_null()),
     )
+
+
+def _lasted(lengths_s: pa.ChunkedArray) -> dict[str, float] | None:
+    """The median and the longest, exact to a millisecond; None without any."""
+    if not len(lengths_s):
+        return None
+    p50, most = pc.quantile(lengths_s, q=[0.5, 1.0]).to_pylist()
+    return {"p50": round(p50, 3), "max": round(most, 3)}
 
 
 # Small tables

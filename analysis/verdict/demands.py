@@ -1,16 +1,20 @@
 """What a scenario demands: `lost = ">= 1"`, `duplicate = "0"`, `lost = "> 50 %"` of the acked.
 
 How long writes or reads stood still can be demanded as well, in seconds, of the longest window
-(analysis.checks.availability): `produce-gap-s = ">= 8"`, `consume-gap-s = "<= 2"`.
+(analysis.checks.availability): `produce-gap-s = ">= 8"`, `consume-gap-s = "<= 2"`; of a consumer
+group how long it processed nothing, `process-gap-s = "<= 5"`.
 So can the times in which followers leave the ISR and are back (analysis.measures.replication),
 of each of them: `isr-leave-s = "1.9 to 5"`. Other counts: `acked-isr-alone = "0"`, what was
-acknowledged while the leader was alone in its ISR; `kept-past-log-end = "0"` and
-`lost-within-log-end = "0"`, whether exactly that was lost which a new leader did not have
-(analysis.frames.elections).
+acknowledged while the leader was alone in its ISR; `redeliveries = "0"`; `kept-past-log-end = "0"`
+and `lost-within-log-end = "0"`, whether exactly that was lost which a new leader did not have
+(analysis.frames.elections). And levels: `ack-p99-ms = "<= 500"` and `delivery-p99-ms = "<= 1000"`,
+the latencies of the report (analysis.measures.latency_and_rates), and `error-share = "<= 1 %"`, how
+many of all sends failed or ended in doubt.
 
 A demand is on top of the promises: it can convict a run, never excuse one. A bare number means
 exactly that many. In a run of which not everything is known, counts can only grow with more
-knowledge, so a demand is met or broken only if no further anomaly could change that.
+knowledge, so a demand is met or broken only if no further anomaly could change that. A level can go
+either way, so there it is neither.
 """
 
 from __future__ import annotations
@@ -22,23 +26,69 @@ from difflib import get_close_matches
 
 from analysis.anomalies import NAMES
 
-GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume"}  # demand -> kind of window
+# demand -> kind of window
+GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume", "process-gap-s": "process"}
 # demand -> the field of report.json's `replication.isr` that it is about
 ISR_TIMES = {"isr-leave-s": "leave_after_s", "isr-return-s": "return_after_s"}
 # demand -> the field of report.json's `counts` or `replication` that it is about
 COUNTS = {
     "acked-isr-alone": "acked_isr_alone",
+    "redeliveries": "redeliveries",
     "kept-past-log-end": "kept_past_log_end",
     "lost-within-log-end": "lost_within_log_end",
 }
 SAMPLED = ("kept-past-log-end", "lost-within-log-end")  # of these, what samples tell
-DEMANDS = (*NAMES, *GAPS, *ISR_TIMES, *COUNTS)
+QUANTILES = {"ack-p99-ms": "ack", "delivery-p99-ms": "delivery"}  # demand -> whose latency
+SHARES = ("error-share",)
+OF_READERS = ("redeliveries", "delivery-p99-ms")
+WITHOUT_ACKS = {  # demand -> what nobody knows then
+    "produce-gap-s": "nobody knows when writes stopped",
+    "consume-gap-s": "nobody knows what there was to read",
+    "process-gap-s": "nobody knows what there was to process",
+    "acked-isr-alone": "nothing is acknowledged",
+    "ack-p99-ms": "nothing is acknowledged",
+    "error-share": "nobody knows which sends failed",
+}
+DEMANDS = (*NAMES, *GAPS, *ISR_TIMES, *COUNTS, *QUANTILES, *SHARES)
 FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
-_SECONDS = r"\d+(?:\.\d+)?"
-LENGTH = re.compile(
-    rf"\s*(?:(?P<sign>>=|<=)\s*(?P<limit>{_SECONDS})|(?P<least>{_SECONDS}) to "
-    rf"(?P<most>{_SECONDS}))\s*"
+_NUMBER = r"\d+(?:\.\d+)?"
+_RANGE = (
+    rf"\s*(?:(?P<sign>>=|<=)\s*(?P<limit>{_NUMBER})|(?P<least>{_NUMBER}) to (?P<most>{_NUMBER}))\s*"
 )
+LENGTH = re.compile(_RANGE)
+SHARE = re.compile(rf"{_RANGE}%\s*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How demands of one kind are written."""
+
+    pattern: re.Pattern[str]
+    noun: str
+    examples: tuple[str, ...]
+
+
+_COUNTED = Form(pattern=FORM, noun="a demand", examples=("0", ">= 1", "<= 3"))
+_SECONDS = Form(pattern=LENGTH, noun="a demand in seconds", examples=(">= 8", "<= 2", "1.5 to 4"))
+_MS = Form(pattern=LENGTH, noun="a demand in ms", examples=("<= 500", ">= 20", "5 to 100"))
+_PERCENT = Form(pattern=SHARE, noun="a demand in %", examples=("<= 1 %", ">= 0.5 %", "1 to 5 %"))
+
+
+def level_words(seen: float | None, unit: str) -> str:
+    """A latency or a share as reports tell it: what is above 0 is never told as 0."""
+    if seen is None:
+        return "none"
+    text = f"{seen:,.2f}" if seen == 0 or seen >= 0.01 else f"{seen:.7f}"
+    return f"{text.rstrip('0').rstrip('.')} {unit}"
+
+
+def form_of(demand: str) -> Form:
+    """How a demand is written."""
+    if demand in GAPS or demand in ISR_TIMES:
+        return _SECONDS
+    if demand in QUANTILES:
+        return _MS
+    return _PERCENT if demand in SHARES else _COUNTED
 
 
 class DemandError(ValueError):
@@ -69,19 +119,35 @@ def parse(expect: Mapping[str, str], acked: int = 0) -> dict[str, Demand]:
     return {name: _demand(name, text, acked) for name, text in expect.items()}
 
 
-def unjudged(demands: Iterable[str], acks: str, *, tailing: bool, watched: bool) -> str | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looks:
+    """What of a run was looked at: whether a consumer follows the log, whether a group shares it,
+    whether the replicas are sampled."""
+
+    tailing: bool
+    grouped: bool
+    watched: bool
+
+
+def unjudged(demands: Iterable[str], acks: str, looks: Looks) -> str | None:
     """The demand on what is no anomaly that such a run cannot be judged by, why, and the remedy."""
     for name in demands:
-        if name in GAPS and GAPS[name] == "produce" and acks == "0":
-            return f"{name}: with acks=0 nobody knows when writes stopped; remove this demand"
-        if name in GAPS and GAPS[name] == "consume" and not tailing:
-            return (
-                f"{name}: no consumer follows the log (workload.consumers is 0); remove this demand"
-            )
-        if (name in ISR_TIMES or name in SAMPLED) and not watched:
-            return f"{name}: judged only where `check.watermarks` is set; remove this demand"
-        if name in COUNTS and name not in SAMPLED and acks == "0":
-            return f"{name}: with acks=0 nothing is acknowledged; remove this demand"
+        if why := _unjudged(name, acks, looks):
+            return f"{name}: {why}; remove this demand"
+    return None
+
+
+def _unjudged(name: str, acks: str, looks: Looks) -> str | None:
+    if acks == "0" and name in WITHOUT_ACKS:
+        return f"with acks=0 {WITHOUT_ACKS[name]}"
+    if name == "consume-gap-s" and not looks.tailing:
+        return "no consumer follows the log (workload.consumers is 0)"
+    if name == "process-gap-s" and not looks.grouped:
+        return "there is no consumer group (workload.group_consumers is 0)"
+    if name in OF_READERS and not (looks.tailing or looks.grouped):
+        return "nobody reads (workload.consumers and workload.group_consumers are 0)"
+    if (name in ISR_TIMES or name in SAMPLED) and not looks.watched:
+        return "judged only where `check.watermarks` is set"
     return None
 
 
@@ -90,8 +156,9 @@ def _demand(name: str, text: str, acked: int) -> Demand:
         near = get_close_matches(name, DEMANDS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(DEMANDS)}"
         raise DemandError(f"expect.{name}: no such anomaly; {hint}")
-    if name in GAPS or name in ISR_TIMES:
-        return _length(name, str(text))
+    form = form_of(name)
+    if form is not _COUNTED:
+        return _range(name, str(text), form)
     match = FORM.fullmatch(str(text))
     if match is None:
         raise DemandError(f'expect.{name}: {text!r} is not a demand; write ">= 1" or "0"')
@@ -107,13 +174,13 @@ def _demand(name: str, text: str, acked: int) -> Demand:
     return Demand(text=str(text), least=least, most=most)
 
 
-def _length(name: str, text: str) -> Demand:
-    """A demand on seconds: at least, at most, or between."""
-    match = LENGTH.fullmatch(text)
+def _range(name: str, text: str, form: Form) -> Demand:
+    """A demand on a length or a level: at least, at most, or between."""
+    match = form.pattern.fullmatch(text)
     if match is None:
+        one, other, last = (f'"{example}"' for example in form.examples)
         raise DemandError(
-            f"expect.{name}: {text!r} is not a demand in seconds; "
-            'write ">= 8", "<= 2" or "1.5 to 4"'
+            f"expect.{name}: {text!r} is not {form.noun}; write {one}, {other} or {last}"
         )
     if match["sign"] == ">=":
         return Demand(text=text, least=float(match["limit"]), most=None)

@@ -23,7 +23,7 @@ from typing import Any
 from analysis.anomalies import BY_NAME
 from analysis.causes.kinds import Kind
 from analysis.checks.promise import Promise
-from analysis.verdict.demands import COUNTS, GAPS, ISR_TIMES, Demand
+from analysis.verdict.demands import COUNTS, GAPS, ISR_TIMES, QUANTILES, SHARES, Demand, level_words
 from harness.model.exit_codes import INVALID, UNKNOWN, VALID
 
 EXIT_CODES = {"valid": VALID, "invalid": INVALID, "unknown": UNKNOWN}
@@ -98,6 +98,21 @@ class Counted:
     def describe(self) -> str:
         """What was seen."""
         return f"{self.seen:,} {'was' if self.seen == 1 else 'were'} seen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """A latency or a share against what was demanded of it."""
+
+    seen: float | None  # None: there was nothing to measure
+    unit: str  # ms | %
+    demand: Demand
+    met: bool | None  # None: it cannot be told
+
+    def describe(self) -> str:
+        """What was seen."""
+        words = level_words(self.seen, self.unit)
+        return "there was none" if self.seen is None else f"it was {words}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,10 +223,34 @@ def judge_counts(
     }
 
 
+def judge_levels(
+    counts: Mapping[str, int],
+    latency_ms: Mapping[str, Mapping[str, float] | None],
+    demands: Mapping[str, Demand],
+    doubts: tuple[str, ...],
+) -> dict[str, Level]:
+    """The demanded latencies and shares, of the report's `counts` and `latency_ms`. With any doubt
+    they are neither met nor broken: what nobody saw could make them larger or smaller."""
+    seen = {name: (latency_ms[whose] or {}).get("p99") for name, whose in QUANTILES.items()}
+    seen |= dict.fromkeys(SHARES, _error_percent(counts))
+    found = {}
+    for name, level in seen.items():
+        if name in demands:
+            met = None if doubts else level is not None and demands[name].met(level, known=True)
+            unit = "%" if name in SHARES else "ms"
+            found[name] = Level(seen=level, unit=unit, demand=demands[name], met=met)
+    return found
+
+
+def _error_percent(counts: Mapping[str, int]) -> float | None:
+    wrong = counts["failed"] + counts["indeterminate"]
+    return 100 * wrong / counts["sends"] if counts["sends"] else None
+
+
 def decide(
     judgements: Mapping[str, Judgement],
     doubts: tuple[str, ...],
-    gaps: Mapping[str, Gap | Counted] | None = None,
+    gaps: Mapping[str, Gap | Counted | Level] | None = None,
 ) -> Verdict:
     """The verdict over all anomalies, demanded gaps and doubts."""
     guilty = [

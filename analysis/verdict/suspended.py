@@ -26,7 +26,7 @@ from analysis.stored.damage import Damage
 from analysis.stored.run_files import OPERATIONS
 from analysis.stored.stored_run import Run
 from analysis.verdict.finished_workers import miscounted
-from analysis.verdict.judge import Counted, Gap, Judgement
+from analysis.verdict.judge import Counted, Gap, Judgement, Level
 from analysis.verdict.naming import kind_of
 from harness.model.worker_kinds import FINAL_READ, KINDS
 
@@ -53,7 +53,7 @@ RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
 _UNLESS_COMPLETE: Final = {"duplicate": frozenset({SEND, DELIVERY, GROUP})}
 _OTHERS: Final = {FINAL_READ.name: frozenset({FINAL}), "replicas": frozenset({REPLICA})}
 
-Measured = TypeVar("Measured", Gap, Counted)
+Measured = TypeVar("Measured", Gap, Counted, Level)
 
 
 def suspends(damage: Sequence[Damage], anomaly: str, *, complete: bool) -> str | None:

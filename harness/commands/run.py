@@ -49,7 +49,12 @@ if TYPE_CHECKING:
 
 def prepare_run(request: Request) -> Prepared:
     """A request resolved, its demands understood: they are the checker's words."""
-    from analysis.verdict.demands import DemandError, parse, unjudged  # noqa: PLC0415
+    from analysis.verdict.demands import (  # noqa: PLC0415
+        DemandError,
+        Looks,
+        parse,
+        unjudged,
+    )
 
     resolved = prepare(request)
     scenario = resolved.scenario
@@ -58,9 +63,13 @@ def prepare_run(request: Request) -> Prepared:
     except DemandError as error:
         raise ScenarioError(f"{request.scenario}: {error}") from None
     work = scenario.workload
-    tailing = any(KINDS[name].follows for name in asked_for(work))
-    acks, watched = acks_of(work.producer), scenario.check.watermarks
-    if why := unjudged(demands, acks, tailing=tailing, watched=watched):
+    kinds = [KINDS[name] for name in asked_for(work)]
+    looks = Looks(
+        tailing=any(kind.follows for kind in kinds),
+        grouped=any(kind.member for kind in kinds),
+        watched=scenario.check.watermarks,
+    )
+    if why := unjudged(demands, acks_of(work.producer), looks):
         raise ScenarioError(f"{request.scenario}: expect.{why}")
     return resolved
 

@@ -16,7 +16,11 @@ LOAD_MS, THRESHOLD_MS, PARTITIONS = 4000, 500, 2
 Row = dict[str, Any]
 Found = dict[str, Counter[Any]]
 Place = tuple[int, int]
-SUCCESSES = {"produce": ("send",), "consume": ("read", "lookup", "poll")}
+SUCCESSES = {
+    "produce": ("send",),
+    "consume": ("read", "lookup", "poll"),
+    "process": ("process",),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +30,7 @@ class Case:
     rows: list[Row]
     ends: list[Row]
     tailing: bool = True
+    grouped: bool = True
     planted: Found | None = None
     one_copy: bool = False  # no send can have left two records
     transactional: bool = False
@@ -62,7 +67,7 @@ def oracle(case: Case) -> Found:
             found[name][key] += 1
     found["reordered"].update({behind.value for behind, _ in overtaken(lives.values(), case)})
     found["real-time-violation"].update({behind.value for behind, _ in out_of_time(lives.values())})
-    for kind in ("produce", "consume"):
+    for kind in SUCCESSES:
         for partition in range(PARTITIONS):
             found["windows"].update(windows(case, lives, kind, partition))
     found["redeliveries"]["all"] = redeliveries(case.rows)
@@ -177,6 +182,7 @@ class Life:
         self.final = {_place(r) for r in self.reads if r["f"] == "final-read"}
         self.deliveries = [r for r in self.reads if r["f"] != "final-read"]
         self.processing = [r for r in rows if r["f"] == "process"]
+        self.done = [r for r in self.processing if r["type"] == "ok"]
         places = sorted(_place(r) for r in self.reads)
         self.home = max((s["partition"] for s in sends), default=places[0][0] if places else None)
         end = case.ends[self.home] if self.home is not None else {}
@@ -237,7 +243,7 @@ class Life:
         if there:
             yield self.value, max(there)
 
-    def attempts(self, kind: str, tailing: bool) -> list[tuple[int, int | None]]:
+    def attempts(self, kind: str) -> list[tuple[int, int | None]]:
         """When it was being sent, or waited to be read."""
         if kind == "produce":
             if not self.sends:
@@ -245,11 +251,21 @@ class Life:
             ends = [s["end"] for s in self.sends if s["end"] is not None]
             return [(min(s["start"] for s in self.sends), max(ends, default=None))]
         gone = not self.final and (self.complete or self.passed_for_good)
-        if not self.acks or not tailing or gone:
+        if not self.acks or gone:
             return []
         acked = min(a["end"] for a in self.acks)
-        first = min((d["end"] for d in self.deliveries), default=None)
+        had = self.deliveries if kind == "consume" else self.done
+        first = min((row["end"] for row in had), default=None)
         return [] if first is not None and first <= acked else [(acked, first)]
+
+    def passed_over(self, done: Sequence[Row], until: int) -> bool:
+        """Whether the group, which never processed it, had gone past it by then, or began later.
+        `done`: what it processed in this partition during the load."""
+        place = min(self.final, default=self.acked)
+        if self.done or place is None:
+            return False
+        gone_past = any(row["offset"] >= place[1] for row in done if row["end"] <= until)
+        return gone_past or (bool(done) and all(row["offset"] > place[1] for row in done))
 
 
 class Group:
@@ -299,20 +315,28 @@ def windows(
     case: Case, lives: Mapping[int, Life], kind: str, partition: int
 ) -> Iterable[tuple[Any, ...]]:
     """Every window in a partition: kind, partition, start, end, next success, attempts."""
-    succeeded = sorted(
-        row["end"]
+    if not {"consume": case.tailing, "process": case.grouped}.get(kind, True):
+        return
+    successes = [
+        row
         for row in case.rows
         if row["partition"] == partition
         and row["type"] == "ok"
         and row["f"] in SUCCESSES[kind]
         and 0 <= row["end"] <= LOAD_MS
-    )
+    ]
+    succeeded = sorted(row["end"] for row in successes)
     mine = [life for life in lives.values() if life.home == partition]
-    spans = [span for life in mine for span in life.attempts(kind, case.tailing)]
     for begin, end in zip([0, *succeeded], [*succeeded, LOAD_MS], strict=True):
-        if end - begin < THRESHOLD_MS or (kind == "consume" and not case.tailing):
+        if end - begin < THRESHOLD_MS:
             continue
         last = end == LOAD_MS and (not succeeded or begin == succeeded[-1])
+        spans = [
+            span
+            for life in mine
+            if kind != "process" or not life.passed_over(successes, begin)
+            for span in life.attempts(kind)
+        ]
         inside = sorted(
             (max(start, begin), end if over is None else min(over, end))
             for start, over in spans

@@ -97,6 +97,7 @@ def chaos(draw: st.DrawFn) -> Case:
         rows=once_dumped(rows),
         ends=ends,
         tailing=draw(st.booleans()),
+        grouped=draw(st.booleans()),
         one_copy=draw(st.booleans()),
         transactional=draw(st.integers(0, 4)) == 0,
         dumps=draw(dumped()),

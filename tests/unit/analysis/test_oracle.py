@@ -131,6 +131,7 @@ def _run_row(case: Case, number: int) -> Row:
         "threshold_ns": THRESHOLD_MS * MS,
         "bucket_ns": 100 * MS,
         "tailing": case.tailing,
+        "grouped": case.grouped,
         "ends": case.ends,
         "one_copy": case.one_copy,
         "transactional": case.transactional,

@@ -278,6 +278,8 @@ def test_a_look_up_that_misses_an_acked_record_is_stale(report: Report) -> None:
 
     assert split(report, "stale-read") == {"appeared": 1, "late": 0, "never": 0}
     assert row["delivered_s"] == pytest.approx(2.4)
+    assert row["lasted_s"] == pytest.approx(1.395)
+    assert report["anomalies"]["stale-read"]["lasted_s"] == {"p50": 1.395, "max": 1.395}
     assert report["counts"]["lookups_not_found"] == 1
     assert report["anomalies"]["stale-read"]["forbidden"] is False
 
@@ -291,10 +293,35 @@ def test_a_look_up_that_finds_the_record_is_not_stale(report: Report) -> None:
     assert report["counts"]["lookups"] == 1
 
 
+@told(
+    *(
+        part
+        for n, late in ((1, 400), (2, 800), (3, 1200), (4, -1))
+        for part in (
+            sent(n, at=n - 1, ms=1000 * n, took=5),
+            looked_up(n, ms=1000 * n + 5, took=300),
+            read(n, at=n - 1, ms=1000 * n + 5 + late),
+        )
+    ),
+    sent(5, at=4, ms=6000),
+    looked_up(5, ms=6005, took=300),
+    final_read(1, 2, 3, 4, 5),
+    kind="write-read",
+)
+def test_how_long_misses_lasted_is_told_of_those_that_ended(report: Report) -> None:
+    """4 had been read before its ack was there; 5 never was."""
+    stale = report["anomalies"]["stale-read"]
+
+    assert [row["lasted_s"] for row in stale["examples"]] == [0.4, 0.8, 1.2, 0.0, None]
+    assert stale["lasted_s"] == {"p50": 0.6, "max": 1.2}
+
+
 @told(sent(1, at=0), looked_up(1, took=1000), final_read(1), kind="write-read")
 def test_a_stale_record_may_show_in_the_final_read_only(report: Report) -> None:
     """No consumer was given it during the load."""
     assert split(report, "stale-read")["late"] == 1
+    assert report["anomalies"]["stale-read"]["lasted_s"] is None
+    assert report["anomalies"]["stale-read"]["examples"][0]["lasted_s"] is None
 
 
 @told(sent(1, at=0), looked_up(1, took=1000), final_read(), kind="write-read")

@@ -35,6 +35,9 @@ def prepared(folder: Path, demand: str, acks: str = "all", work: str = "") -> No
     [
         ("produce-gap-s", "0", "", "with acks=0 nobody knows when writes stopped"),
         ("consume-gap-s", "all", "consumers = 0", "no consumer follows the log"),
+        ("process-gap-s", "all", "", "there is no consumer group"),
+        ("delivery-p99-ms", "all", "consumers = 0", "nobody reads"),
+        ("ack-p99-ms", "0", "", "with acks=0 nothing is acknowledged"),
     ],
 )
 def test_a_demand_that_nobody_could_judge_is_refused(
@@ -44,10 +47,20 @@ def test_a_demand_that_nobody_could_judge_is_refused(
         prepared(tmp_path, demand, acks, work)
 
 
-@pytest.mark.parametrize("demand", ["produce-gap-s", "consume-gap-s"])
-def test_one_that_can_be_judged_is_not(demand: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("demand", "work"),
+    [
+        ("produce-gap-s", ""),
+        ("consume-gap-s", ""),
+        ("process-gap-s", "group_consumers = 2"),
+        ("delivery-p99-ms", "consumers = 0\ngroup_consumers = 2"),
+        ("redeliveries", ""),
+        ("ack-p99-ms", ""),
+    ],
+)
+def test_one_that_can_be_judged_is_not(demand: str, work: str, tmp_path: Path) -> None:
     """The twin."""
-    prepared(tmp_path, demand)
+    prepared(tmp_path, demand, work=work)
 
 
 @pytest.mark.parametrize("name", shipped())
