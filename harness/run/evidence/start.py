@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 
+from harness.cluster.backends import BACKENDS
 from harness.cluster.capabilities import Cluster
 from harness.history.recorder import Lines
 from harness.model.runs.run_folder import RunFolder
@@ -43,5 +44,5 @@ def clock_of(record: RunRecord) -> RunClock:
     return RunClock(
         monotonic_ns=record.clock.monotonic_ns,
         utc=datetime.fromisoformat(record.clock.utc),
-        zone=None if record.backend == "local" else UTC,
+        zone=None if BACKENDS[record.backend].enclosed else UTC,
     )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from harness.run.evidence.batches import batches
-from tests.support.log_segments import batch
-from tests.support.record_batches import GZIP, marker, old, records
+from tests.support.log_segments import GZIP, batch, marker, old, records
 
 
 def lines(*data: bytes) -> list[dict[str, object]]:

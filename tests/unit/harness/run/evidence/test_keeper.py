@@ -17,7 +17,7 @@ from harness.run.evidence import keeper as module
 from harness.run.evidence.broker_words import RunClock
 from harness.run.evidence.keeper import Keeper
 from tests.support.disk_nodes import Nodes
-from tests.support.record_batches import records
+from tests.support.log_segments import records
 
 NODES = local_nodes(1, 3)
 KAFKA1, KAFKA2, KAFKA3 = NODES[1:]
