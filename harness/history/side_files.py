@@ -203,6 +203,7 @@ def kept(side: SideFile, run_id: str) -> list[Row]:
 # Events that hold pairs of numbers: where, a row's event, and the columns of a pair.
 _PAIRS: Final = {
     "kept-batch": ("records", "kept-record", ("offset", "value")),
+    "kept-entries": ("records", "kept-record", ("offset", "text")),  # of Kafka's own topics
     "kept-epochs": ("epochs", "kept-epoch", ("epoch", "offset")),
 }
 

@@ -48,6 +48,14 @@ def marker(base: int, commit: bool, epoch: int = 0, producer: tuple[int, int] = 
     return _placed(made, base, epoch)
 
 
+def committed(base: int, offset: int) -> bytes:
+    """A batch of __consumer_offsets: the group g committed this offset of partition 0 of t."""
+    builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, 10**6)
+    key = struct.pack(">hh1sh1si", 1, 1, b"g", 1, b"t", 0)
+    builder.append(0, 1, key, struct.pack(">hqihq", 3, offset, 5, 0, 1), [])
+    return _placed(builder.build(), base, 0)
+
+
 def old(base: int, value: int) -> bytes:
     """A record in the format before batches (magic 1)."""
     builder = MemoryRecordsBuilder(1, 0, 10**6)

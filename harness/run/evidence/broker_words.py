@@ -23,7 +23,7 @@ run's clock, and wrong by what a fault has shifted the broker's clock.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -70,8 +70,10 @@ class RunClock:
         return round(self.monotonic_ns / 1e6 + since.total_seconds() * 1e3)
 
 
-def words(lines: Iterable[str], topic: str, clock: RunClock) -> Iterator[dict[str, Any]]:
-    """What a broker's log says of a topic, in order: the fields of a line each."""
+def words(
+    lines: Iterable[str], topics: Collection[str], clock: RunClock
+) -> Iterator[dict[str, Any]]:
+    """What a broker's log says of some topics, in order: the fields of a line each."""
     why: dict[tuple[str, str], tuple[str, str]] = {}
     for line in lines:
         if "runcat" not in line and "starts at leader epoch" not in line:
@@ -84,7 +86,7 @@ def words(lines: Iterable[str], topic: str, clock: RunClock) -> Iterator[dict[st
             why[reason["topic"], reason["partition"]] = (reason["offset"], reason["text"])
             continue
         fields = _told(said)
-        if fields is None or fields["topic"] != topic:
+        if fields is None or fields["topic"] not in topics:
             continue
         if fields["event"] == "truncated":
             offset, text = why.pop((fields["topic"], str(fields["partition"])), ("", ""))

@@ -11,9 +11,10 @@ logged is read, when the cluster is closed and nobody is measured any more.
     kafka1 truncated to 502                         truncated: 502 is kept, and gone
 
 The tail begins at the lowest high watermark that any broker had checkpointed for the partition:
-what lies below it, every replica in the ISR had. A batch is written once for each broker, but again
-at the end: so one that a broker had, and that is not below its `begin` and not there at the end,
-was cut off. Nothing is kept of a log that is as it was when it was kept last.
+what lies below it, every replica in the ISR had. Of Kafka's own topics, where the run has a group
+or transactions, the whole log is the tail, at the end only. A batch is written once for each broker
+before it returns, and again at the end. Nothing is kept of a log that is as it was when it was kept
+last.
 
 Bounded: MOST_TAIL_BYTES of a log at a time, MOST_BYTES and MOST_RECORDS in a run. What is not kept
 is said (`not-kept`, with the reason), here and on the screen; a run never fails because of it.
@@ -35,6 +36,7 @@ from harness.cluster.view.log_files import high_watermarks
 from harness.cluster.view.log_tails import LogTail
 from harness.run.evidence.batches import batches
 from harness.run.evidence.broker_words import RunClock, words
+from harness.run.evidence.internal_topics import INTERNAL
 
 MOST_TAIL_BYTES = 4 * 2**20
 MOST_BYTES = 64 * 2**20
@@ -63,6 +65,7 @@ class Keeper:
 
     cluster: Cluster
     topic: str
+    internal: tuple[str, ...]  # topics of Kafka that the run makes use of
     write: Callable[..., None]
     tell: Callable[[str], None]
     _copies: list[_Copy] = field(default_factory=list)
@@ -130,10 +133,15 @@ class Keeper:
         return lowest
 
     def _keep_broker(self, node: Node, moment: str, lowest: Mapping[int, int]) -> None:
+        self._keep_topic(node, self.topic, moment, lowest)
+        for topic in self.internal if moment == END else ():
+            self._keep_topic(node, topic, moment, {})
+
+    def _keep_topic(self, node: Node, topic: str, moment: str, lowest: Mapping[int, int]) -> None:
         data = self._data(node)
-        marks = high_watermarks(data, self.topic)
-        for partition in _partitions(data, self.topic):
-            folder, where = data / f"{self.topic}-{partition}", (node.name, self.topic, partition)
+        marks = high_watermarks(data, topic)
+        for partition in _partitions(data, topic):
+            folder, where = data / f"{topic}-{partition}", (node.name, topic, partition)
             state, time_ns = log_tails.state(folder), time.monotonic_ns()
             if moment != END and self._states.get(where) == state:
                 continue
@@ -186,8 +194,9 @@ class Keeper:
         broker, topic, partition = copy.where
         at: dict[str, Any] = {"time_ns": copy.time_ns, "moment": copy.moment}
         at |= {"broker": broker, "topic": topic, "partition": partition}
+        event = "kept-entries" if topic in INTERNAL else "kept-batch"
         begin, end, written, left_out = copy.tail.parts[0][0], copy.tail.parts[-1][0], 0, None
-        for batch in (batch for _, data in copy.tail.parts for batch in batches(data)):
+        for batch in (batch for _, data in copy.tail.parts for batch in batches(data, topic)):
             end, key = batch.last_offset + 1, (copy.where, batch.base_offset, batch.checksum)
             if copy.moment != END and key in known:
                 continue
@@ -196,7 +205,7 @@ class Keeper:
                 continue
             if copy.moment != END:
                 known.add(key)
-            self.write("kept-batch", **at, **batch.fields)
+            self.write(event, **at, **batch.fields)
             written += len(batch.fields["records"])
         if left_out is not None:
             text = f"records beyond {MOST_RECORDS:,} of a run, from offset {left_out} on"
@@ -222,7 +231,7 @@ class Keeper:
                 self._not_kept("its log is not among the run's logs", broker=node.name)
                 continue
             with file.open(errors="replace") as lines:
-                for said in words(lines, self.topic, clock):
+                for said in words(lines, (self.topic, *self.internal), clock):
                     truncations += said["event"] == "truncated"
                     self.write(**{"broker": node.name, **said})
         return truncations

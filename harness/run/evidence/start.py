@@ -13,7 +13,9 @@ from harness.history.recorder import Lines
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario
+from harness.model.worker_kinds import has_group
 from harness.run.evidence.broker_words import RunClock
+from harness.run.evidence.internal_topics import OFFSETS, TRANSACTIONS
 from harness.run.evidence.keeper import Keeper
 
 
@@ -31,11 +33,18 @@ def keeper_of(
     keeper = Keeper(
         cluster=cluster,
         topic=scenario.topic.name,
+        internal=_internal(scenario),
         write=Lines(folder.history / "kept.jsonl").write,
         tell=tell,
     )
     closed.callback(partial(keeper.finish, folder.logs, clock_of(folder.read())))
     return keeper
+
+
+def _internal(scenario: Scenario) -> tuple[str, ...]:
+    transactional = "transactional.id" in scenario.workload.producer
+    offsets = (OFFSETS,) if has_group(scenario.workload) else ()
+    return (*offsets, TRANSACTIONS) if transactional else offsets
 
 
 def clock_of(record: RunRecord) -> RunClock:

@@ -42,6 +42,12 @@ def test_a_record_without_a_value_and_the_end_of_a_transaction_have_their_offset
     assert "value" not in row
 
 
+def test_a_record_of_kafkas_own_topics_has_a_text(run: Path) -> None:
+    lines(run, "kept", {**BATCH, "event": "kept-entries", "records": [[4, "{}"], [5, None]]})
+
+    assert [(4, "{}"), (5, None)] == [(row["offset"], row.get("text")) for row in told(run)]
+
+
 def test_a_checkpoint_is_a_row_for_each_epoch(run: Path) -> None:
     lines(run, "kept", {"event": "kept-epochs", **AT, "epochs": [[0, 0], [3, 4711]]})
 

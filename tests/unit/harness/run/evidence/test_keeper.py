@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from harness.run.evidence import keeper as module
 from harness.run.evidence.broker_words import RunClock
 from harness.run.evidence.keeper import Keeper
 from tests.support.disk_nodes import Nodes
-from tests.support.log_segments import records
+from tests.support.log_segments import committed, records
 
 NODES = local_nodes(1, 3)
 KAFKA1, KAFKA2, KAFKA3 = NODES[1:]
@@ -51,6 +52,7 @@ class Kept:
         self.keeper = Keeper(
             cluster=cast(Cluster, self.cluster),
             topic="t",
+            internal=("__consumer_offsets",),
             write=lambda event, **fields: self.lines.append({"event": event, **fields}),
             tell=self.told.append,
         )
@@ -298,3 +300,23 @@ def test_a_full_disk_ends_no_run(kept):
     kept.finish()
 
     assert any("No space left on device" in line for line in kept.told)
+
+
+def test_of_kafkas_own_topics_the_whole_log_is_kept_at_the_end(kept):
+    """What was committed, as every broker has it; nothing of it before."""
+    kept.has(KAFKA1, *some(0, 2), watermark=2)
+    folder = kept.folder / "kafka1" / "__consumer_offsets-2"
+    folder.mkdir()
+    (folder / f"{0:020d}.log").write_bytes(committed(0, 42))
+    (kept.folder / "kafka1" / "replication-offset-checkpoint").write_text(
+        "0\n2\n__consumer_offsets 2 1\nt 0 2\n"
+    )
+    kept.keeper.before_return([KAFKA1])
+    assert kept.of("kept-entries") == []
+    kept.keeper.at_end()
+    kept.finish()
+
+    (entries,) = kept.of("kept-entries")
+    ((offset, text),) = entries["records"]
+    assert (entries["topic"], entries["partition"], offset) == ("__consumer_offsets", 2, 0)
+    assert json.loads(text)["offset"] == 42
