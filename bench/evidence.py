@@ -1,20 +1,21 @@
 """What keeping the brokers' evidence costs a run: `python -m bench.evidence [--pairs N]`.
 
-A scenario is run with `check.evidence` and without, in turns, and timed from the end of the load to
-the end of the run: copying during the load is a few milliseconds a fault, reading and decoding comes
-last. Two loads: few records at a time, and many.
+A scenario is run with `check.evidence` and without, in turns, and timed from the end of its load to
+its end. What the run itself says that it took, copying and decoding, stands behind it: on a busy
+host the difference of two runs is mostly chance. Two loads: few records at a time, and many.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from harness.model.runs.run_folder import find_run
 
 HARNESS = [sys.executable, "-m", "harness.cli", "run"]
 FAULT = '{ verb = "kill", target = "leader", at_s = 4.0, until = "leader-moved" }'
@@ -50,8 +51,8 @@ def measured(settings: dict[str, Any]) -> tuple[float, str]:
         for word in words:
             argv += ["--set", word]
         done = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT_S, check=True)
-        record = json.loads((Path(folder) / "latest" / "run.json").read_text())
-    ends = {phase["name"]: phase["end_ns"] for phase in record["phases"]}
+        phases = find_run("baseline", Path(folder)).read().phases
+    ends = {phase.name: phase.end_ns for phase in phases}
     said = [line for line in done.stdout.splitlines() if "evidence: " in line]
     return (ends["collect"] - ends["load"]) / 1e9, said[-1].split("evidence: ")[1] if said else ""
 

@@ -72,6 +72,7 @@ class Keeper:
     _states: dict[Where, object] = field(default_factory=dict)  # as they were kept last
     _missing: list[dict[str, Any]] = field(default_factory=list)
     _bytes: int = 0
+    _copying_s: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def before_return(self, nodes: Sequence[Node]) -> None:
@@ -103,13 +104,15 @@ class Keeper:
             self.tell(f"evidence: not kept: {text}")
         self.tell(
             f"evidence: {len(self._copies)} tails of replicas with {counts['records']:,} records, "
-            f"{counts['truncations']} truncations logged ({time.monotonic() - begin_s:.1f} s)"
+            f"{counts['truncations']} truncations logged (copied in {self._copying_s:.2f} s, "
+            f"decoded in {time.monotonic() - begin_s:.2f} s)"
         )
 
     # While the cluster is up
 
     def _keep(self, nodes: Sequence[Node], moment: str) -> None:
         with self._lock:
+            begin_s = time.monotonic()
             try:
                 lowest = self._lowest_watermarks()
             except Exception as error:
@@ -120,6 +123,7 @@ class Keeper:
                     self._keep_broker(node, moment, lowest)
                 except Exception as error:
                     self._not_kept(str(error), broker=node.name)
+            self._copying_s += time.monotonic() - begin_s
 
     def _lowest_watermarks(self) -> dict[int, int]:
         """By partition, of all replicas that are there; 0 where a broker has checkpointed none."""
