@@ -40,7 +40,7 @@ from harness.run.evidence.internal_topics import INTERNAL
 
 MOST_TAIL_BYTES = 4 * 2**20
 MOST_BYTES = 64 * 2**20
-MOST_RECORDS = 200_000
+MOST_RECORDS = 100_000
 BEFORE, END = "before-return", "end"  # the moments at which tails are kept
 Where = tuple[str, str, int]  # broker, topic, partition
 
@@ -186,10 +186,10 @@ class Keeper:
     # When it is closed
 
     def _write_tails(self) -> int:
-        """The copies in order of time, those of the end first when there are too many records:
-        they tell what is left."""
+        """The copies in order of time: where there are too many records, those that were gone
+        later are there, and of the end there is the final read as well."""
         room, known, written = MOST_RECORDS, set[tuple[Where, int, int]](), 0
-        for copy in sorted(self._copies, key=lambda each: (each.moment != END, each.time_ns)):
+        for copy in sorted(self._copies, key=lambda each: each.time_ns):
             count = self._write_tail(copy, known, room - written)
             written += count
         return written
