@@ -1,4 +1,5 @@
-"""`make bench`: what recording costs the measured client, then what checking costs.
+"""`make bench`: what recording costs the measured client, what evidence costs a run, what checking
+costs.
 
 The recorder is measured twice: beside real brokers, and beside librdkafka's mock cluster, where
 nothing but the client costs anything.
@@ -19,6 +20,7 @@ def main() -> None:
     for argv in (
         [HARNESS, "up", "baseline", "--", *RECORDER],
         RECORDER,
+        [sys.executable, "-m", "bench.evidence"],
         [sys.executable, "-m", "bench.checker"],
         [sys.executable, "-m", "bench.small_check"],
     ):

@@ -14,6 +14,7 @@ what is in it, and all operations and findings together by their counts.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -68,13 +69,21 @@ class Tables:
     damage: list[Damage] = field(default_factory=list)
 
     def small(self, name: str) -> Rows:
-        """A small table; no rows where it is damaged."""
+        """A small table; no rows where it is damaged, or where it is of an older harness, which had
+        none of that name."""
         file = f"{HISTORY}/{name}.parquet"
+        if self._is_older(name):
+            return ()
         try:
             return self._small(self.folder / file, name)
         except TableError as error:
             self.damage.append(Damage(file=file, why=str(error)))
             return ()
+
+    def _is_older(self, name: str) -> bool:
+        sealed = self.seal is not None and f"{name}.parquet" in self.seal.tables
+        there = os.path.lexists(self.folder / HISTORY / f"{name}.parquet")
+        return name in tables.ADDED_TABLES and not sealed and not there
 
     def _small(self, file: Path, name: str) -> Rows:
         data = stored_tables.read_bytes(file)

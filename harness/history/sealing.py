@@ -1,7 +1,7 @@
 """Sealing: a run's recorded history becomes Parquet, the one format that checkers read.
 
     history/*.seg, *.jsonl  ->  history/operations/<process>.parquet, one a process
-                                history/{events,faults,views,blind,watermarks,findings}.parquet
+                                history/{events,faults,views,blind,watermarks,kept,findings}.parquet
                                 history/sealed.json, written last
 
 Whatever was recorded is sealed, of a run that ended in order and of one that was killed. What
@@ -47,7 +47,7 @@ from harness.history.record_format import (
 )
 from harness.history.seal_record import SEALED, Seal, read_seal
 from harness.history.segments import Array, Content, Finding, read_segment, segments_of
-from harness.history.side_files import NEMESIS, VIEWS, WATERMARKS, Row
+from harness.history.side_files import KEPT, NEMESIS, VIEWS, WATERMARKS, Row
 from harness.history.stored_tables import TableError, digest
 from harness.history.tables import OPERATION_COLUMNS, ROW_GROUP, SMALL_TABLES, schema
 from harness.model.runs.disk import disk_error
@@ -85,7 +85,7 @@ def seal(run_dir: Path) -> Seal:
 
 def _seal(folder: Path, run_id: str, workers: Sequence[str]) -> Seal:
     segments = segments_of(folder)
-    others = (NEMESIS, VIEWS, WATERMARKS)
+    others = (NEMESIS, VIEWS, WATERMARKS, KEPT)
     files = [*folder.glob("*.jsonl"), *(folder / "operations").glob("*.parquet")]
     named = {path.stem for path in files if re.fullmatch(PROCESS_NAME, path.stem)} - set(others)
     processes = sorted(segments.keys() | named)
@@ -119,9 +119,10 @@ def _seal(folder: Path, run_id: str, workers: Sequence[str]) -> Seal:
 
 def _put_small_tables(places: Places, events: list[Row]) -> list[Finding]:
     """All but the findings; returns what was wrong with the harness's own lines."""
-    nemesis, views, watermarks = (
-        side_files.read(places.folder / f"{name}.jsonl") for name in (NEMESIS, VIEWS, WATERMARKS)
-    )
+    names = (NEMESIS, VIEWS, WATERMARKS, KEPT)
+    nemesis, views, watermarks, kept = sides = [
+        side_files.read(places.folder / f"{name}.jsonl") for name in names
+    ]
     faults = side_files.faults(nemesis, places.run_id)
     changes, blind = side_files.views(views, places.run_id)
     looks = side_files.watermarks(watermarks, places.run_id)
@@ -131,11 +132,12 @@ def _put_small_tables(places: Places, events: list[Row]) -> list[Finding]:
         "views": changes,
         "blind": blind,
         "watermarks": looks,
+        "kept": side_files.kept(kept, places.run_id),
     }
     for name, rows in made.items():
         write = partial(_write_small, name, rows)
         places.put(f"{name}.parquet", name, SMALL_TABLES[name], write)
-    return [*nemesis.findings(), *views.findings(), *watermarks.findings()]
+    return [finding for side in sides for finding in side.findings()]
 
 
 def _put_findings(places: Places, findings: Sequence[Finding]) -> int:

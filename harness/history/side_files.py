@@ -1,5 +1,5 @@
-"""The JSON lines of a history as rows: workers' events, the nemesis's faults, the cluster's views
-and the replicas' watermarks.
+"""The JSON lines of a history as rows: workers' events, the nemesis's faults, the cluster's views,
+the replicas' watermarks, and what was kept of the brokers' own evidence.
 
 A line that cannot be used is left out and counted as a finding; it never raises.
 """
@@ -19,13 +19,15 @@ from harness.history.tables import (
     BLIND_COLUMNS,
     EVENT_COLUMNS,
     FAULT_COLUMNS,
+    KEPT_COLUMNS,
     REQUIRED,
     VIEW_COLUMNS,
     WATERMARK_COLUMNS,
 )
 from harness.model.runs import json_text
 
-NEMESIS, VIEWS, WATERMARKS = "nemesis", "views", "watermarks"  # side files of no worker
+# Side files of no worker.
+NEMESIS, VIEWS, WATERMARKS, KEPT = "nemesis", "views", "watermarks", "kept"
 Row = dict[str, Any]
 
 LONGEST_SHOWN: Final = 80  # characters of what is wrong
@@ -182,6 +184,45 @@ def watermarks(side: SideFile, run_id: str) -> list[Row]:
                 row |= {"leads": line.get("leader") == broker, "in_isr": broker in isr}
             if _keep(side, line, row, WATERMARK_COLUMNS, required=REQUIRED["watermarks"]):
                 rows.append(row)
+    return rows
+
+
+def kept(side: SideFile, run_id: str) -> list[Row]:
+    """What was kept of the brokers' evidence, one row a line; of a batch one for each record
+    (`kept-record`), of a checkpoint one for each epoch (`kept-epoch`, its first offset)."""
+    rows = []
+    for line in side.lines:
+        row: Row = {name: line.get(name) for name, _ in KEPT_COLUMNS} | {"run_id": run_id}
+        if line["event"] in _PAIRS:
+            rows += _of_pairs(side, line, row)
+        elif _keep(side, line, row, KEPT_COLUMNS, required=REQUIRED["kept"]):
+            rows.append(row)
+    return rows
+
+
+# Events that hold pairs of numbers: where, a row's event, and the columns of a pair.
+_PAIRS: Final = {
+    "kept-batch": ("records", "kept-record", ("offset", "value")),
+    "kept-entries": ("records", "kept-record", ("offset", "text")),  # of Kafka's own topics
+    "kept-epochs": ("epochs", "kept-epoch", ("epoch", "offset")),
+}
+
+
+def _of_pairs(side: SideFile, line: Row, row: Row) -> list[Row]:
+    field_name, event, columns = _PAIRS[line["event"]]
+    pairs = line.get(field_name)
+    if not isinstance(pairs, list) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
+        side.bad.append(f"line {line['line']}: {field_name} are no pairs")
+        return []
+    first = row.get("sequence") if _is(row.get("sequence"), "int32") else None
+    rows = []
+    for number, pair in enumerate(pairs):
+        each = {**row, "event": event, **dict(zip(columns, pair, strict=True))}
+        if first is not None:
+            each["sequence"] = (first + number) % 2**31
+        if not _keep(side, line, each, KEPT_COLUMNS, required=REQUIRED["kept"]):
+            return []
+        rows.append(each)
     return rows
 
 

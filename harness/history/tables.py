@@ -88,6 +88,32 @@ WATERMARK_COLUMNS: Final = (
     ("high_watermark", "int64"),
     ("log_end", "int64"),
 )
+KEPT_COLUMNS: Final = (
+    ("run_id", "string"),
+    ("time_ns", "int64"),
+    ("event", "string"),
+    ("moment", "string"),
+    ("broker", "string"),
+    ("topic", "string"),
+    ("partition", "int32"),
+    ("offset", "int64"),
+    ("epoch", "int32"),
+    ("value", "int64"),
+    ("producer_id", "int64"),
+    ("producer_epoch", "int32"),
+    ("sequence", "int32"),
+    ("transactional", "bool"),
+    ("marker", "string"),
+    ("log_start", "int64"),
+    ("begin", "int64"),
+    ("log_end", "int64"),
+    ("watermark", "int64"),
+    ("lowest", "int64"),
+    ("cut_short", "bool"),
+    ("leader", "int32"),
+    ("logged_ms", "int64"),
+    ("text", "string"),
+)
 FINDING_COLUMNS: Final = (
     ("run_id", "string"),
     ("process", "string"),
@@ -103,10 +129,13 @@ SMALL_TABLES: Final = {
     "views": VIEW_COLUMNS,
     "blind": BLIND_COLUMNS,
     "watermarks": WATERMARK_COLUMNS,
+    "kept": KEPT_COLUMNS,
     "findings": FINDING_COLUMNS,
 }
 # What older histories do not have; read as null.
 ADDED: Final = frozenset({"since_ns", "instance", "transaction", "generation", "epoch"})
+# The tables that older histories do not have; read as empty.
+ADDED_TABLES: Final = frozenset({"kept"})
 # What sealing writes in every row of a small table; elsewhere null is "not known".
 REQUIRED: Final = {
     "events": ("run_id", "process", "time_ns", "event"),
@@ -114,6 +143,7 @@ REQUIRED: Final = {
     "views": ("run_id", "time_ns", "partition", "isr"),
     "blind": ("run_id", "start_ns"),
     "watermarks": ("run_id", "time_ns", "partition", "broker"),
+    "kept": ("run_id", "time_ns", "event"),
     "findings": ("run_id", "process", "kind", "count"),
 }
 _ARROW: Final = {

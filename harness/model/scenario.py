@@ -42,6 +42,14 @@ class CheckPart(Part):
             examples=[True],
         ),
     ] = False
+    evidence: Annotated[
+        bool,
+        Field(
+            description="keep with the run what the brokers have on disk before they are started "
+            "again and at the end, and what they logged of it",
+            examples=[False],
+        ),
+    ] = True
 
 
 class ScenarioError(ValueError):

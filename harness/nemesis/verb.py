@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -16,6 +16,10 @@ from harness.model.scenario import FaultPart
 from harness.nemesis import options
 from harness.nemesis.options import Options
 from harness.nemesis.target import Roles, Setting, Target
+
+
+def keep_nothing(_: Sequence[Node]) -> None:
+    """Where nobody wants to know what brokers have on disk."""
 
 
 class DoesNothing(RuntimeError):
@@ -41,6 +45,7 @@ class Injection:
     options: Options
     seed: int  # of the verb's own choices
     clients: Clients | None = None  # the workers, where faults may hit them
+    keep: Callable[[Sequence[Node]], None] = keep_nothing  # what nodes have on disk
     memo: dict[str, Any] = field(default_factory=dict)
 
     @property

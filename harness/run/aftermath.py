@@ -44,6 +44,8 @@ def final_read(load: Load) -> None:
     run.folder.update(workers=[*load.workers.as_records(), reader.as_record()])
     if reader.process.returncode != 0:
         raise ClusterError(f"the final read ended unexpectedly (exit {reader.process.returncode})")
+    if running.keeper is not None:
+        running.keeper.at_end()
     if running.scenario.check.replicas:
         replica_dumps.record(
             cast(Dumps, running.cluster),

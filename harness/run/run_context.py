@@ -15,6 +15,7 @@ from harness.cluster.view.state import ClusterView
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario
+from harness.run.evidence.keeper import Keeper
 from harness.run.progress import Screen
 from harness.waiting import Deadline, WaitTimeout, wait_until
 
@@ -62,6 +63,7 @@ class Running:
     cluster: Cluster
     view: ClusterView
     admin: Admin
+    keeper: Keeper | None = None  # None: no evidence is to be kept
 
     def await_full_isr(self, limit_s: float) -> None:
         """Until every partition has a leader and all its replicas in the ISR."""

@@ -24,6 +24,7 @@ from harness.history.recorder import Lines
 from harness.model.runs.run_record import NodeRecord, NodeSettings, RunRecord
 from harness.nemesis.plan import prepared_for, requirements
 from harness.run import topic, watermark_sampler
+from harness.run.evidence.start import keeper_of
 from harness.run.run_context import Run, Running
 from harness.scenario.rules import setting_of
 
@@ -51,6 +52,7 @@ def set_up(run: Run, closing: ExitStack) -> Running:
 def _start_cluster(run: Run, closing: ExitStack) -> Running:
     """Every node up and registered, and somebody can be asked about the cluster."""
     cluster = build(run.folder, run.record)
+    closed = closing.enter_context(ExitStack())
     closing.callback(cluster.close)
     begin_s = time.monotonic()
     if isinstance(cluster, Preparable):
@@ -63,7 +65,14 @@ def _start_cluster(run: Run, closing: ExitStack) -> Running:
     closing.callback(view.close)
     run.screen.say(f"{len(cluster.nodes)} nodes up in {time.monotonic() - begin_s:.1f} s")
     admin = Admin(cluster.nodes, client_settings(cluster))
-    return Running(run=run, scenario=scenario, cluster=cluster, view=view, admin=admin)
+    return Running(
+        run=run,
+        scenario=scenario,
+        cluster=cluster,
+        view=view,
+        admin=admin,
+        keeper=keeper_of(run.folder, scenario, cluster, run.screen.say, closed),
+    )
 
 
 def prepare(cluster: Preparable, record: RunRecord) -> None:

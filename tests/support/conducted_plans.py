@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -34,6 +35,7 @@ class Told:
     breaks: bool = False
     returns: bool = True
     lines: list[dict[str, Any]] = field(default_factory=list)
+    kept: list[tuple[tuple[str, ...], set[str]]] = field(default_factory=list)
     limits: Limits = SHORT
 
     def look(self) -> View:
@@ -58,6 +60,10 @@ class Told:
 
     def write(self, event: str, **fields: Any) -> None:
         self.lines.append({"event": event, **fields})
+
+    def keep(self, nodes: Sequence[Node]) -> None:
+        """Note of whom it was to be kept, and who was down then."""
+        self.kept.append((tuple(node.name for node in nodes), set(self.down)))
 
     def told(self, event: str, kind: str) -> list[dict[str, Any]]:
         return [line for line in self.lines if (line["event"], line["type"]) == (event, kind)]
@@ -89,6 +95,7 @@ def conductor(world: Told, *steps: Step, undo: Undo | None = None) -> Conductor:
         write=world.write,
         tell=lambda line: None,
         undo=undo,
+        keep=world.keep,
         limits=world.limits,
     )
     made.start(0)

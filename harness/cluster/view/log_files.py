@@ -40,6 +40,36 @@ def high_watermarks(data: Path, topic: str) -> dict[int, int]:
     return {int(entry[1]): int(entry[2]) for entry in entries if entry[0] == topic}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchHead:
+    """Where a whole batch begins and ends in its file, and its offsets."""
+
+    position: int
+    end: int
+    base_offset: int
+    last_offset: int
+    data: bytes
+
+
+def read_head(file: int, position: int, size: int) -> BatchHead | None:
+    """The head of the batch at a position of a file that has `size` bytes; None where there is no
+    whole batch."""
+    data = os.pread(file, _HEAD.size, position)
+    if len(data) < _HEAD.size:
+        return None
+    base, length, _, magic, _, _, delta = _HEAD.unpack(data)
+    end = position + _BEFORE_LENGTH_COUNTS + length
+    if length <= 0 or end > size:  # preallocated zeros, or still being written
+        return None
+    return BatchHead(
+        position=position,
+        end=end,
+        base_offset=base,
+        last_offset=base + (delta if magic >= _WITH_DELTA else 0),
+        data=data,
+    )
+
+
 @dataclass(kw_only=True)
 class LogEnd:
     """Follows the end of one log; reads on where it stood, and begins the segment anew when what it
@@ -79,13 +109,6 @@ class LogEnd:
 
     def _read_on(self, file: int) -> None:
         size = os.fstat(file).st_size
-        while True:
-            head = os.pread(file, _HEAD.size, self._position)
-            if len(head) < _HEAD.size:
-                return
-            base, length, _, magic, _, _, delta = _HEAD.unpack(head)
-            after = self._position + _BEFORE_LENGTH_COUNTS + length
-            if length <= 0 or after > size:  # preallocated zeros, or still being written
-                return
-            self._end = base + 1 + (delta if magic >= _WITH_DELTA else 0)
-            self._last, self._position = (self._position, head), after
+        while (head := read_head(file, self._position, size)) is not None:
+            self._end = head.last_offset + 1
+            self._last, self._position = (self._position, head.data), head.end

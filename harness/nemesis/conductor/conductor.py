@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.cluster.capabilities import Clients, Cluster
+from harness.cluster.nodes import Node
 from harness.cluster.view.coordinators import Coordinated
 from harness.cluster.view.state import ClusterView
 from harness.model.plan import Step
@@ -31,6 +32,7 @@ from harness.nemesis.conductor.target_choice import Chooser
 from harness.nemesis.conductor.triggers import Progress, SendCounts, Triggers
 from harness.nemesis.conductor.waits import Interrupted, Limits, Waits
 from harness.nemesis.undo_record import Undo
+from harness.nemesis.verb import keep_nothing
 from harness.waiting import WaitTimeout
 
 
@@ -52,6 +54,7 @@ class Conductor:
     undo: Undo | None = None
     clients: Clients | None = None  # the workers, where faults may hit them
     coordinated: Mapping[Coordinated, str] = field(default_factory=dict)  # group.id and the like
+    keep: Callable[[Sequence[Node]], None] = keep_nothing  # what nodes have on disk: FaultRunner
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -78,6 +81,7 @@ class Conductor:
             limits=self.limits,
             undo=self.undo,
             in_force=self.in_force,
+            keep=self.keep,
         )
         self._load_limits: dict[int, int] = {}  # series -> how many rounds it lets the load run
         self._lock = threading.Lock()

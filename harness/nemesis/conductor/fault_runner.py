@@ -7,7 +7,7 @@ happens between injection and healing, it is healed.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,7 +28,11 @@ from harness.waiting import WaitTimeout, wait_until
 
 @dataclass(frozen=True, kw_only=True)
 class FaultRunner:
-    """Carries out steps whose moment has come; `in_force` has what is in force now, by step."""
+    """Carries out steps whose moment has come; `in_force` has what is in force now, by step.
+
+    `keep` keeps what nodes have on disk. It is called before they are healed or started again: what
+    comes back truncates its log.
+    """
 
     chooser: Chooser
     triggers: Triggers
@@ -36,6 +40,7 @@ class FaultRunner:
     limits: Limits
     undo: Undo | None
     in_force: dict[int, str]
+    keep: Callable[[Sequence[Node]], None]
     reservations: Reservations = field(default_factory=Reservations)
 
     def run(self, step: Step) -> None:
@@ -77,6 +82,7 @@ class FaultRunner:
                 options=VERBS[step.verb].options.of(step.options),
                 seed=step.seed,
                 clients=self.chooser.clients,
+                keep=self.keep,
             )
             for group in groups
         ]
@@ -130,6 +136,7 @@ class FaultRunner:
 
     def _heal(self, step: Step, injections: list[Injection]) -> None:
         verb, names, wait = VERBS[step.verb], _names(injections), self.triggers.waits.wait
+        self.keep([node for injection in injections for node in injection.nodes])
         self.log.write("heal", "invoke", step, nodes=names)
         self.log.tell(f"{verb.undo} {', '.join(names)}")
         try:

@@ -11,6 +11,7 @@ from harness.history.recorder import Lines
 from harness.model.runs.run_record import RunRecord
 from harness.nemesis.conductor.conductor import Conductor
 from harness.nemesis.undo_record import Undo
+from harness.nemesis.verb import keep_nothing
 from harness.run.load.start import END_MARGIN_S, Load
 from harness.run.load.worker_nodes import WorkerNodes
 from harness.run.load.worker_specs import coordinated, flush_s
@@ -59,6 +60,7 @@ def _conductor(load: Load) -> Conductor:
         undo=Undo(run.folder.path),
         clients=WorkerNodes(workers=load.workers, address=address, succeed=load.succeed),
         coordinated=coordinated(running.scenario, run.folder),
+        keep=running.keeper.before_return if running.keeper else keep_nothing,
     )
 
 

@@ -45,6 +45,7 @@ def _kill(injection: Injection) -> None:
         what="every node to be gone",
         every_s=0.005,
     )
+    injection.keep(injection.nodes)
 
 
 def _cut_back(injection: Injection, node: Node) -> str:

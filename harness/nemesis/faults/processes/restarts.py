@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import signal
 import time
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -122,17 +122,18 @@ def _crash(injection: Injection) -> None:
     control, node, memo = restarts(injection), injection.node, injection.memo
     pid = control.state(node).pid
     if pid is None:
-        _start_again(control, node, memo)
+        _start_again(injection, node)
         memo["due_s"] = time.monotonic() + CrashLoopOptions.of(injection.options).every_s
     elif time.monotonic() >= memo["due_s"] and pid != memo["pids"].get(node.name):
         memo["pids"][node.name] = end(injection, node, signal.SIGKILL)
         memo["kills"] += 1
 
 
-def _start_again(control: Restarts, node: Node, memo: dict[str, Any]) -> None:
+def _start_again(injection: Injection, node: Node) -> None:
+    memo = injection.memo
     if memo["pids"].pop(node.name, None) is None:
         memo["exits"] += 1  # by itself: its old session still lives
-    control.start_node(node)
+    begin(injection, node)
 
 
 def _crashed_twice(injection: Injection) -> str | None:

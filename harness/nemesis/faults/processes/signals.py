@@ -38,8 +38,10 @@ def end(injection: Injection, node: Node, number: signal.Signals) -> int | None:
 
 
 def begin(injection: Injection, node: Node) -> None:
-    """Start a node that has no process."""
+    """Start a node that has no process: the one place where that is done. What it has on disk is
+    kept before: it will truncate."""
     remember(injection, node)
+    injection.keep((node,))
     restarts(injection).start_node(node)
 
 

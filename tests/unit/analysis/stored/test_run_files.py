@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.stored.run_files import CheckError
+from analysis.stored.run_files import CheckError, tables_of
 from analysis.stored.stored_run import open_run
 from harness.history.stored_tables import digest
 from tests.support.histories import (
@@ -201,6 +201,26 @@ def test_replicas_are_looked_at_only_where_they_were_followed(run: Path) -> None
     followed = write(story(*PARTS, watched=True), run.parent / "other", "told/run")
     (followed / "history/watermarks.parquet").unlink()
     assert told(followed) == ["history/watermarks.parquet: missing"]
+
+
+def test_what_older_harnesses_did_not_keep_is_not_missing(run: Path) -> None:
+    """Where the seal knows of the table it is; and one that is there is read as any other."""
+
+    def kept() -> list[str]:
+        stored = tables_of(run, {"run_id": "told/run"})
+        assert stored.small("kept") == ()
+        return [f"{damage.file}: {damage.why}" for damage in stored.damage]
+
+    assert kept() == []
+    table = run / "history/kept.parquet"
+    sealed = {"rows": 0, "sha256": digest(table), "kept": False}
+    table.unlink()
+    assert kept() == []
+    mark(run, version=2, tables={"kept.parquet": sealed})
+    assert kept() == ["history/kept.parquet: missing"]
+    mark(run)
+    table.write_text("no table")
+    assert kept() == ["history/kept.parquet: cannot be read as Parquet (it begins otherwise)"]
 
 
 def _file_at(folder: Path) -> None:

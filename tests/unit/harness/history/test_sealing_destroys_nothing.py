@@ -52,6 +52,7 @@ def test_the_mark_has_every_table_with_its_rows_and_digest(run: Path) -> None:
         "events.parquet": 1,
         "faults.parquet": 0,
         "findings.parquet": 1,
+        "kept.parquet": 0,
         "operations/b.parquet": 5,
         "operations/p.parquet": 9,
         "views.parquet": 0,

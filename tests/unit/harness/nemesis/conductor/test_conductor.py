@@ -32,6 +32,13 @@ def test_a_fault_is_injected_proved_healed_and_proved_again(world):
     assert made.failure is None
 
 
+def test_what_a_node_has_on_disk_is_kept_before_it_is_healed(world):
+    world.sent = 11
+    finish(conductor(world, step()))
+
+    assert world.kept == [(("kafka1",), {"kafka1"})]
+
+
 def test_a_step_counted_in_rounds_waits_until_the_load_is_past_it(world):
     world.sent = 10
     made = conductor(world, step())

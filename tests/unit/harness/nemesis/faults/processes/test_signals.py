@@ -45,6 +45,25 @@ def test_a_kill_is_proved_by_the_process_that_is_gone_and_undone_by_another(node
     assert verb.healed(injection) == "process 99 of kafka1 serves"
 
 
+@pytest.mark.parametrize("name", ["kill", "stop", "crash-loop", "roll"])
+def test_what_a_broker_has_on_disk_is_kept_before_it_is_started_again(
+    nodes: Nodes, name: str
+) -> None:
+    """While it is down: started, it truncates."""
+    kept = []
+    injection, verb = at(nodes), VERBS[name]
+    injection.keep = lambda kept_of: kept.append(([n.name for n in kept_of], nodes.pids["kafka1"]))
+    injection.memo.update(left=[], now=None, pids={"kafka1": 11})
+    nodes.pids["kafka1"] = 11
+    if name in ("kill", "stop"):
+        verb.inject(injection)
+    nodes.pids["kafka1"] = None
+    verb.heal(injection)
+
+    assert kept == [(["kafka1"], None)]
+    assert nodes.done[-1] == ("start", "kafka1")
+
+
 def test_a_process_that_outlives_the_signal_is_not_gone(nodes: Nodes) -> None:
     injection, verb = at(nodes), VERBS["kill"]
     verb.inject(injection)

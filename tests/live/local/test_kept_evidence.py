@@ -1,0 +1,102 @@
+"""A real leader is killed and comes back: what truncation takes from it was kept before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.support.commands import Ran, carried_out, faults_of
+
+pytestmark = pytest.mark.cluster
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    made = carried_out("evidence.toml", tmp_path_factory.mktemp("evidence"))
+    assert made.code == 0, made.out + made.err
+    return made
+
+
+@pytest.fixture(scope="module")
+def kept(run: Ran) -> Rows:
+    assert run.folder is not None
+    found: Rows = pq.read_table(run.folder / "history" / "kept.parquet").to_pylist()
+    return found
+
+
+@pytest.fixture(scope="module")
+def killed(run: Ran) -> str:
+    (fault,) = faults_of(run)
+    return str(fault["nodes"][0])
+
+
+@pytest.fixture(scope="module")
+def lost(run: Ran) -> Rows:
+    """The acknowledged sends that the final read does not have."""
+    assert run.folder is not None
+    rows = pq.read_table(run.folder / "history" / "operations").to_pylist()
+    there = {row["value"] for row in rows if row["f"] == "final-read"}
+    return [
+        row
+        for row in rows
+        if (row["f"], row["type"]) == ("send", "ok") and row["value"] not in there
+    ]
+
+
+def of(kept: Rows, event: str, **known: Any) -> Rows:
+    return [
+        row
+        for row in kept
+        if row["event"] == event and all(row[name] == value for name, value in known.items())
+    ]
+
+
+def test_the_killed_leader_had_every_lost_record_where_it_was_acknowledged(kept, killed, lost):
+    had = {
+        (row["value"], row["offset"], row["epoch"])
+        for row in of(kept, "kept-record", broker=killed, moment="before-return")
+    }
+
+    assert lost
+    assert {(row["value"], row["offset"], 0) for row in lost} <= had
+
+
+def test_it_truncated_where_the_new_leader_had_begun(kept, killed, lost):
+    (election,) = of(kept, "led", epoch=1)
+    (cut,) = of(kept, "truncated", broker=killed)
+
+    assert cut["offset"] == election["offset"] == min(row["offset"] for row in lost)
+    assert cut["logged_ms"] > election["logged_ms"]
+    assert "due to leader epoch and offset" in cut["text"]
+    assert election["broker"] != killed
+
+
+def test_the_times_of_the_brokers_logs_are_those_of_the_run(run, kept, killed):
+    (fault,) = faults_of(run)
+    (election,) = of(kept, "led", epoch=1)
+    (cut,) = of(kept, "truncated", broker=killed)
+
+    assert fault["invoke_ns"] / 1e6 < election["logged_ms"] < fault["heal_ok_ns"] / 1e6
+    assert fault["heal_invoke_ns"] / 1e6 < cut["logged_ms"] < fault["heal_ok_ns"] / 1e6
+
+
+def test_at_the_end_nobody_has_it_and_all_logs_are_alike(kept, lost):
+    tails = of(kept, "kept-tail", moment="end")
+    epochs = {
+        tail["broker"]: [
+            (row["epoch"], row["offset"])
+            for row in of(kept, "kept-epoch", moment="end", broker=tail["broker"])
+        ]
+        for tail in tails
+    }
+
+    assert {row["value"] for row in lost}.isdisjoint(
+        row["value"] for row in of(kept, "kept-record", moment="end")
+    )
+    assert {tail["broker"] for tail in tails} == {"kafka1", "kafka2", "kafka3"}
+    assert len({tail["log_end"] for tail in tails}) == 1
+    assert list(epochs.values()) == [[(0, 0), (1, min(row["offset"] for row in lost))]] * 3
+    assert of(kept, "not-kept") == []
