@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.checks import divergence, duplicates, groups, loss, phantoms, staleness, watermarks
+from analysis.checks import (
+    divergence,
+    duplicates,
+    groups,
+    integrity,
+    loss,
+    phantoms,
+    polls,
+    staleness,
+    watermarks,
+)
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import Promise
 from analysis.run_facts.configuration import Facts
@@ -20,6 +30,11 @@ ANOMALIES: tuple[Anomaly, ...] = (
     duplicates.DUPLICATE,
     phantoms.PHANTOM,
     duplicates.INCONSISTENT_OFFSET,
+    polls.POLL_SKIP,
+    polls.POLL_BACK,
+    polls.HOLE,
+    integrity.CORRUPT,
+    integrity.EPOCH_BACK,
     staleness.STALE_READ,
     groups.SKIPPED,
     groups.REPROCESSED,

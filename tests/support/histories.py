@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 LOAD_START_NS = 1_000_000_000_000
@@ -335,6 +335,24 @@ def stopped(event: str, *, ms: float, process: str = "group-consumer-0") -> Part
     return Part(table="events", rows=(row,), ms=ms)
 
 
+def event(
+    name: str, *, ms: float | None = None, process: str = "consumer-0", **fields: Any
+) -> Part:
+    """Something that a worker tells of itself: `position`, `reset`, `assigned`, `corrupt`, …"""
+    return Part(table="events", rows=({"event": name, "process": process, **fields},), ms=ms)
+
+
+def of_epoch(epochs: Mapping[int, int] | int, part: Part) -> Part:
+    """What was read, with the leader's epoch: one for all, or by offset."""
+    rows = tuple(
+        row
+        if "event" in row
+        else {**row, "epoch": epochs if isinstance(epochs, int) else epochs[row["offset"]]}
+        for row in part.rows
+    )
+    return replace(part, rows=rows)
+
+
 # Stories
 
 
@@ -342,8 +360,9 @@ def story(*parts: Part, **record: Any) -> Story:
     """A run of these parts. Keywords set the producer's acks, retries, idempotent, and: partitions,
     replicas, topic (config), server (config), kind, producers, consumers, commit (of a group),
     expect, plan (the faults that happened), workers, nodes, state, failure, threshold_ms, compared,
-    watched, phases, isolation (of the readers of transactions), loaded (False: no send but those
-    told, where otherwise each fault meets some)."""
+    watched, phases, consumer (config), isolation (of the readers of transactions), history_format
+    (2: every worker has had one client), loaded (False: no send but those told, where otherwise
+    each fault meets some)."""
     return Story(parts=parts, record=record)
 
 
