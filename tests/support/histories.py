@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 LOAD_START_NS = 1_000_000_000_000
@@ -340,17 +340,6 @@ def event(
 ) -> Part:
     """Something that a worker tells of itself: `position`, `reset`, `assigned`, `corrupt`, …"""
     return Part(table="events", rows=({"event": name, "process": process, **fields},), ms=ms)
-
-
-def of_epoch(epochs: Mapping[int, int] | int, part: Part) -> Part:
-    """What was read, with the leader's epoch: one for all, or by offset."""
-    rows = tuple(
-        row
-        if "event" in row
-        else {**row, "epoch": epochs if isinstance(epochs, int) else epochs[row["offset"]]}
-        for row in part.rows
-    )
-    return replace(part, rows=rows)
 
 
 # Stories

@@ -67,12 +67,26 @@ def test_format_1_does_not_tell_what_moves_a_reader(report: Report) -> None:
     assert report["verdict"] == "valid"
 
 
-@told(*THREE, BACK[0], event("position", partition=0, position=0), *BACK[1:], final_read(1, 2, 3), history_format=2)
+@told(
+    *THREE,
+    BACK[0],
+    event("position", partition=0, position=0),
+    *BACK[1:],
+    final_read(1, 2, 3),
+    history_format=2,
+)
 def test_a_reader_that_is_put_elsewhere_does_not_go_back(report: Report) -> None:
     assert backs(report) == {}
 
 
-@told(*THREE, BACK[0], event("reset", partition=0, text="…"), *BACK[1:], final_read(1, 2, 3), history_format=2)
+@told(
+    *THREE,
+    BACK[0],
+    event("reset", partition=0, text="…"),
+    *BACK[1:],
+    final_read(1, 2, 3),
+    history_format=2,
+)
 def test_a_reader_that_resets_its_position_does_not_go_back(report: Report) -> None:
     assert backs(report) == {}
 
@@ -107,7 +121,9 @@ def test_a_later_reset_explains_no_step_back(report: Report) -> None:
     *BACK[1:],
     final_read(1, 2, 3),
     final_read(partition=1),
-    partitions=2, history_format=2)
+    partitions=2,
+    history_format=2,
+)
 def test_a_seek_in_another_partition_explains_no_step_back(report: Report) -> None:
     """The twin."""
     assert backs(report) == {"went_back": 1}
@@ -122,7 +138,9 @@ def test_a_seek_in_another_partition_explains_no_step_back(report: Report) -> No
     sent(3, at=1, ms=40),
     read(3, 1, ms=50),
     final_read(1, 3),
-    topic={"unclean.leader.election.enable": "true"}, history_format=2)
+    topic={"unclean.leader.election.enable": "true"},
+    history_format=2,
+)
 def test_after_an_unclean_election_a_reader_may_go_back(report: Report) -> None:
     assert report["anomalies"]["poll-back"]["judged"]["permitted"] == 1
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tests.support.histories import (
+    Part,
     event,
     fault,
     final_read,
-    of_epoch,
     polled,
     read,
     sent,
@@ -21,6 +23,14 @@ Report = dict[str, Any]
 TWO = (sent(1, at=0), sent(2, at=1))
 GARBLED = (*TWO, read(None, 0), read(2, 1), final_read(1, 2))
 CORRUPT = event("corrupt-payload", partition=0, text='{"offset": 0, "text": "b\'1 …\'"}')
+
+
+def of_epoch(epochs: Mapping[int, int] | int, part: Part) -> Part:
+    """What was read, with the leader's epoch: one for all, or by offset."""
+    known = epochs if isinstance(epochs, Mapping) else {}
+    default = None if isinstance(epochs, Mapping) else epochs
+    rows = [{**row, "epoch": known.get(row.get("offset", -1), default)} for row in part.rows]
+    return replace(part, rows=tuple(rows))
 
 
 # --- corrupt
@@ -101,7 +111,9 @@ def test_the_final_read_is_looked_at_too(report: Report) -> None:
     of_epoch(2, read(2, 1)),
     event("position", partition=0, position=0),
     of_epoch(1, read(1, 0)),
-    final_read(1, 2), history_format=2)
+    final_read(1, 2),
+    history_format=2,
+)
 def test_an_earlier_record_may_have_an_earlier_epoch(report: Report) -> None:
     assert report["anomalies"]["epoch-back"]["count"] == 0
 
@@ -119,6 +131,8 @@ def test_logs_without_epochs_tell_nothing(report: Report) -> None:
     of_epoch(2, read(1, 0, ms=30)),
     of_epoch(1, read(2, 1, ms=40)),
     final_read(1, 2),
-    topic={"unclean.leader.election.enable": "true"}, history_format=2)
+    topic={"unclean.leader.election.enable": "true"},
+    history_format=2,
+)
 def test_after_an_unclean_election_an_older_log_may_be_read(report: Report) -> None:
     assert report["anomalies"]["epoch-back"]["judged"]["permitted"] == 1

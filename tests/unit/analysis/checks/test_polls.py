@@ -273,5 +273,3 @@ def test_a_reader_that_goes_back_is_given_it(report: Report) -> None:
 def test_a_reader_of_another_log_was_not_past_the_record(report: Report) -> None:
     """What it read at offset 1 is not in the log either."""
     assert skips(report) == {}
-
-

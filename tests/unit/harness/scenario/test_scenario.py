@@ -159,10 +159,6 @@ wrong_file = pytest.mark.parametrize(
             "expect.unacknowledged-lost: set workload.producer.acks=0",
         ),
         (MINIMAL + "[expect]\ndiverged = '0'", "expect.diverged: set check.replicas=true"),
-        (
-            MINIMAL + "[topic.config]\n'cleanup.policy' = 'compact'\n[expect]\nhole = '0'",
-            "expect.hole: the log is compacted",
-        ),
         (MINIMAL + "[expect]\nearly-read = '0'", "expect.early-read: set check.watermarks=true"),
         (MINIMAL + "[expect]\nisr-leave-s = '<= 3'", "expect.isr-leave-s: set check.watermarks"),
         (
@@ -285,7 +281,6 @@ ONLY_WHEN_READ = (
     "needs retries > 0",
     "transactional.id needs acks=all",
     ": set ",
-    "expect.hole: the log is compacted",
     "workload.dies_after: 1 deaths",
     'only kind = "stream" has a group',
     "target: ",
