@@ -18,6 +18,7 @@ from analysis.frames.claims import odd
 from analysis.frames.evidence import Rule, Table, Tables, evidence, rows
 from analysis.frames.history import History
 from analysis.frames.operations import fates, places
+from analysis.frames.steps import steps
 from analysis.measures.consumer_lag import positions
 from analysis.measures.drawn_sends import sends
 from analysis.measures.latency_and_rates import counts, landings, redeliveries
@@ -44,6 +45,19 @@ class Queries:
         """The places at which something was found."""
         return self._keep("places", lambda: odd(places(self._history.operations)))
 
+    @property
+    def steps(self) -> DataFrame:
+        """The steps of readers, and places of the log, at which something may be odd."""
+        history = self._history
+        return self._keep("steps", lambda: steps(history.operations, self.places, history.runs))
+
+    @property
+    def tables(self) -> Tables:
+        """What the tables of rules are made from."""
+        return Tables(
+            history=self._history, values=self.fates, places=self.places, steps=self.steps
+        )
+
     def _keep(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
         with self._making:
             if name not in self._kept:
@@ -57,8 +71,7 @@ class Queries:
 
     def evidence(self) -> DataFrame:
         """One row an anomaly, schema.EVIDENCE."""
-        tables = Tables(history=self._history, values=self.fates, places=self.places)
-        return evidence(_found(tables, self._anomalies), self._history)
+        return evidence(_found(self.tables, self._anomalies), self._history)
 
     def counts(self) -> DataFrame:
         """A row a run, a row a bucket of time."""

@@ -3,6 +3,7 @@
     send a -> fail    read or final read: a             =>  a is a phantom (send_failed)
                       read or final read: a             =>  a is a phantom (never_sent)
                       read: a payload that is no value  =>  a phantom (unparsable), one an offset
+                      read: one of ours, but changed    =>  corrupt (analysis.checks.integrity)
 
 A send that ended info may be read: nobody knows how it ended. Only a certain *fail* can be
 contradicted, and a value of which no producer recorded that it was begun.
@@ -69,7 +70,7 @@ def phantom() -> Rule:
 def unparsable() -> Rule:
     """Payloads that are no values of ours, one row a place."""
     return Rule(
-        holds=F.col("garbled_ns").isNotNull(),
+        holds=F.col("garbled_ns").isNotNull() & ~F.col("corrupt"),
         place=F.col("place"),
         time_ns=F.col("delivered_ns"),
         known_ns=_read_ns("garbled_ns"),

@@ -94,6 +94,8 @@ NO_EPOCHS = when(
 TOOK = Condition(words="a fault that destroys data on a node")
 # Committed offsets are records of another topic, whose ISR and settings are not looked at.
 SET_BACK = Condition(words="a fault that can set internal topics back")
+FULLY_TOLD = when("in histories of format 2", lambda facts: facts.history_format >= 2)
+FLIPPED = Condition(words="a bit flipped on disk")
 ALTERED = when(
     "a bit flipped on disk, and consumers that do not check CRCs",
     lambda facts: not facts.checks_crcs,

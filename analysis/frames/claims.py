@@ -62,9 +62,11 @@ def with_claims(few: DataFrame, operations: DataFrame, values: DataFrame) -> Dat
 def contested(
     few: DataFrame, operations: DataFrame, values: DataFrame, runs: DataFrame
 ) -> DataFrame:
-    """`few`, as `odd` has them, with the `victims` of each place, and `known_ns`, when the first of
-    the values was known to be there."""
-    ends = F.broadcast(runs.select("run_id", "ends"))
+    """`few`, as `odd` has them, with the `victims` of each place, `known_ns`, when the first of the
+    values was known to be there, and `corrupt`: a payload of ours was read there that something had
+    changed."""
+    ends = F.broadcast(runs.select("run_id", "ends", F.col("corrupt").alias("changed")))
+    changed = F.coalesce(F.array_contains("changed", F.col("place")), F.lit(False))
     complete = F.coalesce(F.get("ends", partition_of(F.col("place")))["complete"], F.lit(False))
     stays = F.size(F.filter("claims", lambda claim: claim["final"])) == 1
     gone = F.when(complete & stays, F.filter("claims", lambda claim: ~claim["final"]))
@@ -73,7 +75,8 @@ def contested(
         .join(ends, on="run_id", how="inner")
         .withColumn("known_ns", F.array_min(F.transform("claims", lambda claim: claim["known_ns"])))
         .withColumn("victims", F.concat(_sends(F.coalesce(gone, "claims")), _garbled()))
-        .drop("claims", "ends")
+        .withColumn("corrupt", F.col("garbled_ns").isNotNull() & changed)
+        .drop("claims", "ends", "changed")
     )
 
 

@@ -43,6 +43,7 @@ _TAKEN = {
     "polled_partition": "int",
     "polled_offset": "bigint",
     "passed_ns": "bigint",  # when that member first processed a later record after that poll
+    "reader": "string",
 }
 
 
@@ -53,6 +54,7 @@ class Tables:
     history: History
     values: DataFrame  # analysis.frames.operations.fates, kept for all
     places: DataFrame  # analysis.frames.claims.odd, kept for all
+    steps: DataFrame  # analysis.frames.steps, kept for all
 
 
 # One table that rules look at; None where none of the runs has what it is made from.

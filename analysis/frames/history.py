@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +19,17 @@ from pyspark.sql.types import ArrayType, StructType
 
 from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
+from analysis.frames.operations import OFFSET_BITS
 from analysis.stored.replica_samples import looks_of
-from analysis.stored.stored_run import WATERMARKS, Run, final_ends
+from analysis.stored.stored_run import CORRUPT, WATERMARKS, Run, final_ends, is_dense
+from harness.history.tables import partitions_named
 from harness.model.client_settings import retries_of
 from harness.model.worker_kinds import KINDS
 
 Row = Mapping[str, Any]
 PATTERN = frozenset("{}[]*?\\")  # what Spark takes for one
+TOLD_LATE_NS = 10**9  # a client tells of a reset up to a poll later
+_OFFSET = re.compile(r'"offset": ?(\d{1,15})\b')  # an event's, in its text
 SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
 
 
@@ -109,6 +113,10 @@ def run_row(run: Run, causes: Sequence[Row] = ()) -> dict[str, Any]:
         "causes": list(causes),
         "alone": _alone(run),
         "elections": election_rows(elections(looks_of(run.watermarks))),
+        "moves": list(_moves(run)),
+        "to_end": _to_end(run.scenario["workload"].get("consumer") or {}),
+        "dense": is_dense(run),
+        "corrupt": sorted(set(_corrupt(run))),
     }
 
 
@@ -173,6 +181,38 @@ def _one_copy(producer: Mapping[str, Any]) -> bool:
     """
     idempotent = str(producer.get("enable.idempotence", False)).lower() == "true"
     return idempotent or "transactional.id" in producer or retries_of(producer) == 0
+
+
+def _moves(run: Run) -> Iterator[dict[str, Any]]:
+    """When a reader was put elsewhere in a partition, or that was given to it or taken away."""
+    for event in run.events:
+        if event["event"] in ("position", "reset"):
+            numbers = [event["partition"]]
+        elif event["event"] in ("assigned", "revoked"):
+            numbers = partitions_named(event["text"])
+        else:
+            continue
+        late_ns = TOLD_LATE_NS if event["event"] == "reset" else 0
+        for number in numbers or [None]:  # one that names none means all
+            yield {
+                "process": event["process"],
+                "partition": number,
+                "since_ns": event["time_ns"] - late_ns,
+                "time_ns": event["time_ns"],
+            }
+
+
+def _to_end(consumer: Mapping[str, Any]) -> bool:
+    """Whether a reader that has lost its place passes over what there is."""
+    return str(consumer.get("auto.offset.reset")) in ("latest", "largest", "end")
+
+
+def _corrupt(run: Run) -> Iterator[int]:
+    """The places of payloads whose checksum is wrong."""
+    for event in run.events:
+        found = _OFFSET.search(event["text"] or "") if event["event"] == CORRUPT else None
+        if found and event["partition"] is not None:
+            yield (int(event["partition"]) << OFFSET_BITS) | int(found[1])
 
 
 def _dumps(run: Run) -> list[dict[str, Any]]:

@@ -119,6 +119,12 @@ CAUSE = _struct(  # analysis.causes.cause: what is null does not limit
     words=_STRING,
 )
 DEATH = _struct(producer=_INT, died_ns=_LONG)
+MOVE = _struct(
+    process=_STRING,
+    partition=_INT,  # null: all of them
+    since_ns=_LONG,  # when it was done, at the earliest
+    time_ns=_LONG,  # when it was written down
+)
 RUNS = _struct(
     run_id=_STRING,
     load_start_ns=_LONG,
@@ -138,6 +144,10 @@ RUNS = _struct(
     causes=ArrayType(CAUSE),  # sure ones first
     alone=ArrayType(ALONE),  # when a leader certainly was the only member of its ISR
     elections=ArrayType(ELECTION),  # where the replicas were followed
+    moves=ArrayType(MOVE),  # when readers were put elsewhere, or partitions given and taken away
+    to_end=_BOOL,  # a reader whose place is not in the log goes on at its end: auto.offset.reset
+    dense=_BOOL,  # each offset is a record's: no transactions, no compaction
+    corrupt=ArrayType(_LONG),  # the places of payloads whose checksum is wrong
 )
 DRAWN = _struct(  # analysis.measures.drawn_sends: which sends the page draws one by one
     run_id=_STRING,
@@ -179,6 +189,7 @@ EVIDENCE = _struct(
     judged=_STRING,  # permitted | forbidden | in-doubt
     cause=_INT,  # what permits it, or puts it in doubt: a number in report.json's `causes`
     permitted_by=_STRING,  # the same in words; null unless it is permitted
+    reader=_STRING,  # who read it, where that matters
 )
 # As the report has them, so that the table and report.json say the same.
 WINDOWS = _struct(

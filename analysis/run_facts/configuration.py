@@ -34,12 +34,18 @@ class Facts:
     watched: bool = False  # the replicas' watermarks and log ends were followed
     transactional: bool = False  # producers have a transactional.id
     uncommitted: bool = False  # consumers ask for what is not committed: isolation.level
+    compacted: bool = False  # cleanup.policy, at one time or another
     history_format: int = 2  # docs/history.md; what format 1 lacks is not judged
 
     @property
     def replicated(self) -> bool:
         """Whether another broker can lead at all."""
         return self.replicas > 1
+
+    @property
+    def dense(self) -> bool:
+        """Whether each offset of the log is a record's."""
+        return not self.transactional and not self.compacted
 
     @property
     def may_truncate(self) -> bool:
@@ -72,12 +78,19 @@ def facts_of(
         watched=_true(scenario.get("check", {}).get("watermarks", False)),
         transactional="transactional.id" in producer,
         uncommitted=consumer.get("isolation.level") == "read_uncommitted",
+        compacted=any(_compacts({**in_force, **each}) for each in ({}, *changed)),
     )
 
 
 def lag_max_ms(server: Mapping[str, Any]) -> float:
     """How long a replica may not fetch before it leaves the ISR."""
     return float(server.get("replica.lag.time.max.ms", 30_000))
+
+
+def _compacts(settings: Mapping[str, Any]) -> bool:
+    """Whether a log with such settings, the topic's and the brokers', is compacted."""
+    policy = settings.get("cleanup.policy", settings.get("log.cleanup.policy", "delete"))
+    return "compact" in str(policy)
 
 
 def _true(value: object) -> bool:

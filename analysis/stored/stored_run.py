@@ -22,7 +22,12 @@ from harness.history.record_format import SEQUENCE_BITS
 from harness.model.worker_kinds import is_member
 
 WATERMARKS = "history/watermarks.parquet"
-KEPT = ("end", "held", "released", "assigned", "revoked", "dies")  # events
+CORRUPT = "corrupt-payload"
+# Events.
+KEPT = (
+    *("end", "held", "released", "assigned", "revoked", "dies"),
+    *("position", "reset", CORRUPT),
+)
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
 BUCKETS_MAX = 200_000  # and wider ones where there would be more, after 28 hours
 
@@ -164,6 +169,18 @@ def open_run(path: Path) -> Run:
         damage=tuple(stored.damage),
         events=tuple(row for row in events if row["event"] in KEPT),
         history_format=_format(footers.values()),
+    )
+
+
+def is_dense(run: Run) -> bool:
+    """Whether each offset of the log is a record's: without transactions and compaction."""
+    effects = [step.get("effects") or {} for step in run.plan]
+    settings = [run.node_settings["server"], run.scenario["topic"]["config"]]
+    settings += [each.get("topic_settings") or {} for each in effects]
+    return "transactional.id" not in run.scenario["workload"]["producer"] and not any(
+        "compact" in str(each.get(name, ""))
+        for each in settings
+        for name in ("cleanup.policy", "log.cleanup.policy")
     )
 
 

@@ -24,6 +24,7 @@ EXAMPLE = "what may stand there, for readers"
 MEANS_ANOTHER_THING = {
     ("analysis/", "duplicate"): "the anomaly: one value at two offsets",
     ("scripts/second_judge/", "duplicate"): "the same",
+    ("analysis/", "corrupt"): "the anomaly: a payload whose checksum is wrong",
     ("analysis/", "command"): A_KEY,
     ("harness/model/scenario.py", "kill"): EXAMPLE,
     ("harness/model/sections/faults.py", "kill"): EXAMPLE,

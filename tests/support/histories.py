@@ -335,6 +335,13 @@ def stopped(event: str, *, ms: float, process: str = "group-consumer-0") -> Part
     return Part(table="events", rows=(row,), ms=ms)
 
 
+def event(
+    name: str, *, ms: float | None = None, process: str = "consumer-0", **fields: Any
+) -> Part:
+    """Something that a worker tells of itself: `position`, `reset`, `assigned`, `corrupt`, …"""
+    return Part(table="events", rows=({"event": name, "process": process, **fields},), ms=ms)
+
+
 # Stories
 
 
@@ -342,8 +349,9 @@ def story(*parts: Part, **record: Any) -> Story:
     """A run of these parts. Keywords set the producer's acks, retries, idempotent, in_flight, and:
     partitions, replicas, topic (config), server (config), kind, producers, consumers, commit (of a
     group), expect, plan (the faults that happened), workers, nodes, state, failure, threshold_ms,
-    compared, watched, phases, isolation (of the readers of transactions), loaded (False: no send
-    but those told, where otherwise each fault meets some)."""
+    compared, watched, phases, consumer (config), isolation (of the readers of transactions),
+    history_format (2: every worker has had one client), loaded (False: no send but those told,
+    where otherwise each fault meets some)."""
     return Story(parts=parts, record=record)
 
 

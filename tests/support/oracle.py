@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
+
+from tests.support.oracles.polls import polls
 
 MS = 1_000_000
 LOAD_MS, THRESHOLD_MS, PARTITIONS = 4000, 500, 2
 Row = dict[str, Any]
-Found = dict[str, Counter[Any]]
 Place = tuple[int, int]
+Found = dict[str, Counter[Any]]
 SUCCESSES = {
     "produce": ("send",),
     "consume": ("read", "lookup", "poll"),
@@ -35,6 +38,10 @@ class Case:
     one_copy: bool = False  # no send can have left two records
     transactional: bool = False
     dumps: Sequence[Row] = ()  # the replicas that were dumped, and where their logs begin
+    moves: Sequence[Row] = ()  # when readers were moved: process, partition (None: all), time
+    to_end: bool = False  # readers that lose their place go on at the end
+    dense: bool = True  # only records take offsets
+    corrupt: frozenset[Place] = frozenset()  # where a checksum was wrong
 
 
 # The oracle
@@ -61,10 +68,9 @@ def oracle(case: Case) -> Found:
             found["failed with"][value, life.fail_error] += 1
         if "skipped" in group.anomalies(life):
             found["given up"][value, *group.given_up(value)] += 1
-    for place, rows in claims.items():
-        spot = Spot(place, rows, lives, case)
-        for name, key in spot.anomalies():
-            found[name][key] += 1
+    spots = (Spot(place, rows, lives, case).anomalies() for place, rows in claims.items())
+    for name, key in chain(*spots, polls(case)):
+        found[name][key] += 1
     found["reordered"].update({behind.value for behind, _ in overtaken(lives.values(), case)})
     found["real-time-violation"].update({behind.value for behind, _ in out_of_time(lives.values())})
     for kind in SUCCESSES:
@@ -90,9 +96,17 @@ def overtaken(lives: Iterable[Life], case: Case) -> Iterable[tuple[Life, Life]]:
         if not all_read or not (case.one_copy or not end["log_start"]):
             continue
         for ahead in found:
-            same = ahead.value >> 40 == behind.value >> 40 and not case.transactional
+            same = _client(ahead, case) == _client(behind, case) is not None
             if same and _is_before(ahead, behind) and ahead.value > behind.value:
                 yield behind, ahead
+
+
+def _client(life: Life, case: Case) -> tuple[int, int] | None:
+    """The producer and its instance; None where a worker may have had several and told none."""
+    told = [send["instance"] for send in life.sends if send["instance"] is not None]
+    if not told and case.transactional:
+        return None
+    return life.value >> 40, max(told, default=0)
 
 
 def out_of_time(lives: Iterable[Life]) -> Iterable[tuple[Life, Life]]:
@@ -128,7 +142,7 @@ class Spot:
         self, place: Place, rows: Sequence[Row], lives: Mapping[int, Life], case: Case
     ) -> None:
         self._place, self._rows, self._lives = place, rows, lives
-        self._complete = case.ends[place[0]]["complete"]
+        self._complete, self._corrupt = case.ends[place[0]]["complete"], case.corrupt
         self._told = [r for r in rows if not _is_held(r)]
         self._final = {r["value"] for r in rows if r["f"] == "final-read"} - {None}
         self._dumps = [d for d in case.dumps if d["partition"] == place[0]]
@@ -136,7 +150,7 @@ class Spot:
     def anomalies(self) -> Iterable[tuple[str, Any]]:
         said = {row["value"] for row in self._told}
         if None in said:
-            yield "unparsable", self._place
+            yield "corrupt" if self._place in self._corrupt else "unparsable", self._place
         if len(said) > 1:
             yield "two values", self._place
             tells = self._complete and len(self._final) == 1

@@ -44,17 +44,33 @@ def drawn(strategy: st.SearchStrategy[Case]) -> list[Case]:
 LENGTHS = st.sampled_from([0, 10, 250, 499, 500, 501, 900])
 TIMES = st.integers(0, LOAD_MS // 50 - 20).map(lambda n: 50 * n)  # many at the same time
 GROUP = {"process": ["ok", "ok", "info"], "commit": ["ok", "ok", "info", "fail"]}
+PLACES = st.tuples(st.integers(0, PARTITIONS - 1), st.integers(0, 4))
+MOVES = st.fixed_dictionaries(
+    {
+        "process": st.sampled_from(["one", "other"]),
+        "partition": st.sampled_from([None, *range(PARTITIONS)]),
+        "time": TIMES,
+    }
+)
 LUCKY = {"send": ["ok", "ok", "fail", "info"], "lookup": ["ok", "fail"], **GROUP}
 UNLUCKY = {"send": ["ok", "info", "info", "info", "info", "info"], "lookup": ["fail"], **GROUP}
 ALONE = ("send", "send", "read", "lookup", "final-read", "final-read")
 COMPARED = ("send", "read", "final-read", "final-read", *["replica"] * 5)
 ERRORS = {"info": ["_NO_ACK", "_MSG_TIMED_OUT"], "fail": ["_ABORTED", "_QUEUE_FULL"]}
+FOLLOWED = ("send", "read", "read", "read", "poll", "final-read", "final-read")
+CLIENTS: Sequence[Sequence[int | None]] = ([None], [0], [0, 1, None])
 GROUPED = (*ALONE, "poll", "process", "process", "commit", "committed")
 
 
 @st.composite
-def any_row(draw: st.DrawFn, kinds: Sequence[str], ends: Mapping[str, list[str]]) -> Row:
-    """An operation that may contradict every other."""
+def any_row(
+    draw: st.DrawFn,
+    kinds: Sequence[str],
+    ends: Mapping[str, list[str]],
+    clients: Sequence[int | None],
+) -> Row:
+    """An operation that may contradict every other, though most values are at their own offset
+    where there is more to read than to send."""
     f = draw(st.sampled_from(kinds))
     kind = draw(st.sampled_from(ends.get(f, ["ok"])))
     start = draw(TIMES)
@@ -62,15 +78,19 @@ def any_row(draw: st.DrawFn, kinds: Sequence[str], ends: Mapping[str, list[str]]
     placed = kind == "ok" and (f != "send" or draw(st.integers(0, 9)) > 0)
     unparsable = f in ("read", "poll", "final-read") and draw(st.integers(0, 19)) == 0
     unparsable |= f in ("commit", "committed")
+    offset = draw(st.integers(0, 4)) if placed else None
+    settled = kinds is FOLLOWED and offset is not None and draw(st.integers(0, 4)) > 0
     return {
         "f": f,
         "type": kind,
         "partition": draw(st.integers(0, PARTITIONS - 1)),
-        "value": None if unparsable else draw(st.integers(0, 7)),
-        "offset": draw(st.integers(0, 4)) if placed else None,
+        "value": None if unparsable else offset if settled else draw(st.integers(0, 7)),
+        "offset": offset,
         "error": draw(st.sampled_from(ERRORS[kind])) if kind in ERRORS else None,
         "process": draw(st.sampled_from(["one", "other"])),
         "broker": draw(st.integers(1, 3)) if f == "replica" else None,
+        "instance": draw(st.sampled_from(clients)),
+        "epoch": draw(st.sampled_from([None, 0, 1])),
         "start": start,
         "end": None if open_ else start + draw(LENGTHS),
     }
@@ -87,8 +107,11 @@ def chaos(draw: st.DrawFn) -> Case:
         }
         for _ in range(PARTITIONS)
     ]
-    kinds, size = draw(st.sampled_from([(ALONE, 25), (GROUPED, 40), (COMPARED, 40)]))
-    row = any_row(kinds, draw(st.sampled_from([LUCKY, UNLUCKY])))
+    kinds, size = draw(
+        st.sampled_from([(ALONE, 25), (GROUPED, 40), (COMPARED, 40), (FOLLOWED, 40)])
+    )
+    ended, clients = draw(st.sampled_from([LUCKY, UNLUCKY])), draw(st.sampled_from(CLIENTS))
+    row = any_row(kinds, ended, clients)
     rows = draw(st.lists(row, max_size=size))
     for number, each in enumerate(rows):
         if each["f"] in ("commit", "committed") and each["end"] is not None:
@@ -101,6 +124,10 @@ def chaos(draw: st.DrawFn) -> Case:
         one_copy=draw(st.booleans()),
         transactional=draw(st.integers(0, 4)) == 0,
         dumps=draw(dumped()),
+        moves=draw(st.lists(MOVES, max_size=3)),
+        to_end=draw(st.booleans()),
+        dense=draw(st.booleans()),
+        corrupt=draw(st.frozensets(PLACES, max_size=6)),
     )
 
 
@@ -164,6 +191,7 @@ def planted(draw: st.DrawFn) -> Case:
         ends=ends,
         transactional=isolation is not None,
         planted={n: +c for n, c in log.planted.items() if +c},
+        dense=isolation is None,
     )
 
 
@@ -323,8 +351,10 @@ class Log:
                 "partition": partition,
                 "offset": offset,
                 "error": error,
-                "process": "one",
+                "process": {"read": "consumer", "final-read": "final"}.get(f, "one"),
                 "broker": None,
+                "instance": 0 if self._grouped else None,
+                "epoch": None,
                 "start": self._clock,
                 "end": self._clock + 5,
             }

@@ -41,7 +41,8 @@ def write(told_story: Story, folder: Path, run_id: str) -> Path:
     for process in sorted({row["process"] for row in told["operations"]}):
         rows = [row for row in told["operations"] if row["process"] == process]
         in_order = sorted(rows, key=lambda row: int(row["start_ns"]))
-        numbered = [{**row, "id": number} for number, row in enumerate(in_order)]
+        client = {"instance": 0} if told_story.record.get("history_format") == 2 else {}
+        numbered = [{**client, **row, "id": number} for number, row in enumerate(in_order)]
         _write(operations / f"{process}.parquet", tables.OPERATION_COLUMNS, numbered)
     for name, columns in tables.SMALL_TABLES.items():
         _write(folder / "history" / f"{name}.parquet", columns, told[name])
@@ -95,7 +96,10 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
                     **({"max.in.flight": said["in_flight"]} if "in_flight" in said else {}),
                     **({"transactional.id": "t-0"} if "isolation" in said else {}),
                 },
-                "consumer": ({"isolation.level": said["isolation"]} if "isolation" in said else {}),
+                "consumer": {
+                    **said.get("consumer", {}),
+                    **({"isolation.level": said["isolation"]} if "isolation" in said else {}),
+                },
             },
             "faults": [],
             "check": {

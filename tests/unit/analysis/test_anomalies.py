@@ -128,6 +128,14 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ("real-time-violation", ("truncation", STRUCK), True, with_(unclean=True)),
     ("real-time-violation", (STRUCK, "another-leader"), True, with_(acks="1", idempotent=False)),
     ("stale-read", ("configuration",), False, SAFE),
+    ("poll-skip", ("after-strike", "flipped-bit"), True, SAFE),
+    *(
+        (name, ("after-truncation", "after-strike", "flipped-bit"), True, with_(unclean=True))
+        for name in ("poll-skip", "poll-back", "epoch-back")
+    ),
+    ("hole", ("after-strike", "bit-at-the-end"), True, SAFE),
+    ("corrupt", ("bit-when-read",), True, SAFE),
+    ("corrupt", (), True, with_(checks_crcs=True)),
     (
         "skipped",
         ("after-truncation", "internal-topics", AS_ANOTHER),

@@ -60,8 +60,7 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
     """The rows of some anomalies of the story."""
     run = open_run(write(TOLD, tmp_path_factory.mktemp("told") / "run", "told/1"))
     history = history_of(spark, [run], {run.run_id: []})
-    asked = checks.Queries(history)
-    tables = Tables(history=history, values=asked.fates, places=asked.places)
+    tables = checks.Queries(history).tables
     names = ("inconsistent-offset", "phantom", "vanished", "skipped", "early-read")
     return {name: list(_rows(name, tables)) for name in names}
 

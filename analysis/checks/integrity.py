@@ -1,0 +1,139 @@
+"""Integrity: payloads that are not what was sent, and leader epochs that go back.
+
+**corrupt**: a payload of ours was read whose own checksum is wrong; one row a place. It is no
+phantom: somebody sent it, and something changed it. A payload without a checksum of ours is foreign
+(`unparsable`). Only in histories that tell (format 2).
+
+    read: a payload of ours, checksum wrong                =>  corrupt
+    read: a payload that is none of ours                   =>  a phantom
+
+**epoch-back**: of two successive records of a reader in a partition the second is at a higher
+offset and has a lower leader epoch. Each leader writes with an epoch greater than any before. The
+epochs are those of the batches that were read (format 2); logs of a message format below 0.11 have
+none. After an unclean election a reader may come to the log of a broker that missed the leader
+before it.
+
+    read 4 of epoch 2, 5 of epoch 1                        =>  epoch back
+    read 4 of epoch 2, seek to 3, read 3 of epoch 1        =>  nothing
+
+Cannot see: a change that the checksum does not show; an epoch that goes back between two records
+that no one reader was given one after the other; what views say of epochs, which may be what a
+broker knew some time ago. Watermarks that go back are no anomaly here: a broker that comes to
+follow another one, or to lead, may rightly know less than one did before it, and a checkpoint says
+what was so some seconds ago, so two samples of it do not tell in whose time it fell.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.causes.kinds import AFTER_STRIKE, AFTER_TRUNCATION, BIT_WHEN_READ, FLIPPED_BIT
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import (
+    ALTERED,
+    CRCS,
+    FLIPPED,
+    FULLY_TOLD,
+    OTHERWISE,
+    SHRINKS,
+    TOOK,
+    UNCLEAN,
+    forbidden,
+    permitted,
+)
+from analysis.frames.evidence import Rule, Tables, by_place
+from analysis.frames.operations import place_of
+from analysis.frames.steps import with_fates
+
+LAST_NS = 2**63 - 1
+
+
+def corrupt() -> Rule:
+    """Payloads of ours that were changed, one row a place."""
+    return Rule(
+        holds=F.col("corrupt"),
+        place=F.col("place"),
+        time_ns=F.col("delivered_ns"),
+        known_ns=F.coalesce(F.col("garbled_ns"), F.lit(LAST_NS)),
+    )
+
+
+def epoch_back() -> Rule:
+    """Steps to a later record of an earlier leader."""
+    return Rule(
+        holds=_is_older(),
+        place=place_of(F.col("partition"), F.col("offset")),
+        time_ns=F.col("end_ns"),
+        shown_ns=F.col("end_ns"),
+        other_place=place_of(F.col("partition"), F.col("from_offset")),
+        other_value=F.col("from_value"),
+    )
+
+
+def _is_older() -> Column:
+    later = F.col("offset") > F.col("from_offset")
+    return later & F.coalesce(F.col("epoch") < F.col("from_epoch"), F.lit(False))
+
+
+def _by_older_step(tables: Tables) -> DataFrame:
+    """A row for each such step, with the fate of the second record."""
+    older = tables.steps.where(_is_older()).withColumn("value", F.col("read"))
+    return with_fates(older, tables.values)
+
+
+CORRUPT = Anomaly(
+    name="corrupt",
+    rules={by_place: corrupt},
+    meaning="read with a checksum that is wrong: something changed it after it was sent",
+    noun="corrupt record",
+    headline="{n} {was} read that {is} not as {written}",
+    judged=FULLY_TOLD,
+    promises=(
+        permitted(
+            ALTERED,
+            "A broker serves what is on its disk, and librdkafka checks CRCs only with "
+            "check.crcs=true.",
+            CRCS,
+            by=BIT_WHEN_READ,
+        ),
+        forbidden(
+            OTHERWISE,
+            "What is read is what was sent: a broker checks the CRC of each batch that it takes.",
+            "Kafka documentation, Implementation: Message Format",
+        ),
+    ),
+)
+EPOCH_BACK = Anomaly(
+    name="epoch-back",
+    rules={_by_older_step: epoch_back},
+    meaning="a later record of an earlier leader epoch",
+    noun="falling epoch",
+    headline="{n} {was} read with a lower leader epoch than the one before {them}",
+    judged=FULLY_TOLD,
+    promises=(
+        permitted(
+            SHRINKS,
+            "A reader may come to the log of a broker that missed the leader before it.",
+            f"{UNCLEAN}; KIP-101",
+            by=AFTER_TRUNCATION,
+        ),
+        permitted(
+            TOOK,
+            "A broker that lost its data may be elected with an older log.",
+            "KIP-966",
+            by=AFTER_STRIKE,
+        ),
+        permitted(
+            FLIPPED,
+            "The epoch of a batch is not covered by its CRC.",
+            "Kafka documentation, Implementation: Message Format",
+            by=FLIPPED_BIT,
+        ),
+        forbidden(
+            OTHERWISE,
+            "Leader epochs only grow, and each record has that of the leader that wrote it.",
+            "KIP-101; KIP-279",
+        ),
+    ),
+)

@@ -1,0 +1,239 @@
+"""Polls: what readers pass over or are given again, and offsets of the log that hold nothing.
+
+A reader is a consumer that follows the log, a member of a group, or a final read; each partition is
+looked at by itself, in the reader's own order. Nothing is concluded over a move: a partition
+assigned or revoked, an assign or a seek, a reset that the client reported.
+
+**poll-skip**: two successive records of a reader, and between them the log has another.
+
+    read 0, 2    final read: 0, 1, 2                              =>  1 was skipped (passed)
+    read 0, 2    final read: 0, 2                                 =>  nothing: a marker, an abort, …
+    assigned    poll 0    revoked, assigned    poll 2             =>  nothing: moved
+    read 0, 2    final read: 0, 1, and another value at 2         =>  nothing: it was another log
+
+The second record must be where the final read has it: logs are only ever cut at their end, so what
+lies below it then was there already when it was read. Where the first one is no longer what was
+read, the log was cut, and what was put there instead is below the position of a reader that went on
+as if nothing had happened (`put_under`).
+
+    read a at 0, c at 1    final read: b at 0, c at 1             =>  b was put under the reader
+    read a at 0, b at 0, c at 1    the same final read            =>  nothing: it went back
+
+**poll-back**: the next record of a reader is at a lower offset (`went_back`) or at the same one
+(`repeats`). Only in histories that tell of moves and resets (format 2).
+
+    read 2, 0, 1                                                  =>  went back, from 2 to 0
+    read 2    seek to 0    read 0, 1                              =>  nothing: moved
+
+**hole**: an offset between the log's start and its end holds no record, where only records take
+offsets: no transactions, no compaction. One row a hole, at its first offset; `other_offset` is
+where the log goes on.
+
+    final read, complete: 0, 2                                    =>  a hole at 1
+    final read, complete, of a log that begins at 2: 2, 3         =>  nothing
+
+Cannot see: what was skipped before a reader's first record, or is not in the final read (a record
+that was skipped and comes later counts as skipped); holes of a log of which nothing at all was
+read; in format 1, what went back, and skips of consumers with auto.offset.reset=latest, which may
+lose their place and go on at the log's end.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.causes.kinds import AFTER_STRIKE, AFTER_TRUNCATION, BIT_AT_THE_END, FLIPPED_BIT
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import (
+    CRCS,
+    FLIPPED,
+    FULLY_TOLD,
+    OTHERWISE,
+    SHRINKS,
+    TOOK,
+    UNCLEAN,
+    Promise,
+    forbidden,
+    permitted,
+    when,
+)
+from analysis.frames.evidence import Rule, Tables
+from analysis.frames.operations import place_of
+from analysis.frames.steps import with_fates
+
+_POSITION = "Kafka documentation, KafkaConsumer: Offsets and Consumer Position"
+
+
+def skipped_over() -> Rule:
+    """Steps over a record of the log, or past one that was put under the reader."""
+    put_under = _is_put_under()
+    kept = place_of(F.col("partition"), F.col("kept_offset"))
+    return Rule(
+        holds=_is_skip(),
+        place=F.when(put_under, _from_place()).otherwise(kept),
+        time_ns=F.col("end_ns"),
+        other_place=_place(),
+        other_value=F.when(put_under, F.col("from_value")),
+        outcome=F.when(put_under, "put_under").otherwise("passed"),
+    )
+
+
+def went_back() -> Rule:
+    """Steps to a place that the reader had passed, one row a step."""
+    return Rule(
+        holds=_is_back(),
+        place=_place(),
+        time_ns=F.col("end_ns"),
+        shown_ns=F.col("end_ns"),
+        other_place=_from_place(),
+        outcome=F.when(F.col("offset") < F.col("from_offset"), "went_back").otherwise("repeats"),
+    )
+
+
+def hole() -> Rule:
+    """Stretches of offsets that hold nothing, one row each."""
+    return Rule(
+        holds=_is_hole(),
+        place=place_of(F.col("partition"), _next_of_log()),
+        time_ns=F.coalesce("end_ns", "load_end_ns"),
+        other_place=_place(),
+    )
+
+
+def _place() -> Column:
+    return place_of(F.col("partition"), F.col("offset"))
+
+
+def _from_place() -> Column:
+    return place_of(F.col("partition"), F.col("from_offset"))
+
+
+def _is_put_under() -> Column:
+    return F.col("other_value").isNotNull()
+
+
+def _is_skip() -> Column:
+    forth = F.col("offset") > F.col("from_offset")
+    over = F.coalesce(F.col("kept_offset") > F.col("from_offset"), F.lit(False))
+    told = F.col("instance").isNotNull() | ~F.coalesce("to_end", F.lit(False))
+    return F.col("confirmed") & forth & told & (over | _is_put_under())
+
+
+def _is_back() -> Column:
+    return F.col("instance").isNotNull() & (F.col("offset") <= F.col("from_offset"))
+
+
+def _is_hole() -> Column:
+    owed = F.col("reader").isNull() & F.col("complete") & F.coalesce("dense", F.lit(False))
+    # Of a log's end that nothing lies below: a final read that left no record at all proves little.
+    some = F.col("end_ns").isNotNull() | F.col("kept_offset").isNotNull()
+    return owed & some & (F.col("offset") > _next_of_log())
+
+
+def _next_of_log() -> Column:
+    """Where the log's next record should be."""
+    return F.greatest(F.coalesce(F.col("kept_offset") + 1, F.lit(0)), F.col("log_start"))
+
+
+def _by_skip(tables: Tables) -> DataFrame:
+    """A row for each skip, with the fate of the value that was skipped last."""
+    last = F.when(_is_put_under(), F.col("other_value")).otherwise(F.col("kept_value"))
+    return with_fates(tables.steps.where(_is_skip()).withColumn("value", last), tables.values)
+
+
+def _by_back(tables: Tables) -> DataFrame:
+    """A row for each step back, with the fate of the value that was read after it."""
+    return with_fates(
+        tables.steps.where(_is_back()).withColumn("value", F.col("read")), tables.values
+    )
+
+
+def _by_hole(tables: Tables) -> DataFrame:
+    ends = F.broadcast(tables.history.runs.select("run_id", "load_end_ns"))
+    return tables.steps.where(_is_hole()).join(ends, on="run_id", how="inner")
+
+
+_CHANGED = permitted(
+    FLIPPED,
+    "A reader that checks CRCs passes over a batch whose CRC is wrong; another one may be given "
+    "other offsets than were written.",
+    CRCS,
+    by=FLIPPED_BIT,
+)
+
+
+def _after_a_cut(why: str) -> tuple[Promise, Promise]:
+    """What readers may be given once the log lacks what they were given before."""
+    return (
+        permitted(SHRINKS, why, f"{UNCLEAN}; KIP-320", by=AFTER_TRUNCATION),
+        permitted(
+            TOOK,
+            "A log that lost its end with the last copy is written anew from there.",
+            "KIP-966; KIP-320",
+            by=AFTER_STRIKE,
+        ),
+    )
+
+
+POLL_SKIP = Anomaly(
+    name="poll-skip",
+    rules={_by_skip: skipped_over},
+    outcomes=("passed", "put_under"),
+    meaning="in the log, but passed over by a reader",
+    noun="poll skip",
+    headline="{n} {was} given to a reader that had passed over others before {them}",
+    promises=(
+        *_after_a_cut(
+            "Where the log was cut below a reader's position, what is written there afterwards may "
+            "be passed over."
+        ),
+        _CHANGED,
+        forbidden(
+            OTHERWISE,
+            "A reader is given the records of a partition in the order of their offsets, each one "
+            "of them.",
+            _POSITION,
+        ),
+    ),
+)
+POLL_BACK = Anomaly(
+    name="poll-back",
+    rules={_by_back: went_back},
+    outcomes=("went_back", "repeats"),
+    meaning="given to a reader that had passed it, without a rebalance, seek or reset",
+    noun="backward poll",
+    headline="{n} {was} given to a reader that had passed {them}",
+    judged=FULLY_TOLD,
+    promises=(
+        *_after_a_cut("A reader whose position is no longer in the log goes back to its end."),
+        _CHANGED,
+        forbidden(
+            OTHERWISE,
+            "A reader's position only grows unless it is moved.",
+            f"{_POSITION}; KIP-320",
+        ),
+    ),
+)
+HOLE = Anomaly(
+    name="hole",
+    rules={_by_hole: hole},
+    meaning="offsets of the log at which there is no record",
+    noun="hole",
+    judged=when("without transactions and compaction", lambda facts: facts.dense),
+    promises=(
+        permitted(TOOK, "A segment may be damaged in its middle.", "KIP-966", by=AFTER_STRIKE),
+        permitted(
+            FLIPPED,
+            "A batch whose CRC is wrong is passed over, or read as one at other offsets.",
+            CRCS,
+            by=BIT_AT_THE_END,
+        ),
+        forbidden(
+            OTHERWISE,
+            "Each record takes the next offset, and logs are deleted from their start and cut at "
+            "their end only.",
+            "Kafka documentation, Implementation: Log; KIP-98",
+        ),
+    ),
+)

@@ -1,0 +1,163 @@
+"""Steps: what a reader was given in a partition, one record after the other, beside the log.
+
+A *reader* is a process that reads; its own order is that of its ids. Of each two successive records
+there is a row only where something is odd: the second is not at the next offset, or the final read
+has another value where the first was.
+
+    consumer-0 reads 3, 4, 7    final read: 3, 4, 6, 7    =>  a step from 4 to 7, and 6 below 7
+
+A reader may be *moved* between the two: a partition is assigned or revoked, or it is put elsewhere
+(`moves` of schema.RUNS). Such a step proves nothing, and there is no row.
+
+What the final read has below a place is looked up by putting steps and log into one order, in which
+a step comes right after the log's record at its offset: no join, however many steps there are.
+Several final reads are one log.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.frames.operations import is_delivery, is_final, place_of
+
+# What a row of that order is: a record of the log, a step to this offset, or the log's end.
+_LOG, _STEP, _END = 0, 1, 2
+
+
+def steps(operations: DataFrame, odd: DataFrame, runs: DataFrame) -> DataFrame:
+    """The odd steps, and the records of the log that are not at the next offset either.
+
+    Of both: run_id, partition, offset (of the second record, or of the log's end), read (the value
+    there), end_ns, kept_offset and kept_value (the last record of the final read below offset;
+    null: none), complete and log_start (of that read of the partition), dense and to_end (of
+    schema.RUNS). Of a step: reader, instance, epoch, from_offset, from_value, from_epoch,
+    other_value (the final read has it at from_offset, and not what was read there; null: nothing
+    else) and confirmed (the final read has the second record where it was read).
+    """
+    log = operations.where(is_final()).select(
+        "run_id", "partition", "offset", F.col("value").alias("read"), "end_ns"
+    )
+    both = (
+        log.withColumn("sort", F.lit(_LOG))
+        .unionByName(_ends(runs), allowMissingColumns=True)
+        .unionByName(_odd(operations, odd), allowMissingColumns=True)
+    )
+    beside = _beside_the_log(both).where(_may_tell())
+    known = F.broadcast(runs.select("run_id", "ends", "moves", "dense", "to_end"))
+    return (
+        beside.join(known, on="run_id", how="inner")
+        .where(~_moved())
+        .withColumn("end", F.get("ends", F.col("partition")))
+        .withColumn("complete", F.coalesce("end.complete", F.lit(False)))
+        .withColumn("log_start", F.coalesce("end.log_start", F.lit(0)))
+        .drop("end", "ends", "moves")
+    )
+
+
+def with_fates(few: DataFrame, values: DataFrame) -> DataFrame:
+    """Steps that are an anomaly, with what became of their `value`."""
+    known = ("sent", "copies", "sent_ns", "acked_ns", "delivered_ns")
+    return few.join(values.select("run_id", "value", *known), on=["run_id", "value"], how="left")
+
+
+def _odd(operations: DataFrame, odd: DataFrame) -> DataFrame:
+    """Each reader's records that do not follow from the one before as records do."""
+    in_order = Window.partitionBy("run_id", "reader", "instance", "partition").orderBy("id")
+    last = F.lag(F.struct("offset", "read", "start_ns", "epoch")).over(in_order)
+    there = odd.where(F.col("final_value").isNotNull()).select(
+        "run_id", F.col("place").alias("from_place"), F.col("final_value").alias("other_value")
+    )
+    looked_up = F.col("f") == "lookup"
+    replaced = F.coalesce(F.col("from_value") != F.col("other_value"), F.lit(False))
+    older = F.coalesce(F.col("epoch") < F.col("from_epoch"), F.lit(False))
+    return (
+        operations.where((is_delivery() & ~looked_up) | is_final())
+        .select(
+            "run_id",
+            F.col("process").alias("reader"),
+            "instance",
+            "id",
+            "partition",
+            "offset",
+            F.col("value").alias("read"),
+            "start_ns",
+            "end_ns",
+            "epoch",
+        )
+        .withColumn("last", last)
+        .where(F.col("last").isNotNull())
+        .withColumns(
+            {
+                "from_offset": F.col("last.offset"),
+                "from_value": F.col("last.read"),
+                "from_ns": F.col("last.start_ns"),
+                "from_epoch": F.col("last.epoch"),
+                "from_place": place_of(F.col("partition"), F.col("last.offset")),
+                "sort": F.lit(_STEP),
+            }
+        )
+        .join(F.broadcast(there), on=["run_id", "from_place"], how="left")
+        .withColumn("other_value", F.when(replaced, F.col("other_value")))
+        .where(
+            (F.col("offset") != F.col("from_offset") + 1) | F.col("other_value").isNotNull() | older
+        )
+        .drop("id", "start_ns", "last", "from_place")
+    )
+
+
+def _ends(runs: DataFrame) -> DataFrame:
+    """A row behind the last offset of each log that was read to its end."""
+    return runs.select("run_id", F.posexplode("ends").alias("partition", "end")).select(
+        "run_id",
+        "partition",
+        F.when(F.col("end.complete"), F.col("end.position")).alias("offset"),
+        F.lit(_END).alias("sort"),
+    )
+
+
+def _beside_the_log(both: DataFrame) -> DataFrame:
+    """Each row with the log's last record below it; of several at one place the first alone."""
+    is_log = F.col("sort") == _LOG
+    # Twice the offset, so that a record and the steps to it are neighbours.
+    key = F.col("offset") * 2 + (~is_log).cast("int")
+    in_order = Window.partitionBy("run_id", "partition").orderBy("key")
+    below = in_order.rangeBetween(Window.unboundedPreceding, -2)
+    here = in_order.rangeBetween(-1, 0)
+    kept = F.max(F.when(is_log, F.struct("offset", "read"))).over(below)
+    there = F.max(F.when(is_log, F.col("read"))).over(here)
+    again = F.coalesce(F.lag("key").over(in_order) == F.col("key"), F.lit(False))
+    return (
+        both.where(F.col("offset").isNotNull())
+        .withColumn("key", key)
+        .withColumns({"kept": kept, "there": there, "again": again & is_log})
+        .where(~F.col("again"))
+        .withColumns({"kept_offset": F.col("kept.offset"), "kept_value": F.col("kept.read")})
+        .withColumn("confirmed", F.coalesce(F.col("there") == F.col("read"), F.lit(False)))
+        .drop("key", "kept", "there", "again", "sort")
+    )
+
+
+def _may_tell() -> Column:
+    """Whether a row can be anything: most steps over a commit's marker are as the log is."""
+    follows = F.col("kept_offset") == F.col("offset") - 1
+    forth = F.col("offset") > F.col("from_offset")
+    over = F.coalesce(F.col("kept_offset") > F.col("from_offset"), F.lit(False))
+    older = F.coalesce(F.col("epoch") < F.col("from_epoch"), F.lit(False))
+    of_reader = ~forth | over | F.col("other_value").isNotNull() | older
+    of_log = ~F.coalesce(follows, F.lit(False))
+    return F.when(F.col("reader").isNull(), of_log).otherwise(of_reader)
+
+
+def _moved() -> Column:
+    """Whether the reader was, or may have been, moved between the two records."""
+
+    def between(move: Column) -> Column:
+        return (
+            (move["process"] == F.col("reader"))
+            & (move["partition"].isNull() | (move["partition"] == F.col("partition")))
+            & (move["time_ns"] >= F.col("from_ns"))
+            & (move["since_ns"] <= F.col("end_ns"))
+        )
+
+    return F.coalesce(F.exists("moves", between), F.lit(False))

@@ -1,0 +1,1 @@
+"""Second opinions on families of anomalies, in plain Python: parts of tests/support/oracle.py."""
