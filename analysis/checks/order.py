@@ -89,8 +89,9 @@ def in_order_of_place(tables: Tables) -> DataFrame:
             ),
         )
     )
-    # Partitions are on one task each, so that all of it takes one shuffle.
-    before = Window.orderBy("first_place").rowsBetween(Window.unboundedPreceding, -1)
+    # Two values may claim one place; neither is before the other. One shuffle, by partition, serves
+    # both.
+    before = Window.orderBy("first_place").rangeBetween(Window.unboundedPreceding, -1)
     there = F.when(F.col("since_ns").isNotNull(), F.struct("sent_ns", "value", "first_place"))
     own = F.when(F.col("client").isNotNull(), F.struct("value", "first_place"))
     return found.withColumn(
