@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from harness.model.scenario import ScenarioError
 from harness.scenario.file import read_scenario
 
@@ -21,4 +22,4 @@ def test_what_leaves_offsets_without_a_record(tmp_path: Path, keys: str, told: s
     file = tmp_path / "mine.toml"
     file.write_text(f"title = 't'\n[workload]\nkind = 'stream'\n{keys}\n[expect]\nhole = '0'\n")
     with pytest.raises(ScenarioError, match=rf"expect\.hole: .*{told}"):
-        read_scenario(file)
+        read_scenario(str(file))
