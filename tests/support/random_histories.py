@@ -264,7 +264,8 @@ class Log:
             self._row("send", first, partition, behind)
             self.rows[-1]["end"] += 100
             self._row("send", second, partition, before)
-            self.planted["reordered"][first] += not self._isolation
+            # Without instances a transactional worker may have had several clients.
+            self.planted["reordered"][first] += self._grouped or not self._isolation
         for each, offset in ((second, before), (first, behind)):
             self._row("final-read", each, partition, offset)
             self._handle(each, plant, partition, offset)

@@ -153,7 +153,10 @@ def _run_row(case: Case, number: int) -> Row:
         "one_copy": case.one_copy,
         "transactional": case.transactional,
         "dumps": case.dumps,
-        "moves": [{**move, "time_ns": LOAD_START_NS + move["time"] * MS} for move in case.moves],
+        "moves": [
+            {**move, **dict.fromkeys(("since_ns", "time_ns"), LOAD_START_NS + move["time"] * MS)}
+            for move in case.moves
+        ],
         "to_end": case.to_end,
         "dense": case.dense,
         "corrupt": [partition << OFFSET_BITS | offset for partition, offset in case.corrupt],
