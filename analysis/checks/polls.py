@@ -20,10 +20,13 @@ as if nothing had happened (`put_under`).
     read a at 0, b at 0, c at 1    the same final read            =>  nothing: it went back
 
 **poll-back**: the next record of a reader is at a lower offset (`went_back`) or at the same one
-(`repeats`). Only in histories that tell of moves and resets (format 2).
+(`repeats`). Only in histories that tell of moves and resets (format 2). A reader that comes to a
+new leader whose log was cut goes back to where it agrees with it (KIP-320): that is seen by the
+epochs, and by what the final read has instead.
 
     read 2, 0, 1                                                  =>  went back, from 2 to 0
     read 2    seek to 0    read 0, 1                              =>  nothing: moved
+    read 2, then 1 of a later epoch    final read: another at 2   =>  nothing: the log was cut
 
 **hole**: an offset between the log's start and its end holds no record, where only records take
 offsets: no transactions, no compaction. One row a hole, at its first offset; `other_offset` is
@@ -121,7 +124,15 @@ def _is_skip() -> Column:
 
 
 def _is_back() -> Column:
-    return F.col("instance").isNotNull() & (F.col("offset") <= F.col("from_offset"))
+    behind = F.col("offset") <= F.col("from_offset")
+    return F.col("instance").isNotNull() & behind & ~_is_cut()
+
+
+def _is_cut() -> Column:
+    """Whether a new leader's log had other records where the reader was, so that it had to go
+    back."""
+    newer = F.coalesce(F.col("epoch") > F.col("from_epoch"), F.lit(False))
+    return newer & F.col("other_value").isNotNull()
 
 
 def _is_hole() -> Column:

@@ -29,7 +29,6 @@ from harness.model.worker_kinds import KINDS
 Row = Mapping[str, Any]
 PATTERN = frozenset("{}[]*?\\")  # what Spark takes for one
 TOLD_LATE_NS = 10**9  # a client tells of a reset up to a poll later
-_OFFSET = re.compile(r'"offset": ?(\d{1,15})\b')  # an event's, in its text
 SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
 
 
@@ -210,9 +209,8 @@ def _to_end(consumer: Mapping[str, Any]) -> bool:
 def _corrupt(run: Run) -> Iterator[int]:
     """The places of payloads whose checksum is wrong."""
     for event in run.events:
-        found = _OFFSET.search(event["text"] or "") if event["event"] == CORRUPT else None
-        if found and event["partition"] is not None:
-            yield (int(event["partition"]) << OFFSET_BITS) | int(found[1])
+        if event["event"] == CORRUPT and None not in (event["partition"], event["position"]):
+            yield (int(event["partition"]) << OFFSET_BITS) | int(event["position"])
 
 
 def _dumps(run: Run) -> list[dict[str, Any]]:

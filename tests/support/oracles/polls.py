@@ -43,7 +43,9 @@ def _step(last: Row, row: Row, log: Log, case: Any) -> Iterator[tuple[str, Any]]
     old, new, reader = last["offset"], row["offset"], row["process"]
     here = (row["partition"], new, old)
     if new <= old:
-        if row["instance"] is not None:
+        told = (last["value"], log.get(old), last["epoch"], row["epoch"])
+        cut = None not in told and told[0] != told[1] and told[2] < told[3]
+        if row["instance"] is not None and not cut:
             went = "went_back" if new < old else "repeats"
             yield "poll-back", (*here, went, reader, row["value"])
         return
