@@ -36,6 +36,7 @@ ALL = {"acks": "all"}
 ONE = {"acks": "1"}
 IDEMPOTENT = ALL | {"enable.idempotence": True}
 NO_RETRIES = {"retries": 0}
+ONE_IN_FLIGHT = {"max.in.flight.requests.per.connection": 1}
 UNCLEAN = {"unclean.leader.election.enable": True}
 FLUSHED = {"flush.messages": 1}
 NO_EPOCHS = {"inter.broker.protocol.version": "0.10.2-IV0"}
@@ -46,12 +47,14 @@ CONFIGURATIONS: dict[str, Configuration] = {
     "acks=0, unclean elections": Configuration(producer={"acks": "0"}, topic=UNCLEAN),
     "acks=1": Configuration(producer=ONE),
     "acks=1, no retries": Configuration(producer=ONE | NO_RETRIES),
+    "acks=1, one in flight": Configuration(producer=ONE | ONE_IN_FLIGHT),
     "acks=1, flush.messages=1": Configuration(producer=ONE, topic=FLUSHED),
     "acks=1, one replica": Configuration(producer=ONE, replicas=1),
     "acks=1, one ZooKeeper": Configuration(producer=ONE, zookeepers=1),
     "acks=1, five ZooKeepers": Configuration(producer=ONE, zookeepers=5),
     "acks=all": Configuration(producer=ALL),
     "acks=all, no retries": Configuration(producer=ALL | NO_RETRIES),
+    "acks=all, one in flight": Configuration(producer=ALL | ONE_IN_FLIGHT),
     "idempotent": Configuration(producer=IDEMPOTENT),
     "idempotent, check.crcs": Configuration(producer=IDEMPOTENT, consumer={"check.crcs": True}),
     "idempotent, flush.messages=1": Configuration(producer=IDEMPOTENT, topic=FLUSHED),
