@@ -13,12 +13,12 @@ from pyspark.sql import DataFrame
 
 from analysis.anomalies import ANOMALIES
 from analysis.checks.anomaly import Anomaly
-from analysis.checks.availability import windows
 from analysis.frames.claims import odd
 from analysis.frames.evidence import Rule, Table, Tables, evidence, rows
 from analysis.frames.history import History
 from analysis.frames.operations import fates, places
 from analysis.frames.steps import steps
+from analysis.measures.availability import windows
 from analysis.measures.consumer_lag import positions
 from analysis.measures.drawn_sends import sends
 from analysis.measures.latency_and_rates import counts, landings, redeliveries

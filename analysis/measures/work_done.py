@@ -25,9 +25,9 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.checks.availability import died_ns
 from analysis.frames.history import History
 from analysis.frames.operations import NO_ACK, is_send
+from analysis.measures.availability import died_ns
 from analysis.measures.own_time import FOREVER_NS
 
 SHORT_NS = 10**9  # a fault shorter than this met what was sent within as much of it

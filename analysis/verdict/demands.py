@@ -1,7 +1,7 @@
 """What a scenario demands: `lost = ">= 1"`, `duplicate = "0"`, `lost = "> 50 %"` of the acked.
 
 How long writes or reads stood still can be demanded as well, in seconds, of the longest window
-(analysis.checks.availability): `produce-gap-s = ">= 8"`, `consume-gap-s = "<= 2"`; of a consumer
+(analysis.measures.availability): `produce-gap-s = ">= 8"`, `consume-gap-s = "<= 2"`; of a consumer
 group how long it processed nothing, `process-gap-s = "<= 5"`.
 So can the times in which followers leave the ISR and are back (analysis.measures.replication),
 of each of them: `isr-leave-s = "1.9 to 5"`. Other counts: `acked-isr-alone = "0"`, what was

@@ -28,6 +28,8 @@ OF_OTHER_RECORDS = {
     ("phantom", "bit-when-read"),
     ("vanished", "bit-at-the-end"),
     ("reordered", "bit-at-the-end"),
+    ("corrupt", "bit-when-read"),
+    ("hole", "bit-at-the-end"),
     ("inconsistent-offset", "copy-of-another-leader"),
     ("inconsistent-offset", "read-as-another"),
     ("skipped", "read-as-another"),

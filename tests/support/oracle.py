@@ -38,7 +38,7 @@ class Case:
     one_copy: bool = False  # no send can have left two records
     transactional: bool = False
     dumps: Sequence[Row] = ()  # the replicas that were dumped, and where their logs begin
-    moves: Sequence[Row] = ()  # when readers were moved: process, partition (None: all), time
+    moves: Sequence[Row] = ()  # when readers were moved: process, partition (None: all), time, late
     to_end: bool = False  # readers that lose their place go on at the end
     dense: bool = True  # only records take offsets
     corrupt: frozenset[Place] = frozenset()  # where a checksum was wrong

@@ -50,6 +50,7 @@ MOVES = st.fixed_dictionaries(
         "process": st.sampled_from(["one", "other"]),
         "partition": st.sampled_from([None, *range(PARTITIONS)]),
         "time": TIMES,
+        "late": st.sampled_from([0, 0, 500]),
     }
 )
 LUCKY = {"send": ["ok", "ok", "fail", "info"], "lookup": ["ok", "fail"], **GROUP}

@@ -35,7 +35,8 @@ def _moves(move: Row, last: Row, row: Row) -> bool:
     return (
         move["process"] == row["process"]
         and move["partition"] in (None, row["partition"])
-        and last["start"] <= move["time"] <= row["end"]
+        and last["start"] <= move["time"]
+        and move["time"] - move["late"] <= row["end"]
     )
 
 

@@ -37,6 +37,8 @@ def report(
             "delivery": {"p50": 3.1, "p95": 8.8, "p99": 19.0, "p999": 5240.0, "max": 6110.0},
         },
         "anomalies": {name: _finding(name) for name in PROMISES},
+        "history_format": 2,
+        "not_recorded": [],
         "causes": [],
         "windows": windows,
         "longest_window_s": {

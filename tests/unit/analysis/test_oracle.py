@@ -153,16 +153,18 @@ def _run_row(case: Case, number: int) -> Row:
         "one_copy": case.one_copy,
         "transactional": case.transactional,
         "dumps": case.dumps,
-        "moves": [
-            {**move, **dict.fromkeys(("since_ns", "time_ns"), LOAD_START_NS + move["time"] * MS)}
-            for move in case.moves
-        ],
+        "moves": [_move(move) for move in case.moves],
         "to_end": case.to_end,
         "dense": case.dense,
         "corrupt": [partition << OFFSET_BITS | offset for partition, offset in case.corrupt],
         "faults": [],
         "leaders": [],
     }
+
+
+def _move(move: Row) -> Row:
+    written_ns = LOAD_START_NS + move["time"] * MS
+    return {**move, "since_ns": written_ns - move["late"] * MS, "time_ns": written_ns}
 
 
 def compare(cases: Sequence[Case], found: Sequence[Found], expected: Sequence[Found]) -> None:

@@ -22,7 +22,7 @@ from tests.support.histories import (
 Report = dict[str, Any]
 TWO = (sent(1, at=0), sent(2, at=1))
 GARBLED = (*TWO, read(None, 0), read(2, 1), final_read(1, 2))
-CORRUPT = event("corrupt-payload", partition=0, text='{"offset": 0, "text": "b\'1 …\'"}')
+CORRUPT = event("corrupt-payload", partition=0, position=0, text="b'1 …'")
 
 
 def of_epoch(epochs: Mapping[int, int] | int, part: Part) -> Part:
@@ -58,7 +58,7 @@ def test_what_nobody_was_given_corrupt_is_not(report: Report) -> None:
     assert report["anomalies"]["corrupt"]["count"] == 0
 
 
-@told(*GARBLED, event("corrupt-payload", partition=0, text='{"offset": 1}'), history_format=2)
+@told(*GARBLED, event("corrupt-payload", partition=0, position=1), history_format=2)
 def test_a_corrupt_record_at_another_place_explains_no_foreign_one(report: Report) -> None:
     assert split(report, "phantom")["unparsable"] == 1
 

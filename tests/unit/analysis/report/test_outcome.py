@@ -14,7 +14,7 @@ from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.verdict.judge import Judgement, Tally, Verdict, judge
 from tests.baseline.cells import CONFIGURATIONS, Case
 from tests.baseline.permissions import permission_in
-from tests.support.histories import fault, final_read, moved, sent, told
+from tests.support.histories import doubtful, fault, final_read, moved, sent, told
 
 Report = dict[str, Any]
 VALID = Verdict(name="valid", reasons=())
@@ -148,7 +148,15 @@ def test_of_an_invalid_run_with_doubts_only_what_is_proved_is_a_letter() -> None
 # The whole check
 
 
-@told(*BEFORE, *moved(ms=5000), IN_TIME, final_read({0: 1, 2: 3}), acks="1", server=SESSION)
+@told(
+    *BEFORE,
+    *moved(ms=5000),
+    IN_TIME,
+    doubtful(9),
+    final_read(1, 9, 3),
+    acks="1",
+    server=SESSION,
+)
 def test_a_permitted_loss_has_its_outcome_beside_a_valid_verdict(report: Report) -> None:
     assert report["verdict"] == "valid"
     assert report["outcome"] == {"data": "lost", "words": "1 of 3 acknowledged records lost"}

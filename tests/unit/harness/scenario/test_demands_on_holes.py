@@ -9,14 +9,13 @@ import pytest
 from harness.model.scenario import ScenarioError
 from harness.scenario.file import read_scenario
 
-KEYS = (
-    "[topic.config]\n'cleanup.policy' = 'compact'",
-    "[workload.producer]\n'transactional.id' = 't'",
-)
-
 
 @pytest.mark.parametrize(
-    ("keys", "told"), zip(KEYS, ("the log is compacted", "transactions take offsets"), strict=True)
+    ("keys", "told"),
+    [
+        ("[topic.config]\n'cleanup.policy' = 'compact'", "the log is compacted"),
+        ("[workload.producer]\n'transactional.id' = 't'", "transactions take offsets"),
+    ],
 )
 def test_what_leaves_offsets_without_a_record(tmp_path: Path, keys: str, told: str) -> None:
     file = tmp_path / "mine.toml"
