@@ -22,6 +22,7 @@ from analysis.permission import Permission, permission_of
 from analysis.queries import Queries
 from analysis.report import write
 from analysis.report.build import report
+from analysis.screens import proven_empty
 from analysis.spark.session import session
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
@@ -55,7 +56,7 @@ def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any
     rows = {run.run_id: permissions[run.run_id].rows(run.load_start_ns) for run in runs}
     asked = None
     try:
-        asked = Queries(history_of(spark, runs, rows))
+        asked = Queries(history_of(spark, runs, rows), empty=proven_empty(runs))
         found = write.compute(spark, asked, runs, folder)
         return {run.path: _publish(run, found[run.run_id], permissions[run.run_id]) for run in runs}
     except (PySparkException, Py4JError) as error:  # whose words the session still has to tell

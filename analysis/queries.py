@@ -6,7 +6,7 @@ Pure DataFrame -> DataFrame; nothing is computed before `analysis.report.write` 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import reduce
 
 from pyspark.sql import DataFrame
@@ -17,7 +17,7 @@ from analysis.frames.claims import odd
 from analysis.frames.evidence import Rule, Table, Tables, evidence, rows
 from analysis.frames.history import History
 from analysis.frames.operations import fates, places
-from analysis.frames.steps import steps
+from analysis.frames.steps import by_step, steps
 from analysis.measures.availability import windows
 from analysis.measures.consumer_lag import positions
 from analysis.measures.drawn_sends import sends
@@ -30,8 +30,14 @@ class Queries:
     """What a check asks of its history. Each query is made when it is called for, by any thread, so
     that several may be made and answered at once."""
 
-    def __init__(self, history: History, anomalies: Iterable[Anomaly] = ANOMALIES) -> None:
-        self._history, self._anomalies = history, anomalies
+    def __init__(
+        self,
+        history: History,
+        anomalies: Iterable[Anomaly] = ANOMALIES,
+        empty: Collection[Table] = (),
+    ) -> None:
+        """`empty`: tables in which no rule holds for any row (analysis.screens)."""
+        self._history, self._anomalies, self._empty = history, anomalies, empty
         self._kept: dict[str, DataFrame] = {}
         self._making = threading.RLock()
 
@@ -46,9 +52,11 @@ class Queries:
         return self._keep("places", lambda: odd(places(self._history.operations)))
 
     @property
-    def steps(self) -> DataFrame:
-        """The steps of readers, and places of the log, at which something may be odd."""
+    def steps(self) -> DataFrame | None:
+        """What is odd about readers' steps and the log; None: nothing is."""
         history = self._history
+        if by_step in self._empty:
+            return None
         return self._keep("steps", lambda: steps(history.operations, self.places, history.runs))
 
     @property
@@ -71,7 +79,7 @@ class Queries:
 
     def evidence(self) -> DataFrame:
         """One row an anomaly, schema.EVIDENCE."""
-        return evidence(_found(self.tables, self._anomalies), self._history)
+        return evidence(_found(self.tables, self._anomalies, self._empty), self._history)
 
     def counts(self) -> DataFrame:
         """A row a run, a row a bucket of time."""
@@ -104,12 +112,14 @@ class Queries:
         return positions(self._history)
 
 
-def _found(tables: Tables, anomalies: Iterable[Anomaly]) -> DataFrame:
+def _found(
+    tables: Tables, anomalies: Iterable[Anomaly], empty: Collection[Table] = ()
+) -> DataFrame:
     """One row an anomaly: each table is gone through once, for all rules that look at it."""
     rules: dict[Table, dict[str, Rule]] = {}
     for anomaly in anomalies:
         for table, rule in anomaly.rules.items():
             rules.setdefault(table, {})[anomaly.name] = rule()
-    made = ((table(tables), of_it) for table, of_it in rules.items())
+    made = ((table(tables), of_it) for table, of_it in rules.items() if table not in empty)
     parts = [rows(table, of_it) for table, of_it in made if table is not None]
     return reduce(DataFrame.unionByName, parts)

@@ -43,7 +43,7 @@ def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
     lost = (number % 5_000) == 4_999
     kept = ~lost
     offset = np.cumsum(kept) - 1
-    base = {"run_id": run_id, "partition": 0, "error": None, "broker": None, "type": "ok"}
+    base = {"run_id": run_id, "partition": 0, "type": "ok", "instance": 0, "epoch": 0}
     _write(
         folder,
         "producer-0",
@@ -108,8 +108,9 @@ def _write_ends(folder: Path, run_id: str) -> None:
 def _write(
     folder: Path, process: str, count: int, base: dict[str, object], **columns: object
 ) -> None:
-    given = {**base, "process": process, "id": np.arange(count), **columns}
     schema = tables.schema(tables.OPERATION_COLUMNS)
+    unsaid = dict.fromkeys(schema.names)
+    given = {**unsaid, **base, "process": process, "id": np.arange(count), **columns}
     arrays = [
         pa.array(given[f.name], type=f.type)
         if isinstance(given[f.name], np.ndarray)

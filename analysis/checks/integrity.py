@@ -25,7 +25,6 @@ what was so some seconds ago, so two samples of it do not tell in whose time it 
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import AFTER_STRIKE, AFTER_TRUNCATION, BIT_WHEN_READ, FLIPPED_BIT
@@ -42,9 +41,9 @@ from analysis.checks.promise import (
     forbidden,
     permitted,
 )
-from analysis.frames.evidence import Rule, Tables, by_place
+from analysis.frames.evidence import Rule, by_place
 from analysis.frames.operations import place_of
-from analysis.frames.steps import with_fates
+from analysis.frames.steps import by_step
 
 LAST_NS = 2**63 - 1
 
@@ -62,24 +61,13 @@ def corrupt() -> Rule:
 def epoch_back() -> Rule:
     """Steps to a later record of an earlier leader."""
     return Rule(
-        holds=_is_older(),
+        holds=F.col("odd") == "older",
         place=place_of(F.col("partition"), F.col("offset")),
         time_ns=F.col("end_ns"),
         shown_ns=F.col("end_ns"),
         other_place=place_of(F.col("partition"), F.col("from_offset")),
         other_value=F.col("from_value"),
     )
-
-
-def _is_older() -> Column:
-    later = F.col("offset") > F.col("from_offset")
-    return later & F.coalesce(F.col("epoch") < F.col("from_epoch"), F.lit(False))
-
-
-def _by_older_step(tables: Tables) -> DataFrame:
-    """A row for each such step, with the fate of the second record."""
-    older = tables.steps.where(_is_older()).withColumn("value", F.col("read"))
-    return with_fates(older, tables.values)
 
 
 CORRUPT = Anomaly(
@@ -106,7 +94,7 @@ CORRUPT = Anomaly(
 )
 EPOCH_BACK = Anomaly(
     name="epoch-back",
-    rules={_by_older_step: epoch_back},
+    rules={by_step: epoch_back},
     meaning="a later record of an earlier leader epoch",
     noun="falling epoch",
     headline="{n} {was} read with a lower leader epoch than the one before {them}",

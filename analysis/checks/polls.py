@@ -43,7 +43,7 @@ lose their place and go on at the log's end.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import AFTER_STRIKE, AFTER_TRUNCATION, BIT_AT_THE_END, FLIPPED_BIT
@@ -61,19 +61,19 @@ from analysis.checks.promise import (
     permitted,
     when,
 )
-from analysis.frames.evidence import Rule, Tables
+from analysis.frames.evidence import Rule
 from analysis.frames.operations import place_of
-from analysis.frames.steps import with_fates
+from analysis.frames.steps import by_step
 
 _POSITION = "Kafka documentation, KafkaConsumer: Offsets and Consumer Position"
 
 
 def skipped_over() -> Rule:
     """Steps over a record of the log, or past one that was put under the reader."""
-    put_under = _is_put_under()
+    put_under = F.col("other_value").isNotNull()
     kept = place_of(F.col("partition"), F.col("kept_offset"))
     return Rule(
-        holds=_is_skip(),
+        holds=F.col("odd") == "skip",
         place=F.when(put_under, _from_place()).otherwise(kept),
         time_ns=F.col("end_ns"),
         other_place=_place(),
@@ -85,7 +85,7 @@ def skipped_over() -> Rule:
 def went_back() -> Rule:
     """Steps to a place that the reader had passed, one row a step."""
     return Rule(
-        holds=_is_back(),
+        holds=F.col("odd") == "back",
         place=_place(),
         time_ns=F.col("end_ns"),
         shown_ns=F.col("end_ns"),
@@ -97,8 +97,8 @@ def went_back() -> Rule:
 def hole() -> Rule:
     """Stretches of offsets that hold nothing, one row each."""
     return Rule(
-        holds=_is_hole(),
-        place=place_of(F.col("partition"), _next_of_log()),
+        holds=F.col("odd") == "hole",
+        place=place_of(F.col("partition"), F.col("next_offset")),
         time_ns=F.coalesce("end_ns", "load_end_ns"),
         other_place=_place(),
     )
@@ -110,59 +110,6 @@ def _place() -> Column:
 
 def _from_place() -> Column:
     return place_of(F.col("partition"), F.col("from_offset"))
-
-
-def _is_put_under() -> Column:
-    return F.col("other_value").isNotNull()
-
-
-def _is_skip() -> Column:
-    forth = F.col("offset") > F.col("from_offset")
-    over = F.coalesce(F.col("kept_offset") > F.col("from_offset"), F.lit(False))
-    told = F.col("instance").isNotNull() | ~F.coalesce("to_end", F.lit(False))
-    return F.col("confirmed") & forth & told & (over | _is_put_under())
-
-
-def _is_back() -> Column:
-    behind = F.col("offset") <= F.col("from_offset")
-    return F.col("instance").isNotNull() & behind & ~_is_cut()
-
-
-def _is_cut() -> Column:
-    """Whether a new leader's log had other records where the reader was, so that it had to go
-    back."""
-    newer = F.coalesce(F.col("epoch") > F.col("from_epoch"), F.lit(False))
-    return newer & F.col("other_value").isNotNull()
-
-
-def _is_hole() -> Column:
-    owed = F.col("reader").isNull() & F.col("complete") & F.coalesce("dense", F.lit(False))
-    # Of a log's end that nothing lies below: a final read that left no record at all proves little.
-    some = F.col("end_ns").isNotNull() | F.col("kept_offset").isNotNull()
-    return owed & some & (F.col("offset") > _next_of_log())
-
-
-def _next_of_log() -> Column:
-    """Where the log's next record should be."""
-    return F.greatest(F.coalesce(F.col("kept_offset") + 1, F.lit(0)), F.col("log_start"))
-
-
-def _by_skip(tables: Tables) -> DataFrame:
-    """A row for each skip, with the fate of the value that was skipped last."""
-    last = F.when(_is_put_under(), F.col("other_value")).otherwise(F.col("kept_value"))
-    return with_fates(tables.steps.where(_is_skip()).withColumn("value", last), tables.values)
-
-
-def _by_back(tables: Tables) -> DataFrame:
-    """A row for each step back, with the fate of the value that was read after it."""
-    return with_fates(
-        tables.steps.where(_is_back()).withColumn("value", F.col("read")), tables.values
-    )
-
-
-def _by_hole(tables: Tables) -> DataFrame:
-    ends = F.broadcast(tables.history.runs.select("run_id", "load_end_ns"))
-    return tables.steps.where(_is_hole()).join(ends, on="run_id", how="inner")
 
 
 _CHANGED = permitted(
@@ -189,7 +136,7 @@ def _after_a_cut(why: str) -> tuple[Promise, Promise]:
 
 POLL_SKIP = Anomaly(
     name="poll-skip",
-    rules={_by_skip: skipped_over},
+    rules={by_step: skipped_over},
     outcomes=("passed", "put_under"),
     meaning="in the log, but passed over by a reader",
     noun="poll skip",
@@ -210,7 +157,7 @@ POLL_SKIP = Anomaly(
 )
 POLL_BACK = Anomaly(
     name="poll-back",
-    rules={_by_back: went_back},
+    rules={by_step: went_back},
     outcomes=("went_back", "repeats"),
     meaning="given to a reader that had passed it, without a rebalance, seek or reset",
     noun="backward poll",
@@ -228,7 +175,7 @@ POLL_BACK = Anomaly(
 )
 HOLE = Anomaly(
     name="hole",
-    rules={_by_hole: hole},
+    rules={by_step: hole},
     meaning="offsets of the log at which there is no record",
     noun="hole",
     judged=when("without transactions and compaction", lambda facts: facts.dense),

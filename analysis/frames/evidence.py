@@ -54,7 +54,7 @@ class Tables:
     history: History
     values: DataFrame  # analysis.frames.operations.fates, kept for all
     places: DataFrame  # analysis.frames.claims.odd, kept for all
-    steps: DataFrame  # analysis.frames.steps, kept for all
+    steps: DataFrame | None  # analysis.frames.steps, kept for all; None: nothing is odd
 
 
 # One table that rules look at; None where none of the runs has what it is made from.

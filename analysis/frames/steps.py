@@ -9,6 +9,13 @@ has another value where the first was.
 A reader may be *moved* between the two: a partition is assigned or revoked, or it is put elsewhere
 (`moves` of schema.RUNS). Such a step proves nothing, and there is no row.
 
+A row tells what is odd (`odd`), one row each:
+
+    skip    the log has another record between the two, or had, and the second is where it was read
+    back    the second is not behind the first, and no cut log explains it
+    older   the second is behind the first and of an earlier leader epoch
+    hole    of the log itself: its next record, or its end, is not at the next offset
+
 What the final read has below a place is looked up by putting steps and log into one order, in which
 a step comes right after the log's record at its offset: no join, however many steps there are.
 Several final reads are one log.
@@ -19,21 +26,25 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from analysis.frames.evidence import Tables
 from analysis.frames.operations import is_delivery, is_final, place_of
 
+_KEPT = (
+    *("run_id", "partition", "offset", "end_ns", "kept_offset", "next_offset", "load_end_ns"),
+    *("reader", "from_offset", "from_value", "other_value"),
+)
 # What a row of that order is: a record of the log, a step to this offset, or the log's end.
 _LOG, _STEP, _END = 0, 1, 2
 
 
 def steps(operations: DataFrame, odd: DataFrame, runs: DataFrame) -> DataFrame:
-    """The odd steps, and the records of the log that are not at the next offset either.
+    """What is odd about readers' steps and about the log.
 
-    Of both: run_id, partition, offset (of the second record, or of the log's end), read (the value
-    there), end_ns, kept_offset and kept_value (the last record of the final read below offset;
-    null: none), complete and log_start (of that read of the partition), dense and to_end (of
-    schema.RUNS). Of a step: reader, instance, epoch, from_offset, from_value, from_epoch,
-    other_value (the final read has it at from_offset, and not what was read there; null: nothing
-    else) and confirmed (the final read has the second record where it was read).
+    run_id, odd, value (which one it is about: the one skipped last, or the second; null of a hole),
+    partition, offset (of the second record, or where the log goes on), end_ns, kept_offset (the
+    last record of the final read below offset; null: none), next_offset (where the log's next
+    record should be), load_end_ns. Of a step: reader, from_offset, from_value, other_value (the
+    final read has it at from_offset, and not what was read there; null: nothing else).
     """
     log = operations.where(is_final()).select(
         "run_id", "partition", "offset", F.col("value").alias("read"), "end_ns"
@@ -44,21 +55,84 @@ def steps(operations: DataFrame, odd: DataFrame, runs: DataFrame) -> DataFrame:
         .unionByName(_odd(operations, odd), allowMissingColumns=True)
     )
     beside = _beside_the_log(both).where(_may_tell())
-    known = F.broadcast(runs.select("run_id", "ends", "moves", "dense", "to_end"))
+    known = runs.select("run_id", "ends", "moves", "dense", "to_end", "load_end_ns")
     return (
-        beside.join(known, on="run_id", how="inner")
+        beside.join(F.broadcast(known), on="run_id", how="inner")
         .where(~_moved())
         .withColumn("end", F.get("ends", F.col("partition")))
-        .withColumn("complete", F.coalesce("end.complete", F.lit(False)))
-        .withColumn("log_start", F.coalesce("end.log_start", F.lit(0)))
-        .drop("end", "ends", "moves")
+        .withColumn("next_offset", _next_of_log())
+        .select(*_KEPT, F.explode(_kinds()).alias("kind"))
+        .select(*_KEPT, "kind.*")
     )
 
 
-def with_fates(few: DataFrame, values: DataFrame) -> DataFrame:
-    """Steps that are an anomaly, with what became of their `value`."""
+def by_step(tables: Tables) -> DataFrame | None:
+    """A row for each oddity, with what became of its value; None where nothing is odd."""
+    if tables.steps is None:
+        return None
     known = ("sent", "copies", "sent_ns", "acked_ns", "delivered_ns")
-    return few.join(values.select("run_id", "value", *known), on=["run_id", "value"], how="left")
+    fates = tables.values.select("run_id", "value", *known)
+    return tables.steps.join(fates, on=["run_id", "value"], how="left")
+
+
+def _kinds() -> Column:
+    """All that is odd about one row."""
+    skipped = F.when(_is_put_under(), F.col("other_value")).otherwise(F.col("kept_value"))
+    kinds = {
+        "skip": (_is_skip(), skipped),
+        "back": (_is_back(), F.col("read")),
+        "older": (_is_older(), F.col("read")),
+        "hole": (_is_hole(), F.lit(None).cast("bigint")),
+    }
+    return F.array_compact(
+        F.array(
+            *[
+                F.when(holds, F.struct(F.lit(name).alias("odd"), value.alias("value")))
+                for name, (holds, value) in kinds.items()
+            ]
+        )
+    )
+
+
+def _is_put_under() -> Column:
+    return F.col("other_value").isNotNull()
+
+
+def _is_skip() -> Column:
+    forth = F.col("offset") > F.col("from_offset")
+    over = F.coalesce(F.col("kept_offset") > F.col("from_offset"), F.lit(False))
+    told = F.col("instance").isNotNull() | ~F.coalesce("to_end", F.lit(False))
+    return F.col("confirmed") & forth & told & (over | _is_put_under())
+
+
+def _is_back() -> Column:
+    behind = F.col("offset") <= F.col("from_offset")
+    return F.col("instance").isNotNull() & behind & ~_is_cut()
+
+
+def _is_cut() -> Column:
+    """Whether a new leader's log had other records where the reader was, so that it had to go
+    back."""
+    newer = F.coalesce(F.col("epoch") > F.col("from_epoch"), F.lit(False))
+    return newer & F.col("other_value").isNotNull()
+
+
+def _is_older() -> Column:
+    later = F.col("offset") > F.col("from_offset")
+    return later & F.coalesce(F.col("epoch") < F.col("from_epoch"), F.lit(False))
+
+
+def _is_hole() -> Column:
+    complete = F.coalesce(F.col("end.complete"), F.lit(False))
+    owed = F.col("reader").isNull() & complete & F.coalesce("dense", F.lit(False))
+    # Of a log's end that nothing lies below: a final read that left no record at all proves little.
+    some = F.col("end_ns").isNotNull() | F.col("kept_offset").isNotNull()
+    return owed & some & (F.col("offset") > F.col("next_offset"))
+
+
+def _next_of_log() -> Column:
+    log_start = F.coalesce(F.col("end.log_start"), F.lit(0))
+    return F.greatest(F.coalesce(F.col("kept_offset") + 1, F.lit(0)), log_start)
 
 
 def _odd(operations: DataFrame, odd: DataFrame) -> DataFrame:

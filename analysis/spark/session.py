@@ -133,9 +133,11 @@ def _sizes(operations: int) -> Mapping[str, str]:
 
 def _plans(operations: int) -> Mapping[str, str]:
     """Those that a session may be told later. For a small history no plan is made anew between
-    stages, no code is generated, and each stage is one task: all of it costs more than it saves."""
+    stages, nothing is concluded from what a plan's rows satisfy, no code is generated, and each
+    stage is one task: all of it costs more than it saves."""
     if operations < SMALL:
         return {
+            "spark.sql.constraintPropagation.enabled": "false",
             "spark.sql.adaptive.enabled": "false",
             "spark.sql.codegen.wholeStage": "false",
             "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -144,6 +146,7 @@ def _plans(operations: int) -> Mapping[str, str]:
             "spark.sql.files.openCostInBytes": "0",
         }
     return {
+        "spark.sql.constraintPropagation.enabled": "true",
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.codegen.wholeStage": "true",
         "spark.sql.codegen.factoryMode": "FALLBACK",

@@ -1,0 +1,187 @@
+"""Screens: of which rules a history surely has no row, told by its files before Spark is asked.
+
+Most histories are in order, and a plan that finds nothing costs Spark a second. A screen goes
+through a run's operations once, with numpy, and says whether a table of rules
+(analysis.frames.evidence) has nothing in it that any rule holds for. It never tells what there is:
+a history that is not plain, for whatever reason, is left to the checks, which say the same of all.
+
+    every reader: 0, 1, 2; the final read has the same values    =>  nothing is odd about a step
+    a reader: 0, 2, over a transaction's marker                  =>  Spark looks
+    the final read: values 1, 2, 3 of a producer, each sent after the one before was acked
+                                                                 =>  nothing is out of order
+
+Runs of more than `MOST` operations are not read here: memory stays bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from analysis.checks.order import in_order_of_place
+from analysis.frames.evidence import Table
+from analysis.frames.operations import OFFSET_BITS
+from analysis.frames.steps import by_step
+from analysis.stored.stored_run import Run, final_ends
+from harness.history.record_format import SEQUENCE_BITS
+
+MOST = 2_000_000  # operations
+COLUMNS = ("f", "type", "id", "instance", "partition", "offset", "value", "epoch")
+TIMES = ("start_ns", "end_ns")
+
+Ends = Sequence[Mapping[str, Any]]  # rows of final_ends
+Screen = Callable[[pa.Table, Ends], bool]
+Numbers = npt.NDArray[np.int64]
+
+
+def proven_empty(runs: Sequence[Run]) -> frozenset[Table]:
+    """The tables in which no rule holds for any row of any of these runs."""
+    if sum(run.operations for run in runs) > MOST:
+        return frozenset()
+    told = [(_read(run), final_ends(run)) for run in runs]
+    return frozenset(
+        table for table, is_plain in SCREENS.items() if all(is_plain(*each) for each in told)
+    )
+
+
+def steps_are_plain(operations: pa.Table, ends: Ends) -> bool:
+    """Whether each reader was given what the final read has, one offset after the other, and that
+    has each offset of the log."""
+    given = operations.filter(pc.equal(operations["type"], "ok"))
+    reads = given.filter(pc.is_in(given["f"], pa.array(["read", "poll"])))
+    log = operations.filter(pc.equal(operations["f"], "final-read"))
+    if _any_null((reads, log), ("partition", "offset", "id")):
+        return False
+    place, value = _sorted(_places(log), _numbers(log, "value"))
+    return (
+        _is_whole(place, ends)
+        and _is_in_steps(reads)
+        and _is_in_steps(log)
+        and _is_in(place, value, _places(reads), _numbers(reads, "value"))
+    )
+
+
+def order_is_plain(operations: pa.Table, ends: Ends) -> bool:  # noqa: ARG001  as all screens
+    """Whether the final read has each producer's acked values in the order sent, and none before
+    one that was acked when it was sent."""
+    sends = operations.filter(pc.equal(operations["f"], "send"))
+    log = operations.filter(pc.equal(operations["f"], "final-read"))
+    if not (sends.num_rows and log.num_rows):
+        return True
+    if _any_null((sends,), ("value", "start_ns")) or _any_null((log,), ("partition", "offset")):
+        return False
+    values = _numbers(sends, "value")
+    sent, acked = np.argsort(values), np.asarray(pc.equal(sends["type"], "ok"))
+    place, value = _sorted(_places(log), _numbers(log, "value"))
+    if not (_grow(values[sent]) and _grow(place)):
+        return False
+    at = np.searchsorted(values, value, sorter=sent)
+    which = sent[np.minimum(at, len(sent) - 1)]
+    known = (values[which] == value) & acked[which]
+    partition, value, which = place[known] >> OFFSET_BITS, value[known], which[known]
+    began, ended = (_numbers(sends, name)[which] for name in TIMES)
+    return _never_overtaken(partition, began, ended) and _grow_within(
+        (partition, value >> SEQUENCE_BITS), value
+    )
+
+
+SCREENS: Mapping[Table, Screen] = {by_step: steps_are_plain, in_order_of_place: order_is_plain}
+
+
+def _read(run: Run) -> pa.Table:
+    """The operations of a run; `process` is the number of the file."""
+    columns = [*COLUMNS, *TIMES]
+    files = [pq.read_table(file, columns=columns, memory_map=True) for file in run.tables]
+    tables = [
+        file.append_column("process", pa.array(np.full(file.num_rows, number)))
+        for number, file in enumerate(files)
+    ]
+    empty = pa.table({name: pa.array([], pa.string()) for name in (*columns, "process")})
+    return pa.concat_tables(tables) if tables else empty
+
+
+def _numbers(table: pa.Table, name: str) -> Numbers:
+    """A column, -1 for null."""
+    filled = pc.fill_null(table[name].cast(pa.int64()), -1)
+    return np.asarray(filled, dtype=np.int64)
+
+
+def _places(table: pa.Table) -> Numbers:
+    return (_numbers(table, "partition") << OFFSET_BITS) | _numbers(table, "offset")
+
+
+def _any_null(tables: Sequence[pa.Table], names: Sequence[str]) -> bool:
+    return any(table[name].null_count for table in tables for name in names)
+
+
+def _sorted(keys: Numbers, other: Numbers) -> tuple[Numbers, Numbers]:
+    order = np.argsort(keys, kind="stable")
+    return keys[order], other[order]
+
+
+def _grow(numbers: Numbers) -> bool:
+    return bool(np.all(np.diff(numbers) > 0))
+
+
+def _grow_within(groups: Sequence[Numbers], numbers: Numbers) -> bool:
+    """Whether numbers only grow within each group, in the order that they are in."""
+    order = np.lexsort(groups)  # stable
+    same = _same(groups, order)
+    return bool(np.all(np.diff(numbers[order])[same] > 0))
+
+
+def _same(groups: Sequence[Numbers], order: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+    """Of each but the first, whether it is of the group of the one before."""
+    same = np.ones(max(len(order) - 1, 0), dtype=bool)
+    for group in groups:
+        same &= np.diff(group[order]) == 0
+    return same
+
+
+def _is_in_steps(reads: pa.Table) -> bool:
+    """Whether each reader's records follow one another, of no earlier epoch than the last."""
+    groups = [_numbers(reads, name) for name in ("partition", "instance", "process")]
+    order = np.lexsort((_numbers(reads, "id"), *groups))
+    same = _same(groups, order)
+    offset, epoch = (_numbers(reads, name)[order] for name in ("offset", "epoch"))
+    older = (np.diff(epoch) < 0) & (epoch[1:] >= 0)
+    return bool(np.all(np.diff(offset)[same] == 1) and not np.any(older[same]))
+
+
+def _is_in(place: Numbers, value: Numbers, places: Numbers, values: Numbers) -> bool:
+    """Whether what was read at `places` is what the log has there, where it has anything."""
+    if not len(place):
+        return True
+    at = np.minimum(np.searchsorted(place, places), len(place) - 1)
+    return not np.any((place[at] == places) & (value[at] != values))
+
+
+def _is_whole(place: Numbers, ends: Ends) -> bool:
+    """Whether a log has each offset once, from its start to where it was read to."""
+    if not _grow(place):
+        return False
+    partition, offset = place >> OFFSET_BITS, place & ((1 << OFFSET_BITS) - 1)
+    for end in ends:
+        mine = offset[partition == end["partition"]]
+        first = end["log_start"] or 0
+        if len(mine) and (mine[0] != first or mine[-1] - first + 1 != len(mine)):
+            return False
+        if end["complete"] and end["position"] not in (None, first + len(mine)):
+            return False
+    return len(ends) > int(partition.max(initial=-1))
+
+
+def _never_overtaken(partition: Numbers, began: Numbers, ended: Numbers) -> bool:
+    """Whether no send began after one that lies behind it had ended."""
+    for each in np.unique(partition):
+        mine = partition == each
+        latest = np.maximum.accumulate(began[mine])
+        if np.any(latest[:-1] > ended[mine][1:]):
+            return False
+    return True
