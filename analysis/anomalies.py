@@ -18,6 +18,7 @@ from analysis.checks import (
     phantoms,
     polls,
     staleness,
+    transactions,
     watermarks,
 )
 from analysis.checks.anomaly import Anomaly
@@ -33,6 +34,9 @@ ANOMALIES: tuple[Anomaly, ...] = (
     duplicates.INCONSISTENT_OFFSET,
     order.REORDERED,
     order.REAL_TIME_VIOLATION,
+    transactions.UNCOMMITTED_READ,
+    transactions.TORN,
+    transactions.HANGING_TRANSACTION,
     polls.POLL_SKIP,
     polls.POLL_BACK,
     polls.HOLE,

@@ -59,7 +59,7 @@ def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
             cause, kind=COPY_OF_ANOTHER_LEADER, outcomes=("acked_elsewhere", "passed_over")
         )
     elif cause.kind in (TRUNCATION, STRIKE):
-        yield replace(cause, kind=ABORT_CUT, outcomes=("aborted",))
+        yield replace(cause, kind=ABORT_CUT, outcomes=("aborted", "never"))
         why = cause.why or f"{cause.words}, so what was read before may have been cut off"
         yield replace(cause, kind=READ_APART, outcomes=("in_reads",), sure=False, why=why)
     elif cause.kind is BIT_WHEN_READ:

@@ -83,7 +83,8 @@ COPY_OF_ANOTHER_LEADER = Kind(
 )
 ABORT_CUT = Kind(
     name="abort-marker-cut",
-    records="those of aborted sends that an unclean election or a strike permits to be lost",
+    records="those of aborted sends, and of sends whose commit nobody asked for, that an unclean "
+    "election or a strike permits to be lost",
 )
 READ_APART = Kind(
     name="read-apart",

@@ -21,7 +21,8 @@ from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
 from analysis.frames.operations import OFFSET_BITS
 from analysis.stored.replica_samples import looks_of
-from analysis.stored.stored_run import CORRUPT, WATERMARKS, Run, final_ends, is_dense
+from analysis.stored.stored_run import CORRUPT, EVENTS, WATERMARKS, Run, final_ends, is_dense
+from analysis.stored.transactions import ended_by_ns
 from harness.history.tables import partitions_named
 from harness.model.client_settings import retries_of
 from harness.model.worker_kinds import KINDS
@@ -40,6 +41,7 @@ class History:
     runs: DataFrame  # schema.RUNS
     groups: bool = False  # whether any of them has a consumer group
     replicas: bool = False  # whether the replicas of any were compared
+    transactions: DataFrame | None = None  # schema.TRANSACTIONS; None: nobody told of any
     watermarks: DataFrame | None = None  # schema.WATERMARKS; None: nobody followed them
 
 
@@ -48,12 +50,14 @@ def history_of(
 ) -> History:
     """Everything the checks need of these runs; `causes` are rows of schema.CAUSE by run_id."""
     files = [str(file) for run in runs for file in run.tables]
+    told = [str(run.path / EVENTS) for run in runs if run.tells_transactions]
     watched = [str(run.path / WATERMARKS) for run in runs if run.watched and run.watermarks]
     return History(
         operations=_operations(spark, files),
         runs=runs_frame(spark, [run_row(run, causes[run.run_id]) for run in runs]),
         groups=any(run.grouped for run in runs),
         replicas=any(run.compared for run in runs),
+        transactions=_transactions(spark, told) if told else None,
         watermarks=_files(spark, schema.WATERMARKS, watched) if watched else None,
     )
 
@@ -76,6 +80,11 @@ def _files(spark: SparkSession, columns: StructType, files: Sequence[str]) -> Da
     plain = [file for file in files if PATTERN.isdisjoint(file)]
     calls = [*([plain] if plain else []), *([file] for file in odd)]
     return functools.reduce(DataFrame.unionAll, (reader.parquet(*call) for call in calls))
+
+
+def _transactions(spark: SparkSession, files: Sequence[str]) -> DataFrame:
+    events = _files(spark, schema.TRANSACTIONS, files)
+    return events.where((F.col("event") == "transaction") & F.col("transaction").isNotNull())
 
 
 def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
@@ -116,6 +125,7 @@ def run_row(run: Run, causes: Sequence[Row] = ()) -> dict[str, Any]:
         "to_end": _to_end(run.scenario["workload"].get("consumer") or {}),
         "dense": is_dense(run),
         "corrupt": sorted(set(_corrupt(run))),
+        "hanging": list(_hanging(run)),
     }
 
 
@@ -211,6 +221,19 @@ def _corrupt(run: Run) -> Iterator[int]:
     for event in run.events:
         if event["event"] == CORRUPT and None not in (event["partition"], event["position"]):
             yield (int(event["partition"]) << OFFSET_BITS) | int(event["position"])
+
+
+def _hanging(run: Run) -> Iterator[dict[str, Any]]:
+    """Where the last stable offset stood below the end of a partition when it was read last, though
+    no transaction can have been open any more."""
+    if not run.tells_transactions or any(fault["heal_ok_ns"] is None for fault in run.faults):
+        return
+    last = {end["partition"]: end for end in sorted(run.ends, key=lambda end: end["time_ns"])}
+    ended_ns = ended_by_ns(run)
+    for partition, end in sorted(last.items()):
+        stable, high = end["committed_end"], end["uncommitted_end"]
+        if None not in (stable, high) and stable < high and end["time_ns"] > ended_ns:
+            yield {"partition": partition, "offset": stable, "time_ns": end["time_ns"]}
 
 
 def _dumps(run: Run) -> list[dict[str, Any]]:

@@ -68,6 +68,14 @@ WATERMARKS = _struct(
     high_watermark=_LONG,
     log_end=_LONG,
 )
+TRANSACTIONS = _struct(  # events of workers, those of transactions
+    run_id=_STRING,
+    process=_STRING,
+    time_ns=_LONG,
+    event=_STRING,
+    name=_STRING,
+    transaction=_INT,
+)
 END = _struct(
     complete=_BOOL,  # a final read got from log start to log end
     log_start=_LONG,
@@ -125,6 +133,11 @@ MOVE = _struct(
     since_ns=_LONG,  # when it was done, at the earliest
     time_ns=_LONG,  # when it was written down
 )
+HANGING = _struct(
+    partition=_INT,
+    offset=_LONG,  # the last stable one
+    time_ns=_LONG,  # when that was asked for
+)
 RUNS = _struct(
     run_id=_STRING,
     load_start_ns=_LONG,
@@ -147,6 +160,7 @@ RUNS = _struct(
     moves=ArrayType(MOVE),  # when readers were put elsewhere, or partitions given and taken away
     to_end=_BOOL,  # a reader whose place is not in the log goes on at its end: auto.offset.reset
     dense=_BOOL,  # each offset is a record's: no transactions, no compaction
+    hanging=ArrayType(HANGING),  # where the last stable offset stands
     corrupt=ArrayType(_LONG),  # the places of payloads whose checksum is wrong
 )
 DRAWN = _struct(  # analysis.measures.drawn_sends: which sends the page draws one by one

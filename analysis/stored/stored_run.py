@@ -21,12 +21,12 @@ from analysis.stored.run_files import OPERATIONS, read_record, statistics, table
 from harness.history.record_format import SEQUENCE_BITS
 from harness.model.worker_kinds import is_member
 
-WATERMARKS = "history/watermarks.parquet"
+EVENTS, WATERMARKS = "history/events.parquet", "history/watermarks.parquet"
 CORRUPT = "corrupt-payload"
 # Events.
 KEPT = (
     *("end", "held", "released", "assigned", "revoked", "dies"),
-    *("position", "reset", CORRUPT),
+    *("position", "reset", CORRUPT, "transaction"),
 )
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
 BUCKETS_MAX = 200_000  # and wider ones where there would be more, after 28 hours
@@ -102,6 +102,13 @@ class Run:
         """Whether a consumer followed the log during the load."""
         work = self.scenario["workload"]
         return work["kind"] == "write-read" or int(work.get("consumers", 0)) > 0
+
+    @property
+    def tells_transactions(self) -> bool:
+        """Whether the workers' events tell when each transaction began and ended."""
+        transactional = "transactional.id" in self.scenario["workload"]["producer"]
+        damaged = any(each.file == EVENTS for each in self.damage)
+        return transactional and self.history_format >= 2 and not damaged
 
     @property
     def compared(self) -> bool:

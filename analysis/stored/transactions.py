@@ -1,0 +1,40 @@
+"""When the last transaction of a run must have ended, as far as its workers told.
+
+committed at 10 s                                                 =>  10 s, and some slack
+begun at 10 s, the producer died; transaction.timeout.ms = 15000  =>  25 s, and more slack
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.stored.stored_run import Run
+
+ENDED = ("committed", "aborted")
+TIMEOUT_MS = 60_000  # transaction.timeout.ms, of librdkafka
+LOOKED_FOR_MS = 10_000  # transaction.abort.timed.out.transaction.cleanup.interval.ms
+SLACK_NS = 10 * 10**9  # a coordinator that is elected reads its log first; markers are written late
+
+
+def ended_by_ns(run: Run) -> int:
+    """From when on no transaction of the run's producers can be open."""
+    settings = run.node_settings["server"]
+    timeout_ns = _ms(run.scenario["workload"]["producer"], "transaction.timeout.ms", TIMEOUT_MS)
+    looked_ns = _ms(
+        settings, "transaction.abort.timed.out.transaction.cleanup.interval.ms", LOOKED_FOR_MS
+    )
+    healed_ns = max((int(fault["heal_ok_ns"] or 0) for fault in run.faults), default=0)
+    last: dict[tuple[str, int], Mapping[str, Any]] = {}
+    for event in sorted(run.events, key=lambda each: int(each["time_ns"])):
+        if event["event"] == "transaction":
+            last[event["process"], event["transaction"]] = event
+    by_ns = [
+        int(event["time_ns"]) + (0 if event["name"] in ENDED else timeout_ns + looked_ns)
+        for event in last.values()
+    ]
+    return max([healed_ns, run.load_end_ns, *by_ns]) + SLACK_NS
+
+
+def _ms(settings: Mapping[str, Any], key: str, default: int) -> int:
+    return int(float(settings.get(key, default)) * 1e6)
