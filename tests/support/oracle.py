@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any
 
 from tests.support.oracles.polls import polls
+from tests.support.oracles.transactions import transactions
 
 MS = 1_000_000
 LOAD_MS, THRESHOLD_MS, PARTITIONS = 4000, 500, 2
@@ -42,6 +43,7 @@ class Case:
     to_end: bool = False  # readers that lose their place go on at the end
     dense: bool = True  # only records take offsets
     corrupt: frozenset[Place] = frozenset()  # where a checksum was wrong
+    notes: Sequence[Row] = ()  # of transactions: process, transaction, name, time
 
 
 # The oracle
@@ -69,7 +71,7 @@ def oracle(case: Case) -> Found:
         if "skipped" in group.anomalies(life):
             found["given up"][value, *group.given_up(value)] += 1
     spots = (Spot(place, rows, lives, case).anomalies() for place, rows in claims.items())
-    for name, key in chain(*spots, polls(case)):
+    for name, key in chain(*spots, polls(case), transactions(case, lives)):
         found[name][key] += 1
     found["reordered"].update({behind.value for behind, _ in overtaken(lives.values(), case)})
     found["real-time-violation"].update({behind.value for behind, _ in out_of_time(lives.values())})

@@ -45,6 +45,14 @@ LENGTHS = st.sampled_from([0, 10, 250, 499, 500, 501, 900])
 TIMES = st.integers(0, LOAD_MS // 50 - 20).map(lambda n: 50 * n)  # many at the same time
 GROUP = {"process": ["ok", "ok", "info"], "commit": ["ok", "ok", "info", "fail"]}
 PLACES = st.tuples(st.integers(0, PARTITIONS - 1), st.integers(0, 4))
+NOTES = st.fixed_dictionaries(
+    {
+        "process": st.sampled_from(["one", "other"]),
+        "transaction": st.integers(0, 1),
+        "name": st.sampled_from(["begun", "commit-asked", "commit-asked", "aborted"]),
+        "time": TIMES,
+    }
+)
 MOVES = st.fixed_dictionaries(
     {
         "process": st.sampled_from(["one", "other"]),
@@ -59,6 +67,7 @@ ALONE = ("send", "send", "read", "lookup", "final-read", "final-read")
 COMPARED = ("send", "read", "final-read", "final-read", *["replica"] * 5)
 ERRORS = {"info": ["_NO_ACK", "_MSG_TIMED_OUT"], "fail": ["_ABORTED", "_QUEUE_FULL"]}
 FOLLOWED = ("send", "read", "read", "read", "poll", "final-read", "final-read")
+TRANSACTED = (*["send"] * 4, "read", "final-read", "final-read")
 CLIENTS: Sequence[Sequence[int | None]] = ([None], [0], [0, 1, None])
 GROUPED = (*ALONE, "poll", "process", "process", "commit", "committed")
 
@@ -80,18 +89,20 @@ def any_row(
     unparsable = f in ("read", "poll", "final-read") and draw(st.integers(0, 19)) == 0
     unparsable |= f in ("commit", "committed")
     offset = draw(st.integers(0, 4)) if placed else None
+    value = st.integers(0, 3 if kinds is TRANSACTED else 7)
     settled = kinds is FOLLOWED and offset is not None and draw(st.integers(0, 4)) > 0
     return {
         "f": f,
         "type": kind,
         "partition": draw(st.integers(0, PARTITIONS - 1)),
-        "value": None if unparsable else offset if settled else draw(st.integers(0, 7)),
+        "value": None if unparsable else offset if settled else draw(value),
         "offset": offset,
         "error": draw(st.sampled_from(ERRORS[kind])) if kind in ERRORS else None,
         "process": draw(st.sampled_from(["one", "other"])),
         "broker": draw(st.integers(1, 3)) if f == "replica" else None,
         "instance": draw(st.sampled_from(clients)),
         "epoch": draw(st.sampled_from([None, 0, 1])),
+        "transaction": draw(st.sampled_from([0, 0, 1])) if kinds is TRANSACTED else None,
         "start": start,
         "end": None if open_ else start + draw(LENGTHS),
     }
@@ -109,11 +120,13 @@ def chaos(draw: st.DrawFn) -> Case:
         for _ in range(PARTITIONS)
     ]
     kinds, size = draw(
-        st.sampled_from([(ALONE, 25), (GROUPED, 40), (COMPARED, 40), (FOLLOWED, 40)])
+        st.sampled_from(
+            [(ALONE, 25), (GROUPED, 40), (COMPARED, 40), (FOLLOWED, 40), (TRANSACTED, 40)]
+        )
     )
     ended, clients = draw(st.sampled_from([LUCKY, UNLUCKY])), draw(st.sampled_from(CLIENTS))
     row = any_row(kinds, ended, clients)
-    rows = draw(st.lists(row, max_size=size))
+    rows = draw(st.lists(row, min_size=20 if kinds is TRANSACTED else 0, max_size=size))
     for number, each in enumerate(rows):
         if each["f"] in ("commit", "committed") and each["end"] is not None:
             each["end"] = each["start"] + number  # no two at once: the last one counts
@@ -129,6 +142,7 @@ def chaos(draw: st.DrawFn) -> Case:
         to_end=draw(st.booleans()),
         dense=draw(st.booleans()),
         corrupt=draw(st.frozensets(PLACES, max_size=6)),
+        notes=draw(st.lists(NOTES, min_size=2, max_size=6)) if kinds is TRANSACTED else (),
     )
 
 
@@ -357,6 +371,7 @@ class Log:
                 "broker": None,
                 "instance": 0 if self._grouped else None,
                 "epoch": None,
+                "transaction": None,
                 "start": self._clock,
                 "end": self._clock + 5,
             }

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from analysis import queries as checks
@@ -20,7 +22,7 @@ from analysis.checks import divergence, duplicates, groups, loss, phantoms
 from analysis.frames.evidence import Tables, rows
 from analysis.frames.history import History, runs_frame
 from analysis.frames.operations import OFFSET_BITS
-from analysis.frames.schema import OPERATIONS
+from analysis.frames.schema import OPERATIONS, TRANSACTIONS, arrow
 from tests.support import told_runs
 from tests.support.histories import LOAD_START_NS
 from tests.support.oracle import LOAD_MS, MS, THRESHOLD_MS, Case, Found, Row, oracle
@@ -49,7 +51,10 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
     told_runs.write_rows(file, _sealed(cases))
     runs = runs_frame(spark, [_run_row(case, n) for n, case in enumerate(cases)])
     operations = spark.read.schema(OPERATIONS).parquet(str(file))
-    history = History(operations=operations, runs=runs, groups=True, replicas=True)
+    notes = spark.read.schema(TRANSACTIONS).parquet(str(_notes(cases, folder)))
+    history = History(
+        operations=operations, runs=runs, groups=True, replicas=True, transactions=notes
+    )
     queries = checks.Queries(history)
     found: list[Found] = [defaultdict(Counter) for _ in cases]
     for row in queries.evidence().collect():
@@ -138,6 +143,17 @@ def _sealed_row(row: Row, known: Row) -> Row:
         "start_ns": start_ns,
         "end_ns": end_ns,
     }
+
+
+def _notes(cases: Sequence[Case], folder: Path) -> Path:
+    rows = [
+        {**note, "run_id": str(n), "time_ns": LOAD_START_NS + note["time"] * MS}
+        for n, case in enumerate(cases)
+        for note in case.notes
+    ]
+    file = folder / "events.parquet"
+    pq.write_table(pa.Table.from_pylist(rows, schema=arrow(TRANSACTIONS)), file)
+    return file
 
 
 def _run_row(case: Case, number: int) -> Row:
