@@ -11,7 +11,6 @@ from dataclasses import replace
 from analysis.checks import (
     divergence,
     duplicates,
-    groups,
     integrity,
     loss,
     order,
@@ -21,6 +20,7 @@ from analysis.checks import (
     watermarks,
 )
 from analysis.checks.anomaly import Anomaly
+from analysis.checks.groups import handling
 from analysis.checks.promise import Promise
 from analysis.run_facts.configuration import Facts
 
@@ -39,8 +39,8 @@ ANOMALIES: tuple[Anomaly, ...] = (
     integrity.CORRUPT,
     integrity.EPOCH_BACK,
     staleness.STALE_READ,
-    groups.SKIPPED,
-    groups.REPROCESSED,
+    handling.SKIPPED,
+    handling.REPROCESSED,
     loss.UNACKNOWLEDGED_LOST,
     divergence.DIVERGED,
     watermarks.WATERMARK_AHEAD,

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from analysis import queries as checks
-from analysis.checks import divergence, duplicates, groups, loss, phantoms
+from analysis.checks import divergence, duplicates, loss, phantoms
+from analysis.checks.groups import handling
 from analysis.frames.evidence import Tables, rows
 from analysis.frames.history import History, runs_frame
 from analysis.frames.operations import OFFSET_BITS
@@ -74,7 +75,7 @@ def _rows(tables: Tables) -> Iterator[Any]:
         duplicates.INCONSISTENT_OFFSET,
         divergence.DIVERGED,
         phantoms.PHANTOM,
-        groups.SKIPPED,
+        handling.SKIPPED,
     ):
         for table, rule in anomaly.rules.items():
             made = table(tables)
