@@ -20,7 +20,7 @@ from analysis.checks import (
     watermarks,
 )
 from analysis.checks.anomaly import Anomaly
-from analysis.checks.groups import handling
+from analysis.checks.groups import commits, handling, owners
 from analysis.checks.promise import Promise
 from analysis.run_facts.configuration import Facts
 
@@ -41,6 +41,9 @@ ANOMALIES: tuple[Anomaly, ...] = (
     staleness.STALE_READ,
     handling.SKIPPED,
     handling.REPROCESSED,
+    commits.COMMIT_BACK,
+    commits.ZOMBIE_COMMIT,
+    owners.TWO_OWNERS,
     loss.UNACKNOWLEDGED_LOST,
     divergence.DIVERGED,
     watermarks.WATERMARK_AHEAD,

@@ -43,7 +43,7 @@ def drawn(strategy: st.SearchStrategy[Case]) -> list[Case]:
 
 LENGTHS = st.sampled_from([0, 10, 250, 499, 500, 501, 900])
 TIMES = st.integers(0, LOAD_MS // 50 - 20).map(lambda n: 50 * n)  # many at the same time
-GROUP = {"process": ["ok", "ok", "info"], "commit": ["ok", "ok", "info", "fail"]}
+GROUP = {"process": ["ok", "ok", "info"], "commit": [*["ok"] * 6, "info", "fail"]}
 PLACES = st.tuples(st.integers(0, PARTITIONS - 1), st.integers(0, 4))
 MOVES = st.fixed_dictionaries(
     {
@@ -60,7 +60,18 @@ COMPARED = ("send", "read", "final-read", "final-read", *["replica"] * 5)
 ERRORS = {"info": ["_NO_ACK", "_MSG_TIMED_OUT"], "fail": ["_ABORTED", "_QUEUE_FULL"]}
 FOLLOWED = ("send", "read", "read", "read", "poll", "final-read", "final-read")
 CLIENTS: Sequence[Sequence[int | None]] = ([None], [0], [0, 1, None])
+COMMITTING = ("poll", *["commit"] * 6, *["committed"] * 3)
+GENERATIONS = st.sampled_from([0, 0, 1, 1, 2, None])
+TOLD = st.fixed_dictionaries(
+    {
+        "process": st.sampled_from(["one", "other"]),
+        "event": st.sampled_from(["member", "assigned"]),
+        "time": TIMES,
+        "generation": GENERATIONS,
+    }
+)
 GROUPED = (*ALONE, "poll", "process", "process", "commit", "committed")
+SIZES = {ALONE: 25, GROUPED: 40, COMPARED: 40, FOLLOWED: 40, COMMITTING: 15}
 
 
 @st.composite
@@ -77,6 +88,7 @@ def any_row(
     start = draw(TIMES)
     open_ = kind == "info" and draw(st.booleans())
     placed = kind == "ok" and (f != "send" or draw(st.integers(0, 9)) > 0)
+    placed |= f == "commit" and not open_
     unparsable = f in ("read", "poll", "final-read") and draw(st.integers(0, 19)) == 0
     unparsable |= f in ("commit", "committed")
     offset = draw(st.integers(0, 4)) if placed else None
@@ -92,6 +104,7 @@ def any_row(
         "broker": draw(st.integers(1, 3)) if f == "replica" else None,
         "instance": draw(st.sampled_from(clients)),
         "epoch": draw(st.sampled_from([None, 0, 1])),
+        "generation": draw(GENERATIONS) if f == "commit" else None,
         "start": start,
         "end": None if open_ else start + draw(LENGTHS),
     }
@@ -108,9 +121,7 @@ def chaos(draw: st.DrawFn) -> Case:
         }
         for _ in range(PARTITIONS)
     ]
-    kinds, size = draw(
-        st.sampled_from([(ALONE, 25), (GROUPED, 40), (COMPARED, 40), (FOLLOWED, 40)])
-    )
+    kinds, size = draw(st.sampled_from([*SIZES.items()]))
     ended, clients = draw(st.sampled_from([LUCKY, UNLUCKY])), draw(st.sampled_from(CLIENTS))
     row = any_row(kinds, ended, clients)
     rows = draw(st.lists(row, max_size=size))
@@ -126,6 +137,7 @@ def chaos(draw: st.DrawFn) -> Case:
         transactional=draw(st.integers(0, 4)) == 0,
         dumps=draw(dumped()),
         moves=draw(st.lists(MOVES, max_size=3)),
+        events=draw(st.lists(TOLD, min_size=4, max_size=8, unique_by=lambda told: told["time"])),
         to_end=draw(st.booleans()),
         dense=draw(st.booleans()),
         corrupt=draw(st.frozensets(PLACES, max_size=6)),
@@ -174,6 +186,8 @@ PLANTS = (
     "in doubt",
     "reordered",
     "disordered",
+    "set back",
+    "zombie",
 )
 
 
@@ -192,10 +206,16 @@ def planted(draw: st.DrawFn) -> Case:
         ends=ends,
         transactional=isolation is not None,
         planted={n: +c for n, c in log.planted.items() if +c},
+        events=GIVEN,
         dense=isolation is None,
     )
 
 
+# One member is in generation 3 for good, and another one is given generation 4.
+GIVEN = (
+    {"process": "one", "event": "member", "time": 1, "generation": 3},
+    {"process": "another", "event": "assigned", "time": 2, "generation": 4},
+)
 PAIRED = 1 << 40  # the first value of the producer of planted pairs
 
 
@@ -214,6 +234,9 @@ class Log:
         takes an offset."""
         if plant in ("reordered", "disordered"):
             self._plant_pair(value, plant)
+        elif plant in ("set back", "zombie"):
+            self._plant_commit(value % PARTITIONS, plant)
+            return
         elif plant in ("elsewhere", "two acks", "aborted", "in doubt"):
             self._plant_end(value, plant, landed=read)
         else:
@@ -247,6 +270,19 @@ class Log:
         if there:
             self._row("final-read", value, partition, offset)
             self._handle(value, plant, partition, offset)
+
+    def _plant_commit(self, partition: int, plant: str) -> None:
+        """A commit, of a generation that is over or not known by the next who asks."""
+        end = self._ends[partition]
+        if not self._grouped:
+            return
+        self._row("commit", None, partition, end + 5)
+        if plant == "zombie":
+            self.rows[-1]["generation"] = 3
+            self.planted["zombie-commit"][partition, end + 5, None, "one"] += 1
+        else:
+            self._row("committed", None, partition, end)
+            self.planted["commit-back"][partition, end, end + 5, "one"] += 1
 
     def _plant_pair(self, value: int, plant: str) -> None:
         """Two sends of another producer, the later one before the earlier: both open at a time, or
@@ -357,6 +393,7 @@ class Log:
                 "broker": None,
                 "instance": 0 if self._grouped else None,
                 "epoch": None,
+                "generation": None,
                 "start": self._clock,
                 "end": self._clock + 5,
             }
