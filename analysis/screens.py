@@ -17,6 +17,7 @@ Runs of more than `MOST` operations are not read here: memory stays bounded.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,13 @@ from analysis.frames.evidence import Table
 from analysis.frames.operations import OFFSET_BITS
 from analysis.frames.steps import by_step
 from analysis.stored.stored_run import Run, final_ends
+from harness.history import tables
 from harness.history.record_format import SEQUENCE_BITS
 
 MOST = 2_000_000  # operations
 COLUMNS = ("f", "type", "id", "instance", "partition", "offset", "value", "epoch")
 TIMES = ("start_ns", "end_ns")
+_SCHEMA = tables.schema(tables.OPERATION_COLUMNS)
 
 Ends = Sequence[Mapping[str, Any]]  # rows of final_ends
 Screen = Callable[[pa.Table, Ends], bool]
@@ -46,7 +49,10 @@ def proven_empty(runs: Sequence[Run]) -> frozenset[Table]:
     """The tables in which no rule holds for any row of any of these runs."""
     if sum(run.operations for run in runs) > MOST:
         return frozenset()
-    told = [(_read(run), final_ends(run)) for run in runs]
+    try:
+        told = [(_read(run), final_ends(run)) for run in runs]
+    except (pa.ArrowException, OSError):  # Spark tells what is wrong with it
+        return frozenset()
     return frozenset(
         table for table, is_plain in SCREENS.items() if all(is_plain(*each) for each in told)
     )
@@ -125,14 +131,24 @@ SCREENS: Mapping[Table, Screen] = {
 
 def _read(run: Run) -> pa.Table:
     """The operations of a run; `process` is the number of the file."""
-    columns = [*COLUMNS, *TIMES]
-    files = [pq.read_table(file, columns=columns, memory_map=True) for file in run.tables]
-    tables = [
-        file.append_column("process", pa.array(np.full(file.num_rows, number)))
-        for number, file in enumerate(files)
-    ]
-    empty = pa.table({name: pa.array([], pa.string()) for name in (*columns, "process")})
-    return pa.concat_tables(tables) if tables else empty
+    columns = [_SCHEMA.field(name) for name in (*COLUMNS, *TIMES)]
+    schema = pa.schema([*columns, pa.field("process", pa.int64())])
+    return pa.concat_tables(
+        [
+            schema.empty_table(),
+            *[_with_process(file, schema, number) for number, file in enumerate(run.tables)],
+        ]
+    )
+
+
+def _with_process(file: Path, schema: pa.Schema, number: int) -> pa.Table:
+    """One file; what its format does not have is null."""
+    there = set(pq.read_schema(file).names)
+    table = pq.read_table(file, columns=[name for name in schema.names if name in there])
+    known = {name: table[name] for name in table.column_names}
+    known["process"] = pa.array(np.full(table.num_rows, number))
+    nothing = pa.nulls(table.num_rows)
+    return pa.table({name: known.get(name, nothing) for name in schema.names}).cast(schema)
 
 
 def _numbers(table: pa.Table, name: str) -> Numbers:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from analysis import screens
+from analysis.checks.order import in_order_of_place
+from analysis.stored.stored_run import open_run
 from harness.history import tables
+from tests.support import told_runs
+from tests.support.histories import final_read, sent, story
 from tests.support.oracle import Case, oracle
 from tests.support.random_histories import chaos, drawn, planted
 
@@ -192,6 +198,35 @@ def test_what_is_out_of_order_is_not_plain(rows: list[Row]) -> None:
 )
 def test_what_is_in_order_is_plain(rows: list[Row]) -> None:
     assert screens.order_is_plain(table(rows), [END])
+
+
+@pytest.mark.parametrize("names", [tables.OPERATION_COLUMNS, tables.OPERATION_COLUMNS[:-4]])
+def test_a_run_of_either_format_is_read_from_its_files(tmp_path: Path, names: Any) -> None:
+    """Format 1 has no instances and no epochs: what is not there is null."""
+    folder = told_runs.write(story(sent(1, at=0), final_read(1)), tmp_path, "told/1")
+    for file in (folder / "history" / "operations").iterdir():
+        whole = pq.read_table(file)
+        pq.write_table(whole.select([name for name, _ in names]), file)
+    assert screens.proven_empty([open_run(folder)]) == set(screens.SCREENS)
+
+
+def test_a_run_whose_reads_have_a_hole_is_left_to_the_checks(tmp_path: Path) -> None:
+    parts = (sent(1, at=0), sent(2, at=2), final_read({0: 1, 2: 2}))
+    folder = told_runs.write(story(*parts), tmp_path, "told/1")
+    assert screens.proven_empty([open_run(folder)]) == {in_order_of_place}
+
+
+def test_a_large_run_is_left_to_the_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = told_runs.write(story(sent(1, at=0), final_read(1)), tmp_path, "told/1")
+    monkeypatch.setattr(screens, "MOST", 1)
+    assert screens.proven_empty([open_run(folder)]) == set()
+
+
+def test_a_table_that_cannot_be_read_is_left_to_the_checks(tmp_path: Path) -> None:
+    folder = told_runs.write(story(sent(1, at=0), final_read(1)), tmp_path, "told/1")
+    run = open_run(folder)
+    run.tables[0].write_bytes(b"PAR1")
+    assert screens.proven_empty([run]) == set()
 
 
 def test_a_real_time_violation_of_two_producers_is_not_plain() -> None:
