@@ -123,7 +123,8 @@ def _group_problems(scenario: Scenario) -> list[str]:
     if asked and not work.group_consumers:
         return [f"expect.{asked[0]}: set workload.group_consumers, or there is no group to check"]
     return [
-        f'expect.{each}: with workload.commit = "auto" nobody knows when a commit was begun'
+        f'expect.{each}: with workload.commit = "auto" nobody knows when a commit was begun; '
+        'set it to "after" or "before"'
         for each in asked
         if work.commit == "auto" and each in OF_COMMITS
     ]
