@@ -11,7 +11,6 @@ from dataclasses import replace
 from analysis.checks import (
     divergence,
     duplicates,
-    groups,
     integrity,
     loss,
     order,
@@ -22,6 +21,7 @@ from analysis.checks import (
     watermarks,
 )
 from analysis.checks.anomaly import Anomaly
+from analysis.checks.groups import commits, handling, owners
 from analysis.checks.promise import Promise
 from analysis.run_facts.configuration import Facts
 
@@ -43,8 +43,11 @@ ANOMALIES: tuple[Anomaly, ...] = (
     integrity.CORRUPT,
     integrity.EPOCH_BACK,
     staleness.STALE_READ,
-    groups.SKIPPED,
-    groups.REPROCESSED,
+    handling.SKIPPED,
+    handling.REPROCESSED,
+    commits.COMMIT_BACK,
+    commits.ZOMBIE_COMMIT,
+    owners.TWO_OWNERS,
     loss.UNACKNOWLEDGED_LOST,
     divergence.DIVERGED,
     watermarks.WATERMARK_AHEAD,

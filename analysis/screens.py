@@ -9,6 +9,7 @@ a history that is not plain, for whatever reason, is left to the checks, which s
     a reader: 0, 2, over a transaction's marker                  =>  Spark looks
     the final read: values 1, 2, 3 of a producer, each sent after the one before was acked
                                                                  =>  nothing is out of order
+    a coordinator's answers, none below what had been committed  =>  nothing went back
 
 Runs of more than `MOST` operations are not read here: memory stays bounded.
 """
@@ -25,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from analysis.checks.groups.commits import by_answer
 from analysis.checks.order import in_order_of_place
 from analysis.frames.evidence import Table
 from analysis.frames.operations import OFFSET_BITS
@@ -97,7 +99,34 @@ def order_is_plain(operations: pa.Table, ends: Ends) -> bool:  # noqa: ARG001  a
     )
 
 
-SCREENS: Mapping[Table, Screen] = {by_step: steps_are_plain, in_order_of_place: order_is_plain}
+def answers_are_plain(operations: pa.Table, ends: Ends) -> bool:  # noqa: ARG001  as all screens
+    """Whether no answer of a group's coordinator is below a commit that had been acknowledged."""
+    known = operations.filter(pc.equal(operations["type"], "ok"))
+    asked = known.filter(pc.equal(known["f"], "committed"))
+    if not asked.num_rows:
+        return True
+    commits = known.filter(pc.equal(known["f"], "commit"))
+    if _any_null((asked, commits), ("partition", "offset", *TIMES)):
+        return False
+    (to, of, acked), (told, about, since) = (
+        [_numbers(table, name) for name in ("offset", "partition", time)]
+        for table, time in ((commits, "end_ns"), (asked, "start_ns"))
+    )
+    for each in np.unique(about):
+        mine = np.flatnonzero(of == each)
+        mine = mine[np.argsort(acked[mine], kind="stable")]
+        highest = np.concatenate(([0], np.maximum.accumulate(to[mine])))
+        before = np.searchsorted(acked[mine], since[about == each])
+        if np.any(highest[before] > told[about == each]):
+            return False
+    return True
+
+
+SCREENS: Mapping[Table, Screen] = {
+    by_step: steps_are_plain,
+    in_order_of_place: order_is_plain,
+    by_answer: answers_are_plain,
+}
 
 
 def _read(run: Run) -> pa.Table:

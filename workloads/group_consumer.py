@@ -198,8 +198,10 @@ class Member:
     def _commit(self, batch: Sequence[Taken]) -> KafkaError | None:
         """Commit a batch; the error, if there is one.
 
-        An error is doubt: an attempt before the last may have arrived.
+        An error is doubt: an attempt before the last may have arrived. What the client knows of the
+        group is learned before and after: the commit was made in that generation if both agree.
         """
+        self._learn()
         ends, now = _ends(self._spec.topic, batch), time.monotonic_ns()
         begun = {
             end.partition: self._recorder.invoke(COMMIT, end.partition, NOTHING, now, now)
@@ -212,6 +214,7 @@ class Member:
             for end in ends:
                 self._complete(begun[end.partition], end, error)
             return error
+        self._learn()
         for end in committed:
             self._complete(begun[end.partition], end, end.error)
         return next((end.error for end in committed if end.error is not None), None)
@@ -250,11 +253,12 @@ class Member:
         """Note where the group stands: what it was that the member before had really committed."""
         self._learn()
         self._tell("assigned", partitions)
+        asked_ns = time.monotonic_ns()
         for end in self._committed(partitions):
             if end.offset >= 0:
                 now = time.monotonic_ns()
                 self._recorder.record(
-                    COMMITTED, end.partition, NOTHING, now, end.offset, now, NOTHING
+                    COMMITTED, end.partition, NOTHING, asked_ns, end.offset, now, NOTHING
                 )
 
     def _revoked(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:

@@ -2,8 +2,8 @@
 
 Nobody watches `__consumer_offsets` and `__transaction_state`: who leads them and who is in their
 ISRs is not recorded. So what hangs on them may be set back by any strike and, where the brokers'
-own defaults allow unclean elections or there are no leader epochs, by any fault that can move
-leadership, of whichever partition.
+own defaults allow unclean elections, there are no leader epochs or commits are acknowledged before
+all replicas have them, by any fault that can move leadership, of whichever partition.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ def internal_causes(seen: Seen) -> Iterator[Cause]:
             shown_from_ns=strike.invoke_ns,
         )
     for fault, effects in seen.happened.known():
-        loses = not seen.epochs or "true" in broker_values(
-            seen, UNCLEAN, fault["invoke_ns"], fault["heal_ok_ns"]
+        loses = (
+            not seen.epochs
+            or _acknowledged_early(seen)
+            or "true" in broker_values(seen, UNCLEAN, fault["invoke_ns"], fault["heal_ok_ns"])
         )
         early = _in_time(fault["invoke_ns"], seen)
         if effects.moves_leaders and loses and early and seen.happened.hits_the_cluster(fault):
@@ -45,6 +47,10 @@ def internal_causes(seen: Seen) -> Iterator[Cause]:
                 fault=fault["fault"],
                 shown_from_ns=fault["invoke_ns"],
             )
+
+
+def _acknowledged_early(seen: Seen) -> bool:
+    return str(seen.server.get("offsets.commit.required.acks", -1)) != "-1"
 
 
 def _hit(strike: Strike, seen: Seen) -> bool:

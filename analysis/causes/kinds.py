@@ -67,8 +67,9 @@ LEADER_STRUCK = Kind(
 AFTER_STRIKE = Kind(name="after-strike", records="those shown after the strike began")
 INTERNAL = Kind(
     name="internal-topics",
-    records="those shown after a strike or, where the brokers' default allows unclean elections or "
-    "there are no leader epochs, after a fault that can move leadership: committed offsets and "
+    records="those shown after a strike or, where the brokers' default allows unclean elections, "
+    "there are no leader epochs or commits wait for no other replica "
+    "(offsets.commit.required.acks), after a fault that can move leadership: committed offsets and "
     "transactions are records of topics that nobody watches",
 )
 ACK_OF_ANOTHER_LEADER = Kind(

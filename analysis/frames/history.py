@@ -20,6 +20,7 @@ from pyspark.sql.types import ArrayType, StructType
 from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
 from analysis.frames.operations import OFFSET_BITS
+from analysis.stored.group_life import outdated, shared
 from analysis.stored.replica_samples import looks_of
 from analysis.stored.stored_run import CORRUPT, EVENTS, WATERMARKS, Run, final_ends, is_dense
 from analysis.stored.transactions import ended_by_ns
@@ -40,6 +41,8 @@ class History:
     operations: DataFrame  # schema.OPERATIONS
     runs: DataFrame  # schema.RUNS
     groups: bool = False  # whether any of them has a consumer group
+    outdated: bool = False  # whether any member kept an older generation than others were given
+    shared: bool = False  # whether any partition had two owners in one generation
     replicas: bool = False  # whether the replicas of any were compared
     transactions: DataFrame | None = None  # schema.TRANSACTIONS; None: nobody told of any
     watermarks: DataFrame | None = None  # schema.WATERMARKS; None: nobody followed them
@@ -52,10 +55,13 @@ def history_of(
     files = [str(file) for run in runs for file in run.tables]
     told = [str(run.path / EVENTS) for run in runs if run.tells_transactions]
     watched = [str(run.path / WATERMARKS) for run in runs if run.watched and run.watermarks]
+    rows = [run_row(run, causes[run.run_id]) for run in runs]
     return History(
         operations=_operations(spark, files),
-        runs=runs_frame(spark, [run_row(run, causes[run.run_id]) for run in runs]),
+        runs=runs_frame(spark, rows),
         groups=any(run.grouped for run in runs),
+        outdated=any(row["outdated"] for row in rows),
+        shared=any(row["shared"] for row in rows),
         replicas=any(run.compared for run in runs),
         transactions=_transactions(spark, told) if told else None,
         watermarks=_files(spark, schema.WATERMARKS, watched) if watched else None,
@@ -122,6 +128,8 @@ def run_row(run: Run, causes: Sequence[Row] = ()) -> dict[str, Any]:
         "alone": _alone(run),
         "elections": election_rows(elections(looks_of(run.watermarks))),
         "moves": list(_moves(run)),
+        "outdated": outdated(run),
+        "shared": shared(run),
         "to_end": _to_end(run.scenario["workload"].get("consumer") or {}),
         "dense": is_dense(run),
         "corrupt": sorted(set(_corrupt(run))),

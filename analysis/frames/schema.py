@@ -138,6 +138,18 @@ HANGING = _struct(
     offset=_LONG,  # the last stable one
     time_ns=_LONG,  # when that was asked for
 )
+OUTDATED = _struct(  # a member that kept a generation when a newer one had been given out
+    process=_STRING,
+    generation=_INT,
+    since_ns=_LONG,
+    until_ns=_LONG,  # when it learned of another; null: it told of none
+)
+SHARED = _struct(  # two members that owned a partition in one generation
+    partition=_INT,
+    owners=_STRING,
+    from_ns=_LONG,
+    until_ns=_LONG,  # null: nobody said that it let it go
+)
 RUNS = _struct(
     run_id=_STRING,
     load_start_ns=_LONG,
@@ -158,6 +170,8 @@ RUNS = _struct(
     alone=ArrayType(ALONE),  # when a leader certainly was the only member of its ISR
     elections=ArrayType(ELECTION),  # where the replicas were followed
     moves=ArrayType(MOVE),  # when readers were put elsewhere, or partitions given and taken away
+    outdated=ArrayType(OUTDATED),
+    shared=ArrayType(SHARED),
     to_end=_BOOL,  # a reader whose place is not in the log goes on at its end: auto.offset.reset
     dense=_BOOL,  # each offset is a record's: no transactions, no compaction
     hanging=ArrayType(HANGING),  # where the last stable offset stands
@@ -203,7 +217,7 @@ EVIDENCE = _struct(
     judged=_STRING,  # permitted | forbidden | in-doubt
     cause=_INT,  # what permits it, or puts it in doubt: a number in report.json's `causes`
     permitted_by=_STRING,  # the same in words; null unless it is permitted
-    reader=_STRING,  # who read it, where that matters
+    reader=_STRING,  # who read it, committed it, or owned it, where that matters
 )
 # As the report has them, so that the table and report.json say the same.
 WINDOWS = _struct(

@@ -10,7 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.model.client_settings import IN_FLIGHT, acks_of, in_flight_of, retries_of
+from harness.model.client_settings import (
+    IN_FLIGHT,
+    acks_of,
+    in_flight_of,
+    of_one_generation,
+    retries_of,
+)
 
 UNCLEAN = "unclean.leader.election.enable"
 FIRST_WITH_EPOCHS = (0, 11)  # inter.broker.protocol.version that brought leader epochs
@@ -30,6 +36,7 @@ class Facts:
     checks_crcs: bool  # consumers look at what they are given: check.crcs
     in_flight: int = IN_FLIGHT  # requests of a producer that one broker has not answered yet
     commit: str | None = None  # of the consumer group: "auto" | "before" | "after"; None: no group
+    one_generation: bool = True  # the group's members all are of one, and none is static
     compared: bool = False  # what the replicas hold was compared at the end
     watched: bool = False  # the replicas' watermarks and log ends were followed
     transactional: bool = False  # producers have a transactional.id
@@ -74,6 +81,7 @@ def facts_of(
         epochs=_have_epochs(server, topic["config"]),
         checks_crcs=_true(consumer.get("check.crcs", False)),
         commit=str(work["commit"]) if work.get("group_consumers") else None,
+        one_generation=of_one_generation(consumer),
         compared=_true(scenario.get("check", {}).get("replicas", False)),
         watched=_true(scenario.get("check", {}).get("watermarks", False)),
         transactional="transactional.id" in producer,

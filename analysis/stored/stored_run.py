@@ -25,7 +25,7 @@ EVENTS, WATERMARKS = "history/events.parquet", "history/watermarks.parquet"
 CORRUPT = "corrupt-payload"
 # Events.
 KEPT = (
-    *("end", "held", "released", "assigned", "revoked", "dies"),
+    *("end", "held", "released", "assigned", "revoked", "dies", "member"),
     *("position", "reset", CORRUPT, "transaction"),
 )
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms

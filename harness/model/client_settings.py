@@ -41,3 +41,11 @@ def retries_of(producer: Mapping[str, Any]) -> int:
 def in_flight_of(producer: Mapping[str, Any]) -> int:
     """How many requests a producer sends to a broker before the first is answered."""
     return int(by_one_name(producer).get("max.in.flight.requests.per.connection", IN_FLIGHT))
+
+
+def of_one_generation(consumer: Mapping[str, Any]) -> bool:
+    """Whether the members of a group are all of one generation, and each its own owner: not with
+    the protocol in which each has an epoch of its own (KIP-848), nor where a static member's
+    successor takes over in the same generation (KIP-345)."""
+    protocol = str(consumer.get("group.protocol", "classic")).lower()
+    return protocol == "classic" and not consumer.get("group.instance.id")

@@ -22,6 +22,11 @@ from harness.scenario.entries import entry_name
 from harness.scenario.overlaps import contradictions
 from harness.scenario.timing import timing_problems
 
+# What can be demanded of a consumer group alone, and of that only where its members say themselves
+# what to commit (analysis.checks.groups).
+OF_COMMITS = frozenset({"commit-back", "zombie-commit"})
+OF_GROUPS = OF_COMMITS | {"skipped", "reprocessed", "two-owners"}
+
 
 def problems(scenario: Scenario) -> list[str]:
     """Everything about it that cannot be, the first of which is enough to refuse it."""
@@ -114,10 +119,15 @@ def _group_problems(scenario: Scenario) -> list[str]:
             f"workload.dies_after: {len(work.dies)} deaths after {work.dies_after:,} records "
             f"each, but the workload sends only {work.stream_sends:,.0f}"
         ]
-    asked = sorted({"skipped", "reprocessed"} & scenario.expect.keys())
+    asked = sorted(OF_GROUPS & scenario.expect.keys())
     if asked and not work.group_consumers:
         return [f"expect.{asked[0]}: set workload.group_consumers, or there is no group to check"]
-    return []
+    return [
+        f'expect.{each}: with workload.commit = "auto" nobody knows when a commit was begun; '
+        'set it to "after" or "before"'
+        for each in asked
+        if work.commit == "auto" and each in OF_COMMITS
+    ]
 
 
 def _takes_offsets(scenario: Scenario) -> str | None:

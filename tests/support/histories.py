@@ -168,17 +168,18 @@ def replica(
 
 
 def committed(
-    at: int,
+    at: int | None,
     *,
     ms: float | None = None,
     partition: int = 0,
     process: str = "group-consumer-0",
     ended: str = "ok",
     found: bool = False,
+    **more: Any,
 ) -> Part:
-    """The group's commit, or (found) what the coordinator told a member on joining."""
+    """The group's commit, or (found) what the coordinator told a member on joining; `took`, …"""
     row = _operation("committed" if found else "commit", None, at, 0, partition, process)
-    return Part(table="operations", rows=({**row, "type": ended},), ms=ms)
+    return Part(table="operations", rows=({**row, "type": ended, **more},), ms=ms)
 
 
 def final_read(
@@ -331,8 +332,7 @@ def client_error(name: str = "_ALL_BROKERS_DOWN") -> Part:
 
 def stopped(event: str, *, ms: float, process: str = "group-consumer-0") -> Part:
     """A member dies (`dies`), or its partitions are revoked (`revoked`)."""
-    row = {"event": event, "process": process}
-    return Part(table="events", rows=(row,), ms=ms)
+    return Part(table="events", rows=({"event": event, "process": process},), ms=ms)
 
 
 def event(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from tests.support.oracles.commits import commits
 from tests.support.oracles.polls import polls
 from tests.support.oracles.transactions import transactions
 
@@ -40,6 +41,7 @@ class Case:
     transactional: bool = False
     dumps: Sequence[Row] = ()  # the replicas that were dumped, and where their logs begin
     moves: Sequence[Row] = ()  # when readers were moved: process, partition (None: all), time, late
+    events: Sequence[Row] = ()  # what members were told: process, event, time, generation
     to_end: bool = False  # readers that lose their place go on at the end
     dense: bool = True  # only records take offsets
     corrupt: frozenset[Place] = frozenset()  # where a checksum was wrong
@@ -71,7 +73,7 @@ def oracle(case: Case) -> Found:
         if "skipped" in group.anomalies(life):
             found["given up"][value, *group.given_up(value)] += 1
     spots = (Spot(place, rows, lives, case).anomalies() for place, rows in claims.items())
-    for name, key in chain(*spots, polls(case), transactions(case, lives)):
+    for name, key in chain(*spots, polls(case), commits(case), transactions(case, lives)):
         found[name][key] += 1
     found["reordered"].update({behind.value for behind, _ in overtaken(lives.values(), case)})
     found["real-time-violation"].update({behind.value for behind, _ in out_of_time(lives.values())})

@@ -24,9 +24,14 @@ def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
     kept = ("lost", "vanished", "duplicate", "phantom", "inconsistent-offset")
     assert all(rows[name][-1].forbids for name in kept)
     assert not any(rows[name][-1].forbids for name in ("unseen", "stale-read"))
-    group = {"skipped", "reprocessed"}
-    assert {*group, "unacknowledged-lost", "diverged"}.isdisjoint(promised(SAFE))
+    group = {"skipped", "reprocessed", "two-owners"}
+    commits = {"commit-back", "zombie-commit"}
+    assert {*group, *commits, "unacknowledged-lost", "diverged"}.isdisjoint(promised(SAFE))
     assert group <= promised(with_(commit="auto")).keys()
+    assert commits.isdisjoint(promised(with_(commit="auto")))
+    assert {*group, *commits} <= promised(with_(commit="after")).keys()
+    static = promised(with_(commit="after", one_generation=False))
+    assert {"zombie-commit", "two-owners"}.isdisjoint(static)
 
 
 STRUCK, AS_ANOTHER = "leader-struck", "read-as-another"
@@ -145,6 +150,9 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ("skipped", ("internal-topics", AS_ANOTHER, "member-stopped"), True, with_(commit="auto")),
     ("skipped", ("internal-topics", AS_ANOTHER, "member-stopped"), True, with_(commit="before")),
     ("reprocessed", ("internal-topics",), True, with_(commit="before")),
+    ("commit-back", ("internal-topics",), True, with_(commit="after")),
+    ("zombie-commit", ("internal-topics",), True, with_(commit="before")),
+    ("two-owners", ("internal-topics",), True, with_(commit="auto")),
     (
         "reprocessed",
         ("after-truncation", "internal-topics"),

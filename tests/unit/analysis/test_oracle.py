@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,11 +19,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis import queries as checks
-from analysis.checks import divergence, duplicates, groups, loss, phantoms
+from analysis.checks import divergence, duplicates, loss, phantoms
+from analysis.checks.groups import handling
 from analysis.frames.evidence import Tables, rows
 from analysis.frames.history import History, runs_frame
 from analysis.frames.operations import OFFSET_BITS
 from analysis.frames.schema import OPERATIONS, TRANSACTIONS, arrow
+from analysis.stored import group_life
 from tests.support import told_runs
 from tests.support.histories import LOAD_START_NS
 from tests.support.oracle import LOAD_MS, MS, THRESHOLD_MS, Case, Found, Row, oracle
@@ -42,6 +45,7 @@ DETAILS = {
     "given up",
 }
 # What follows from what was planted: records that are not there, or that a consumer is not given.
+COMMITS = {"commit-back", "zombie-commit"}
 STEPS = {"poll-skip", "poll-back", "epoch-back", "hole"}
 
 
@@ -53,7 +57,12 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
     operations = spark.read.schema(OPERATIONS).parquet(str(file))
     notes = spark.read.schema(TRANSACTIONS).parquet(str(_notes(cases, folder)))
     history = History(
-        operations=operations, runs=runs, groups=True, replicas=True, transactions=notes
+        operations=operations,
+        runs=runs,
+        groups=True,
+        outdated=True,
+        replicas=True,
+        transactions=notes,
     )
     queries = checks.Queries(history)
     found: list[Found] = [defaultdict(Counter) for _ in cases]
@@ -79,7 +88,7 @@ def _rows(tables: Tables) -> Iterator[Any]:
         duplicates.INCONSISTENT_OFFSET,
         divergence.DIVERGED,
         phantoms.PHANTOM,
-        groups.SKIPPED,
+        handling.SKIPPED,
     ):
         for table, rule in anomaly.rules.items():
             made = table(tables)
@@ -112,6 +121,8 @@ def _key(row: Any) -> Any:
     here = (row["partition"], row["offset"])
     if row["anomaly"] in STEPS:
         return (*here, row["other_offset"], row["outcome"], row["reader"], row["value"])
+    if row["anomaly"] in COMMITS:
+        return (*here, row["other_offset"], row["reader"])
     by_place = row["anomaly"] == "corrupt" or row["outcome"] in (
         "unparsable",
         "two_values",
@@ -170,12 +181,21 @@ def _run_row(case: Case, number: int) -> Row:
         "transactional": case.transactional,
         "dumps": case.dumps,
         "moves": [_move(move) for move in case.moves],
+        "outdated": group_life.outdated(_told(case)),
         "to_end": case.to_end,
         "dense": case.dense,
         "corrupt": [partition << OFFSET_BITS | offset for partition, offset in case.corrupt],
         "faults": [],
         "leaders": [],
     }
+
+
+def _told(case: Case) -> Any:
+    """The case's events, as a stored run has them."""
+    events = [
+        {**each, "time_ns": LOAD_START_NS + each["time"] * MS, "text": "0"} for each in case.events
+    ]
+    return SimpleNamespace(grouped=True, scenario={"workload": {}}, events=events)
 
 
 def _move(move: Row) -> Row:

@@ -23,6 +23,7 @@ SECOND = 10**9
 PLAIN: dict[screens.Screen, set[str]] = {
     screens.steps_are_plain: {"poll-skip", "poll-back", "epoch-back", "hole"},
     screens.order_is_plain: {"reordered", "real-time-violation"},
+    screens.answers_are_plain: {"commit-back"},
 }
 END = {"partition": 0, "log_start": 0, "complete": True, "position": 2}
 

@@ -116,6 +116,8 @@ def test_a_member_dies_where_it_was_told_and_its_successor_goes_on_at_what_was_c
 
     assert list(range(processed)) == offsets(dead, "process")
     assert [goes_on_at] == offsets(successor, "committed")
+    (answer,), (given,) = successor.operations("committed"), successor.events("assigned")
+    assert given["time_ns"] <= answer["start_ns"] < answer["end_ns"]
     assert list(range(goes_on_at, RECORDS)) == offsets(successor, "process")
     (event,) = dead.events("dies")
     assert (dies, "10 records polled, up to 0@20") == (event["name"], event["text"])
@@ -202,6 +204,7 @@ class Revoking:
         self.member: Member | None = None
         self.left = list(given)
         self.committed: list[tuple[int, int]] = []
+        self.generation = 3
 
     def poll(self, _: float) -> Message | None:
         if len(self.left) == 1 and self.member is not None:
@@ -209,9 +212,10 @@ class Revoking:
         return cast(Message, self.left.pop(0)) if self.left else None
 
     def consumer_group_metadata(self) -> bytes:
-        return b"CGMDv2:\3\0\0\0a-group\0me\0\1"
+        return b"CGMDv2:%c\0\0\0a-group\0me\0\1" % self.generation
 
     def commit(self, *, offsets: list[TopicPartition], **_: Any) -> list[TopicPartition]:
+        self.generation += 1
         self.committed += [(end.partition, end.offset) for end in offsets]
         return offsets
 
@@ -264,3 +268,17 @@ def test_what_was_polled_of_a_partition_that_the_member_keeps_is_processed(
 
     assert {"poll": [0, 1, 2], "process": [1, 2]} == gone_round(consumer, commit)
     assert [(1, 3)] == consumer.committed
+
+
+def test_what_is_known_of_the_group_is_learned_before_a_commit_and_before_its_end(
+    gone_round: GoneRound, tmp_path: Path
+) -> None:
+    """This client comes into another generation in its commit."""
+    gone_round(Revoking(Given(0), Given(1, partition=1)), "after")
+
+    (commit,) = (each for each in worker_sessions.recorded(tmp_path) if each.f == "commit")
+    members = worker_sessions.events(tmp_path, "member")
+    told = [(event["generation"], event["time_ns"]) for event in members]
+    assert [3, 4] == [generation for generation, _ in told]
+    assert 3 == commit.generation
+    assert told[0][1] < commit.start_ns < told[1][1] <= (commit.end_ns or 0)

@@ -1,169 +1,13 @@
-"""Random histories: any operations at all (chaos), and histories with planted anomalies.
-
-400 of each; the variable HISTORIES asks for another number:
-
-    HISTORIES=10000 python -m pytest tests/unit/analysis/test_oracle.py
-"""
+"""Histories that a faultless Kafka leaves, and what is planted in them."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.support.oracle import LOAD_MS, PARTITIONS, Case, Found, Row
-
-HISTORIES = int(os.environ.get("HISTORIES", "400"))
-
-
-def drawn(strategy: st.SearchStrategy[Case]) -> list[Case]:
-    """Many histories, the same in every test run."""
-    cases: list[Case] = []
-
-    @settings(
-        max_examples=HISTORIES,
-        database=None,
-        derandomize=True,
-        phases=(Phase.generate,),
-        suppress_health_check=[HealthCheck.too_slow],  # a matter of the host
-    )
-    @given(strategy)
-    def draw(case: Case) -> None:
-        cases.append(case)
-
-    draw()
-    return cases
-
-
-# Chaos
-
-LENGTHS = st.sampled_from([0, 10, 250, 499, 500, 501, 900])
-TIMES = st.integers(0, LOAD_MS // 50 - 20).map(lambda n: 50 * n)  # many at the same time
-GROUP = {"process": ["ok", "ok", "info"], "commit": ["ok", "ok", "info", "fail"]}
-PLACES = st.tuples(st.integers(0, PARTITIONS - 1), st.integers(0, 4))
-NOTES = st.fixed_dictionaries(
-    {
-        "process": st.sampled_from(["one", "other"]),
-        "transaction": st.integers(0, 1),
-        "name": st.sampled_from(["begun", "commit-asked", "commit-asked", "aborted"]),
-        "time": TIMES,
-    }
-)
-MOVES = st.fixed_dictionaries(
-    {
-        "process": st.sampled_from(["one", "other"]),
-        "partition": st.sampled_from([None, *range(PARTITIONS)]),
-        "time": TIMES,
-        "late": st.sampled_from([0, 0, 500]),
-    }
-)
-LUCKY = {"send": ["ok", "ok", "fail", "info"], "lookup": ["ok", "fail"], **GROUP}
-UNLUCKY = {"send": ["ok", "info", "info", "info", "info", "info"], "lookup": ["fail"], **GROUP}
-ALONE = ("send", "send", "read", "lookup", "final-read", "final-read")
-COMPARED = ("send", "read", "final-read", "final-read", *["replica"] * 5)
-ERRORS = {"info": ["_NO_ACK", "_MSG_TIMED_OUT"], "fail": ["_ABORTED", "_QUEUE_FULL"]}
-FOLLOWED = ("send", "read", "read", "read", "poll", "final-read", "final-read")
-TRANSACTED = (*["send"] * 4, "read", "final-read", "final-read")
-CLIENTS: Sequence[Sequence[int | None]] = ([None], [0], [0, 1, None])
-GROUPED = (*ALONE, "poll", "process", "process", "commit", "committed")
-
-
-@st.composite
-def any_row(
-    draw: st.DrawFn,
-    kinds: Sequence[str],
-    ends: Mapping[str, list[str]],
-    clients: Sequence[int | None],
-) -> Row:
-    """An operation that may contradict every other, though most values are at their own offset
-    where there is more to read than to send."""
-    f = draw(st.sampled_from(kinds))
-    kind = draw(st.sampled_from(ends.get(f, ["ok"])))
-    start = draw(TIMES)
-    open_ = kind == "info" and draw(st.booleans())
-    placed = kind == "ok" and (f != "send" or draw(st.integers(0, 9)) > 0)
-    unparsable = f in ("read", "poll", "final-read") and draw(st.integers(0, 19)) == 0
-    unparsable |= f in ("commit", "committed")
-    offset = draw(st.integers(0, 4)) if placed else None
-    value = st.integers(0, 3 if kinds is TRANSACTED else 7)
-    settled = kinds is FOLLOWED and offset is not None and draw(st.integers(0, 4)) > 0
-    return {
-        "f": f,
-        "type": kind,
-        "partition": draw(st.integers(0, PARTITIONS - 1)),
-        "value": None if unparsable else offset if settled else draw(value),
-        "offset": offset,
-        "error": draw(st.sampled_from(ERRORS[kind])) if kind in ERRORS else None,
-        "process": draw(st.sampled_from(["one", "other"])),
-        "broker": draw(st.integers(1, 3)) if f == "replica" else None,
-        "instance": draw(st.sampled_from(clients)),
-        "epoch": draw(st.sampled_from([None, 0, 1])),
-        "transaction": draw(st.sampled_from([0, 0, 1])) if kinds is TRANSACTED else None,
-        "start": start,
-        "end": None if open_ else start + draw(LENGTHS),
-    }
-
-
-@st.composite
-def chaos(draw: st.DrawFn) -> Case:
-    """Any operations at all."""
-    ends = [
-        {
-            "complete": draw(st.booleans()),
-            "log_start": draw(st.sampled_from([None, 0, 0, 2])),
-            "position": draw(st.sampled_from([None, 0, 2, 4])),
-        }
-        for _ in range(PARTITIONS)
-    ]
-    kinds, size = draw(
-        st.sampled_from(
-            [(ALONE, 25), (GROUPED, 40), (COMPARED, 40), (FOLLOWED, 40), (TRANSACTED, 40)]
-        )
-    )
-    ended, clients = draw(st.sampled_from([LUCKY, UNLUCKY])), draw(st.sampled_from(CLIENTS))
-    row = any_row(kinds, ended, clients)
-    rows = draw(st.lists(row, min_size=20 if kinds is TRANSACTED else 0, max_size=size))
-    for number, each in enumerate(rows):
-        if each["f"] in ("commit", "committed") and each["end"] is not None:
-            each["end"] = each["start"] + number  # no two at once: the last one counts
-    return Case(
-        rows=once_dumped(rows),
-        ends=ends,
-        tailing=draw(st.booleans()),
-        grouped=draw(st.booleans()),
-        one_copy=draw(st.booleans()),
-        transactional=draw(st.integers(0, 4)) == 0,
-        dumps=draw(dumped()),
-        moves=draw(st.lists(MOVES, max_size=3)),
-        to_end=draw(st.booleans()),
-        dense=draw(st.booleans()),
-        corrupt=draw(st.frozensets(PLACES, max_size=6)),
-        notes=draw(st.lists(NOTES, min_size=2, max_size=6)) if kinds is TRANSACTED else (),
-    )
-
-
-def once_dumped(rows: Sequence[Row]) -> list[Row]:
-    """Without a second record of a broker at an offset: a log has one."""
-    seen = {(r["broker"], r["partition"], r["offset"]): r for r in rows if r["f"] == "replica"}
-    held = {id(row) for row in seen.values()}
-    return [row for row in rows if row["f"] != "replica" or id(row) in held]
-
-
-@st.composite
-def dumped(draw: st.DrawFn) -> list[Row]:
-    """Which replicas were dumped, and where their logs begin."""
-    every = [(partition, broker) for partition in range(PARTITIONS) for broker in (1, 2, 3)]
-    return [
-        {"partition": partition, "log_start": draw(st.sampled_from([0, 0, 2]))}
-        for partition, _ in draw(st.sampled_from([every, every, every[:2], every[3:], []]))
-    ]
-
-
-# Planted
+from tests.support.oracle import PARTITIONS, Case, Found, Row
 
 PLANTS = (
     "lost",
@@ -188,6 +32,8 @@ PLANTS = (
     "in doubt",
     "reordered",
     "disordered",
+    "set back",
+    "zombie",
 )
 
 
@@ -206,10 +52,16 @@ def planted(draw: st.DrawFn) -> Case:
         ends=ends,
         transactional=isolation is not None,
         planted={n: +c for n, c in log.planted.items() if +c},
+        events=GIVEN,
         dense=isolation is None,
     )
 
 
+# One member is in generation 3 for good, and another one is given generation 4.
+GIVEN = (
+    {"process": "one", "event": "member", "time": 1, "generation": 3},
+    {"process": "another", "event": "assigned", "time": 2, "generation": 4},
+)
 PAIRED = 1 << 40  # the first value of the producer of planted pairs
 
 
@@ -228,6 +80,9 @@ class Log:
         takes an offset."""
         if plant in ("reordered", "disordered"):
             self._plant_pair(value, plant)
+        elif plant in ("set back", "zombie"):
+            self._plant_commit(value % PARTITIONS, plant)
+            return
         elif plant in ("elsewhere", "two acks", "aborted", "in doubt"):
             self._plant_end(value, plant, landed=read)
         else:
@@ -261,6 +116,19 @@ class Log:
         if there:
             self._row("final-read", value, partition, offset)
             self._handle(value, plant, partition, offset)
+
+    def _plant_commit(self, partition: int, plant: str) -> None:
+        """A commit, of a generation that is over or not known by the next who asks."""
+        end = self._ends[partition]
+        if not self._grouped:
+            return
+        self._row("commit", None, partition, end + 5)
+        if plant == "zombie":
+            self.rows[-1]["generation"] = 3
+            self.planted["zombie-commit"][partition, end + 5, None, "one"] += 1
+        else:
+            self._row("committed", None, partition, end)
+            self.planted["commit-back"][partition, end, end + 5, "one"] += 1
 
     def _plant_pair(self, value: int, plant: str) -> None:
         """Two sends of another producer, the later one before the earlier: both open at a time, or
@@ -372,6 +240,7 @@ class Log:
                 "instance": 0 if self._grouped else None,
                 "epoch": None,
                 "transaction": None,
+                "generation": None,
                 "start": self._clock,
                 "end": self._clock + 5,
             }

@@ -1,0 +1,4 @@
+"""Consumer groups: what they made of the log, what they committed, who owned what.
+
+May import what checkers may.
+"""

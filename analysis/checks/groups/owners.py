@@ -1,0 +1,78 @@
+"""Two owners: two members of a group have one partition in one generation.
+
+    member-0: assigned 0 in generation 3    member-1: assigned 0 in generation 3      =>  two owners
+    the same, but member-0 was revoked 0 before                                       =>  nothing
+    the same, but member-1 in generation 4                                            =>  nothing
+
+Who is expelled does not know it at once, and goes on with what it has, in its old generation, while
+another is given it in a newer one. That is legal, and what it commits then is refused
+(analysis.checks.groups.commits).
+
+Cannot see: groups of the protocol in which each member has an epoch of its own (KIP-848), and of
+static members, whose successors take over within a generation (KIP-345).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.causes.kinds import INTERNAL
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import OTHERWISE, SET_BACK, forbidden, permitted, when
+from analysis.frames.evidence import Rule, Tables
+
+
+def by_shared(tables: Tables) -> DataFrame | None:
+    """A row for each two members that had one partition at one time, in one generation."""
+    history = tables.history
+    if not history.shared:
+        return None
+    return history.runs.select("run_id", F.explode("shared").alias("shared")).select(
+        "run_id",
+        F.col("shared.partition").alias("home"),
+        F.col("shared.owners").alias("reader"),
+        F.col("shared.from_ns").alias("from_ns"),
+        F.col("shared.until_ns").alias("until_ns"),
+    )
+
+
+def owned_by_two() -> Rule:
+    """Partitions with two owners, one row a pair of members and time."""
+    return Rule(
+        holds=F.col("from_ns").isNotNull(),
+        place=F.lit(None).cast("bigint"),
+        time_ns=F.col("from_ns"),
+        shown_ns=F.col("from_ns"),
+        lasted_ns=F.col("until_ns") - F.col("from_ns"),
+    )
+
+
+TWO_OWNERS = Anomaly(
+    name="two-owners",
+    rules={by_shared: owned_by_two},
+    meaning="partitions that two members of the consumer group had in one generation",
+    noun="partition with two owners",
+    lasts="until one of them lets it go",
+    judged=when(
+        "where a consumer group's members are of one generation (classic protocol, none static), "
+        "in histories of format 2",
+        lambda facts: (
+            facts.commit is not None and facts.one_generation and facts.history_format >= 2
+        ),
+    ),
+    promises=(
+        permitted(
+            SET_BACK,
+            "The coordinator may have lost what it knew of the group, and count its generations "
+            "anew.",
+            "KIP-966",
+            by=INTERNAL,
+        ),
+        forbidden(
+            OTHERWISE,
+            "In a generation each partition is given to one member.",
+            "Kafka documentation, Design: Consumer Group Membership; KIP-429",
+        ),
+    ),
+)

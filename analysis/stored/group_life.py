@@ -1,0 +1,169 @@
+"""What the members of a consumer group were told of it: their generations, and who owned what.
+
+    kept an older generation    member-0: generation 3    member-1: assigned in generation 4
+                                =>  outdated: member-0 from then on, until it learns of another one
+    owned together              member-0: assigned 0 in generation 3, and not revoked
+                                member-1: assigned 0 in generation 3
+                                =>  shared: partition 0 from then on, until one of them lets it go
+
+Only `assigned` shows that a generation stands: its coordinator has written it down by then. What a
+member knows otherwise may be of one that a new coordinator never heard of.
+A member's clients learn late: what it owned in an older generation it may go on owning for a while.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from analysis.stored.stored_run import Run
+from harness.history.tables import partitions_named
+from harness.model.client_settings import of_one_generation
+
+Event = Mapping[str, Any]
+TOLD = frozenset({"member", "assigned"})  # what tells a member's generation
+LIFE = frozenset({*TOLD, "revoked", "dies", "end"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """A member in one generation; `partition`: while it owned that, None: at all."""
+
+    process: str
+    generation: int
+    from_ns: int
+    until_ns: int | None  # None: nobody said
+    partition: int | None = None
+
+    def meets(self, other: Stretch) -> bool:
+        """Whether both were at one time."""
+        mine_first = self.until_ns is None or other.from_ns < self.until_ns
+        return mine_first and (other.until_ns is None or self.from_ns < other.until_ns)
+
+
+def outdated(run: Run) -> list[dict[str, Any]]:
+    """Where members kept a generation when a newer one had been given out: rows of
+    schema.OUTDATED."""
+    members = lives(run)
+    newer = _newer(members)
+    return [
+        {
+            "process": stretch.process,
+            "generation": stretch.generation,
+            "since_ns": max(stretch.from_ns, since_ns),
+            "until_ns": stretch.until_ns,
+        }
+        for events in members.values()
+        for stretch in _generations(events)
+        if (since_ns := newer.get(stretch.generation)) is not None
+        and (stretch.until_ns is None or since_ns < stretch.until_ns)
+    ]
+
+
+def shared(run: Run) -> list[dict[str, Any]]:
+    """Where two members owned a partition in one generation: rows of schema.SHARED."""
+    owned = defaultdict[tuple[int | None, int], list[Stretch]](list)
+    for events in lives(run).values():
+        for stretch in ownership(events):
+            owned[stretch.partition, stretch.generation].append(stretch)
+    return [
+        {
+            "partition": partition,
+            "owners": ", ".join(sorted((one.process, other.process))),
+            "from_ns": max(one.from_ns, other.from_ns),
+            "until_ns": min((ns for ns in (one.until_ns, other.until_ns) if ns), default=None),
+        }
+        for (partition, _), stretches in owned.items()
+        for one, other in combinations(stretches, 2)
+        if one.process != other.process and one.meets(other)
+    ]
+
+
+def lives(run: Run) -> dict[str, list[Event]]:
+    """What each member told of its life, in order of time; nothing of groups whose members have no
+    generation in common."""
+    found = defaultdict[str, list[Event]](list)
+    if run.grouped and of_one_generation(run.scenario["workload"].get("consumer") or {}):
+        for event in run.events:
+            if event["event"] in LIFE:
+                found[event["process"]].append(event)
+    members = {p: mine for p, mine in found.items() if any(e["event"] in TOLD for e in mine)}
+    return {p: sorted(mine, key=lambda e: int(e["time_ns"])) for p, mine in members.items()}
+
+
+def ownership(events: Sequence[Event]) -> Iterator[Stretch]:
+    """What one member owned in which generation. A new one that takes nothing away goes on with
+    what it has."""
+    owns = dict[int, tuple[int, int]]()  # partition -> generation, since when
+
+    def let_go(partitions: Sequence[int], until_ns: int | None) -> Iterator[Stretch]:
+        for partition in partitions:
+            generation, from_ns = owns.pop(partition, (None, 0))
+            if generation is not None:
+                yield Stretch(
+                    process=process,
+                    generation=generation,
+                    from_ns=from_ns,
+                    until_ns=until_ns,
+                    partition=partition,
+                )
+
+    process = str(events[0]["process"]) if events else ""
+    for event in events:
+        now_ns, named = int(event["time_ns"]), partitions_named(event["text"])
+        if event["event"] in TOLD:
+            generation = _generation(event)
+            keeps = [p for p, (old, _) in owns.items() if old != generation]
+            yield from let_go(keeps, now_ns)
+            gets = named if event["event"] == "assigned" else []
+            if generation is not None:
+                owns |= {p: (generation, now_ns) for p in (*keeps, *gets) if p not in owns}
+        else:
+            all_ = event["event"] != "revoked" or not named
+            yield from let_go(list(owns) if all_ else named, now_ns)
+    yield from let_go(list(owns), None)
+
+
+def _generations(events: Sequence[Event]) -> Iterator[Stretch]:
+    """The generations that one member knew, one after the other."""
+    told = [(int(e["time_ns"]), _generation(e)) for e in events if e["event"] in TOLD]
+    changes = [each for n, each in enumerate(told) if n == 0 or each[1] != told[n - 1][1]]
+    ends: list[int | None] = [*(time_ns for time_ns, _ in changes[1:]), None]
+    for (from_ns, generation), until_ns in zip(changes, ends, strict=True):
+        if generation is not None:
+            yield Stretch(
+                process=str(events[0]["process"]),
+                generation=generation,
+                from_ns=from_ns,
+                until_ns=until_ns,
+            )
+
+
+def _newer(members: Mapping[str, Sequence[Event]]) -> dict[int, int]:
+    """Of each generation, when a newer one was first given to a member."""
+    known: set[int] = set()
+    given: dict[int, int] = {}
+    for event in (event for events in members.values() for event in events):
+        generation = _generation(event)
+        if generation is None:
+            continue
+        known.add(generation)
+        if event["event"] == "assigned":
+            now_ns = int(event["time_ns"])
+            given[generation] = min(now_ns, given.get(generation, now_ns))
+    first, newer = None, dict[int, int]()
+    for generation in sorted(known, reverse=True):
+        if first is not None:
+            newer[generation] = first
+        if generation in given:
+            first = min(given[generation], given[generation] if first is None else first)
+    return newer
+
+
+def _generation(event: Event) -> int | None:
+    """The generation that an event tells; None: none."""
+    told = event.get("generation")
+    return None if told is None or told < 0 else int(told)
