@@ -15,6 +15,7 @@ from analysis.measures.cap import availability
 from analysis.measures.consumer_lag import worst
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.leadership import leadership
+from analysis.measures.rebalances import rebalances
 from analysis.measures.replication import replication
 from analysis.measures.work_done import Work
 from analysis.permission import Permission
@@ -116,6 +117,7 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
         "rates": _rates(run, found.counts),
         "latency_ms": _latency_ms(found),
         "consumer_lag": worst(found.lag),
+        **({"rebalances": rebalances(run)} if run.grouped else {}),
         "anomalies": {
             name: _anomaly(name, judgement, found.findings[name])
             for name, judgement in judged.judgements.items()

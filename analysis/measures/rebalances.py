@@ -1,0 +1,71 @@
+"""Rebalances of a consumer group, as its members were told of them: pauses, and who was expelled.
+
+A *pause* is a stretch in which a partition that a member had had, and another one or the same was
+given again, was nobody's.
+
+    member-0: 0 revoked at 1.0 s    member-1: 0 assigned at 1.4 s       =>  a pause of 0.4 s
+    the same, assigned at 0.9 s                                         =>  no pause
+
+A member that is *expelled* and does not know it keeps what it has, in its older generation, while
+another one has it in a newer. That is legal (analysis.checks.groups.owners), and counted.
+
+    member-0: 0 in generation 3, revoked at 1.0 s    member-1: 0 assigned in generation 4, at 0.9 s
+                                                                        =>  kept for 0.1 s
+
+Cannot see: until when a member had its partitions that was killed and told nothing: it counts as
+their owner until the next one is.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from analysis.stored.group_life import Stretch, lives, ownership
+from analysis.stored.stored_run import Run
+
+
+def rebalances(run: Run) -> dict[str, Any]:
+    """How many generations gave partitions to anybody, and how many pauses there were and stretches
+    of the expelled, each with its lengths."""
+    owned = [stretch for events in lives(run).values() for stretch in ownership(events)]
+    by_partition = defaultdict[int | None, list[Stretch]](list)
+    for stretch in sorted(owned, key=lambda each: each.from_ns):
+        by_partition[stretch.partition].append(stretch)
+    mine = by_partition.values()
+    return {
+        "generations": len({stretch.generation for stretch in owned}),
+        "pauses": _lengths([ns for each in mine for ns in _pauses(each)]),
+        "expelled": _lengths([ns for each in mine for ns in _kept(each)]),
+    }
+
+
+def _pauses(owned: Sequence[Stretch]) -> Iterator[int]:
+    """How long nobody had a partition, between its owners."""
+    until_ns: int | None = None
+    for stretch in owned:
+        if until_ns is not None and stretch.from_ns > until_ns:
+            yield stretch.from_ns - until_ns
+        ends_ns = stretch.until_ns
+        until_ns = ends_ns if until_ns is None or ends_ns is None else max(until_ns, ends_ns)
+
+
+def _kept(owned: Sequence[Stretch]) -> Iterator[int]:
+    """How long each had it on that another one had been given in a newer generation."""
+    for number, older in enumerate(owned):
+        for newer in owned[number + 1 :]:
+            if older.until_ns is None or newer.from_ns >= older.until_ns:
+                break
+            if older.process != newer.process and older.generation < newer.generation:
+                yield older.until_ns - newer.from_ns
+                break
+
+
+def _lengths(found: Sequence[int]) -> dict[str, Any]:
+    return {
+        "count": len(found),
+        "p50_s": statistics.median(found) / 1e9 if found else None,
+        "max_s": max(found) / 1e9 if found else None,
+    }
