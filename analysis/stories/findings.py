@@ -51,7 +51,8 @@ class Findings:
 
     def word(self, name: str, row: int) -> str | None:
         """A word of a row."""
-        return self.names[name][self.words[name][row]]
+        word: str | None = self.names[name][int(self.words[name][row])]
+        return word
 
 
 def read(anomaly: str, folder: Path) -> Findings:
@@ -75,7 +76,8 @@ def completed(findings: Findings, lost: Findings | None) -> Findings:
     # The leader and the epoch of such a row are those of another moment than its ack.
     nobody = np.full(len(findings), len(findings.names["leader"]) - 1)
     unknown = np.full(len(findings), -1)
-    numbers, words = dict(findings.numbers) | {"epoch": unknown}, dict(findings.words)
+    numbers: dict[str, Numbers] = {**findings.numbers, "epoch": unknown}
+    words = dict(findings.words)
     words["leader"], names = nobody, dict(findings.names)
     if lost is not None and len(lost):
         gone = np.isin(numbers["value"], lost.numbers["value"])

@@ -41,6 +41,7 @@ class Replica:
     now: Known
     now_why: str
     shown_ns: int | None = None
+    log_end: int | None = None  # by which it is known not to have had it
     cut_ns: int | None = None
     cut_at: int | None = None
 
@@ -52,6 +53,7 @@ class Answer:
     known: Known
     why: str
     shown_ns: int | None = None
+    log_end: int | None = None
 
 
 def replica(subject: Subject, broker: str, kept: Kept, clock: Clock, read: bool) -> Replica:
@@ -66,6 +68,7 @@ def replica(subject: Subject, broker: str, kept: Kept, clock: Clock, read: bool)
         now=now.known,
         now_why=now.why,
         shown_ns=had.shown_ns,
+        log_end=had.log_end,
         cut_ns=None if cut is None else -1 if cut.at_ns is None else cut.at_ns,
         cut_at=None if cut is None else cut.offset,
     )
@@ -144,7 +147,7 @@ def _by_words(subject: Subject, broker: str, kept: Kept, clock: Clock) -> Iterat
             why = f"{ended}, and it had cut its log off there since the record was sent"
             yield Answer(known="unknown", why=why)
         else:
-            yield Answer(known="no", why=ended, shown_ns=at_ns)
+            yield Answer(known="no", why=ended, shown_ns=at_ns, log_end=following.offset)
     elif began is not None and (began.offset <= subject.offset or cuts):
         yield Answer(known="yes", why=ended, shown_ns=at_ns)
     else:
@@ -179,11 +182,8 @@ def _in_tail(subject: Subject, tail: Tail, kept: Kept, when: str) -> Answer:
     """Whether a log that was kept has the record, which is none of those that were kept."""
     assert subject.offset is not None
     if tail.log_end <= subject.offset:
-        return Answer(
-            known="no",
-            why=f"its log, kept {when}, ended at {tail.log_end:,}",
-            shown_ns=tail.time_ns,
-        )
+        why = f"its log, kept {when}, ended at {tail.log_end:,}"
+        return Answer(known="no", why=why, shown_ns=tail.time_ns, log_end=tail.log_end)
     if subject.offset < tail.begin:
         return Answer(known="unknown", why=f"its log was kept {when} from {tail.begin:,} on only")
     there = [

@@ -6,7 +6,7 @@ that is known to have had a record had it from some moment of the first stretch 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from analysis.stories.replicas import Clock, Known, Replica
@@ -16,12 +16,14 @@ from analysis.stories.words import sentence
 Seconds = Callable[[int | None], float | None]
 
 
-def as_told(story: Story, clock: Clock, seconds: Seconds) -> dict[str, Any]:
-    """One of report.json's `stories`, but for its number."""
+def as_told(story: Story, also: Sequence[str], clock: Clock, seconds: Seconds) -> dict[str, Any]:
+    """One of report.json's `stories`, but for its number; `also`: as what else the same records
+    were found."""
     facts, span, subject = story.facts, story.span, story.subject
     return {
         "anomaly": facts.anomaly,
         "outcome": facts.outcome,
+        "also": list(also),
         "records": span.records,
         "partition": facts.partition,
         "first_offset": span.first_offset,

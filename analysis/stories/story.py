@@ -50,6 +50,7 @@ class Facts:
     election: Election | None
     replicas: tuple[Replica, ...]
     copies: tuple[Copy, ...]  # of what is in the log now: the second one of duplicate, reordered
+    faults: tuple[int, ...]  # in force until it was gone
     replaced: bool  # another record lies where it was acknowledged
 
 
@@ -84,7 +85,7 @@ class Story:
     facts: Facts
     subject: Subject
     span: Span
-    faults: Sequence[Row]  # that were in force until it was gone, in order
+    faults: Sequence[Row]  # those of the facts
     views: Sequence[Row]  # of the partition, meanwhile
     read: bool  # the final read of the partition is complete
     done: Mapping[int, str]  # what the plan's steps did to nodes, in words
@@ -154,7 +155,7 @@ def _sent(story: Story, clock: Clock) -> Iterator[Event]:
             role = f"; ZooKeeper showed {facts.leader or 'nobody'} leading then"
             role += "" if facts.epoch is None else f", epoch {facts.epoch}"
         yield Event(time_ns=first, who=who, what=what + role)
-    if span.delivered_ns is not None and story.gone:
+    if span.delivered_ns is not None and story.facts.anomaly == "lost":
         given = "was given it" if story.one else f"was given the first of {span.delivered:,}"
         yield Event(time_ns=span.delivered_ns, who="a consumer", what=given)
 
@@ -173,13 +174,16 @@ def _happened(story: Story) -> Iterator[Event]:
 
 
 def _seen(story: Story) -> Iterator[Event]:
-    for view in story.views[:VIEWS_MOST]:
-        who = view["leader"]
-        leads = "nobody leads" if who is None else f"{who} leads"
-        epoch = "" if view["leader_epoch"] is None else f" with epoch {view['leader_epoch']}"
-        isr = ", ".join(view["isr"]) or "nobody"
-        what = f"shows: {leads}{epoch}, the ISR is {isr}"
-        yield Event(time_ns=view["time_ns"], who="ZooKeeper", what=what)
+    shown = [(view["time_ns"], _view_words(view)) for view in story.views]
+    changes = [each for n, each in enumerate(shown) if n == 0 or each[1] != shown[n - 1][1]]
+    for time_ns, what in changes[:VIEWS_MOST]:
+        yield Event(time_ns=time_ns, who="ZooKeeper", what=what)
+
+
+def _view_words(view: Row) -> str:
+    leads = "nobody leads" if view["leader"] is None else f"{view['leader']} leads"
+    epoch = "" if view["leader_epoch"] is None else f" with epoch {view['leader_epoch']}"
+    return f"shows: {leads}{epoch}, the ISR is {', '.join(view['isr']) or 'nobody'}"
 
 
 def _elected(story: Story) -> Iterator[Event]:

@@ -9,8 +9,8 @@ many records the others have is counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +78,14 @@ _Group = tuple[Findings, Facts | None, Numbers]
 
 def _shared(table: Findings, known: _Run) -> list[tuple[Facts | None, Numbers]]:
     """The rows of each story. None: too many differ for all to be told."""
+    happened = [fault[name] for fault in known.run.faults for name in ("invoke_ns", "heal_ok_ns")]
     moments = {
         partition: np.array(
-            [v["time_ns"] for v in known.views if v["partition"] == partition], dtype=np.int64
+            [v["time_ns"] for v in known.views if v["partition"] == partition]
+            + [time_ns for time_ns in happened if time_ns is not None],
+            dtype=np.int64,
         )
-        for partition in {int(view["partition"]) for view in known.views}
+        for partition in set(table.numbers["partition"].tolist())
     }
     kinds = sorted(found.alike(table, known.kept, moments), key=len, reverse=True)
     by_facts: dict[Facts | None, list[Numbers]] = {}
@@ -94,31 +97,55 @@ def _shared(table: Findings, known: _Run) -> list[tuple[Facts | None, Numbers]]:
 
 def _chosen(groups: Sequence[_Group], known: _Run, examples: Mapping[str, Sequence[Row]]) -> Told:
     """The largest stories and those of examples, in the order of their anomalies and of time."""
-    sizes = sorted(range(len(groups)), key=lambda number: len(groups[number][2]), reverse=True)
-    chosen = {number for number in sizes if groups[number][1] is not None}
-    chosen &= set([n for n in sizes if groups[n][1] is not None][:MOST])
+    same = _folded(groups)
     shown = {
         name: [_group_of(groups, name, row) for row in examples.get(name, ())] for name in TOLD
     }
-    chosen |= {number for each in shown.values() for number in each if number is not None}
-    order = sorted(chosen, key=lambda number: _place_of(groups[number]))
+    wanted = {same.get(each, each) for of in shown.values() for each in of if each is not None}
+    sizes = sorted(range(len(groups)), key=lambda number: len(groups[number][2]), reverse=True)
+    told = [number for number in sizes if groups[number][1] is not None and number not in same]
+    order = sorted(wanted | set(told[:MOST]), key=lambda number: _place_of(groups[number]))
     numbers = {group: number for number, group in enumerate(order, start=1)}
-    rest = [number for number in range(len(groups)) if number not in chosen]
+    also: dict[int, list[str]] = {}
+    for number, first in same.items():
+        also.setdefault(first, []).append(groups[number][0].anomaly)
+    rest = [n for n in range(len(groups)) if n not in numbers and n not in same]
     run_s = known.run.seconds
     return Told(
         stories=[
-            {"number": numbers[group], **as_told(_story(groups[group], known), known.clock, run_s)}
+            {
+                "number": numbers[group],
+                **as_told(_story(groups[group], known), also.get(group, ()), known.clock, run_s),
+            }
             for group in order
         ],
         more=len(rest),
         more_records=sum(len(groups[number][2]) for number in rest),
         missing=known.kept.missing,
         of_example={
-            name: [None if each is None else numbers[each] for each in groups_of]
+            name: [None if each is None else numbers[same.get(each, each)] for each in groups_of]
             for name, groups_of in shown.items()
             if groups_of
         },
     )
+
+
+def _folded(groups: Sequence[_Group]) -> dict[int, int]:
+    """Which stories of places are those of the same lost records: their numbers, and of whom."""
+    lost: dict[Any, int] = {}
+    same: dict[int, int] = {}
+    for number, (table, facts, rows) in enumerate(groups):
+        if facts is None:
+            continue
+        key = (
+            replace(facts, anomaly="lost", outcome=None),
+            np.sort(table.numbers["value"][rows]).tobytes(),
+        )
+        if facts.anomaly == "lost":
+            lost.setdefault(key, number)
+        elif facts.outcome == "two_values" and key in lost:
+            same[number] = lost[key]
+    return same
 
 
 def _place_of(group: _Group) -> tuple[int, int, int, int]:
@@ -156,9 +183,12 @@ def _facts(table: Findings, row: int, known: _Run) -> Facts:
     else:
         replicas = [_with_both(subject, name, kept, complete) for name in brokers]
         chosen = _between(copies, subject, known)
+        epoch, leader = copies[0].epoch, copies[0].leader  # of what is in the log
+        certain = epoch is not None
+        subject = replace(subject, epoch=epoch, leader=leader, certain=certain)
     return Facts(
         anomaly=subject.anomaly,
-        outcome=subject.outcome,
+        outcome=None if subject.anomaly == "lost" else subject.outcome,  # given to whom or not
         partition=subject.partition,
         acked=subject.acked,
         epoch=subject.epoch,
@@ -167,6 +197,7 @@ def _facts(table: Findings, row: int, known: _Run) -> Facts:
         election=chosen,
         replicas=tuple(replicas),
         copies=copies,
+        faults=tuple(int(fault["fault"]) for fault in _faults(subject, chosen, known.run)),
         replaced=subject.anomaly in GONE and subject.other_value is not None,
     )
 
@@ -265,15 +296,15 @@ def _story(group: _Group, known: _Run) -> Story:
     table, facts, rows = group
     assert facts is not None
     span = _span(table, rows)
-    begin_ns = min([each[0] for each in (span.sent_ns, span.acked_ns) if each], default=None)
+    begin_ns = min((each[0] for each in (span.sent_ns, span.acked_ns) if each), default=None)
     chosen = facts.election.at_ns if facts.election else None
-    end_ns = max([n for n in (chosen, span.acked_ns and span.acked_ns[1]) if n], default=None)
+    end_ns = max((n for n in (chosen, span.acked_ns and span.acked_ns[1]) if n), default=None)
     mine = [view for view in known.views if view["partition"] == facts.partition]
     return Story(
         facts=facts,
         subject=subject_of(table, int(rows[0]), known.kept, known.views),
         span=span,
-        faults=[] if begin_ns is None else _faults(known.run.faults, begin_ns, end_ns),
+        faults=[fault for fault in known.run.faults if fault["fault"] in facts.faults],
         views=[v for v in mine if _within(v["time_ns"], begin_ns, end_ns)],
         read=known.complete.get(facts.partition, False),
         done={s["step"]: (s.get("telling") or {}).get("done") or "" for s in known.run.plan},
@@ -284,14 +315,19 @@ def _within(time_ns: int, begin_ns: int | None, end_ns: int | None) -> bool:
     return begin_ns is not None and end_ns is not None and begin_ns <= time_ns <= end_ns
 
 
-def _faults(faults: Iterable[Row], begin_ns: int, end_ns: int | None) -> list[Row]:
-    """Those in force between two moments; without the second one, and the next."""
-    hit = sorted((f for f in faults if f["nodes"]), key=lambda fault: int(fault["invoke_ns"]))
-    last_ns = begin_ns if end_ns is None else end_ns
+def _faults(subject: Subject, chosen: Election | None, run: Run) -> list[Row]:
+    """Those in force from when the record was sent until another leader came to lead without it, or
+    until it was acknowledged."""
+    begin_ns = subject.acked_ns if subject.sent_ns is None else subject.sent_ns
+    if begin_ns is None:
+        return []
+    ends = [subject.acked_ns, chosen.at_ns if chosen else None, begin_ns]
+    end_ns = max(end for end in ends if end is not None)
     return [
         fault
-        for fault in hit
-        if fault["invoke_ns"] <= last_ns
+        for fault in run.faults
+        if fault["nodes"]
+        and fault["invoke_ns"] <= end_ns
         and (fault["heal_ok_ns"] is None or fault["heal_ok_ns"] >= begin_ns)
     ]
 

@@ -1,7 +1,7 @@
 """A story as one sentence. What is not known is said to be not known.
 
 Offset 2,504 of partition 0 was acknowledged by kafka1 as leader of epoch 2 at 30.412 s; kafka2
-and kafka3 never had it (their logs ended at 2,504 when they next led or followed); kafka1 was
+and kafka3 did not have it (their logs ended at 2,504); kafka1 was
 killed at 30.413 s; kafka2 led with epoch 3 from log end 2,504 at 33.101 s; kafka1 cut its log
 off from 2,504 on at 34.601 s; no replica has it now.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analysis.stories.replicas import Clock, Replica
-from analysis.stories.story import Story, place
+from analysis.stories.story import Copy, Story, place
 
 SAID_FAULTS = 3
 
@@ -72,8 +72,7 @@ def _holders(story: Story) -> Iterator[str]:
         alone = not story.facts.certain
         yield f"{_brokers(had)} had {story.it}{'' if alone else ' too'}"
     if lacked:
-        ends = "their logs" if len(lacked) > 1 else "its log"
-        yield f"{_brokers(lacked)} did not have {story.it}{_ended(story, lacked, ends)}"
+        yield f"{_brokers(lacked)} did not have {story.it}{_ended(lacked)}"
     if len(unknown) == len(story.facts.replicas):
         yield f"in whose logs {'it was' if story.one else 'they were'} is not known"
     elif unknown:
@@ -87,16 +86,13 @@ def _acknowledged(replica: Replica, story: Story) -> bool:
     return story.facts.certain and replica.broker == story.facts.leader
 
 
-def _ended(story: Story, lacked: Sequence[Replica], ends: str) -> str:
-    """By what the last ones are known not to have had it; the new leader's log end is told with its
-    election."""
-    chosen = story.facts.election
-    if chosen is not None and [r.broker for r in lacked] == [chosen.leader]:
+def _ended(lacked: Sequence[Replica]) -> str:
+    """Where the logs of those ended that had not got so far."""
+    ends = sorted({replica.log_end for replica in lacked if replica.log_end is not None})
+    if not ends or any(replica.log_end is None for replica in lacked):
         return ""
-    if all("ended at" in replica.had_why for replica in lacked):
-        behind = "there" if story.one else "there or before"
-        return f" ({ends} ended {behind})"
-    return ""
+    whose = "their logs" if len(lacked) > 1 else "its log"
+    return f" ({whose} ended at {names([f'{end:,}' for end in ends])})"
 
 
 def _faults(story: Story, clock: Clock) -> Iterator[str]:
@@ -184,14 +180,17 @@ def _twice(story: Story, clock: Clock) -> Iterator[str]:
     facts, span = story.facts, story.span
     first, second = facts.copies
     one = story.one
+    many = "one record" if one else f"{span.records:,} records"
+    where = f"{many} of partition {facts.partition}"
+    there = f"{_at(story)}{_written(first)}"
     if facts.anomaly == "duplicate":
-        subject_words = "one record is" if one else f"{span.records:,} records are"
-        yield f"{subject_words} in the log twice: {_at(story, first)}, {_other(story, second)}"
+        is_ = "is" if one else "are"
+        yield f"{where} {is_} in the log twice: {there}, and {_other(story)}{_written(second)}"
     else:
-        subject_words = "one record lies" if one else f"{span.records:,} records lie"
         later = "one that its client sent later" if one else "ones that their client sent later"
-        places = f"{_at(story, first)}, the other {_other(story, second)}"
-        yield f"{subject_words} behind {later}: {places}"
+        lies = f"{'lies' if one else 'lie'} behind {later}"
+        before = f"the other one {_other(story)}" if one else "the other ones before them"
+        yield f"{where} {lies}: {there}, {before}{_written(second)}"
     if span.sent_ns is not None:
         first_ns, last_ns = span.sent_ns
         sent = f"at {clock(first_ns)}" if one else f"from {clock(first_ns)} to {clock(last_ns)}"
@@ -206,24 +205,26 @@ def _twice(story: Story, clock: Clock) -> Iterator[str]:
     yield from _where(story)
 
 
-def _at(story: Story, copy: object) -> str:
-    return f"{place(story)} of partition {story.facts.partition}{_written(copy)}"
+def _at(story: Story) -> str:
+    first, last = story.span.first_offset, story.span.last_offset
+    if first is None or last is None:
+        return "at an offset that is not known"
+    return f"at offset {first:,}" if story.one else f"at offsets from {first:,} to {last:,}"
 
 
-def _other(story: Story, copy: object) -> str:
-    where = "at other places"
-    if story.one and story.subject.other_offset is not None:
-        where = f"at offset {story.subject.other_offset:,}"
-        if story.subject.other_partition not in (None, story.facts.partition):
-            where += f" of partition {story.subject.other_partition}"
-    return f"{where}{_written(copy)}"
+def _other(story: Story) -> str:
+    if not story.one or story.subject.other_offset is None:
+        return "at others"
+    there = f"at offset {story.subject.other_offset:,}"
+    if story.subject.other_partition in (None, story.facts.partition):
+        return there
+    return f"{there} of partition {story.subject.other_partition}"
 
 
-def _written(copy: object) -> str:
-    epoch, leader = getattr(copy, "epoch", None), getattr(copy, "leader", None)
-    if epoch is None:
+def _written(copy: Copy) -> str:
+    if copy.epoch is None:
         return ", written in an epoch that is not known"
-    return f", written with epoch {epoch}" + (f" by {leader}" if leader else "")
+    return f", written with epoch {copy.epoch}" + (f" by {copy.leader}" if copy.leader else "")
 
 
 def _where(story: Story) -> Iterator[str]:
