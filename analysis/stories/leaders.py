@@ -3,10 +3,12 @@
     kafka1 had the record of epoch 2 at 4711    kafka2 led with epoch 3 from log end 4711
     =>  kafka1 wrote it, and kafka2 led without it
 
-A record's leader epoch is *certain* where a kept log has it at the offset of its ack; what
-ZooKeeper showed at the moment of the ack may be another leader's, since a deposed one may go on.
+A record's leader epoch is *certain* where a kept log has it at the offset of its ack, or where
+there had been no other epoch by then, as a broker logged and ZooKeeper showed. Else what ZooKeeper
+showed at the moment of the ack may be another leader's: a deposed one may go on.
 The election that a record was lost by is the first of a later epoch (not certain: after the ack) by
-a broker whose log ended at or before it: whoever led in between had it, or had the same there.
+a broker whose log ended at or before it: whoever led in between had it, or had the same there. A
+leader that comes back in its own epoch with a shorter log counts as well.
 """
 
 from __future__ import annotations
@@ -58,6 +60,8 @@ def subject_of(findings: Findings, row: int, kept: Kept, views: Sequence[Row]) -
     partition = findings.number("partition", row) or 0
     records = [] if value is None else kept.of_value.get(value, [])
     epochs = {r.epoch for r in records if r.partition == partition and r.offset == offset}
+    if not epochs:
+        epochs = _only(partition, findings.number("acked_ns", row), kept, views)
     certain = len(epochs) == 1 and None not in epochs
     epoch = epochs.pop() if certain else findings.number("epoch", row)
     leader = led_in(partition, epoch, kept, views) if certain else findings.word("leader", row)
@@ -77,6 +81,19 @@ def subject_of(findings: Findings, row: int, kept: Kept, views: Sequence[Row]) -
         certain=certain,
         leader=leader,
     )
+
+
+def _only(
+    partition: int, acked_ns: int | None, kept: Kept, views: Sequence[Row]
+) -> set[int | None]:
+    """The one epoch that a record can be of, since there had been no other when it was acked."""
+    if acked_ns is None:
+        return set()
+    led = [s for s in kept.said.get(partition, ()) if s.event == "led"]
+    said = {s.epoch for s in led if s.at_ns is None or s.at_ns <= acked_ns}
+    mine = [view for view in views if view["partition"] == partition]
+    seen = {view["leader_epoch"] for view in mine if view["time_ns"] <= acked_ns}
+    return said if said == seen else set()
 
 
 def led_in(partition: int, epoch: int | None, kept: Kept, views: Sequence[Row]) -> str | None:
@@ -114,6 +131,9 @@ def election(subject: Subject, kept: Kept, views: Sequence[Row]) -> Election | N
 
 def _later(said: Said, subject: Subject) -> bool:
     if subject.certain and subject.epoch is not None:
+        if said.epoch == subject.epoch:  # it came back
+            back = subject.acked_ns is not None and said.at_ns is not None
+            return back and (said.at_ns or 0) > (subject.acked_ns or 0)
         return said.epoch is not None and said.epoch > subject.epoch
     known = subject.acked_ns is not None and said.at_ns is not None
     return known and (said.at_ns or 0) >= (subject.acked_ns or 0)

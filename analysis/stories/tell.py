@@ -21,7 +21,7 @@ from analysis.stories import findings as found
 from analysis.stories.findings import TOLD, Findings
 from analysis.stories.kept import END, Kept, Numbers, kept_of
 from analysis.stories.leaders import Election, Subject, election, led_in, subject_of
-from analysis.stories.replicas import Clock, Replica, had_it, replica
+from analysis.stories.replicas import Clock, Evidence, Replica, replica
 from analysis.stories.report import as_told
 from analysis.stories.story import GONE, Copy, Facts, Span, Story
 
@@ -51,6 +51,7 @@ class _Run:
     views: Sequence[Row]  # in order of time
     complete: Mapping[int, bool]  # whether the final read of a partition is
     clock: Clock
+    taken_ns: Mapping[str, Sequence[int]]
 
 
 def tell(run: Run, evidence: Mapping[str, Path], examples: Mapping[str, Sequence[Row]]) -> Told:
@@ -67,10 +68,24 @@ def tell(run: Run, evidence: Mapping[str, Path], examples: Mapping[str, Sequence
         kept=kept_of(run, np.unique(values), np.unique(offsets[offsets >= 0])),
         views=sorted(run.views, key=lambda view: int(view["time_ns"])),
         complete={end["partition"]: end["complete"] for end in final_ends(run)},
+        taken_ns=_taken_ns(run),
         clock=lambda ns: "a time that is not known" if ns is None else f"{run.seconds(ns):,.3f} s",
     )
     grouped = [(table, facts, rows) for table in tables for facts, rows in _shared(table, known)]
     return _chosen(grouped, known, examples)
+
+
+def _taken_ns(run: Run) -> dict[str, list[int]]:
+    """When faults took something from each node's disk, or may have: nothing else is known of
+    them."""
+    effects = {step["step"]: step.get("effects") for step in run.plan}
+    found: dict[str, list[int]] = {}
+    for fault in run.faults:
+        known = effects.get(fault["step"])
+        if known is None or known.get("takes") != "nothing":
+            for name in fault["nodes"]:
+                found.setdefault(name, []).append(int(fault["invoke_ns"]))
+    return found
 
 
 _Group = tuple[Findings, Facts | None, Numbers]
@@ -178,7 +193,8 @@ def _facts(table: Findings, row: int, known: _Run) -> Facts:
     brokers = _brokers(subject.partition, known)
     copies = _copies(subject, known)
     if subject.anomaly in GONE:
-        replicas = [replica(subject, name, kept, known.clock, complete) for name in brokers]
+        rests_on = Evidence(kept=kept, clock=known.clock, taken_ns=known.taken_ns, read=complete)
+        replicas = [replica(subject, name, rests_on) for name in brokers]
         chosen = election(subject, kept, views)
     else:
         replicas = [_with_both(subject, name, kept, complete) for name in brokers]
@@ -248,7 +264,6 @@ def _between(copies: Sequence[Copy], subject: Subject, known: _Run) -> Election 
 
 def _with_both(subject: Subject, broker: str, kept: Kept, complete: bool) -> Replica:
     """Whether a broker's log has both places of a record, or both records, now."""
-    had = had_it(subject, broker, kept, lambda _: "a kept moment")
     second = subject.value if subject.anomaly == "duplicate" else subject.other_value
     places = [
         (subject.partition, subject.offset, subject.value),
@@ -264,8 +279,8 @@ def _with_both(subject: Subject, broker: str, kept: Kept, complete: bool) -> Rep
     }
     return Replica(
         broker=broker,
-        had="yes" if now == "yes" or had.known == "yes" else "unknown",
-        had_why="it has it now" if now == "yes" else had.why,
+        had="yes" if now == "yes" else "unknown",
+        had_why="it has it now" if now == "yes" else "not known for both places",
         now=now,  # type: ignore[arg-type]
         now_why=words[now],
     )
@@ -305,14 +320,18 @@ def _story(group: _Group, known: _Run) -> Story:
         subject=subject_of(table, int(rows[0]), known.kept, known.views),
         span=span,
         faults=[fault for fault in known.run.faults if fault["fault"] in facts.faults],
-        views=[v for v in mine if _within(v["time_ns"], begin_ns, end_ns)],
+        views=_meanwhile(mine, begin_ns, end_ns),
         read=known.complete.get(facts.partition, False),
         done={s["step"]: (s.get("telling") or {}).get("done") or "" for s in known.run.plan},
     )
 
 
-def _within(time_ns: int, begin_ns: int | None, end_ns: int | None) -> bool:
-    return begin_ns is not None and end_ns is not None and begin_ns <= time_ns <= end_ns
+def _meanwhile(views: Sequence[Row], begin_ns: int | None, end_ns: int | None) -> list[Row]:
+    """What was seen between two moments, and last before them."""
+    if begin_ns is None or end_ns is None:
+        return []
+    before = [view for view in views if view["time_ns"] < begin_ns]
+    return [*before[-1:], *(view for view in views if begin_ns <= view["time_ns"] <= end_ns)]
 
 
 def _faults(subject: Subject, chosen: Election | None, run: Run) -> list[Row]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from analysis.stories.replicas import Clock, Replica
 from analysis.stories.story import Copy, Story, place
 
-SAID_FAULTS = 3
+SAID_FAULTS = 4
 
 
 def sentence(story: Story, clock: Clock) -> str:
@@ -96,15 +96,17 @@ def _ended(lacked: Sequence[Replica]) -> str:
 
 
 def _faults(story: Story, clock: Clock) -> Iterator[str]:
-    hit = [f for f in story.faults if story.facts.leader in f["nodes"]]
-    shown = (hit or list(story.faults))[:SAID_FAULTS]
+    shown = list(story.faults)
+    if len(shown) > SAID_FAULTS:
+        shown = [f for f in shown if story.facts.leader in f["nodes"]] or shown
+    more = len(story.faults) - len(shown[:SAID_FAULTS])
+    shown = shown[:SAID_FAULTS]
     for fault in shown:
         was = "were" if len(fault["nodes"]) > 1 else "was"
         done = story.done.get(fault["step"]) or f"hit by {fault['verb']}"
         yield f"{names(fault['nodes'])} {was} {done} at {clock(fault['invoke_ns'])}"
-    more = len(hit or story.faults) - len(shown)
     if more > 0:
-        yield f"{more} more fault{'s' if more > 1 else ''} followed"
+        yield f"there were {more} more faults" if more > 1 else "there was one more fault"
 
 
 def _election(story: Story, clock: Clock) -> str:
