@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.histories import fault, final_read, moved, read, sent, told, view
+from tests.support.histories import fault, final_read, moved, read, sent, stayed, told, view
 from tests.support.kept_parts import followed, kept_log, led, not_kept, truncated
 
 # 2 is acked by kafka1, which is killed; kafka2 leads from log end 2, and 3 takes the place.
@@ -308,3 +308,47 @@ def test_two_values_of_which_none_is_lost_are_told_without_guessing(report):
     [story] = stories(report)
 
     assert story["sentence"].startswith("Two records were seen at offset 0 of partition 0; when")
+
+
+POWER = fault("power-loss", ms=310, for_ms=2000, nodes=["kafka1", "kafka3"])
+
+
+@told(*LOAD, POWER, *moved(ms=1000), *NOW, acks="1", loaded=False)
+def test_that_another_record_lies_there_at_the_end_does_not_say_that_it_never_had_it(report):
+    [story] = stories(report)
+
+    assert set(known(story, "had").values()) == {"unknown"}
+    assert set(known(story, "now").values()) == {"no"}
+
+
+@told(
+    *LOAD,
+    POWER,
+    BEFORE,
+    *BEGAN,
+    *moved(ms=1000),
+    led(2, epoch=1, at=2, ms=990),
+    followed(3, epoch=1, at=2, ms=2400),
+    acks="1",
+    plan=[{"step": 0, "verb": "power-loss", "target": "leader", "effects": None}],
+)
+def test_a_short_log_proves_nothing_where_a_fault_may_have_taken_the_disk(report):
+    [story] = stories(report)
+
+    assert known(story, "had") == {"kafka1": "yes", "kafka2": "no", "kafka3": "unknown"}
+
+
+@told(
+    *LOAD[:3],
+    final_read(0, 1),
+    fault("power-loss", ms=400, for_ms=2000, nodes=["kafka1"]),
+    *BEGAN,
+    led(1, epoch=0, at=2, ms=2300),
+    stayed(),
+    acks="1",
+)
+def test_a_leader_that_came_back_in_its_own_epoch_with_less_is_named(report):
+    [story] = stories(report)
+
+    assert "kafka1 led again with epoch 0 from log end 2 at 2.300 s" in story["sentence"]
+    assert known(story, "had")["kafka1"] == "yes"
