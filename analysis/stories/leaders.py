@@ -160,7 +160,7 @@ def _seen_election(subject: Subject, views: Sequence[Row]) -> Election | None:
     for view in views:
         if view["partition"] != subject.partition or view["time_ns"] < subject.acked_ns:
             continue
-        if view["leader"] is not None and view["leader_epoch"] != subject.epoch:
+        if view["leader"] not in (None, subject.leader):
             return Election(
                 leader=view["leader"],
                 epoch=view["leader_epoch"],

@@ -319,7 +319,7 @@ def _story(group: _Group, known: _Run) -> Story:
         facts=facts,
         subject=subject_of(table, int(rows[0]), known.kept, known.views),
         span=span,
-        faults=[fault for fault in known.run.faults if fault["fault"] in facts.faults],
+        faults=sorted((f for f in known.run.faults if f["fault"] in facts.faults), key=_begun),
         views=_meanwhile(mine, begin_ns, end_ns),
         read=known.complete.get(facts.partition, False),
         done={s["step"]: (s.get("telling") or {}).get("done") or "" for s in known.run.plan},
@@ -335,20 +335,26 @@ def _meanwhile(views: Sequence[Row], begin_ns: int | None, end_ns: int | None) -
 
 
 def _faults(subject: Subject, chosen: Election | None, run: Run) -> list[Row]:
-    """Those in force from when the record was sent until another leader came to lead without it, or
-    until it was acknowledged."""
+    """Those in force from when the record was sent until another leader came to lead without it or,
+    where none is known, until it was acknowledged, and the next one."""
     begin_ns = subject.acked_ns if subject.sent_ns is None else subject.sent_ns
     if begin_ns is None:
         return []
     ends = [subject.acked_ns, chosen.at_ns if chosen else None, begin_ns]
     end_ns = max(end for end in ends if end is not None)
+    hit = sorted((fault for fault in run.faults if fault["nodes"]), key=_begun)
+    later = [fault for fault in hit if fault["invoke_ns"] > end_ns]
+    unknown = chosen is None and subject.anomaly in GONE
     return [
         fault
-        for fault in run.faults
-        if fault["nodes"]
-        and fault["invoke_ns"] <= end_ns
+        for fault in hit
+        if fault["invoke_ns"] <= end_ns
         and (fault["heal_ok_ns"] is None or fault["heal_ok_ns"] >= begin_ns)
-    ]
+    ] + (later[:1] if unknown else [])
+
+
+def _begun(fault: Row) -> int:
+    return int(fault["invoke_ns"])
 
 
 def _span(table: Findings, rows: Numbers) -> Span:
