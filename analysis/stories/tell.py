@@ -345,12 +345,13 @@ def _faults(subject: Subject, chosen: Election | None, run: Run) -> list[Row]:
     hit = sorted((fault for fault in run.faults if fault["nodes"]), key=_begun)
     later = [fault for fault in hit if fault["invoke_ns"] > end_ns]
     unknown = chosen is None and subject.anomaly in GONE
-    return [
+    meanwhile = [
         fault
         for fault in hit
         if fault["invoke_ns"] <= end_ns
         and (fault["heal_ok_ns"] is None or fault["heal_ok_ns"] >= begin_ns)
-    ] + (later[:1] if unknown else [])
+    ]
+    return [*meanwhile, *(later[:1] if unknown else [])]
 
 
 def _begun(fault: Row) -> int:
