@@ -181,6 +181,8 @@ def _divided(rows: Numbers, columns: Sequence[npt.NDArray[np.int64]]) -> list[Nu
     """The rows that agree in every column, each group in its own order."""
     code = np.zeros(len(rows), dtype=np.int64)
     for column in columns:
+        if column.min() == column.max():
+            continue
         _, part = np.unique(column, return_inverse=True)
         _, code = np.unique(code * (int(part.max()) + 1) + part, return_inverse=True)
     order = np.argsort(code, kind="stable")

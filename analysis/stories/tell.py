@@ -65,7 +65,7 @@ def tell(run: Run, evidence: Mapping[str, Path], examples: Mapping[str, Sequence
     offsets = np.concatenate([t.numbers[n] for t in tables for n in ("offset", "other_offset")])
     known = _Run(
         run=run,
-        kept=kept_of(run, np.unique(values), np.unique(offsets[offsets >= 0])),
+        kept=kept_of(run, values, offsets[offsets >= 0]),
         views=sorted(run.views, key=lambda view: int(view["time_ns"])),
         complete={end["partition"]: end["complete"] for end in final_ends(run)},
         taken_ns=_taken_ns(run),
