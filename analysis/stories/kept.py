@@ -11,7 +11,7 @@ offset, become objects. Rows that lack what sealing does not demand are passed o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from analysis.stored.stored_run import Run
 
 END = "end"
 Numbers = npt.NDArray[np.int64]
+MARGIN_NS = 10 * 10**9  # of a broker's clock
 MISSING_MOST = 8  # reasons why something is missing that are told one by one
 
 
@@ -93,7 +94,7 @@ def kept_of(run: Run, values: Numbers, offsets: Numbers) -> Kept:
     topic = pc.equal(table["topic"], str(run.scenario["topic"]["name"]))
     mine = table.filter(pc.fill_null(topic, False))
     of_value, at = _records(_of(mine, "kept-record"), values, offsets)
-    tails, said = _tails(_of(mine, "kept-tail")), _said(mine)
+    tails, said = _tails(_of(mine, "kept-tail")), _by_right_clocks(_said(mine), run)
     return Kept(
         of_value=of_value,
         at=at,
@@ -173,6 +174,29 @@ def _said(table: pa.Table) -> dict[int, list[Said]]:
         )
         found.setdefault(row["partition"], []).append(said)
     return found
+
+
+def _by_right_clocks(said: dict[int, list[Said]], run: Run) -> dict[int, list[Said]]:
+    """Without the times of brokers whose clock was not the run's: times that go back, or that lie
+    outside of the run."""
+    phases = run.record.get("phases") or []
+    from_ns = phases[0]["start_ns"] - MARGIN_NS if phases else 0
+    to_ns = phases[-1]["end_ns"] + MARGIN_NS if phases else 2**63
+    times: dict[tuple[int, str], list[int]] = {}
+    wrong = set()
+    for partition, rows in said.items():
+        for each in rows:
+            known = times.setdefault((partition, each.broker), [])
+            if each.at_ns is None:
+                continue
+            back = bool(known) and each.at_ns < known[-1] - MARGIN_NS
+            if back or not from_ns <= each.at_ns <= to_ns:
+                wrong.add(each.broker)
+            known.append(each.at_ns)
+    return {
+        partition: [replace(s, at_ns=None) if s.broker in wrong else s for s in rows]
+        for partition, rows in said.items()
+    }
 
 
 def _epochs(table: pa.Table) -> dict[int, list[tuple[int, int]]]:

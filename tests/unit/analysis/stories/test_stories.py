@@ -352,3 +352,19 @@ def test_a_leader_that_came_back_in_its_own_epoch_with_less_is_named(report):
 
     assert "kafka1 led again with epoch 0 from log end 2 at 2.300 s" in story["sentence"]
     assert known(story, "had")["kafka1"] == "yes"
+
+
+@told(
+    sent(0, at=0, ms=100),
+    sent(1, at=1, ms=1500),
+    final_read(0),
+    *moved(ms=1000),
+    led(1, epoch=0, at=0, ms=-1000),
+    led(2, epoch=1, at=1, ms=990 + 3_600_000),
+    kept_log(1, 0, 1, ms=3200),
+    acks="1",
+)
+def test_the_time_of_a_broker_whose_clock_was_wrong_is_not_told(report):
+    [story] = stories(report)
+
+    assert "kafka2 led with epoch 1 from log end 1 at a time that is not known" in story["sentence"]
