@@ -27,6 +27,7 @@ from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.run_facts.configuration import Facts
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
+from analysis.stories.tell import Told
 from analysis.verdict.demands import Demand, DemandError, Looks, parse, unjudged
 from analysis.verdict.doubts import doubts
 from analysis.verdict.judge import (
@@ -93,6 +94,7 @@ class Found:
     acks: Sequence[Mapping[str, Any]] = ()  # rows of `leadership.acks_between_cuts`
     work: Work = field(default_factory=Work)  # what each worker did
     lag: Sequence[Mapping[str, Any]] = ()  # rows of `consumer_lag.lag`
+    stories: Told = field(default_factory=Told)
 
 
 def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
@@ -119,9 +121,10 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
         "consumer_lag": worst(found.lag),
         **({"rebalances": rebalances(run)} if run.grouped else {}),
         "anomalies": {
-            name: _anomaly(name, judgement, found.findings[name])
+            name: _anomaly(name, judgement, found.findings[name], found.stories)
             for name, judgement in judged.judgements.items()
         },
+        "stories": _stories(found.stories),
         "history_format": run.history_format,
         "not_recorded": list(not_recorded(permission.facts)),
         "causes": causes_told(permission, _by_cause(found), run),
@@ -298,7 +301,19 @@ def _quantiles(values: Sequence[float] | None) -> dict[str, float] | None:
     return {name: round(value, 2) for name, value in zip(QUANTILES, values, strict=True)}
 
 
-def _anomaly(name: str, judgement: Judgement, finding: AnomalyFinding) -> dict[str, Any]:
+def _stories(told: Told) -> dict[str, Any]:
+    return {
+        "told": list(told.stories),
+        "more": told.more,
+        "more_records": told.more_records,
+        "missing": list(told.missing),
+    }
+
+
+def _anomaly(
+    name: str, judgement: Judgement, finding: AnomalyFinding, told: Told
+) -> dict[str, Any]:
+    stories = told.of_example.get(name)
     return {
         "count": finding.count,
         "split": dict(finding.split),
@@ -314,7 +329,10 @@ def _anomaly(name: str, judgement: Judgement, finding: AnomalyFinding) -> dict[s
         "demanded": judgement.demand.text if judgement.demand else None,
         "demand_met": judgement.demand_met,
         "convicts": judgement.convicts,
-        "examples": [dict(row) for row in finding.examples],
+        "examples": [
+            {**row, **({"story": stories[number]} if stories else {})}
+            for number, row in enumerate(finding.examples)
+        ],
     }
 
 

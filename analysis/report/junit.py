@@ -155,7 +155,7 @@ def _evidence(name: str, finding: Row) -> str:
     """The first rows, a line each, and where all of them are."""
     rows = finding["examples"]
     split = [f"{many:,} {kind.replace('_', ' ')}" for kind, many in finding["split"].items()]
-    shown = wording.columns(rows)
+    shown = [name for name in wording.columns(rows) if name != "story"]  # its number only
     lines = [", ".join(f"{key}={wording.plain(row.get(key))}" for key in shown) for row in rows]
     rest = [f"{finding['count']:,} in all: analysis/{name}.parquet"] if rows else []
     return "\n".join([*([", ".join(split)] if rows and split else []), *lines, *rest])

@@ -1,8 +1,8 @@
 """report.html: one file that tells a run to a manager first, and to an engineer after.
 
     outcome, verdict and a sentence > key numbers > timeline and, on demand, its close-up
-    > findings with evidence > gaps and faults > configuration, promises and host > the run's files
-    > how to read it
+    > findings with evidence and stories > gaps and faults > configuration, promises and host
+    > the run's files > how to read it
 
 The page opens offline in any browser. It loads nothing: plotly.js travels inside, compressed
 (4.8 MB become 2.0 MB; the browser's own DecompressionStream unpacks it), and a
@@ -38,6 +38,7 @@ from analysis.report.parts.close_up import close_up, quantiles
 from analysis.report.parts.counters import counters
 from analysis.report.parts.evidence import evidence, fault_names
 from analysis.report.parts.run_files import Group, address
+from analysis.report.parts.stories import stories
 from analysis.report.parts.templates import TEMPLATES, environment, style
 from analysis.report.timeline import burst, end_of, figure, reads_word
 from analysis.verdict.demands import level_words
@@ -86,6 +87,7 @@ def render(
         windows=_longest(report["windows"], "length_s"),
         faults=report["faults"][:ROWS_MAX],
         fault_names=fault_names(report["faults"]),
+        stories=stories(report),
         leadership=leadership(report),
         starved=_starved(report["host"]),
         picture=_picture(report, timeline, views, looks),

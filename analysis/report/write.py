@@ -38,6 +38,7 @@ from analysis.report.build import COUNTED, EXAMPLES, PAST, AnomalyFinding, Found
 from analysis.report.parts.run_files import run_files
 from analysis.spark.at_once import at_once
 from analysis.stored.stored_run import Run
+from analysis.stories.tell import tell
 
 Row = dict[str, Any]
 _ORDER = ("time_ns", "value", "partition", "offset")  # of examples, however Spark wrote them
@@ -106,11 +107,13 @@ def _results(  # noqa: PLR0913  each is the answer to one query
     by_bucket = {row["bucket"]: row for row in counts}
     whole: Row = {**landings, **by_bucket.pop(None, {})}
     lost = _buckets_of_lost(run, evidence.get("lost"))
+    findings = {name: _finding(name, evidence.get(name)) for name in NAMES}
     found = Found(
         counts={name: whole.get(name) or 0 for name in (*COUNTED, *PAST)},
         ack_ms=whole.get("latency_ms"),
         delivery_ms=landings.get("latency_ms"),
-        findings={name: _finding(name, evidence.get(name)) for name in NAMES},
+        findings=findings,
+        stories=tell(run, evidence, {name: each.examples for name, each in findings.items()}),
         acks=acks,
         windows=sorted(windows, key=lambda w: (w["start_ns"], w["partition"], w["kind"])),
         work=Work(rows=work),

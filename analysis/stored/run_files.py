@@ -21,11 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.stored.damage import Damage
 from analysis.stored.fault_views import unseen
-from analysis.stored.recorded_rows import EVER_NS, Span, lacks, oddity, strange
+from analysis.stored.recorded_rows import ANOTHER_TIME, EVER_NS, Span, lacks, oddity, strange
 from harness.history import stored_tables, tables
 from harness.history.record_format import HistoryError
 from harness.history.seal_record import SEALED, Seal, read_seal
@@ -95,6 +97,30 @@ class Tables:
         if self.seal and name == "findings" and len(rows) != self.seal.findings:
             raise TableError(f"it has {len(rows)} rows, and {self.seal.findings} were sealed")
         return tuple(rows)
+
+    def evidence(self) -> tuple[pa.Table | None, str | None]:
+        """What was kept of the brokers' own logs, and why there is none; neither of an older
+        harness, which kept nothing. No verdict rests on it, so what is wrong with it is no
+        `damage`."""
+        file = f"{HISTORY}/kept.parquet"
+        if self._is_older("kept"):
+            return None, None
+        try:
+            return self._evidence(self.folder / file), None
+        except TableError as error:
+            return None, f"{file}: {error}"
+
+    def _evidence(self, file: Path) -> pa.Table:
+        columns = tables.SMALL_TABLES["kept"]
+        self._check_digest(file.name, stored_tables.digest(file))
+        rows = stored_tables.footer(file, columns).num_rows
+        if rows > stored_tables.MOST_SMALL_ROWS:
+            raise TableError(f"it has {rows:,} rows, more than any table of ours")
+        table = stored_tables.whole(file, columns, self.run_id)
+        times = pc.min_max(table["time_ns"]).as_py()
+        if rows and strange([{"time_ns": time_ns} for time_ns in times.values()], self.span_ns):
+            raise TableError(f"it holds rows {ANOTHER_TIME}")
+        return table
 
     def views(self, faults: Rows, blind: Rows) -> Rows:
         """The table of views; no rows where it lacks what the faults saw."""

@@ -1,0 +1,72 @@
+"""A story as report.json has it, and when each replica had the records.
+
+`states` are stretches of time, in order: it was so throughout, as far as anything tells. A replica
+that is known to have had a record had it from some moment of the first stretch on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from analysis.stories.replicas import Clock, Known, Replica
+from analysis.stories.story import Story, life
+from analysis.stories.words import sentence
+
+Seconds = Callable[[int | None], float | None]
+
+
+def as_told(story: Story, also: Sequence[str], clock: Clock, seconds: Seconds) -> dict[str, Any]:
+    """One of report.json's `stories`, but for its number; `also`: as what else the same records
+    were found."""
+    facts, span, subject = story.facts, story.span, story.subject
+    return {
+        "anomaly": facts.anomaly,
+        "outcome": facts.outcome,
+        "also": list(also),
+        "records": span.records,
+        "partition": facts.partition,
+        "first_offset": span.first_offset,
+        "last_offset": span.last_offset,
+        "value": subject.value if story.one else None,
+        "leader": facts.leader,
+        "epoch": facts.epoch,
+        "certain": facts.certain,
+        "sentence": sentence(story, clock),
+        "replicas": [
+            {
+                "broker": replica.broker,
+                "had": replica.had,
+                "had_why": replica.had_why,
+                "now": replica.now,
+                "now_why": replica.now_why,
+                "states": _states(story, replica, seconds),
+            }
+            for replica in facts.replicas
+        ],
+        "life": [
+            {"time_s": seconds(event.time_ns), "who": event.who, "what": event.what}
+            for event in life(story, clock)
+        ],
+    }
+
+
+def _states(story: Story, replica: Replica, seconds: Seconds) -> list[dict[str, Any]]:
+    """From when to when it had the records (`to_s` null: to the end)."""
+    span = story.span
+    begin_ns = min((each[0] for each in (span.sent_ns, span.acked_ns) if each), default=None)
+    if begin_ns is None or not story.gone:
+        return []
+    stretches: list[tuple[int, Known]] = [(begin_ns, replica.had)]
+    shown_ns = replica.shown_ns
+    if shown_ns is None and replica.had == "yes" and span.acked_ns is not None:
+        shown_ns = span.acked_ns[1]  # it acknowledged them
+    if replica.cut_ns is not None and replica.cut_ns > begin_ns:
+        stretches.append((replica.cut_ns, "no" if replica.had == "yes" else "unknown"))
+    elif shown_ns is not None and shown_ns > begin_ns and replica.now != replica.had:
+        stretches.append((shown_ns, "unknown"))
+    ends = [*(start for start, _ in stretches[1:]), None]
+    return [
+        {"from_s": seconds(start), "to_s": seconds(end), "has": has}
+        for (start, has), end in zip(stretches, ends, strict=True)
+    ]

@@ -1,0 +1,220 @@
+"""One story: all that is known of records that share it, and its life as rows.
+
+    30.411 s  producer 0  sent it
+    30.412 s  kafka1      acknowledged it at offset 2,504, as leader of epoch 2
+    30.413 s  kafka1      was killed (fault 2)
+    33.101 s  kafka2      became leader of epoch 3; its log ended at 2,504
+    34.601 s  kafka1      cut its log off from 2,504 on
+    the end   kafka1, kafka2, kafka3    do not have it
+
+Broker's lines have the broker's own time, all else the run's. A moment that nobody knows is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from analysis.stories.leaders import Election, Subject
+from analysis.stories.replicas import Clock, Replica
+from harness.history.record_format import SEQUENCE_BITS
+
+Row = Mapping[str, Any]
+GONE = {"lost", "inconsistent-offset"}
+FAULTS_MOST = 6
+VIEWS_MOST = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """One place at which a record, or one beside it, is in the log now."""
+
+    partition: int | None
+    epoch: int | None
+    leader: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What records that share a story have in common, apart from when and where exactly."""
+
+    anomaly: str
+    outcome: str | None
+    partition: int
+    acked: bool
+    epoch: int | None
+    certain: bool
+    leader: str | None
+    election: Election | None
+    replicas: tuple[Replica, ...]
+    copies: tuple[Copy, ...]  # of what is in the log now: the second one of duplicate, reordered
+    faults: tuple[int, ...]  # in force until it was gone
+    replaced: bool  # another record lies where it was acknowledged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Which records share it: how many, where, when."""
+
+    records: int
+    first_offset: int | None
+    last_offset: int | None
+    sent_ns: tuple[int, int] | None  # first and last
+    acked_ns: tuple[int, int] | None
+    delivered_ns: int | None  # the first
+    delivered: int
+    moment_ns: int | None  # the last moment of the anomaly itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A row of its life; time None: nobody knows when, or (`last`) at the end."""
+
+    time_ns: int | None
+    who: str
+    what: str
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """Records that share a story; `subject` is one of them."""
+
+    facts: Facts
+    subject: Subject
+    span: Span
+    faults: Sequence[Row]  # those of the facts
+    views: Sequence[Row]  # of the partition, meanwhile
+    read: bool  # the final read of the partition is complete
+    done: Mapping[int, str]  # what the plan's steps did to nodes, in words
+
+    @property
+    def one(self) -> bool:
+        """Whether it is one record's."""
+        return self.span.records == 1
+
+    @property
+    def it(self) -> str:
+        """The records as the object of a sentence."""
+        return "it" if self.one else "them"
+
+    @property
+    def gone(self) -> bool:
+        """Whether it is about records that are not where they were acknowledged."""
+        return self.facts.anomaly in GONE
+
+
+def place(story: Story) -> str:
+    """Where the records were acknowledged, or are."""
+    span = story.span
+    if span.first_offset is None or span.last_offset is None:
+        return "no known offset" if story.one else f"{span.records:,} records without an offset"
+    if story.one:
+        return f"offset {span.first_offset:,}"
+    between = f"{span.first_offset:,}–{span.last_offset:,}"
+    dense = span.last_offset - span.first_offset + 1 == span.records
+    many = f"{span.records:,} records"
+    return f"offsets {between} ({many})" if dense else f"{many} between offsets {between}"
+
+
+def life(story: Story, clock: Clock) -> list[Event]:
+    """All rows in order of time; what has none stands behind, what is of the end last."""
+    events = [
+        *_sent(story, clock),
+        *_happened(story),
+        *_seen(story),
+        *_elected(story),
+        *_logged(story),
+        *_end(story),
+    ]
+    known = [event for event in events if event.time_ns is not None and not event.last]
+    return [
+        *sorted(known, key=lambda event: event.time_ns or 0),
+        *(event for event in events if event.time_ns is None and not event.last),
+        *(event for event in events if event.last),
+    ]
+
+
+def _sent(story: Story, clock: Clock) -> Iterator[Event]:
+    span, facts = story.span, story.facts
+    if span.sent_ns is not None:
+        value = story.subject.value
+        who = "a producer" if value is None else f"producer {value >> SEQUENCE_BITS}"
+        what = "sent it" if story.one else f"sent the first, the last at {clock(span.sent_ns[1])}"
+        yield Event(time_ns=span.sent_ns[0], who=who, what=what)
+    if span.acked_ns is not None:
+        first, last = span.acked_ns
+        what = f"acknowledged it at {place(story)}" if story.one else "acknowledged the first"
+        what += "" if story.one else f", the last at {clock(last)}: {place(story)}"
+        if facts.certain:
+            who, role = facts.leader or "a leader", f", as leader of epoch {facts.epoch}"
+        else:
+            who = "a leader"
+            role = f"; ZooKeeper showed {facts.leader or 'nobody'} leading then"
+            role += "" if facts.epoch is None else f", epoch {facts.epoch}"
+        yield Event(time_ns=first, who=who, what=what + role)
+    if span.delivered_ns is not None and story.facts.anomaly == "lost":
+        given = "was given it" if story.one else f"was given the first of {span.delivered:,}"
+        yield Event(time_ns=span.delivered_ns, who="a consumer", what=given)
+
+
+def _happened(story: Story) -> Iterator[Event]:
+    for fault in story.faults[:FAULTS_MOST]:
+        who = ", ".join(fault["nodes"]) or str(fault["target"])
+        done = story.done.get(fault["step"]) or f"hit by {fault['verb']}"
+        was = "were" if len(fault["nodes"]) > 1 else "was"
+        yield Event(
+            time_ns=fault["invoke_ns"], who=who, what=f"{was} {done} (fault {fault['fault']})"
+        )
+        if fault["heal_invoke_ns"] is not None:
+            what = f"fault {fault['fault']} began to be healed"
+            yield Event(time_ns=fault["heal_invoke_ns"], who=who, what=what)
+
+
+def _seen(story: Story) -> Iterator[Event]:
+    shown = [(view["time_ns"], _view_words(view)) for view in story.views]
+    changes = [each for n, each in enumerate(shown) if n == 0 or each[1] != shown[n - 1][1]]
+    for time_ns, what in changes[:VIEWS_MOST]:
+        yield Event(time_ns=time_ns, who="ZooKeeper", what=what)
+
+
+def _view_words(view: Row) -> str:
+    leads = "nobody leads" if view["leader"] is None else f"{view['leader']} leads"
+    epoch = "" if view["leader_epoch"] is None else f" with epoch {view['leader_epoch']}"
+    return f"shows: {leads}{epoch}, the ISR is {', '.join(view['isr']) or 'nobody'}"
+
+
+def _elected(story: Story) -> Iterator[Event]:
+    chosen = story.facts.election
+    if chosen is None or chosen.log_end is None:
+        return
+    outside = "; it was outside the ISR" if chosen.outside else ""
+    what = f"became leader of epoch {chosen.epoch}; its log ended at {chosen.log_end:,}{outside}"
+    yield Event(time_ns=chosen.at_ns, who=chosen.leader, what=what)
+
+
+def _logged(story: Story) -> Iterator[Event]:
+    chosen = story.facts.election
+    for replica in story.facts.replicas:
+        told = chosen is not None and chosen.log_end is not None and chosen.leader == replica.broker
+        if replica.shown_ns is not None and not (told and replica.had == "no"):
+            yield Event(time_ns=replica.shown_ns, who=replica.broker, what=replica.had_why)
+        if replica.cut_at is not None:
+            at_ns = None if replica.cut_ns == -1 else replica.cut_ns
+            what = f"cut its log off from {replica.cut_at:,} on"
+            yield Event(time_ns=at_ns, who=replica.broker, what=what)
+
+
+def _end(story: Story) -> Iterator[Event]:
+    words = {"yes": "has {it}", "no": "does not have {it}", "unknown": "not known"}
+    many = words | {"yes": "have {it}", "no": "do not have {it}"}
+    replicas = sorted(story.facts.replicas, key=lambda replica: (replica.now, replica.now_why))
+    for (now, why), same in groupby(replicas, key=lambda replica: (replica.now, replica.now_why)):
+        names = sorted(replica.broker for replica in same)
+        what = (many if len(names) > 1 else words)[now].format(it=story.it)
+        yield Event(time_ns=None, who=", ".join(names), what=f"{what}: {why}", last=True)
+    if story.gone and story.facts.anomaly == "lost":
+        what = f"{'complete' if story.read else 'incomplete'}: it does not have {story.it}"
+        yield Event(time_ns=None, who="final read", what=what, last=True)

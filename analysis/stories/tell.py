@@ -1,0 +1,381 @@
+"""The stories of a run's findings: few, each of all records that share it, the largest first.
+
+    told = tell(run, {"lost": folder of its evidence}, {"lost": its example rows})
+
+Read are the written evidence and the table `kept`, with numpy; the cost is linear, and nothing is
+read where nothing was found. The MOST largest stories are told and those of every example row; how
+many records the others have is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analysis.stored.stored_run import Run, final_ends
+from analysis.stories import findings as found
+from analysis.stories.findings import TOLD, Findings
+from analysis.stories.kept import END, Kept, Numbers, kept_of
+from analysis.stories.leaders import Election, Subject, election, led_in, subject_of
+from analysis.stories.replicas import Clock, Evidence, Replica, replica
+from analysis.stories.report import as_told
+from analysis.stories.story import GONE, Copy, Facts, Span, Story
+
+Row = Mapping[str, Any]
+MOST = 20  # of the largest stories
+MOST_KINDS = 4_000  # of rows that may differ in their facts; the smallest are counted only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """`stories`: as report.json has them; `more`: stories and records that are not told; `missing`:
+    what the evidence lacks; `of_example`: by anomaly, the number of each example's story."""
+
+    stories: Sequence[Row] = ()
+    more: int = 0
+    more_records: int = 0
+    missing: Sequence[str] = ()
+    of_example: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """What stories ask of a run."""
+
+    run: Run
+    kept: Kept
+    views: Sequence[Row]  # in order of time
+    complete: Mapping[int, bool]  # whether the final read of a partition is
+    clock: Clock
+    taken_ns: Mapping[str, Sequence[int]]
+
+
+def tell(run: Run, evidence: Mapping[str, Path], examples: Mapping[str, Sequence[Row]]) -> Told:
+    """The stories of what was found in a run."""
+    tables = [found.read(name, evidence[name]) for name in TOLD if name in evidence]
+    lost = next((table for table in tables if table.anomaly == "lost"), None)
+    tables = [found.completed(table, lost) for table in tables if len(table)]
+    if not tables:
+        return Told()
+    values = np.concatenate([t.numbers[n] for t in tables for n in ("value", "other_value")])
+    offsets = np.concatenate([t.numbers[n] for t in tables for n in ("offset", "other_offset")])
+    known = _Run(
+        run=run,
+        kept=kept_of(run, values, offsets[offsets >= 0]),
+        views=sorted(run.views, key=lambda view: int(view["time_ns"])),
+        complete={end["partition"]: end["complete"] for end in final_ends(run)},
+        taken_ns=_taken_ns(run),
+        clock=lambda ns: "a time that is not known" if ns is None else f"{run.seconds(ns):,.3f} s",
+    )
+    grouped = [(table, facts, rows) for table in tables for facts, rows in _shared(table, known)]
+    return _chosen(grouped, known, examples)
+
+
+def _taken_ns(run: Run) -> dict[str, list[int]]:
+    """When faults took something from each node's disk, or may have: nothing else is known of
+    them."""
+    effects = {step["step"]: step.get("effects") for step in run.plan}
+    found: dict[str, list[int]] = {}
+    for fault in run.faults:
+        known = effects.get(fault["step"])
+        if known is None or known.get("takes") != "nothing":
+            for name in fault["nodes"]:
+                found.setdefault(name, []).append(int(fault["invoke_ns"]))
+    return found
+
+
+_Group = tuple[Findings, Facts | None, Numbers]
+
+
+def _shared(table: Findings, known: _Run) -> list[tuple[Facts | None, Numbers]]:
+    """The rows of each story. None: too many differ for all to be told."""
+    happened = [fault[name] for fault in known.run.faults for name in ("invoke_ns", "heal_ok_ns")]
+    moments = {
+        partition: np.array(
+            [v["time_ns"] for v in known.views if v["partition"] == partition]
+            + [time_ns for time_ns in happened if time_ns is not None],
+            dtype=np.int64,
+        )
+        for partition in set(table.numbers["partition"].tolist())
+    }
+    kinds = sorted(found.alike(table, known.kept, moments), key=len, reverse=True)
+    by_facts: dict[Facts | None, list[Numbers]] = {}
+    for number, rows in enumerate(kinds):
+        facts = _facts(table, int(rows[0]), known) if number < MOST_KINDS else None
+        by_facts.setdefault(facts, []).append(rows)
+    return [(facts, np.sort(np.concatenate(each))) for facts, each in by_facts.items()]
+
+
+def _chosen(groups: Sequence[_Group], known: _Run, examples: Mapping[str, Sequence[Row]]) -> Told:
+    """The largest stories and those of examples, in the order of their anomalies and of time."""
+    same = _folded(groups)
+    shown = {
+        name: [_group_of(groups, name, row) for row in examples.get(name, ())] for name in TOLD
+    }
+    wanted = {same.get(each, each) for of in shown.values() for each in of if each is not None}
+    sizes = sorted(range(len(groups)), key=lambda number: len(groups[number][2]), reverse=True)
+    told = [number for number in sizes if groups[number][1] is not None and number not in same]
+    order = sorted(wanted | set(told[:MOST]), key=lambda number: _place_of(groups[number]))
+    numbers = {group: number for number, group in enumerate(order, start=1)}
+    also: dict[int, list[str]] = {}
+    for number, first in same.items():
+        also.setdefault(first, []).append(groups[number][0].anomaly)
+    rest = [n for n in range(len(groups)) if n not in numbers and n not in same]
+    run_s = known.run.seconds
+    return Told(
+        stories=[
+            {
+                "number": numbers[group],
+                **as_told(_story(groups[group], known), also.get(group, ()), known.clock, run_s),
+            }
+            for group in order
+        ],
+        more=len(rest),
+        more_records=sum(len(groups[number][2]) for number in rest),
+        missing=known.kept.missing,
+        of_example={
+            name: [None if each is None else numbers[same.get(each, each)] for each in groups_of]
+            for name, groups_of in shown.items()
+            if groups_of
+        },
+    )
+
+
+def _folded(groups: Sequence[_Group]) -> dict[int, int]:
+    """Which stories of places are those of the same lost records: their numbers, and of whom."""
+    lost: dict[Any, int] = {}
+    same: dict[int, int] = {}
+    for number, (table, facts, rows) in enumerate(groups):
+        if facts is None:
+            continue
+        key = (
+            replace(facts, anomaly="lost", outcome=None),
+            np.sort(table.numbers["value"][rows]).tobytes(),
+        )
+        if facts.anomaly == "lost":
+            lost.setdefault(key, number)
+        elif facts.outcome == "two_values" and key in lost:
+            same[number] = lost[key]
+    return same
+
+
+def _place_of(group: _Group) -> tuple[int, int, int, int]:
+    table, _, rows = group
+    times, offsets = (table.numbers[name][rows] for name in ("time_ns", "offset"))
+    partition = int(table.numbers["partition"][rows[0]])
+    return TOLD.index(table.anomaly), int(times.min()), partition, int(offsets.min())
+
+
+def _group_of(groups: Sequence[_Group], anomaly: str, example: Row) -> int | None:
+    """The story that an example row belongs to."""
+    for number, (table, facts, rows) in enumerate(groups):
+        if table.anomaly != anomaly or facts is None:
+            continue
+        same = np.ones(len(rows), dtype=bool)
+        for name in ("partition", "offset"):
+            wanted = -1 if example.get(name) is None else example[name]
+            same &= table.numbers[name][rows] == wanted
+        value = -1 if example.get("value") is None else example["value"]
+        others = [table.numbers[name][rows] == value for name in ("value", "other_value")]
+        if (same & (others[0] | others[1])).any():
+            return number
+    return None
+
+
+def _facts(table: Findings, row: int, known: _Run) -> Facts:
+    kept, views = known.kept, known.views
+    subject = subject_of(table, row, kept, views)
+    complete = known.complete.get(subject.partition, False)
+    brokers = _brokers(subject.partition, known)
+    copies = _copies(subject, known)
+    if subject.anomaly in GONE:
+        rests_on = Evidence(kept=kept, clock=known.clock, taken_ns=known.taken_ns, read=complete)
+        replicas = [replica(subject, name, rests_on) for name in brokers]
+        chosen = election(subject, kept, views)
+    else:
+        replicas = [_with_both(subject, name, kept, complete) for name in brokers]
+        chosen = _between(copies, subject, known)
+        epoch, leader = copies[0].epoch, copies[0].leader  # of what is in the log
+        certain = epoch is not None
+        subject = replace(subject, epoch=epoch, leader=leader, certain=certain)
+    return Facts(
+        anomaly=subject.anomaly,
+        outcome=None if subject.anomaly == "lost" else subject.outcome,  # given to whom or not
+        partition=subject.partition,
+        acked=subject.acked,
+        epoch=subject.epoch,
+        certain=subject.certain,
+        leader=subject.leader,
+        election=chosen,
+        replicas=tuple(replicas),
+        copies=copies,
+        faults=tuple(int(fault["fault"]) for fault in _faults(subject, chosen, known.run)),
+        replaced=subject.anomaly in GONE and subject.other_value is not None,
+    )
+
+
+def _brokers(partition: int, known: _Run) -> list[str]:
+    """All that ever had a replica of the partition, as far as anybody saw."""
+    mine = [view for view in known.views if view["partition"] == partition]
+    names = {name for view in mine for name in (*view["isr"], view["leader"]) if name}
+    names |= {said.broker for said in known.kept.said.get(partition, ())}
+    return sorted(names | {tail.broker for tail in known.kept.tails.get(partition, ())})
+
+
+def _copies(subject: Subject, known: _Run) -> tuple[Copy, ...]:
+    """Who wrote what is in the log now: where the record was acknowledged and, if it is elsewhere
+    or another one lies before it, there."""
+    places = [(subject.partition, subject.offset)]
+    if subject.other_offset is not None:
+        partition = subject.other_partition
+        places.append((subject.partition if partition is None else partition, subject.other_offset))
+    elif subject.anomaly not in GONE:
+        places.append((subject.partition, None))
+    return tuple(_copy(partition, offset, known) for partition, offset in places)
+
+
+def _copy(partition: int, offset: int | None, known: _Run) -> Copy:
+    kept = known.kept
+    epoch = None if offset is None else kept.epoch_at(partition, offset)
+    at_end = [r for r in kept.at.get((partition, offset or 0), ()) if r.moment == END]
+    if offset is not None and at_end and at_end[0].epoch is not None:
+        epoch = at_end[0].epoch
+    return Copy(
+        partition=partition, epoch=epoch, leader=led_in(partition, epoch, kept, known.views)
+    )
+
+
+def _between(copies: Sequence[Copy], subject: Subject, known: _Run) -> Election | None:
+    """The leader that wrote the later one of two, where two leaders did."""
+    epochs = sorted(copy.epoch for copy in copies if copy.epoch is not None)
+    if len(set(epochs)) < 2:
+        return None
+    for said in known.kept.said.get(subject.partition, ()):
+        if said.event == "led" and said.epoch == epochs[-1]:
+            return Election(
+                leader=said.broker, epoch=said.epoch, at_ns=said.at_ns, log_end=said.offset
+            )
+    return None
+
+
+def _with_both(subject: Subject, broker: str, kept: Kept, complete: bool) -> Replica:
+    """Whether a broker's log has both places of a record, or both records, now."""
+    second = subject.value if subject.anomaly == "duplicate" else subject.other_value
+    places = [
+        (subject.partition, subject.offset, subject.value),
+        (subject.other_partition or subject.partition, subject.other_offset, second),
+    ]
+    answers = [_lies(kept, broker, place, complete) for place in places]
+    unsure = [answer for answer in answers if answer is None]
+    now = "unknown" if unsure else "yes" if all(answers) else "no"
+    words = {
+        "yes": "at both places",
+        "no": "not at both places",
+        "unknown": "what it has at both places was not kept",
+    }
+    return Replica(
+        broker=broker,
+        had="yes" if now == "yes" else "unknown",
+        had_why="it has it now" if now == "yes" else "not known for both places",
+        now=now,  # type: ignore[arg-type]
+        now_why=words[now],
+    )
+
+
+def _lies(
+    kept: Kept, broker: str, place: tuple[int, int | None, int | None], complete: bool
+) -> bool | None:
+    """Whether a record is at a place of a broker's log now; None: not known."""
+    partition, offset, value = place
+    tails = [t for t in kept.tails.get(partition, ()) if t.moment == END and t.broker == broker]
+    if offset is None or not tails:
+        return None
+    if tails[0].lowest is not None and offset < tails[0].lowest:
+        return True if complete else None
+    there = [
+        record
+        for record in kept.at.get((partition, offset), ())
+        if record.moment == END and record.broker == broker
+    ]
+    if any(record.value == value for record in there):
+        return True
+    unknown = tails[0].cut_short or offset < tails[0].begin or any(r.unreadable for r in there)
+    return None if unknown else False
+
+
+def _story(group: _Group, known: _Run) -> Story:
+    table, facts, rows = group
+    assert facts is not None
+    span = _span(table, rows)
+    begin_ns = min((each[0] for each in (span.sent_ns, span.acked_ns) if each), default=None)
+    chosen = facts.election.at_ns if facts.election else None
+    end_ns = max((n for n in (chosen, span.acked_ns and span.acked_ns[1]) if n), default=None)
+    mine = [view for view in known.views if view["partition"] == facts.partition]
+    return Story(
+        facts=facts,
+        subject=subject_of(table, int(rows[0]), known.kept, known.views),
+        span=span,
+        faults=sorted((f for f in known.run.faults if f["fault"] in facts.faults), key=_begun),
+        views=_meanwhile(mine, begin_ns, end_ns),
+        read=known.complete.get(facts.partition, False),
+        done={s["step"]: (s.get("telling") or {}).get("done") or "" for s in known.run.plan},
+    )
+
+
+def _meanwhile(views: Sequence[Row], begin_ns: int | None, end_ns: int | None) -> list[Row]:
+    """What was seen between two moments, and last before them."""
+    if begin_ns is None or end_ns is None:
+        return []
+    before = [view for view in views if view["time_ns"] < begin_ns]
+    return [*before[-1:], *(view for view in views if begin_ns <= view["time_ns"] <= end_ns)]
+
+
+def _faults(subject: Subject, chosen: Election | None, run: Run) -> list[Row]:
+    """Those in force from when the record was sent until another leader came to lead without it or,
+    where none is known, until it was acknowledged, and the next one."""
+    begin_ns = subject.acked_ns if subject.sent_ns is None else subject.sent_ns
+    if begin_ns is None:
+        return []
+    ends = [subject.acked_ns, chosen.at_ns if chosen else None, begin_ns]
+    end_ns = max(end for end in ends if end is not None)
+    hit = sorted((fault for fault in run.faults if fault["nodes"]), key=_begun)
+    later = [fault for fault in hit if fault["invoke_ns"] > end_ns]
+    unknown = chosen is None and subject.anomaly in GONE
+    meanwhile = [
+        fault
+        for fault in hit
+        if fault["invoke_ns"] <= end_ns
+        and (fault["heal_ok_ns"] is None or fault["heal_ok_ns"] >= begin_ns)
+    ]
+    return [*meanwhile, *(later[:1] if unknown else [])]
+
+
+def _begun(fault: Row) -> int:
+    return int(fault["invoke_ns"])
+
+
+def _span(table: Findings, rows: Numbers) -> Span:
+    offsets = table.numbers["offset"][rows]
+    given = table.numbers["delivered_ns"][rows]
+    given = given[given >= 0]
+    offsets = offsets[offsets >= 0]
+    moments = table.numbers["time_ns"][rows]
+    return Span(
+        records=len(rows),
+        first_offset=int(offsets.min()) if len(offsets) else None,
+        last_offset=int(offsets.max()) if len(offsets) else None,
+        sent_ns=_range(table.numbers["sent_ns"][rows]),
+        acked_ns=_range(table.numbers["acked_ns"][rows]),
+        delivered_ns=int(given.min()) if len(given) else None,
+        delivered=len(given),
+        moment_ns=int(moments.max()) if len(moments) else None,
+    )
+
+
+def _range(times: Numbers) -> tuple[int, int] | None:
+    known = times[times >= 0]
+    return (int(known.min()), int(known.max())) if len(known) else None

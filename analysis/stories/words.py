@@ -1,0 +1,257 @@
+"""A story as one sentence. What is not known is said to be not known.
+
+Offset 2,504 of partition 0 was acknowledged by kafka1 as leader of epoch 2 at 30.412 s; kafka2
+and kafka3 did not have it (their logs ended at 2,504); kafka1 was
+killed at 30.413 s; kafka2 led with epoch 3 from log end 2,504 at 33.101 s; kafka1 cut its log
+off from 2,504 on at 34.601 s; no replica has it now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from analysis.stories.replicas import Clock, Replica
+from analysis.stories.story import Copy, Story, place
+
+SAID_FAULTS = 4
+
+
+def sentence(story: Story, clock: Clock) -> str:
+    """The whole of it."""
+    parts = [*(_gone(story, clock) if story.gone else _twice(story, clock))]
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def names(many: Sequence[str]) -> str:
+    """`kafka1, kafka2 and kafka3`."""
+    return " and ".join([", ".join(many[:-1]), many[-1]]) if len(many) > 1 else "".join(many)
+
+
+# Of records that are not where they were acknowledged
+
+
+def _gone(story: Story, clock: Clock) -> Iterator[str]:
+    yield _acked(story, clock)
+    yield from _holders(story)
+    yield from _faults(story, clock)
+    yield _election(story, clock)
+    yield from _cuts(story, clock)
+    if story.facts.outcome in ("acked_elsewhere", "other_partition"):
+        yield _elsewhere(story)
+    else:
+        yield from _now(story)
+    if story.facts.replaced:
+        yield _instead(story)
+
+
+def _acked(story: Story, clock: Clock) -> str:
+    facts, span = story.facts, story.span
+    where = f"{place(story)} of partition {facts.partition}"
+    if span.acked_ns is None:
+        return f"two records were seen at {where}; when the first was acknowledged is not known"
+    first, last = span.acked_ns
+    when = f"at {clock(first)}" if story.one else f"from {clock(first)} to {clock(last)}"
+    was = "was" if story.one else "were"
+    if facts.certain:
+        by = facts.leader or "a leader whose name nothing tells,"
+        return f"{where} {was} acknowledged by {by} as leader of epoch {facts.epoch} {when}"
+    shown = "no leader" if facts.leader is None else facts.leader
+    epoch = "" if facts.epoch is None else f" with epoch {facts.epoch}"
+    return (
+        f"{where} {was} acknowledged {when}, when ZooKeeper showed {shown}{epoch} leading; "
+        f"by whom is not known for certain"
+    )
+
+
+def _holders(story: Story) -> Iterator[str]:
+    """Who else had it, who had not, and of whom that is not known."""
+    others = [r for r in story.facts.replicas if not _acknowledged(r, story)]
+    had, lacked, unknown = ([r for r in others if r.had == known] for known in _KNOWN)
+    if had:
+        alone = not story.facts.certain
+        yield f"{_brokers(had)} had {story.it}{'' if alone else ' too'}"
+    if lacked:
+        yield f"{_brokers(lacked)} did not have {story.it}{_ended(lacked)}"
+    if len(unknown) == len(story.facts.replicas):
+        yield f"in whose logs {'it was' if story.one else 'they were'} is not known"
+    elif unknown:
+        yield f"whether {_brokers(unknown)} had {story.it} is not known"
+
+
+_KNOWN = ("yes", "no", "unknown")
+
+
+def _acknowledged(replica: Replica, story: Story) -> bool:
+    return story.facts.certain and replica.broker == story.facts.leader
+
+
+def _ended(lacked: Sequence[Replica]) -> str:
+    """Where the logs of those ended that had not got so far."""
+    ends = sorted({replica.log_end for replica in lacked if replica.log_end is not None})
+    if not ends or any(replica.log_end is None for replica in lacked):
+        return ""
+    whose = "their logs" if len(lacked) > 1 else "its log"
+    return f" ({whose} ended at {names([f'{end:,}' for end in ends])})"
+
+
+def _faults(story: Story, clock: Clock) -> Iterator[str]:
+    shown = list(story.faults)
+    if len(shown) > SAID_FAULTS:
+        shown = [f for f in shown if story.facts.leader in f["nodes"]] or shown
+    more = len(story.faults) - len(shown[:SAID_FAULTS])
+    shown = shown[:SAID_FAULTS]
+    for fault in shown:
+        was = "were" if len(fault["nodes"]) > 1 else "was"
+        done = story.done.get(fault["step"]) or f"hit by {fault['verb']}"
+        yield f"{names(fault['nodes'])} {was} {done} at {clock(fault['invoke_ns'])}"
+    if more > 0:
+        yield f"there were {more} more faults" if more > 1 else "there was one more fault"
+
+
+def _election(story: Story, clock: Clock) -> str:
+    chosen = story.facts.election
+    if chosen is None:
+        return f"which leader came to lead without {story.it} is not known"
+    again = " again" if chosen.leader == story.facts.leader else ""
+    outside = ", outside the ISR," if chosen.outside else ""
+    if chosen.log_end is None:
+        epoch = "" if chosen.epoch is None else f" with epoch {chosen.epoch}"
+        return (
+            f"{chosen.leader}{outside} led{again}{epoch}, as ZooKeeper showed at "
+            f"{clock(chosen.at_ns)}; where its log ended then is not known"
+        )
+    return (
+        f"{chosen.leader}{outside} led{again} with epoch {chosen.epoch} from log end "
+        f"{chosen.log_end:,} at {clock(chosen.at_ns)}"
+    )
+
+
+def _cuts(story: Story, clock: Clock) -> Iterator[str]:
+    for replica in story.facts.replicas:
+        if replica.cut_at is None:
+            continue
+        at_ns = None if replica.cut_ns == -1 else replica.cut_ns
+        yield f"{replica.broker} cut its log off from {replica.cut_at:,} on at {clock(at_ns)}"
+
+
+def _now(story: Story) -> Iterator[str]:
+    replicas = story.facts.replicas
+    has, lack, unknown = ([r for r in replicas if r.now == known] for known in _KNOWN)
+    if has:
+        yield f"{_brokers(has)} still {'has' if len(has) == 1 else 'have'} {story.it}"
+    if lack and len(lack) == len(replicas):
+        yield f"no replica has {story.it} now"
+    elif lack:
+        yield f"{_brokers(lack)} {_has_not(lack)} {story.it} now"
+    if unknown and len(unknown) == len(replicas):
+        found = "the final read did not find" if story.read else "the final read is incomplete"
+        rest = f"{found} {story.it}" if story.read else found
+        yield f"which replica has {story.it} now is not known, and {rest}"
+    elif unknown:
+        yield f"whether {_brokers(unknown)} {_have(unknown)} {story.it} now is not known"
+
+
+def _elsewhere(story: Story) -> str:
+    copy = story.facts.copies[-1] if story.facts.copies else None
+    there = "elsewhere in the log" if story.facts.outcome == "acked_elsewhere" else ""
+    if story.one and story.subject.other_offset is not None:
+        other = story.subject.other_partition
+        there = f"at offset {story.subject.other_offset:,}"
+        there += "" if other in (None, story.facts.partition) else f" of partition {other}"
+    by = "" if copy is None or copy.epoch is None else f", written with epoch {copy.epoch}"
+    is_ = "it is" if story.one else "they are"
+    return f"{is_} {there or 'in another partition'} now{by}"
+
+
+def _instead(story: Story) -> str:
+    copy = story.facts.copies[0] if story.facts.copies else None
+    value = story.subject.other_value
+    what = f"value {value:,}" if story.one and value is not None else "other records"
+    lies = "lies" if story.one else "lie"
+    if copy is None or copy.epoch is None:
+        return f"{what} {lies} there instead"
+    by = "" if copy.leader is None else f" by {copy.leader}"
+    return f"{what} {lies} there instead, written with epoch {copy.epoch}{by}"
+
+
+# Of records that are in the log twice, or in another order
+
+
+def _twice(story: Story, clock: Clock) -> Iterator[str]:
+    facts, span = story.facts, story.span
+    first, second = facts.copies
+    one = story.one
+    many = "one record" if one else f"{span.records:,} records"
+    where = f"{many} of partition {facts.partition}"
+    there = f"{_at(story)}{_written(first)}"
+    if facts.anomaly == "duplicate":
+        is_ = "is" if one else "are"
+        yield f"{where} {is_} in the log twice: {there}, and {_other(story)}{_written(second)}"
+    else:
+        later = "one that its client sent later" if one else "ones that their client sent later"
+        lies = f"{'lies' if one else 'lie'} behind {later}"
+        before = f"the other one {_other(story)}" if one else "the other ones before them"
+        yield f"{where} {lies}: {there}, {before}{_written(second)}"
+    if span.sent_ns is not None:
+        first_ns, last_ns = span.sent_ns
+        sent = f"at {clock(first_ns)}" if one else f"from {clock(first_ns)} to {clock(last_ns)}"
+        acked = "never acknowledged"
+        if span.acked_ns is not None:
+            until = clock(span.acked_ns[1])
+            acked = f"acknowledged {'at' if one else 'until'} {until}"
+        yield f"sent {sent}, {acked}"
+    yield from _faults(story, clock)
+    if facts.election is not None:
+        yield _election(story, clock)
+    yield from _where(story)
+
+
+def _at(story: Story) -> str:
+    first, last = story.span.first_offset, story.span.last_offset
+    if first is None or last is None:
+        return "at an offset that is not known"
+    return f"at offset {first:,}" if story.one else f"at offsets from {first:,} to {last:,}"
+
+
+def _other(story: Story) -> str:
+    if not story.one or story.subject.other_offset is None:
+        return "at others"
+    there = f"at offset {story.subject.other_offset:,}"
+    if story.subject.other_partition in (None, story.facts.partition):
+        return there
+    return f"{there} of partition {story.subject.other_partition}"
+
+
+def _written(copy: Copy) -> str:
+    if copy.epoch is None:
+        return ", written in an epoch that is not known"
+    return f", written with epoch {copy.epoch}" + (f" by {copy.leader}" if copy.leader else "")
+
+
+def _where(story: Story) -> Iterator[str]:
+    both = "both" if story.facts.anomaly == "duplicate" else "all"
+    replicas = story.facts.replicas
+    for known, words in (
+        ("yes", "{who} {have} " + both),
+        ("no", "{who} {not_have} " + both),
+        ("unknown", "what {who} {have} now is not known"),
+    ):
+        some = [replica for replica in replicas if replica.now == known]
+        if some:
+            yield words.format(who=_brokers(some), have=_have(some), not_have=_has_not(some))
+
+
+# Grammar
+
+
+def _brokers(replicas: Sequence[Replica]) -> str:
+    return names(sorted(replica.broker for replica in replicas))
+
+
+def _have(replicas: Sequence[Replica]) -> str:
+    return "has" if len(replicas) == 1 else "have"
+
+
+def _has_not(replicas: Sequence[Replica]) -> str:
+    return "does not have" if len(replicas) == 1 else "do not have"
