@@ -25,6 +25,7 @@ from harness.scenario.timing import timing_problems
 # What can be demanded of a consumer group alone, and of that only where its members say themselves
 # what to commit (analysis.checks.groups).
 OF_COMMITS = frozenset({"commit-back", "zombie-commit"})
+OF_TRANSACTIONS = frozenset({"uncommitted-read", "torn", "hanging-transaction"})
 OF_GROUPS = OF_COMMITS | {"skipped", "reprocessed", "two-owners"}
 
 
@@ -90,6 +91,17 @@ def _client_problems(scenario: Scenario) -> list[str]:
         return [
             "workload.transaction_abort_every: set workload.producer.transactional.id, or "
             "there is no transaction to abort"
+        ]
+    asked = sorted(OF_TRANSACTIONS & scenario.expect.keys())
+    if asked and "transactional.id" not in producer:
+        return [
+            f"expect.{asked[0]}: set workload.producer.transactional.id, or there is no "
+            "transaction to check"
+        ]
+    if "torn" in asked and scenario.workload.consumer.get("isolation.level") == "read_uncommitted":
+        return [
+            'expect.torn: set workload.consumer."isolation.level" = "read_committed", or aborted '
+            "transactions are read, too"
         ]
     acks = acks_of(producer)
     if "unacknowledged-lost" in scenario.expect and acks != "0":

@@ -29,7 +29,9 @@ from analysis.stored import group_life
 from tests.support import told_runs
 from tests.support.histories import LOAD_START_NS
 from tests.support.oracle import LOAD_MS, MS, THRESHOLD_MS, Case, Found, Row, oracle
-from tests.support.random_histories import chaos, drawn, planted
+from tests.support.random_histories.any_rows import chaos
+from tests.support.random_histories.drawing import drawn
+from tests.support.random_histories.plants import planted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

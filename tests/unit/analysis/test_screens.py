@@ -18,7 +18,9 @@ from harness.history import tables
 from tests.support import told_runs
 from tests.support.histories import final_read, sent, story
 from tests.support.oracle import Case, oracle
-from tests.support.random_histories import chaos, drawn, planted
+from tests.support.random_histories.any_rows import chaos
+from tests.support.random_histories.drawing import drawn
+from tests.support.random_histories.plants import planted
 
 SECOND = 10**9
 PLAIN: dict[screens.Screen, set[str]] = {

@@ -1,0 +1,57 @@
+"""A demand is refused where what it is about cannot be seen, or proves nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.model.scenario import ScenarioError
+from harness.scenario.file import read_scenario
+
+TRANSACTIONS = "[workload.producer]\n'transactional.id' = 't'\n"
+UNCOMMITTED = f"{TRANSACTIONS}[workload.consumer]\n'isolation.level' = 'read_uncommitted'\n"
+
+
+def read(folder: Path, keys: str, demand: str) -> None:
+    """A scenario with these keys that demands there is none of it."""
+    file = folder / "mine.toml"
+    text = f"title = 't'\n[workload]\nkind = 'stream'\n{keys}\n[expect]\n{demand} = '0'\n"
+    file.write_text(text)
+    read_scenario(str(file))
+
+
+@pytest.mark.parametrize(
+    ("keys", "demand", "told"),
+    [
+        ("[topic.config]\n'cleanup.policy' = 'compact'", "hole", "the log is compacted"),
+        (TRANSACTIONS, "hole", "transactions take offsets"),
+        ("", "two-owners", "set workload.group_consumers"),
+        ("group_consumers = 1\ncommit = 'auto'", "commit-back", 'commit = "auto" nobody knows'),
+        ("group_consumers = 1\ncommit = 'auto'", "zombie-commit", 'commit = "auto" nobody knows'),
+        ("", "uncommitted-read", "set workload.producer.transactional.id"),
+        ("", "torn", "set workload.producer.transactional.id"),
+        ("", "hanging-transaction", "set workload.producer.transactional.id"),
+        (UNCOMMITTED, "torn", "or aborted transactions are read"),
+    ],
+)
+def test_what_could_not_be_judged_is_refused(
+    tmp_path: Path, keys: str, demand: str, told: str
+) -> None:
+    with pytest.raises(ScenarioError, match=rf"expect\.{demand}: .*{told}"):
+        read(tmp_path, keys, demand)
+
+
+@pytest.mark.parametrize(
+    ("keys", "demand"),
+    [
+        ("", "hole"),
+        ("group_consumers = 1", "commit-back"),
+        ("group_consumers = 1\ncommit = 'auto'", "two-owners"),
+        (TRANSACTIONS, "torn"),
+        (UNCOMMITTED, "uncommitted-read"),
+        (UNCOMMITTED, "hanging-transaction"),
+    ],
+)
+def test_what_can_be_judged_may_be_demanded(tmp_path: Path, keys: str, demand: str) -> None:
+    read(tmp_path, keys, demand)
