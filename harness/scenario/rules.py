@@ -35,6 +35,7 @@ def problems(scenario: Scenario) -> list[str]:
         *_cluster_problems(scenario),
         *_secret_problems(scenario),
         *_client_problems(scenario),
+        *_transaction_problems(scenario),
         *_group_problems(scenario),
         *_check_problems(scenario),
         *_fault_problems(scenario),
@@ -83,6 +84,22 @@ def _secret_problems(scenario: Scenario) -> list[str]:
     ]
 
 
+def _transaction_problems(scenario: Scenario) -> list[str]:
+    producer, consumer = scenario.workload.producer, scenario.workload.consumer
+    asked = sorted(OF_TRANSACTIONS & scenario.expect.keys())
+    if asked and "transactional.id" not in producer:
+        return [
+            f"expect.{asked[0]}: set workload.producer.transactional.id, or there is no "
+            "transaction to check"
+        ]
+    if "torn" in asked and consumer.get("isolation.level") == "read_uncommitted":
+        return [
+            'expect.torn: set workload.consumer."isolation.level" = "read_committed", or aborted '
+            "transactions are read, too"
+        ]
+    return []
+
+
 def _client_problems(scenario: Scenario) -> list[str]:
     producer = scenario.workload.producer
     if why := defaults.transaction_problem(producer):
@@ -91,17 +108,6 @@ def _client_problems(scenario: Scenario) -> list[str]:
         return [
             "workload.transaction_abort_every: set workload.producer.transactional.id, or "
             "there is no transaction to abort"
-        ]
-    asked = sorted(OF_TRANSACTIONS & scenario.expect.keys())
-    if asked and "transactional.id" not in producer:
-        return [
-            f"expect.{asked[0]}: set workload.producer.transactional.id, or there is no "
-            "transaction to check"
-        ]
-    if "torn" in asked and scenario.workload.consumer.get("isolation.level") == "read_uncommitted":
-        return [
-            'expect.torn: set workload.consumer."isolation.level" = "read_committed", or aborted '
-            "transactions are read, too"
         ]
     acks = acks_of(producer)
     if "unacknowledged-lost" in scenario.expect and acks != "0":
