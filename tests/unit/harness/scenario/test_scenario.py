@@ -154,11 +154,6 @@ wrong_file = pytest.mark.parametrize(
             "workload.dies_after: 1 deaths after 20,000 records each",
         ),
         (MINIMAL + "[expect]\nskipped = '0'", "expect.skipped: set workload.group_consumers"),
-        (MINIMAL + "[expect]\ntwo-owners = '0'", "expect.two-owners: set workload.group_consumers"),
-        (
-            MINIMAL + "group_consumers = 1\ncommit = 'auto'\n[expect]\ncommit-back = '0'",
-            'expect.commit-back: with workload.commit = "auto" nobody knows',
-        ),
         (
             MINIMAL + "[expect]\nunacknowledged-lost = '0'",
             "expect.unacknowledged-lost: set workload.producer.acks=0",
@@ -287,7 +282,6 @@ ONLY_WHEN_READ = (
     "transactional.id needs acks=all",
     ": set ",
     "workload.dies_after: 1 deaths",
-    "nobody knows",
     'only kind = "stream" has a group',
     "target: ",
     "the last one is due at",
