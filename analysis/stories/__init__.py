@@ -1,5 +1,4 @@
-"""The story of each finding: who had the record, who led, and why it is gone.
-
-Told from the evidence of the check and from what was kept of the brokers' logs (docs/evidence.md).
-May import stored.
+"""The story of each finding: who had the record, who led, and why it is gone, told from the check's
+evidence and from what was kept of the brokers' logs (docs/evidence.md). May import `stored` of
+`analysis`, and `harness.history`.
 """
