@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.histories import fault, final_read, moved, read, sent, stayed, told, view
-from tests.support.oracles.kept_parts import followed, kept_log, led, not_kept, truncated
+from tests.support.kept_parts import followed, kept_log, led, not_kept, truncated
 
 # 2 is acked by kafka1, which is killed; kafka2 leads from log end 2, and 3 takes the place.
 LOAD = (
