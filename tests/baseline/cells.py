@@ -69,6 +69,7 @@ CONFIGURATIONS: dict[str, Configuration] = {
     "idempotent, no leader epochs": Configuration(producer=IDEMPOTENT, server=NO_EPOCHS),
     "transactions": Configuration(producer=TRANSACTIONAL),
     "transactions, read_uncommitted": Configuration(producer=TRANSACTIONAL, consumer=UNCOMMITTED),
+    "transactions, unclean elections": Configuration(producer=TRANSACTIONAL, topic=UNCLEAN),
     "group, committed by the client": Configuration(producer=IDEMPOTENT, commit="auto"),
     "group, committed by the client, a member died": Configuration(
         producer=IDEMPOTENT, commit="auto", members_died=True

@@ -17,6 +17,7 @@ OUTCOMES = {
     "phantom": "aborted",
     "duplicate": "in_reads",
     "inconsistent-offset": "two_values",
+    "uncommitted-read": "never",
 }
 PROCESS = "group-consumer-0"
 
