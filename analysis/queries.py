@@ -17,7 +17,7 @@ from analysis.frames.claims import odd
 from analysis.frames.evidence import Rule, Table, Tables, evidence, rows
 from analysis.frames.history import History
 from analysis.frames.operations import fates, places
-from analysis.frames.steps import by_step, steps
+from analysis.frames.steps import steps
 from analysis.measures.availability import windows
 from analysis.measures.consumer_lag import positions
 from analysis.measures.drawn_sends import sends
@@ -51,12 +51,9 @@ class Queries:
         """The places at which something was found."""
         return self._keep("places", lambda: odd(places(self._history.operations)))
 
-    @property
-    def steps(self) -> DataFrame | None:
-        """What is odd about readers' steps and the log; None: nothing is."""
+    def steps(self) -> DataFrame:
+        """What is odd about readers' steps and the log."""
         history = self._history
-        if by_step in self._empty:
-            return None
         return self._keep("steps", lambda: steps(history.operations, self.places, history.runs))
 
     @property

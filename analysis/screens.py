@@ -31,6 +31,7 @@ from analysis.checks.order import in_order_of_place
 from analysis.frames.evidence import Table
 from analysis.frames.operations import OFFSET_BITS
 from analysis.frames.steps import by_step
+from analysis.stored.columns import Numbers, whole_numbers
 from analysis.stored.stored_run import Run, final_ends
 from harness.history import tables
 from harness.history.record_format import SEQUENCE_BITS
@@ -42,7 +43,6 @@ _SCHEMA = tables.schema(tables.OPERATION_COLUMNS)
 
 Ends = Sequence[Mapping[str, Any]]  # rows of final_ends
 Screen = Callable[[pa.Table, Ends], bool]
-Numbers = npt.NDArray[np.int64]
 
 
 def proven_empty(runs: Sequence[Run]) -> frozenset[Table]:
@@ -66,12 +66,12 @@ def steps_are_plain(operations: pa.Table, ends: Ends) -> bool:
     log = operations.filter(pc.equal(operations["f"], "final-read"))
     if _any_null((reads, log), ("partition", "offset", "id")):
         return False
-    place, value = _sorted(_places(log), _numbers(log, "value"))
+    place, value = _sorted(_places(log), whole_numbers(log, "value"))
     return (
         _is_whole(place, ends)
         and _is_in_steps(reads)
         and _is_in_steps(log)
-        and _is_in(place, value, _places(reads), _numbers(reads, "value"))
+        and _is_in(place, value, _places(reads), whole_numbers(reads, "value"))
     )
 
 
@@ -84,16 +84,16 @@ def order_is_plain(operations: pa.Table, ends: Ends) -> bool:  # noqa: ARG001  a
         return True
     if _any_null((sends,), ("value", "start_ns")) or _any_null((log,), ("partition", "offset")):
         return False
-    values = _numbers(sends, "value")
+    values = whole_numbers(sends, "value")
     sent, acked = np.argsort(values), np.asarray(pc.equal(sends["type"], "ok"))
-    place, value = _sorted(_places(log), _numbers(log, "value"))
+    place, value = _sorted(_places(log), whole_numbers(log, "value"))
     if not (_grow(values[sent]) and _grow(place)):
         return False
     at = np.searchsorted(values, value, sorter=sent)
     which = sent[np.minimum(at, len(sent) - 1)]
     known = (values[which] == value) & acked[which]
     partition, value, which = place[known] >> OFFSET_BITS, value[known], which[known]
-    began, ended = (_numbers(sends, name)[which] for name in TIMES)
+    began, ended = (whole_numbers(sends, name)[which] for name in TIMES)
     return _never_overtaken(partition, began, ended) and _grow_within(
         (partition, value >> SEQUENCE_BITS), value
     )
@@ -109,7 +109,7 @@ def answers_are_plain(operations: pa.Table, ends: Ends) -> bool:  # noqa: ARG001
     if _any_null((asked, commits), ("partition", "offset", *TIMES)):
         return False
     (to, of, acked), (told, about, since) = (
-        [_numbers(table, name) for name in ("offset", "partition", time)]
+        [whole_numbers(table, name) for name in ("offset", "partition", time)]
         for table, time in ((commits, "end_ns"), (asked, "start_ns"))
     )
     for each in np.unique(about):
@@ -151,14 +151,8 @@ def _with_process(file: Path, schema: pa.Schema, number: int) -> pa.Table:
     return pa.table({name: known.get(name, nothing) for name in schema.names}).cast(schema)
 
 
-def _numbers(table: pa.Table, name: str) -> Numbers:
-    """A column, -1 for null."""
-    filled = pc.fill_null(table[name].cast(pa.int64()), -1)
-    return np.asarray(filled, dtype=np.int64)
-
-
 def _places(table: pa.Table) -> Numbers:
-    return (_numbers(table, "partition") << OFFSET_BITS) | _numbers(table, "offset")
+    return (whole_numbers(table, "partition") << OFFSET_BITS) | whole_numbers(table, "offset")
 
 
 def _any_null(tables: Sequence[pa.Table], names: Sequence[str]) -> bool:
@@ -191,10 +185,10 @@ def _same(groups: Sequence[Numbers], order: npt.NDArray[np.intp]) -> npt.NDArray
 
 def _is_in_steps(reads: pa.Table) -> bool:
     """Whether each reader's records follow one another, of no earlier epoch than the last."""
-    groups = [_numbers(reads, name) for name in ("partition", "instance", "process")]
-    order = np.lexsort((_numbers(reads, "id"), *groups))
+    groups = [whole_numbers(reads, name) for name in ("partition", "instance", "process")]
+    order = np.lexsort((whole_numbers(reads, "id"), *groups))
     same = _same(groups, order)
-    offset, epoch = (_numbers(reads, name)[order] for name in ("offset", "epoch"))
+    offset, epoch = (whole_numbers(reads, name)[order] for name in ("offset", "epoch"))
     older = (np.diff(epoch) < 0) & (epoch[1:] >= 0)
     return bool(np.all(np.diff(offset)[same] == 1) and not np.any(older[same]))
 

@@ -139,11 +139,16 @@ def _acked_and_absent() -> Column:
     return (F.col("sent") == ACKED) & _is_absent()
 
 
-def _provable() -> Column:
-    """Whether the record would be in the final read, had nobody lost it."""
+def is_owed() -> Column:
+    """Whether a final read is complete that the record would be in, had nobody lost it."""
     starts_at_zero = F.col("log_start") == 0
     kept = F.coalesce(offset_of(F.col("acked_place")) >= F.col("log_start"), starts_at_zero)
-    return (F.col("complete") & kept) | _passed_for_good()
+    return F.col("complete") & kept
+
+
+def _provable() -> Column:
+    """Whether the record would be in the final read, had nobody lost it."""
+    return is_owed() | _passed_for_good()
 
 
 def _passed_for_good() -> Column:

@@ -54,7 +54,7 @@ from analysis.causes.kinds import (
     INTERNAL,
 )
 from analysis.checks.anomaly import Anomaly
-from analysis.checks.loss import LOST
+from analysis.checks.loss import LOST, is_owed
 from analysis.checks.promise import (
     CRCS,
     FLIPPED,
@@ -68,7 +68,7 @@ from analysis.checks.promise import (
     when,
 )
 from analysis.frames.evidence import Rule, Tables
-from analysis.frames.operations import ACKED, UNKNOWN, is_send, offset_of, place_of
+from analysis.frames.operations import ACKED, UNKNOWN, is_send, place_of
 from analysis.run_facts.configuration import Facts
 
 COMMIT_ASKED = "commit-asked"
@@ -119,9 +119,7 @@ def _is_never() -> Column:
 
 def _is_missing() -> Column:
     """Whether it would have been found, had it been committed with the others."""
-    kept = offset_of(F.col("acked_place")) >= F.col("log_start")
-    there = F.coalesce(kept, F.col("log_start") == 0) & F.col("complete")
-    return F.col("sent").isin(ACKED, UNKNOWN) & F.col("first_place").isNull() & there
+    return F.col("sent").isin(ACKED, UNKNOWN) & F.col("first_place").isNull() & is_owed()
 
 
 def _by_value_in_transactions(tables: Tables) -> DataFrame | None:

@@ -54,7 +54,7 @@ class Tables:
     history: History
     values: DataFrame  # analysis.frames.operations.fates, kept for all
     places: DataFrame  # analysis.frames.claims.odd, kept for all
-    steps: DataFrame | None  # analysis.frames.steps, kept for all; None: nothing is odd
+    steps: Callable[[], DataFrame]  # analysis.frames.steps, kept for all; made when it is asked for
 
 
 # One table that rules look at; None where none of the runs has what it is made from.

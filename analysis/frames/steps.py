@@ -66,13 +66,11 @@ def steps(operations: DataFrame, odd: DataFrame, runs: DataFrame) -> DataFrame:
     )
 
 
-def by_step(tables: Tables) -> DataFrame | None:
-    """A row for each oddity, with what became of its value; None where nothing is odd."""
-    if tables.steps is None:
-        return None
+def by_step(tables: Tables) -> DataFrame:
+    """A row for each oddity, with what became of its value."""
     known = ("sent", "copies", "sent_ns", "acked_ns", "delivered_ns")
     fates = tables.values.select("run_id", "value", *known)
-    return tables.steps.join(fates, on=["run_id", "value"], how="left")
+    return tables.steps().join(fates, on=["run_id", "value"], how="left")
 
 
 def _kinds() -> Column:

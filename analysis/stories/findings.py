@@ -22,7 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from analysis.stories.kept import Kept, Numbers
+from analysis.stored.columns import Numbers, whole_numbers
+from analysis.stories.kept import Kept
 
 TOLD = ("lost", "duplicate", "inconsistent-offset", "reordered")
 _NUMBERS = (
@@ -65,8 +66,8 @@ def read(anomaly: str, folder: Path) -> Findings:
         known = encoded.dictionary.to_pylist() if isinstance(encoded, pa.DictionaryArray) else []
         indices = pc.fill_null(encoded.indices, len(known))
         words[name], names[name] = indices.to_numpy().astype(np.int64), [*known, None]
-    numbers = {name: pc.fill_null(table[name].cast(pa.int64()), -1).to_numpy() for name in _NUMBERS}
-    return Findings(anomaly=anomaly, numbers=numbers, words=words, names=names)
+    found = {name: whole_numbers(table, name) for name in _NUMBERS}
+    return Findings(anomaly=anomaly, numbers=found, words=words, names=names)
 
 
 def completed(findings: Findings, lost: Findings | None) -> Findings:

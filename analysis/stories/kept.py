@@ -15,15 +15,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis.stored.columns import Numbers, whole_numbers
 from analysis.stored.run_files import tables_of
 from analysis.stored.stored_run import Run
 
 END = "end"
-Numbers = npt.NDArray[np.int64]
 MARGIN_NS = 10 * 10**9  # of a broker's clock
 MISSING_MOST = 8  # reasons why something is missing that are told one by one
 
@@ -128,7 +127,8 @@ def _records(
 ) -> tuple[dict[int, list[Record]], dict[tuple[int, int], list[Record]]]:
     of_value: dict[int, list[Record]] = {}
     at: dict[tuple[int, int], list[Record]] = {}
-    wanted = np.isin(_numbers(table, "value"), values) | np.isin(_numbers(table, "offset"), offsets)
+    wanted = np.isin(whole_numbers(table, "value"), values)
+    wanted |= np.isin(whole_numbers(table, "offset"), offsets)
     for row in _filled(table.filter(pa.array(wanted)), "broker", "partition", "offset", "moment"):
         record = Record(
             **{name: row[name] for name in ("broker", "moment", "time_ns", "partition", "offset")},
@@ -140,11 +140,6 @@ def _records(
         if record.value is not None:
             of_value.setdefault(record.value, []).append(record)
     return of_value, at
-
-
-def _numbers(table: pa.Table, name: str) -> Numbers:
-    filled: Numbers = pc.fill_null(table[name], -1).to_numpy().astype(np.int64)
-    return filled
 
 
 def _epoch(number: int | None) -> int | None:

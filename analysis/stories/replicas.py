@@ -32,8 +32,8 @@ Clock = Callable[[int | None], str]  # a moment in words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replica:
-    """What is known of a record and one broker. `shown_ns`: when that shows; `cut_ns`: when it cut
-    off what it had; -1: nobody knows when."""
+    """What is known of a record and one broker. `shown_ns`: when that shows; `cut_at`: from
+    where on it cut off what it had, and `cut_ns`: when; None: nobody knows."""
 
     broker: str
     had: Known
@@ -80,7 +80,7 @@ def replica(subject: Subject, broker: str, evidence: Evidence) -> Replica:
         now_why=now.why,
         shown_ns=had.shown_ns,
         log_end=had.log_end,
-        cut_ns=None if cut is None else -1 if cut.at_ns is None else cut.at_ns,
+        cut_ns=None if cut is None else cut.at_ns,
         cut_at=None if cut is None else cut.offset,
     )
 

@@ -54,7 +54,7 @@ def as_told(story: Story, also: Sequence[str], clock: Clock, seconds: Seconds) -
 def _states(story: Story, replica: Replica, seconds: Seconds) -> list[dict[str, Any]]:
     """From when to when it had the records (`to_s` null: to the end)."""
     span = story.span
-    begin_ns = min((each[0] for each in (span.sent_ns, span.acked_ns) if each), default=None)
+    begin_ns = span.begin_ns
     if begin_ns is None or not story.gone:
         return []
     stretches: list[tuple[int, Known]] = [(begin_ns, replica.had)]

@@ -67,6 +67,11 @@ class Span:
     delivered: int
     moment_ns: int | None  # the last moment of the anomaly itself
 
+    @property
+    def begin_ns(self) -> int | None:
+        """When the first was sent or acknowledged, as far as anybody knows."""
+        return min((each[0] for each in (self.sent_ns, self.acked_ns) if each), default=None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
@@ -99,6 +104,12 @@ class Story:
     def it(self) -> str:
         """The records as the object of a sentence."""
         return "it" if self.one else "them"
+
+    def was_done(self, fault: Row) -> str:
+        """What a fault did to its nodes: `was killed`."""
+        was = "were" if len(fault["nodes"]) > 1 else "was"
+        done = self.done.get(fault["step"]) or f"hit by {fault['verb']}"
+        return f"{was} {done}"
 
     @property
     def gone(self) -> bool:
@@ -163,11 +174,8 @@ def _sent(story: Story, clock: Clock) -> Iterator[Event]:
 def _happened(story: Story) -> Iterator[Event]:
     for fault in story.faults[:FAULTS_MOST]:
         who = ", ".join(fault["nodes"]) or str(fault["target"])
-        done = story.done.get(fault["step"]) or f"hit by {fault['verb']}"
-        was = "were" if len(fault["nodes"]) > 1 else "was"
-        yield Event(
-            time_ns=fault["invoke_ns"], who=who, what=f"{was} {done} (fault {fault['fault']})"
-        )
+        what = f"{story.was_done(fault)} (fault {fault['fault']})"
+        yield Event(time_ns=fault["invoke_ns"], who=who, what=what)
         if fault["heal_invoke_ns"] is not None:
             what = f"fault {fault['fault']} began to be healed"
             yield Event(time_ns=fault["heal_invoke_ns"], who=who, what=what)
@@ -202,9 +210,8 @@ def _logged(story: Story) -> Iterator[Event]:
         if replica.shown_ns is not None and not (told and replica.had == "no"):
             yield Event(time_ns=replica.shown_ns, who=replica.broker, what=replica.had_why)
         if replica.cut_at is not None:
-            at_ns = None if replica.cut_ns == -1 else replica.cut_ns
             what = f"cut its log off from {replica.cut_at:,} on"
-            yield Event(time_ns=at_ns, who=replica.broker, what=what)
+            yield Event(time_ns=replica.cut_ns, who=replica.broker, what=what)
 
 
 def _end(story: Story) -> Iterator[Event]:

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from analysis.stored.columns import Numbers
 from analysis.stored.stored_run import Run, final_ends
 from analysis.stories import findings as found
 from analysis.stories.findings import TOLD, Findings
-from analysis.stories.kept import END, Kept, Numbers, kept_of
+from analysis.stories.kept import END, Kept, kept_of
 from analysis.stories.leaders import Election, Subject, election, led_in, subject_of
 from analysis.stories.replicas import Clock, Evidence, Replica, replica
 from analysis.stories.report import as_told
@@ -311,7 +312,6 @@ def _story(group: _Group, known: _Run) -> Story:
     table, facts, rows = group
     assert facts is not None
     span = _span(table, rows)
-    begin_ns = min((each[0] for each in (span.sent_ns, span.acked_ns) if each), default=None)
     chosen = facts.election.at_ns if facts.election else None
     end_ns = max((n for n in (chosen, span.acked_ns and span.acked_ns[1]) if n), default=None)
     mine = [view for view in known.views if view["partition"] == facts.partition]
@@ -320,7 +320,7 @@ def _story(group: _Group, known: _Run) -> Story:
         subject=subject_of(table, int(rows[0]), known.kept, known.views),
         span=span,
         faults=sorted((f for f in known.run.faults if f["fault"] in facts.faults), key=_begun),
-        views=_meanwhile(mine, begin_ns, end_ns),
+        views=_meanwhile(mine, span.begin_ns, end_ns),
         read=known.complete.get(facts.partition, False),
         done={s["step"]: (s.get("telling") or {}).get("done") or "" for s in known.run.plan},
     )

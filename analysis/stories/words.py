@@ -102,9 +102,7 @@ def _faults(story: Story, clock: Clock) -> Iterator[str]:
     more = len(story.faults) - len(shown[:SAID_FAULTS])
     shown = shown[:SAID_FAULTS]
     for fault in shown:
-        was = "were" if len(fault["nodes"]) > 1 else "was"
-        done = story.done.get(fault["step"]) or f"hit by {fault['verb']}"
-        yield f"{names(fault['nodes'])} {was} {done} at {clock(fault['invoke_ns'])}"
+        yield f"{names(fault['nodes'])} {story.was_done(fault)} at {clock(fault['invoke_ns'])}"
     if more > 0:
         yield f"there were {more} more faults" if more > 1 else "there was one more fault"
 
@@ -131,8 +129,8 @@ def _cuts(story: Story, clock: Clock) -> Iterator[str]:
     for replica in story.facts.replicas:
         if replica.cut_at is None:
             continue
-        at_ns = None if replica.cut_ns == -1 else replica.cut_ns
-        yield f"{replica.broker} cut its log off from {replica.cut_at:,} on at {clock(at_ns)}"
+        when = clock(replica.cut_ns)
+        yield f"{replica.broker} cut its log off from {replica.cut_at:,} on at {when}"
 
 
 def _now(story: Story) -> Iterator[str]:

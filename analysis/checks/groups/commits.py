@@ -161,6 +161,12 @@ def _commits(facts: Facts) -> bool:
     return facts.commit in ("after", "before") and facts.history_format >= 2
 
 
+COUNTED_ANEW = permitted(
+    SET_BACK,
+    "The coordinator may have lost what it knew of the group, and count its generations anew.",
+    "KIP-966",
+    by=INTERNAL,
+)
 _GENERATIONS = "Kafka protocol: OffsetCommit, ILLEGAL_GENERATION; KIP-62"
 
 COMMIT_BACK = Anomaly(
@@ -198,13 +204,7 @@ ZOMBIE_COMMIT = Anomaly(
         lambda facts: _commits(facts) and facts.one_generation,
     ),
     promises=(
-        permitted(
-            SET_BACK,
-            "The coordinator may have lost what it knew of the group, and count its generations "
-            "anew.",
-            "KIP-966",
-            by=INTERNAL,
-        ),
+        COUNTED_ANEW,
         forbidden(
             OTHERWISE,
             "A commit that names another generation than the group's is refused.",

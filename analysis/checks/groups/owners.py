@@ -17,9 +17,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.causes.kinds import INTERNAL
 from analysis.checks.anomaly import Anomaly
-from analysis.checks.promise import OTHERWISE, SET_BACK, forbidden, permitted, when
+from analysis.checks.groups.commits import COUNTED_ANEW
+from analysis.checks.promise import OTHERWISE, forbidden, when
 from analysis.frames.evidence import Rule, Tables
 
 
@@ -62,13 +62,7 @@ TWO_OWNERS = Anomaly(
         ),
     ),
     promises=(
-        permitted(
-            SET_BACK,
-            "The coordinator may have lost what it knew of the group, and count its generations "
-            "anew.",
-            "KIP-966",
-            by=INTERNAL,
-        ),
+        COUNTED_ANEW,
         forbidden(
             OTHERWISE,
             "In a generation each partition is given to one member.",

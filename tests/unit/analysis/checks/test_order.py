@@ -240,7 +240,7 @@ def test_a_replaced_client_is_another_one(
         history=History(operations=operations, runs=runs, groups=False, replicas=False),
         values=values,
         places=values,
-        steps=values,
+        steps=lambda: values,
     )
     seen = rows(in_order_of_place(tables), {REORDERED.name: reordered()}).collect()
 
