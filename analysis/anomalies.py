@@ -21,7 +21,7 @@ from analysis.checks import (
     watermarks,
 )
 from analysis.checks.anomaly import Anomaly
-from analysis.checks.groups import commits, handling, owners
+from analysis.checks.groups import commits, handling, outputs, owners
 from analysis.checks.promise import Promise
 from analysis.run_facts.configuration import Facts
 
@@ -45,6 +45,8 @@ ANOMALIES: tuple[Anomaly, ...] = (
     staleness.STALE_READ,
     handling.SKIPPED,
     handling.REPROCESSED,
+    outputs.NO_OUTPUT,
+    outputs.TWO_OUTPUTS,
     commits.COMMIT_BACK,
     commits.ZOMBIE_COMMIT,
     owners.TWO_OWNERS,

@@ -13,12 +13,16 @@ from analysis.causes.kinds import (
     ABORT_CUT,
     ABORTED,
     ACK_OF_ANOTHER_LEADER,
+    AFTER_STRIKE,
+    AFTER_TRUNCATION,
     ANOTHER_LEADER,
+    ANY_LOG,
     BIT_AT_THE_END,
     BIT_WHEN_READ,
     COPY_OF_ANOTHER_LEADER,
     EVERY,
     FLIPPED_BIT,
+    PROCESSING_FAILED,
     READ_APART,
     READ_AS_ANOTHER,
     STRIKE,
@@ -48,6 +52,11 @@ def _configured() -> Iterator[Cause]:
     yield Cause(
         kind=ABORTED, words="consumers ask for what is not committed", outcomes=("aborted",)
     )
+    yield Cause(
+        kind=PROCESSING_FAILED,
+        words="what was made of it could not be written",
+        outcomes=("failed",),
+    )
 
 
 def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
@@ -58,6 +67,8 @@ def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
         yield replace(
             cause, kind=COPY_OF_ANOTHER_LEADER, outcomes=("acked_elsewhere", "passed_over")
         )
+    elif cause.kind in (AFTER_TRUNCATION, AFTER_STRIKE):
+        yield replace(cause, kind=ANY_LOG, partition=None)
     elif cause.kind in (TRUNCATION, STRIKE):
         yield replace(cause, kind=ABORT_CUT, outcomes=("aborted", "never"))
         why = cause.why or f"{cause.words}, so what was read before may have been cut off"

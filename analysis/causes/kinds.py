@@ -87,6 +87,15 @@ ABORT_CUT = Kind(
     records="those of aborted sends, and of sends whose commit nobody asked for, that an unclean "
     "election or a strike permits to be lost",
 )
+ANY_LOG = Kind(
+    name="any-log-set-back",
+    records="every one, once a log of whichever partition may have been set back before the final "
+    "read, by an unclean election, by another leader without leader epochs, or by a strike: what "
+    "is made of a record lies in another partition",
+)
+PROCESSING_FAILED = Kind(
+    name="processing-failed", records="those of which what was made certainly was not written"
+)
 READ_APART = Kind(
     name="read-apart",
     records="none for certain: those read at two offsets, in a partition whose final read is "

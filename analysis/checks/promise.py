@@ -26,6 +26,7 @@ FLUSH = "KIP-966; Kafka documentation, Topic Configs: flush.messages"
 CRCS = "librdkafka, CONFIGURATION.md: check.crcs"
 SEMANTICS = "Kafka documentation, Design: Message Delivery Semantics"
 AUTO_COMMIT = "librdkafka, CONFIGURATION.md: enable.auto.commit, enable.auto.offset.store"
+EXACTLY_ONCE = "KIP-98; KIP-447, of brokers from 2.5 on"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,15 @@ NO_EPOCHS = when(
 TOOK = Condition(words="a fault that destroys data on a node")
 # Committed offsets are records of another topic, whose ISR and settings are not looked at.
 SET_BACK = Condition(words="a fault that can set internal topics back")
+IN_TRANSACTIONS = when("offsets committed in transactions", lambda f: f.commit == "transaction")
+UNSTABLE = when(
+    "offsets committed in transactions, and isolation.level=read_uncommitted",
+    lambda facts: facts.commit == "transaction" and facts.uncommitted,
+)
+UNSTABLE_OFFSETS = (
+    "Only consumers with isolation.level=read_committed wait for the offsets of a transaction that "
+    "is still open; another one goes on before them."
+)
 FULLY_TOLD = when("in histories of format 2", lambda facts: facts.history_format >= 2)
 FLIPPED = Condition(words="a bit flipped on disk")
 ALTERED = when(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +25,7 @@ from analysis.stored.stored_run import CORRUPT, EVENTS, WATERMARKS, Run, final_e
 from analysis.stored.transactions import ended_by_ns
 from harness.history.tables import partitions_named
 from harness.model.client_settings import retries_of
-from harness.model.worker_kinds import KINDS
+from harness.model.worker_kinds import kind_named
 
 Row = Mapping[str, Any]
 PATTERN = frozenset("{}[]*?\\")  # what Spark takes for one
@@ -41,6 +40,7 @@ class History:
     operations: DataFrame  # schema.OPERATIONS
     runs: DataFrame  # schema.RUNS
     groups: bool = False  # whether any of them has a consumer group
+    transforms: bool = False  # whether its members send what they make of what they are given
     outdated: bool = False  # whether any member kept an older generation than others were given
     shared: bool = False  # whether any partition had two owners in one generation
     replicas: bool = False  # whether the replicas of any were compared
@@ -60,6 +60,7 @@ def history_of(
         operations=_operations(spark, files),
         runs=runs_frame(spark, rows),
         groups=any(run.grouped for run in runs),
+        transforms=any(run.transforms for run in runs),
         outdated=any(row["outdated"] for row in rows),
         shared=any(row["shared"] for row in rows),
         replicas=any(run.compared for run in runs),
@@ -117,7 +118,9 @@ def run_row(run: Run, causes: Sequence[Row] = ()) -> dict[str, Any]:
             }
             for end in final_ends(run)
         ],
-        "transactional": "transactional.id" in run.scenario["workload"]["producer"],
+        "transforms": run.transforms,
+        "transactional": run.transactional,
+        "dirty": run.transactional and _reads_uncommitted(run),
         "one_copy": _one_copy(run.scenario["workload"]["producer"]),
         "dumps": _dumps(run),
         "deaths": list(run.deaths),
@@ -153,7 +156,7 @@ def in_force(run: Run) -> list[dict[str, Any]]:
 
 def _only_reads(node: str) -> bool:
     """Whether it is a worker that sends nothing."""
-    kind = KINDS.get(re.sub(r"(-\d+)+$", "", node))
+    kind = kind_named(node)
     return kind is not None and not kind.sends
 
 
@@ -217,6 +220,11 @@ def _moves(run: Run) -> Iterator[dict[str, Any]]:
                 "since_ns": event["time_ns"] - late_ns,
                 "time_ns": event["time_ns"],
             }
+
+
+def _reads_uncommitted(run: Run) -> bool:
+    consumer = run.scenario["workload"].get("consumer") or {}
+    return consumer.get("isolation.level") == "read_uncommitted"
 
 
 def _to_end(consumer: Mapping[str, Any]) -> bool:

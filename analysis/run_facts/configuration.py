@@ -17,6 +17,7 @@ from harness.model.client_settings import (
     of_one_generation,
     retries_of,
 )
+from harness.model.worker_kinds import asks_for_members, asks_for_transformers
 
 UNCLEAN = "unclean.leader.election.enable"
 FIRST_WITH_EPOCHS = (0, 11)  # inter.broker.protocol.version that brought leader epochs
@@ -35,7 +36,8 @@ class Facts:
     epochs: bool  # followers truncate by leader epoch (KIP-101)
     checks_crcs: bool  # consumers look at what they are given: check.crcs
     in_flight: int = IN_FLIGHT  # requests of a producer that one broker has not answered yet
-    commit: str | None = None  # of the consumer group: "auto" | "before" | "after"; None: no group
+    commit: str | None = None  # of the group: auto | before | after | transaction; None: no group
+    transforms: bool = False  # its members send what they make of what they are given
     one_generation: bool = True  # the group's members all are of one, and none is static
     compared: bool = False  # what the replicas hold was compared at the end
     watched: bool = False  # the replicas' watermarks and log ends were followed
@@ -80,7 +82,8 @@ def facts_of(
         unclean=any(_true(each.get(UNCLEAN)) for each in (in_force, *changed)),
         epochs=_have_epochs(server, topic["config"]),
         checks_crcs=_true(consumer.get("check.crcs", False)),
-        commit=str(work["commit"]) if work.get("group_consumers") else None,
+        commit=str(work["commit"]) if asks_for_members(work) else None,
+        transforms=asks_for_transformers(work),
         one_generation=of_one_generation(consumer),
         compared=_true(scenario.get("check", {}).get("replicas", False)),
         watched=_true(scenario.get("check", {}).get("watermarks", False)),

@@ -14,12 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.stored.damage import Damage, of_finding
 from analysis.stored.run_files import OPERATIONS, read_record, statistics, tables_of
 from harness.history.record_format import SEQUENCE_BITS
-from harness.model.worker_kinds import is_member
+from harness.model.worker_kinds import (
+    asks_for_members,
+    asks_for_transformers,
+    is_member,
+    kind_named,
+)
 
 EVENTS, WATERMARKS = "history/events.parquet", "history/watermarks.parquet"
 CORRUPT = "corrupt-payload"
@@ -95,7 +101,12 @@ class Run:
     @property
     def grouped(self) -> bool:
         """Whether a consumer group was at work beside the consumers that follow the log."""
-        return int(self.scenario["workload"].get("group_consumers", 0)) > 0
+        return asks_for_members(self.scenario["workload"])
+
+    @property
+    def transforms(self) -> bool:
+        """Whether members of the group send what they make of what they are given."""
+        return asks_for_transformers(self.scenario["workload"])
 
     @property
     def tailing(self) -> bool:
@@ -104,11 +115,15 @@ class Run:
         return work["kind"] == "write-read" or int(work.get("consumers", 0)) > 0
 
     @property
+    def transactional(self) -> bool:
+        """Whether records are sent in transactions."""
+        return "transactional.id" in self.scenario["workload"]["producer"]
+
+    @property
     def tells_transactions(self) -> bool:
         """Whether the workers' events tell when each transaction began and ended."""
-        transactional = "transactional.id" in self.scenario["workload"]["producer"]
         damaged = any(each.file == EVENTS for each in self.damage)
-        return transactional and self.history_format >= 2 and not damaged
+        return self.transactional and self.history_format >= 2 and not damaged
 
     @property
     def compared(self) -> bool:
@@ -167,7 +182,7 @@ def open_run(path: Path) -> Run:
         watermarks=stored.small("watermarks") if watched else (),
         worker_errors=sum(row["event"] == "client-error" for row in events),
         processes=frozenset({*footers, *(each.process or "" for each in stored.damage)} - {""}),
-        deaths=tuple(_deaths(findings, footers, _ended_by(faults, record["plan"]))),
+        deaths=tuple(_deaths(path, findings, footers, _ended_by(faults, record["plan"]))),
         operations=sum(footer.num_rows for footer in footers.values()),
         load_start_ns=start_ns,
         load_end_ns=end_ns,
@@ -184,7 +199,7 @@ def is_dense(run: Run) -> bool:
     effects = [step.get("effects") or {} for step in run.plan]
     settings = [run.node_settings["server"], run.scenario["topic"]["config"]]
     settings += [each.get("topic_settings") or {} for each in effects]
-    return "transactional.id" not in run.scenario["workload"]["producer"] and not any(
+    return not run.transactional and not any(
         "compact" in str(each.get(name, ""))
         for each in settings
         for name in ("cleanup.policy", "log.cleanup.policy")
@@ -240,6 +255,7 @@ def _ended_by(
 
 
 def _deaths(
+    path: Path,
     findings: Sequence[Mapping[str, Any]],
     footers: Mapping[str, pq.FileMetaData],
     ended_by: Mapping[str, Sequence[int]],
@@ -249,15 +265,27 @@ def _deaths(
     fault, what it recorded last."""
     ended_badly = {finding["process"] for finding in findings if finding["kind"] == "no-end"}
     for name, footer in footers.items():
-        if name not in ended_badly or set(statistics(footer, "f")) != {("send", "send")}:
+        firsts = _first_sends(path, name, footer) if name in ended_badly else []
+        if not firsts:
             continue
         times = [
             high for column in ("start_ns", "end_ns") for _, high in statistics(footer, column)
         ]
         last_ns = int(max(times))
         died_ns = next((ns for ns in ended_by.get(name, ()) if ns > last_ns), last_ns)
-        for first, _ in statistics(footer, "value")[:1]:
-            yield {"producer": int(first) >> SEQUENCE_BITS, "died_ns": died_ns}
+        yield {"producer": firsts[0] >> SEQUENCE_BITS, "died_ns": died_ns}
+
+
+def _first_sends(path: Path, name: str, footer: pq.FileMetaData) -> list[int]:
+    """A value that a producer sent, or a transformer among all that it did; none of others."""
+    if set(statistics(footer, "f")) == {("send", "send")}:
+        return [int(first) for first, _ in statistics(footer, "value")[:1]]
+    kind = kind_named(name)
+    if kind is None or not kind.transforms:
+        return []
+    table = pq.read_table(path / OPERATIONS / f"{name}.parquet", columns=["f", "value"])
+    sent = table.filter(pc.equal(table["f"], "send"))["value"].drop_null()
+    return [int(value) for value in sent.slice(length=1).to_pylist()]
 
 
 def _format(footers: Iterable[pq.FileMetaData]) -> int:

@@ -113,6 +113,8 @@ def _never_sent(run: Run, work: Work, process: str) -> bool:
     kind = kind_of(process)
     if kind is None or not KINDS[kind].sends or work.left(process) or not work.count(None, "send"):
         return False
+    if KINDS[kind].member and not work.count(process, "poll"):
+        return False  # it had nothing to send: analysis.verdict.complete_reading asks why
     hit = taken(run, line_of(process))
     if not hit:
         return True

@@ -9,7 +9,8 @@ final read has looks lost. So an anomaly convicts only if every table that it re
 
 A table in which a worker's `end` counts otherwise than there are rows is damaged: so are the last
 pages of a segment that its host did not keep. Of a producer without an `end`, with which its host
-may have gone, nobody knows what it did last: a record that it seems never to have sent is doubtful.
+may have gone, nobody knows what it did last: a record that it seems never to have sent is doubtful,
+and so is that a transformer made nothing of an input.
 
 A duplicate in a complete final read needs nobody else's tables; where the final read is not
 complete, consumers' reads decide with it.
@@ -53,6 +54,8 @@ RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     "stale-read": frozenset({SEND, DELIVERY, FINAL}),
     "skipped": frozenset({GROUP, FINAL}),
     "reprocessed": frozenset({GROUP}),
+    "no-output": frozenset({SEND, GROUP, FINAL}),
+    "two-outputs": frozenset({SEND, GROUP, FINAL}),
     "commit-back": frozenset({GROUP}),
     "zombie-commit": frozenset({GROUP}),
     "two-owners": frozenset(),
@@ -104,18 +107,23 @@ def short_tables(run: Run, work: Work) -> Iterator[Damage]:
 def past_the_end(
     judgements: Mapping[str, Judgement], run: Run, never_sent: int
 ) -> dict[str, Judgement]:
-    """The judgements, with phantoms in doubt where a producer may have sent what was not kept: it
-    has no `end`, and nobody saw how it ended. A SIGKILL alone takes nothing of what it recorded."""
+    """The judgements, with phantoms and missing outputs in doubt where a producer may have sent
+    what was not kept: it has no `end`, and nobody saw how it ended. A SIGKILL alone takes nothing
+    of what it recorded."""
     found = dict(judgements)
     exits = {worker["process"]: worker.get("exit") for worker in run.record.get("workers") or []}
     ended = run.record.get("state") == "complete"
     for finding in run.findings:
         process = str(finding["process"])
-        if finding["kind"] != "no-end" or SEND not in recorded_by(process):
+        seen = ended and exits.get(process) is not None
+        if finding["kind"] != "no-end" or SEND not in recorded_by(process) or seen:
             continue
-        if never_sent and "phantom" in found and (not ended or exits.get(process) is None):
-            why = f"phantom: nobody saw how {process} ended, so what it sent last may not be kept"
-            found["phantom"] = replace(found["phantom"], suspended=why, demand_met=None)
+        shown = {"phantom": never_sent > 0, "no-output": GROUP in recorded_by(process)}
+        for name in (each for each, so in shown.items() if so and each in found):
+            if not found[name].count:
+                continue
+            why = f"{name}: nobody saw how {process} ended, so what it sent last may not be kept"
+            found[name] = replace(found[name], suspended=why, demand_met=None)
     return found
 
 

@@ -2,6 +2,7 @@
 
     producer        sends                      write-read      sends, and follows the log
     consumer        follows the log            group-consumer  shares the log with its group
+    transformer     shares the log with its group, and sends a record for each that it takes
 
 A kind's program is `workloads/<name>.py`, with `_` for `-`; its workers are `<name>-0`, `<name>-1`,
 ... Everything else follows from its line in `KINDS`: its SPEC, what is awaited before the load and
@@ -11,8 +12,10 @@ at its end, and, where faults may hit it alone, its targets `<name>`, `<name>s` 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from harness.model.scenario import WorkloadPart
 
@@ -42,6 +45,16 @@ class WorkerKind:
     def module(self) -> str:
         """Its program, below `workloads`."""
         return self.name.replace("-", "_")
+
+    @property
+    def key(self) -> str:
+        """What asks for such workers in `[workload]`."""
+        return f"{self.module}s"
+
+    @property
+    def transforms(self) -> bool:
+        """Whether it sends what it makes of what it takes."""
+        return self.sends and self.member
 
     @property
     def one(self) -> str:
@@ -86,6 +99,13 @@ _ALL = (
         lacking="there is no consumer group: set workload.group_consumers",
         called=("a member of the consumer group", "all members of the consumer group"),
     ),
+    WorkerKind(
+        name="transformer",
+        count=_in_stream(lambda work: work.transformers),
+        sends=True,
+        member=True,
+        lacking=f"{_STREAM_ONLY}, and workload.transformers must be at least 1",
+    ),
 )
 # Those that send are numbered in this order: a new kind comes last.
 KINDS: dict[str, WorkerKind] = {kind.name: kind for kind in _ALL}
@@ -109,6 +129,21 @@ def can_be_hit(work: WorkloadPart) -> dict[str, int]:
 def is_member(name: str) -> bool:
     """Whether workers of that kind are members of the consumer group; a kind unknown is not."""
     return name in KINDS and KINDS[name].member
+
+
+def kind_named(worker: str) -> WorkerKind | None:
+    """The kind of the worker of that name; None: none of the load's."""
+    return KINDS.get(re.sub(r"(-\d+)+$", "", worker))
+
+
+def asks_for_members(work: Mapping[str, Any]) -> bool:
+    """Whether a stored workload, of whichever harness, asks for members of a group."""
+    return any(int(work.get(kind.key) or 0) > 0 for kind in KINDS.values() if kind.member)
+
+
+def asks_for_transformers(work: Mapping[str, Any]) -> bool:
+    """Whether a stored workload asks for workers that transform."""
+    return any(int(work.get(kind.key) or 0) > 0 for kind in KINDS.values() if kind.transforms)
 
 
 def has_group(work: WorkloadPart) -> bool:

@@ -14,7 +14,7 @@ from harness.model.scenario import (
     Scenario,
 )
 from harness.model.spelling import did_you_mean
-from harness.model.worker_kinds import can_be_hit
+from harness.model.worker_kinds import can_be_hit, has_group
 from harness.nemesis.target import Setting
 from harness.nemesis.targets import TARGETS, target_of
 from harness.nemesis.verbs import VERBS
@@ -27,6 +27,7 @@ from harness.scenario.timing import timing_problems
 OF_COMMITS = frozenset({"commit-back", "zombie-commit"})
 OF_TRANSACTIONS = frozenset({"uncommitted-read", "torn", "hanging-transaction"})
 OF_GROUPS = OF_COMMITS | {"skipped", "reprocessed", "two-owners"}
+OF_TRANSFORMERS = frozenset({"no-output", "two-outputs"})
 
 
 def problems(scenario: Scenario) -> list[str]:
@@ -138,8 +139,14 @@ def _group_problems(scenario: Scenario) -> list[str]:
             f"each, but the workload sends only {work.stream_sends:,.0f}"
         ]
     asked = sorted(OF_GROUPS & scenario.expect.keys())
-    if asked and not work.group_consumers:
-        return [f"expect.{asked[0]}: set workload.group_consumers, or there is no group to check"]
+    if asked and not has_group(work):
+        return [
+            f"expect.{asked[0]}: set workload.group_consumers or workload.transformers, or there is "
+            "no group to check"
+        ]
+    made = sorted(OF_TRANSFORMERS & scenario.expect.keys())
+    if made and not work.transformers:
+        return [f"expect.{made[0]}: set workload.transformers, or nobody makes anything of records"]
     return [
         f'expect.{each}: with workload.commit = "auto" nobody knows when a commit was begun; '
         'set it to "after" or "before"'

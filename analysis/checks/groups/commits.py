@@ -22,6 +22,7 @@ may set the group back, or past what the new owner has not processed.
     the same, and it is refused, or gets no answer                                     =>  nothing
     the same, begun before member-1 was told                                           =>  nothing
     the same, but the client knew generation 4 before the commit had ended             =>  nothing
+    the same, in a transaction that was aborted                                        =>  nothing
 
 A generation counts as given where a member was told of its partitions: the coordinator has written
 it down by then. One that members have joined and not yet been given may die with its coordinator.
@@ -37,7 +38,16 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import INTERNAL
 from analysis.checks.anomaly import Anomaly
-from analysis.checks.promise import OTHERWISE, SET_BACK, forbidden, permitted, when
+from analysis.checks.promise import (
+    EXACTLY_ONCE,
+    OTHERWISE,
+    SET_BACK,
+    UNSTABLE,
+    UNSTABLE_OFFSETS,
+    forbidden,
+    permitted,
+    when,
+)
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import place_of
 from analysis.run_facts.configuration import Facts
@@ -158,7 +168,7 @@ def _took_time() -> Column:
 
 
 def _commits(facts: Facts) -> bool:
-    return facts.commit in ("after", "before") and facts.history_format >= 2
+    return facts.commit in ("after", "before", "transaction") and facts.history_format >= 2
 
 
 COUNTED_ANEW = permitted(
@@ -185,6 +195,7 @@ COMMIT_BACK = Anomaly(
             "KIP-966",
             by=INTERNAL,
         ),
+        permitted(UNSTABLE, UNSTABLE_OFFSETS, EXACTLY_ONCE),
         forbidden(
             OTHERWISE,
             "The coordinator stores an offset on all in-sync replicas before it acknowledges it, "

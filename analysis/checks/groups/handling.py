@@ -7,7 +7,8 @@ processed it. At-most-once loss: nobody will ever be given it again.
     the same, but process b as well                                         =>  nothing
     the same, but committed: 1                                              =>  nothing as yet
 
-`polled` if a member had been given it, `never_polled` if none had.
+`polled` if a member had been given it, `never_polled` if none had, `failed` if its processing
+failed: what a transformer made of it certainly was not written.
 
 **reprocessed**: members processed one record, value and offset, more than once.
 
@@ -19,6 +20,9 @@ processed it. At-most-once loss: nobody will ever be given it again.
 What counts as committed is the last thing known of a partition: a commit that was acknowledged, or
 the offset at which the coordinator let the next member begin. Processing that was begun and never
 ended is doubt: such a record is not skipped, and its second processing no proof of a first.
+Processing that failed, as that of an aborted transaction, is none.
+
+    process a -> fail    process a at 0                                     =>  nothing
 
 Cannot see: records before the first that the group was ever given (`auto.offset.reset=latest`);
 records that are gone from the log (lost, vanished); a commit without answer that nobody was told of
@@ -30,17 +34,27 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.causes.kinds import AFTER_TRUNCATION, INTERNAL, MEMBER_STOPPED, READ_AS_ANOTHER
+from analysis.causes.kinds import (
+    AFTER_TRUNCATION,
+    INTERNAL,
+    MEMBER_STOPPED,
+    PROCESSING_FAILED,
+    READ_AS_ANOTHER,
+)
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import (
     ALTERED,
     AUTO_COMMIT,
     CRCS,
+    EXACTLY_ONCE,
+    IN_TRANSACTIONS,
     OTHERWISE,
     SEMANTICS,
     SET_BACK,
     SHRINKS,
     UNCLEAN,
+    UNSTABLE,
+    UNSTABLE_OFFSETS,
     forbidden,
     permitted,
     when,
@@ -54,8 +68,9 @@ def handled(operations: DataFrame, fates: DataFrame) -> DataFrame:
 
     polled_ns (first; null: never), processed (how often, at the place where it was most often),
     processed_place, processed_ns (the last there), members (1 or 2: two or more, there), begun (how
-    often processing did not end), committed and started (of the partition that has it in the end,
-    if any: where the group would go on, and the lowest offset that it was given).
+    often it is not known how processing ended), failed (how often it failed), committed and started
+    (of the partition that has it in the end, if any: where the group would go on, and the lowest
+    offset that it was given).
     """
     partition = partition_of(F.col("first_place")).alias("partition")
     return (
@@ -117,7 +132,9 @@ def skipped() -> Rule:
         holds=_is_skipped(),
         place=F.col("first_place"),
         time_ns=F.coalesce("polled_ns", "committed_ns"),
-        outcome=F.when(given, "polled").otherwise("never_polled"),
+        outcome=F.when(F.col("failed") > 0, "failed")
+        .when(given, "polled")
+        .otherwise("never_polled"),
     )
 
 
@@ -140,7 +157,8 @@ def _by_value(operations: DataFrame) -> DataFrame:
         .agg(
             F.min(F.when(F.col("f") == "poll", F.col("end_ns"))).alias("polled_ns"),
             F.count_if(is_processed()).alias("processed"),
-            F.count_if((F.col("f") == "process") & ~is_processed()).alias("begun"),
+            F.count_if((F.col("f") == "process") & (F.col("type") == "info")).alias("begun"),
+            F.count_if((F.col("f") == "process") & (F.col("type") == "fail")).alias("failed"),
             F.max(F.when(is_processed(), F.col("end_ns"))).alias("processed_ns"),
             # Hashes: the least and the greatest of texts would need a sort.
             F.min(F.when(is_processed(), F.xxhash64("process"))).alias("one"),
@@ -156,6 +174,7 @@ def _by_value(operations: DataFrame) -> DataFrame:
             F.min("polled_ns").alias("polled_ns"),
             F.max("processed").alias("processed"),
             F.sum("begun").alias("begun"),
+            F.sum("failed").alias("failed"),
             most,
         )
         .select(
@@ -164,6 +183,7 @@ def _by_value(operations: DataFrame) -> DataFrame:
             "polled_ns",
             "processed",
             "begun",
+            "failed",
             F.col("most.place").alias("processed_place"),
             F.col("most.processed_ns").alias("processed_ns"),
             F.when(F.col("most.one") != F.col("most.other"), 2).otherwise(1).alias("members"),
@@ -187,11 +207,15 @@ def _by_partition(operations: DataFrame) -> DataFrame:
     )
 
 
-def _is_skipped() -> Column:
+def is_passed() -> Column:
+    """Whether a value of `handled` is in the log, and the group would go on behind it."""
     offset = offset_of(F.col("first_place"))
-    passed = (offset < F.col("committed")) & (offset >= F.col("started"))
+    return (offset < F.col("committed")) & (offset >= F.col("started"))
+
+
+def _is_skipped() -> Column:
     untouched = (F.coalesce("processed", F.lit(0)) == 0) & (F.coalesce("begun", F.lit(0)) == 0)
-    return passed & untouched
+    return is_passed() & untouched
 
 
 def _by_handled_value(tables: Tables) -> DataFrame | None:
@@ -213,7 +237,7 @@ _WITH_A_GROUP = when(
 SKIPPED = Anomaly(
     name="skipped",
     rules={_by_skipped_value: skipped},
-    outcomes=("polled", "never_polled"),
+    outcomes=("polled", "never_polled", "failed"),
     meaning="committed by the consumer group, but processed by no member",
     noun="skipped record",
     headline="{n} {was} committed by the consumer group and never processed",
@@ -252,10 +276,25 @@ SKIPPED = Anomaly(
             SEMANTICS,
             by=MEMBER_STOPPED,
         ),
+        permitted(
+            when(
+                "offsets committed before a record is sent for what was taken, or by "
+                "enable.auto.commit",
+                lambda facts: facts.transforms and facts.commit in ("before", "auto"),
+            ),
+            "What was committed is not taken again when what was made of it cannot be written.",
+            SEMANTICS,
+            by=PROCESSING_FAILED,
+        ),
         forbidden(
             when("offsets committed after processing", lambda facts: facts.commit == "after"),
             "At least once: only what was processed is committed.",
             SEMANTICS,
+        ),
+        forbidden(
+            IN_TRANSACTIONS,
+            "Exactly once: an offset is committed with all that was made of the records before it.",
+            EXACTLY_ONCE,
         ),
         forbidden(
             OTHERWISE,
@@ -297,6 +336,13 @@ REPROCESSED = Anomaly(
             "At least once: what was processed but not yet committed is delivered again to the "
             "member that takes over.",
             SEMANTICS,
+        ),
+        permitted(UNSTABLE, UNSTABLE_OFFSETS, EXACTLY_ONCE),
+        forbidden(
+            IN_TRANSACTIONS,
+            "Exactly once: whoever takes over goes on behind what the last transaction committed, "
+            "and a member of an older generation cannot commit.",
+            EXACTLY_ONCE,
         ),
         forbidden(
             OTHERWISE,

@@ -30,11 +30,18 @@ def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
     assert group <= promised(with_(commit="auto")).keys()
     assert commits.isdisjoint(promised(with_(commit="auto")))
     assert {*group, *commits} <= promised(with_(commit="after")).keys()
+    assert {*group, *commits} <= promised(with_(commit="transaction")).keys()
+    made = {"no-output", "two-outputs"}
+    assert made.isdisjoint(promised(with_(commit="after")))
+    assert made <= promised(with_(commit="after", transforms=True)).keys()
+    old = with_(commit="after", transforms=True, history_format=1)
+    assert made.isdisjoint(promised(old))
     static = promised(with_(commit="after", one_generation=False))
     assert {"zombie-commit", "two-owners"}.isdisjoint(static)
 
 
-STRUCK, AS_ANOTHER = "leader-struck", "read-as-another"
+STRUCK, AS_ANOTHER, ANY_LOG = "leader-struck", "read-as-another", "any-log-set-back"
+UNSTABLE = with_(commit="transaction", transactional=True, uncommitted=True, transforms=True)
 # Anomaly, the kinds of causes that permit some of its records, whether all others are forbidden.
 CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ("lost", (STRUCK,), True, SAFE),
@@ -161,6 +168,36 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ),
     ("reprocessed", ("internal-topics", "configuration"), False, with_(commit="auto")),
     ("reprocessed", ("internal-topics", "configuration"), False, with_(commit="after")),
+    ("skipped", ("internal-topics", AS_ANOTHER), True, with_(commit="transaction")),
+    (
+        "skipped",
+        ("internal-topics", AS_ANOTHER, "member-stopped", "processing-failed"),
+        True,
+        with_(commit="before", transforms=True),
+    ),
+    ("reprocessed", ("internal-topics",), True, with_(commit="transaction")),
+    *(
+        (name, (*kinds, "internal-topics", "configuration"), False, UNSTABLE)
+        for name, kinds in (("reprocessed", ()), ("commit-back", ()), ("two-outputs", (ANY_LOG,)))
+    ),
+    *(
+        ("two-outputs", (ANY_LOG, "internal-topics", *more), not more, with_(**said))
+        for said, more in (
+            ({"transforms": True, "commit": "transaction"}, ()),
+            ({"transforms": True, "commit": "before"}, ()),
+            ({"transforms": True, "commit": "after"}, ("configuration",)),
+            ({"transforms": True, "commit": "auto"}, ("configuration",)),
+        )
+    ),
+    *(
+        ("no-output", (ANY_LOG, "internal-topics", "flipped-bit", *more), not more, with_(**said))
+        for said, more in (
+            ({"transforms": True, "commit": "transaction"}, ()),
+            ({"transforms": True, "commit": "after"}, ()),
+            ({"transforms": True, "commit": "before"}, ("configuration",)),
+            ({"transforms": True, "commit": "auto"}, ("configuration",)),
+        )
+    ),
     ("diverged", ("strike",), True, with_(compared=True)),
     ("diverged", ("another-leader", "strike"), True, with_(compared=True, epochs=False)),
     *(

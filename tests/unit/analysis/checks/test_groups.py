@@ -38,7 +38,7 @@ DIED = stopped("dies", ms=900)
 def test_a_record_committed_and_processed_by_nobody_is_skipped(report: Report) -> None:
     """The group went on at 2; of 0 and 1 only the first was processed."""
     assert found(report, "skipped") == [2]
-    assert split(report, "skipped") == {"polled": 1, "never_polled": 0}
+    assert split(report, "skipped") == {"polled": 1, "never_polled": 0, "failed": 0}
     assert report["anomalies"]["skipped"]["forbidden"] is False
     row = report["anomalies"]["skipped"]["examples"][0]
     assert (row["partition"], row["offset"], row["sent"]) == (0, 1, "acked")
@@ -184,7 +184,7 @@ def test_records_before_the_group_s_first_are_none_of_its_business(report: Repor
 )
 def test_a_skipped_record_that_no_member_ever_had_is_told_apart(report: Report) -> None:
     """A death between the commit and the poll of what it covers cannot be; a seek can."""
-    assert split(report, "skipped") == {"polled": 0, "never_polled": 1}
+    assert split(report, "skipped") == {"polled": 0, "never_polled": 1, "failed": 0}
 
 
 @told(

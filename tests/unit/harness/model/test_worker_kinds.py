@@ -11,9 +11,12 @@ from harness.model.worker_kinds import (
     KINDS,
     WorkerKind,
     asked_for,
+    asks_for_members,
+    asks_for_transformers,
     can_be_hit,
     has_group,
     is_member,
+    kind_named,
 )
 
 STREAM = WorkloadPart(kind="stream", producers=2, consumers=0, group_consumers=1)
@@ -27,6 +30,28 @@ def test_kinds_that_nobody_asked_for_are_left_out() -> None:
 def test_a_run_makes_a_group_where_somebody_is_to_be_its_member() -> None:
     assert has_group(STREAM)
     assert not has_group(WorkloadPart(kind="stream"))
+
+
+@pytest.mark.parametrize(
+    ("stored", "members", "transformers"),
+    [
+        ({"group_consumers": 1, "transformers": 0}, True, False),
+        ({"transformers": 2}, True, True),
+        ({"producers": 1, "group_consumers": None}, False, False),
+    ],
+)
+def test_a_stored_workload_asks_for_members_by_the_keys_of_their_kinds(
+    stored: dict[str, int], members: bool, transformers: bool
+) -> None:
+    assert (members, transformers) == (asks_for_members(stored), asks_for_transformers(stored))
+    keys = {kind.key for kind in KINDS.values() if kind.member}
+    assert keys <= WorkloadPart.model_fields.keys()
+
+
+def test_a_worker_s_kind_stands_in_its_name() -> None:
+    assert kind_named("transformer-0-2") is KINDS["transformer"]
+    assert kind_named("final-read-0") is None
+    assert [name for name, kind in KINDS.items() if kind.transforms] == ["transformer"]
 
 
 def test_a_fault_may_name_a_worker_but_not_the_one_that_is_alone_in_its_workload() -> None:

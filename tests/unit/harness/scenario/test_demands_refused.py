@@ -26,7 +26,9 @@ def read(folder: Path, keys: str, demand: str) -> None:
     [
         ("[topic.config]\n'cleanup.policy' = 'compact'", "hole", "the log is compacted"),
         (TRANSACTIONS, "hole", "transactions take offsets"),
-        ("", "two-owners", "set workload.group_consumers"),
+        ("", "two-owners", "set workload.group_consumers or workload.transformers"),
+        ("", "no-output", "set workload.transformers"),
+        ("group_consumers = 1", "two-outputs", "set workload.transformers"),
         ("group_consumers = 1\ncommit = 'auto'", "commit-back", 'commit = "auto" nobody knows'),
         ("group_consumers = 1\ncommit = 'auto'", "zombie-commit", 'commit = "auto" nobody knows'),
         ("", "uncommitted-read", "set workload.producer.transactional.id"),
@@ -47,6 +49,10 @@ def test_what_could_not_be_judged_is_refused(
     [
         ("", "hole"),
         ("group_consumers = 1", "commit-back"),
+        ("transformers = 1", "commit-back"),
+        ("transformers = 1", "skipped"),
+        ("transformers = 1", "no-output"),
+        ("transformers = 1", "two-outputs"),
         ("group_consumers = 1\ncommit = 'auto'", "two-owners"),
         (TRANSACTIONS, "torn"),
         (UNCOMMITTED, "uncommitted-read"),
