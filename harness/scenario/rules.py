@@ -141,8 +141,8 @@ def _group_problems(scenario: Scenario) -> list[str]:
     asked = sorted(OF_GROUPS & scenario.expect.keys())
     if asked and not has_group(work):
         return [
-            f"expect.{asked[0]}: set workload.group_consumers or workload.transformers, or there is "
-            "no group to check"
+            f"expect.{asked[0]}: set workload.group_consumers or workload.transformers, or there "
+            "is no group to check"
         ]
     made = sorted(OF_TRANSFORMERS & scenario.expect.keys())
     if made and not work.transformers:

@@ -13,6 +13,8 @@ from itertools import chain
 from typing import Any
 
 from tests.support.oracles.commits import commits
+from tests.support.oracles.groups import Group
+from tests.support.oracles.outputs import outputs
 from tests.support.oracles.polls import polls
 from tests.support.oracles.transactions import transactions
 
@@ -39,6 +41,8 @@ class Case:
     planted: Found | None = None
     one_copy: bool = False  # no send can have left two records
     transactional: bool = False
+    transforms: bool = False  # the group's members send what they make of records
+    dirty: bool = False  # what is not committed is read, too
     dumps: Sequence[Row] = ()  # the replicas that were dumped, and where their logs begin
     moves: Sequence[Row] = ()  # when readers were moved: process, partition (None: all), time, late
     events: Sequence[Row] = ()  # what members were told: process, event, time, generation
@@ -73,7 +77,8 @@ def oracle(case: Case) -> Found:
         if "skipped" in group.anomalies(life):
             found["given up"][value, *group.given_up(value)] += 1
     spots = (Spot(place, rows, lives, case).anomalies() for place, rows in claims.items())
-    for name, key in chain(*spots, polls(case), commits(case), transactions(case, lives)):
+    others = (polls(case), commits(case), transactions(case, lives), outputs(case, lives, group))
+    for name, key in chain(*spots, *others):
         found[name][key] += 1
     found["reordered"].update({behind.value for behind, _ in overtaken(lives.values(), case)})
     found["real-time-violation"].update({behind.value for behind, _ in out_of_time(lives.values())})
@@ -284,49 +289,6 @@ class Life:
             return False
         gone_past = any(row["offset"] >= place[1] for row in done if row["end"] <= until)
         return gone_past or (bool(done) and all(row["offset"] > place[1] for row in done))
-
-
-class Group:
-    """What the members of the consumer group were given, and where they would go on."""
-
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows = rows
-        self.first: dict[int, int] = {}  # by partition: the lowest offset that was given
-        known: dict[int, tuple[int, int]] = {}  # by partition: the last news, and the offset
-        for row in rows:
-            partition, offset = row["partition"], row["offset"]
-            if row["f"] == "poll":
-                self.first[partition] = min(offset, self.first.get(partition, offset))
-            if row["f"] in ("commit", "committed") and row["type"] == "ok":
-                known[partition] = max((row["end"], offset), known.get(partition, (-1, 0)))
-        self.committed = {partition: offset for partition, (_, offset) in known.items()}
-
-    def anomalies(self, life: Life) -> Iterable[str]:
-        done = Counter(_place(row) for row in life.processing if row["type"] == "ok")
-        if any(often > 1 for often in done.values()):
-            yield "reprocessed"
-        if life.final and not life.processing:
-            partition, offset = min(life.final)
-            begin = self.first.get(partition)
-            if begin is not None and begin <= offset < self.committed.get(partition, 0):
-                yield "skipped"
-
-    def given_up(self, value: int) -> tuple[Any, ...]:
-        """Of its last poll: when, by whom and where; and when that member processed a later one."""
-        polls = (r for r in self._rows if r["f"] == "poll" and r["value"] == value)
-        last = max(((r["end"], r["process"], *_place(r)) for r in polls), default=None)
-        if last is None:
-            return None, None, None, None, None
-        polled, by, partition, offset = last
-        later = (
-            row["start"]
-            for row in self._rows
-            if (row["f"], row["type"], row["process"]) == ("process", "ok", by)
-            and row["partition"] == partition
-            and row["offset"] > offset
-            and row["start"] >= polled
-        )
-        return polled, by, partition, offset, min(later, default=None)
 
 
 def windows(

@@ -34,7 +34,7 @@ def outputs(case: Any, lives: Mapping[int, Any], group: Any) -> Found:
 
 def due(send: Row) -> int:
     """When a send was due, in ms."""
-    return int(send.get("due", send["start"]))
+    return int(send["due"] if "due" in send else send["start"])
 
 
 def is_transformer(row: Row) -> bool:
@@ -46,7 +46,7 @@ def _twice(case: Any, life: Any, made: list[tuple[Row, Any]]) -> Found:
     places = {(r["partition"], r["offset"]) for r in life.reads}
     found = defaultdict[Any, set[int]](set)
     for row, output in made:
-        place = (row["partition"], row["offset"])
+        place: Any = (row["partition"], row["offset"])
         if row["offset"] is None:
             place = min(places) if len(places) == 1 else None
         certain = output.sent in ("ok", "no-ack") or (output.sent == "info" and not case.dirty)

@@ -34,6 +34,10 @@ PLANTS = (
     "disordered",
     "set back",
     "zombie",
+    "no output",
+    "output in doubt",
+    "aborted output",
+    "killed",
 )
 
 
@@ -42,7 +46,8 @@ def planted(draw: st.DrawFn) -> Case:
     """What a faultless Kafka leaves, with or without transactions, but for what is planted."""
     plants = draw(st.lists(st.sampled_from(PLANTS), min_size=1, max_size=20))
     isolation = draw(st.sampled_from([None, "read_committed", "read_uncommitted"]))
-    log = Log(grouped=draw(st.booleans()), isolation=isolation)
+    grouped = draw(st.booleans())
+    log = Log(grouped=grouped, isolation=isolation, transforms=grouped and draw(st.booleans()))
     for value, plant in enumerate(plants):
         log.plant(value, plant, read=draw(st.booleans()))
     log.commit()
@@ -51,6 +56,8 @@ def planted(draw: st.DrawFn) -> Case:
         rows=log.rows,
         ends=ends,
         transactional=isolation is not None,
+        transforms=log.transforms,
+        dirty=isolation == "read_uncommitted",
         planted={n: +c for n, c in log.planted.items() if +c},
         events=GIVEN,
         dense=isolation is None,
@@ -63,13 +70,16 @@ GIVEN = (
     {"process": "another", "event": "assigned", "time": 2, "generation": 4},
 )
 PAIRED = 1 << 40  # the first value of the producer of planted pairs
+MADE = 3 << 40  # the first of what a transformer makes
 
 
 class Log:
     """Both partitions while they are written, and what was put there that should not be."""
 
-    def __init__(self, *, grouped: bool, isolation: str | None) -> None:
+    def __init__(self, *, grouped: bool, isolation: str | None, transforms: bool) -> None:
         self.rows: list[Row] = []
+        self.transforms = transforms
+        self._made = 0
         self._grouped, self._isolation = grouped, isolation
         self.planted: Found = defaultdict(Counter)
         self._ends = [0] * PARTITIONS
@@ -188,11 +198,56 @@ class Log:
         """What a member of the group does with a record."""
         if not self._grouped:
             return
-        self._row("poll", value, partition, offset)
+        self._of_member("poll", value, partition, offset)
+        if self.transforms and plant in ("aborted output", "killed"):
+            self._make_first(value, plant, partition, offset)
         for _ in range({"skipped": 0, "reprocessed": 2}.get(plant, 1)):
-            self._row("process", value, partition, offset)
+            began = self._of_member("process", value, partition, offset)
+            if self.transforms and plant == "output in doubt":
+                self._make(began, None, kind="info")
+            elif self.transforms and plant != "no output":
+                self._make(began, self._append(1 - partition))
         if plant in ("skipped", "reprocessed"):
             self.planted[plant][value] += 1
+        if self.transforms and plant in ("skipped", "no output", "output in doubt"):
+            # Of what nobody sent it is not known that anything should be made.
+            self.planted["no-output"][value] += 1
+        if self.transforms and plant == "reprocessed":
+            self.planted["two-outputs"][value, partition, offset] += 1
+
+    def _make_first(self, value: int, plant: str, partition: int, offset: int) -> None:
+        """What is made of a record before it is processed again: it was aborted, or its member was
+        killed, and where it came to the log then, it is one of two."""
+        dirty = self._isolation == "read_uncommitted"
+        if plant == "killed":
+            began = self._of_member("process", value, partition, None, kind="info")
+            self._make(began, self._append(1 - partition), kind="info")
+            self.planted["two-outputs"][value, partition, offset] += not dirty
+            return
+        began = self._of_member("process", value, partition, offset, kind="fail")
+        at = self._append(1 - partition)
+        self._make(began, at if dirty else None, kind="fail")
+        self.planted["phantom"][MADE + self._made] += dirty
+
+    def _make(self, began: Row, at: int | None, kind: str = "ok") -> None:
+        """An output, which comes back to the group where it is in the log."""
+        self._made += 1
+        made, partition = MADE + self._made, 1 - began["partition"]
+        error = {"fail": "_ABORTED"}.get(kind)
+        self._row("send", made, partition, at if kind == "ok" else None, kind=kind, error=error)
+        self.rows[-1] |= {"due": began["start"], "process": began["process"]}
+        if at is not None:
+            self._row("final-read", made, partition, at)
+            self._of_member("poll", made, partition, at)
+            self._of_member("process", made, partition, at)
+
+    def _of_member(
+        self, f: str, value: int, partition: int, offset: int | None, kind: str = "ok"
+    ) -> Row:
+        self._row(f, value, partition, offset, kind=kind)
+        if self.transforms:
+            self.rows[-1]["process"] = "transformer-0"
+        return self.rows[-1]
 
     def _expect(self, value: int, plant: str, place: tuple[int, int]) -> None:
         every: dict[str, list[tuple[str, Any]]] = {

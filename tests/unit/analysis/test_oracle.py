@@ -29,6 +29,7 @@ from analysis.stored import group_life
 from tests.support import told_runs
 from tests.support.histories import LOAD_START_NS
 from tests.support.oracle import LOAD_MS, MS, THRESHOLD_MS, Case, Found, Row, oracle
+from tests.support.oracles.outputs import due
 from tests.support.random_histories.any_rows import chaos
 from tests.support.random_histories.drawing import drawn
 from tests.support.random_histories.plants import planted
@@ -62,6 +63,7 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
         operations=operations,
         runs=runs,
         groups=True,
+        transforms=True,
         outdated=True,
         replicas=True,
         transactions=notes,
@@ -125,6 +127,8 @@ def _key(row: Any) -> Any:
         return (*here, row["other_offset"], row["outcome"], row["reader"], row["value"])
     if row["anomaly"] in COMMITS:
         return (*here, row["other_offset"], row["reader"])
+    if row["anomaly"] == "two-outputs":
+        return (row["value"], *here)
     by_place = row["anomaly"] == "corrupt" or row["outcome"] in (
         "unparsable",
         "two_values",
@@ -152,7 +156,7 @@ def _sealed_row(row: Row, known: Row) -> Row:
     return {
         **row,
         **known,
-        "intended_ns": start_ns,
+        "intended_ns": LOAD_START_NS + due(row) * MS,
         "start_ns": start_ns,
         "end_ns": end_ns,
     }
@@ -181,6 +185,8 @@ def _run_row(case: Case, number: int) -> Row:
         "ends": case.ends,
         "one_copy": case.one_copy,
         "transactional": case.transactional,
+        "transforms": case.transforms,
+        "dirty": case.dirty,
         "dumps": case.dumps,
         "moves": [_move(move) for move in case.moves],
         "outdated": group_life.outdated(_told(case)),

@@ -165,7 +165,10 @@ wrong_file = pytest.mark.parametrize(
             MINIMAL + "[expect]\nkept-past-log-end = '0'",
             "expect.kept-past-log-end: set check.watermarks",
         ),
-        (MINIMAL + 'commit = "never"', "workload.commit: Input should be 'auto', 'before', 'after' or"),
+        (
+            MINIMAL + 'commit = "never"',
+            "workload.commit: Input should be 'auto', 'before', 'after' or",
+        ),
         (
             'title = "t"\n[workload]\nkind = "write-read"\ngroup_consumers = 1',
             'workload.group_consumers: only kind = "stream" has a group',
