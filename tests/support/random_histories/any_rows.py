@@ -35,8 +35,6 @@ COMPARED = ("send", "read", "final-read", "final-read", *["replica"] * 5)
 ERRORS = {"info": ["_NO_ACK", "_MSG_TIMED_OUT"], "fail": ["_ABORTED", "_QUEUE_FULL"]}
 FOLLOWED = ("send", "read", "read", "read", "poll", "final-read", "final-read")
 TRANSACTED = (*["send"] * 4, "read", "final-read", "final-read")
-TRANSFORMED = ("poll", "commit", *["send"] * 3, *["process"] * 3, *["final-read"] * 3)
-TRANSFORMERS = ("transformer-0", "transformer-0", "transformer-1", "one")
 CLIENTS: Sequence[Sequence[int | None]] = ([None], [0], [0, 1, None])
 COMMITTING = ("poll", *["commit"] * 6, *["committed"] * 3)
 GENERATIONS = st.sampled_from([0, 0, 1, 1, 2, None])
@@ -50,7 +48,6 @@ TOLD = st.fixed_dictionaries(
 )
 GROUPED = (*ALONE, "poll", "process", "process", "commit", "committed")
 SIZES = {ALONE: 25, GROUPED: 40, COMPARED: 40, FOLLOWED: 40, COMMITTING: 15, TRANSACTED: 40}
-SIZES |= {TRANSFORMED: 30}
 
 
 @st.composite
@@ -64,8 +61,7 @@ def any_row(
     where there is more to read than to send."""
     f = draw(st.sampled_from(kinds))
     kind = draw(st.sampled_from(ends.get(f, ["ok"])))
-    # What is made of a record is due when its processing begins: that these meet.
-    start = draw(st.sampled_from([50, 100, 150])) if kinds is TRANSFORMED else draw(TIMES)
+    start = draw(TIMES)
     open_ = kind == "info" and draw(st.booleans())
     placed = kind == "ok" and (f != "send" or draw(st.integers(0, 9)) > 0)
     placed |= f == "commit" and not open_
@@ -81,9 +77,7 @@ def any_row(
         "value": None if unparsable else offset if settled else draw(value),
         "offset": offset,
         "error": draw(st.sampled_from(ERRORS[kind])) if kind in ERRORS else None,
-        "process": draw(
-            st.sampled_from(TRANSFORMERS if kinds is TRANSFORMED else ["one", "other"])
-        ),
+        "process": draw(st.sampled_from(["one", "other"])),
         "broker": draw(st.integers(1, 3)) if f == "replica" else None,
         "instance": draw(st.sampled_from(clients)),
         "epoch": draw(st.sampled_from([None, 0, 1])),
@@ -99,7 +93,7 @@ def chaos(draw: st.DrawFn) -> Case:
     """Any operations at all."""
     ends = [
         {
-            "complete": draw(st.integers(0, 2)) > 0,
+            "complete": draw(st.booleans()),
             "log_start": draw(st.sampled_from([None, 0, 0, 2])),
             "position": draw(st.sampled_from([None, 0, 2, 4])),
         }
@@ -119,7 +113,7 @@ def chaos(draw: st.DrawFn) -> Case:
         grouped=draw(st.booleans()),
         one_copy=draw(st.booleans()),
         transactional=draw(st.integers(0, 4)) == 0,
-        transforms=kinds is TRANSFORMED or draw(st.booleans()),
+        transforms=draw(st.booleans()),
         dirty=draw(st.booleans()),
         dumps=draw(dumped()),
         moves=draw(st.lists(MOVES, max_size=3)),

@@ -33,6 +33,7 @@ from tests.support.oracles.outputs import due
 from tests.support.random_histories.any_rows import chaos
 from tests.support.random_histories.drawing import drawn
 from tests.support.random_histories.plants import planted
+from tests.support.random_histories.transformed import transformed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -225,8 +226,8 @@ def compare(cases: Sequence[Case], found: Sequence[Found], expected: Sequence[Fo
 
 
 def test_checks_and_oracle_agree_on_anything(spark: SparkSession, tmp_path: Path) -> None:
-    """Whatever the operations are, sensible or not."""
-    cases = drawn(chaos())
+    """Whatever the operations are, sensible or not, and whatever transformers made."""
+    cases = [*drawn(chaos()), *drawn(transformed())]
 
     compare(cases, checked(spark, cases, tmp_path), [oracle(case) for case in cases])
 
