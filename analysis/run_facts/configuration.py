@@ -80,7 +80,7 @@ def facts_of(
         unclean=any(_true(each.get(UNCLEAN)) for each in (in_force, *changed)),
         epochs=_have_epochs(server, topic["config"]),
         checks_crcs=_true(consumer.get("check.crcs", False)),
-        commit=str(work["commit"]) if work.get("group_consumers") else None,
+        commit=str(work["commit"]) if _has_group(work) else None,
         one_generation=of_one_generation(consumer),
         compared=_true(scenario.get("check", {}).get("replicas", False)),
         watched=_true(scenario.get("check", {}).get("watermarks", False)),
@@ -93,6 +93,10 @@ def facts_of(
 def lag_max_ms(server: Mapping[str, Any]) -> float:
     """How long a replica may not fetch before it leaves the ISR."""
     return float(server.get("replica.lag.time.max.ms", 30_000))
+
+
+def _has_group(work: Mapping[str, Any]) -> bool:
+    return bool(work.get("group_consumers") or work.get("transformers"))
 
 
 def _compacts(settings: Mapping[str, Any]) -> bool:

@@ -95,7 +95,8 @@ class Run:
     @property
     def grouped(self) -> bool:
         """Whether a consumer group was at work beside the consumers that follow the log."""
-        return int(self.scenario["workload"].get("group_consumers", 0)) > 0
+        work = self.scenario["workload"]
+        return any(int(work.get(key, 0)) > 0 for key in ("group_consumers", "transformers"))
 
     @property
     def tailing(self) -> bool:

@@ -10,7 +10,7 @@ commits it as handed over.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from harness.history.record_format import COMMIT, COMMITTED, INFO, NOTHING, OK, POLL
 from workloads.client.make import Listeners, make_member
-from workloads.client.membership import OUTSIDE, membership
+from workloads.client.membership import OUTSIDE, parsed
 from workloads.client.reads import Reads, place_of
 from workloads.client.resets import logger_of
 from workloads.worker import Session, Spec
@@ -36,6 +36,9 @@ OUTDATED = frozenset(
         KafkaError._NO_OFFSET,
     }
 )
+
+
+Leaving = Callable[[Sequence[int], bool], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +63,20 @@ class Taken:
 
 
 class Member:
-    """One consumer of the group, and its current batch."""
+    """One consumer of the group, and its current batch.
 
-    def __init__(self, session: Session, spec: MemberSpec, config: Mapping[str, Any]) -> None:
+    `leaving(partitions, lost)` is told first of partitions that go: it may still commit with what
+    the member knows of the group, unless they are lost.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        spec: MemberSpec,
+        config: Mapping[str, Any],
+        leaving: Leaving | None = None,
+    ) -> None:
+        self._leaving = leaving
         self._session, self._spec, self._recorder = session, spec, session.recorder
         self._auto = spec.commit == "auto"
         self.batch: list[Taken] = []
@@ -78,6 +92,7 @@ class Member:
         )
         self._reads = Reads(session.recorder, POLL)
         self._known = OUTSIDE  # of the group
+        self.metadata: object = None  # the group's, as the client told it while it was a member
 
     def join(self) -> None:
         """Become a member; what that brings comes while it takes records."""
@@ -85,7 +100,7 @@ class Member:
             [self._spec.topic],
             on_assign=self._assigned,
             on_revoke=self.revoked,
-            on_lost=self.revoked,
+            on_lost=self.lost,
         )
 
     def leave(self) -> None:
@@ -126,7 +141,10 @@ class Member:
     def _learn(self) -> None:
         """What the client knows of the group by now: a rebalance may leave all as it was, and is
         told to nobody then."""
-        known = membership(self.consumer)
+        metadata = self.consumer.consumer_group_metadata()
+        known = parsed(metadata)
+        if known.generation >= 0:
+            self.metadata = metadata
         if known != self._known:
             self._known, self._recorder.generation = known, known.generation
             self._recorder.event("member", name=known.member, generation=known.generation)
@@ -167,6 +185,17 @@ class Member:
         for end in committed:
             self._complete(begun[end.partition], end, end.error)
         return next((end.error for end in committed if end.error is not None), None)
+
+    def begin_commits(self, ends: Sequence[TopicPartition]) -> list[tuple[int, TopicPartition]]:
+        """Note that these ends are being committed with `metadata`; the operations with their ends.
+        Whoever commits them notes how that ended."""
+        now, known = time.monotonic_ns(), self._recorder.generation
+        self._recorder.generation = parsed(self.metadata).generation
+        begun = [
+            (self._recorder.invoke(COMMIT, end.partition, NOTHING, now, now), end) for end in ends
+        ]
+        self._recorder.generation = known
+        return begun
 
     def _commit_handed_over(self) -> None:
         """Commit what the client would at its next turn; nothing, when that is done already."""
@@ -210,6 +239,25 @@ class Member:
             self._session.client_error(error.args[0])
             return []
 
+    def go_back(self, first: Mapping[int, int]) -> bool:
+        """Take again, in these partitions, what the group has not committed; where it has committed
+        nothing, what comes from these offsets on. False: that is not known, or cannot be done yet.
+        """
+        held = {each.partition for each in self.consumer.assignment()}
+        asked = [TopicPartition(self._spec.topic, p) for p in first if p in held]
+        known = self.committed(asked) if asked else []
+        if len(known) < len(asked) or any(end.error is not None for end in known):
+            return False
+        for end in known:
+            at = end.offset if end.offset >= 0 else first[end.partition]
+            try:
+                self.consumer.seek(TopicPartition(self._spec.topic, end.partition, at))
+            except KafkaException as raised:
+                self._session.client_error(raised.args[0])
+                return False
+            self._recorder.event("position", partition=end.partition, position=at, text="again")
+        return True
+
     # The group's life
 
     def _assigned(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
@@ -225,11 +273,23 @@ class Member:
                 )
 
     def revoked(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
-        """Partitions are taken away: what was taken of them is somebody else's now."""
-        self._tell("revoked", partitions)
+        """Partitions are about to go to somebody else: what was taken of them is dropped."""
+        self._let_go(partitions, lost=False)
+
+    def lost(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        """Partitions are somebody else's already, for all that is known."""
+        self._let_go(partitions, lost=True)
+
+    def _let_go(self, partitions: Sequence[TopicPartition], *, lost: bool) -> None:
+        numbers = [each.partition for each in partitions]
+        if lost:
+            self._tell("revoked", partitions)
+        if self._leaving is not None:
+            self._leaving(numbers, lost)
+        if not lost:
+            self._tell("revoked", partitions)
         if not self._auto:
-            lost = {each.partition for each in partitions}
-            self.batch = [record for record in self.batch if record.partition not in lost]
+            self.batch = [record for record in self.batch if record.partition not in numbers]
 
     def _tell(self, event: str, partitions: Sequence[TopicPartition]) -> None:
         text = ", ".join(str(each.partition) for each in partitions)

@@ -106,12 +106,20 @@ class WorkloadPart(Part):
             examples=[2],
         ),
     ] = 0
+    transformers: Annotated[
+        ZeroOrMore,
+        Field(
+            description="`stream`: how many members of one consumer group that send an output for "
+            "each record of a producer, into the same topic",
+            examples=[2],
+        ),
+    ] = 0
     # A key that asks for workers of a new kind goes here.
     commit: Annotated[
-        Literal["auto", "before", "after"],
+        Literal["auto", "before", "after", "transaction"],
         Field(
-            description="when a member commits: before or after it processes a batch, or as the "
-            "client does by itself (`auto`)",
+            description="when a member commits: before or after it processes a batch, as the "
+            "client does by itself (`auto`), or with a transformer's outputs (`transaction`)",
             examples=["auto"],
         ),
     ] = "after"
