@@ -143,12 +143,9 @@ def _unjudged(name: str, acks: str, looks: Looks) -> str | None:
     if name == "consume-gap-s" and not looks.tailing:
         return "no consumer follows the log (workload.consumers is 0)"
     if name == "process-gap-s" and not looks.grouped:
-        return (
-            "there is no consumer group (workload.group_consumers and workload.transformers are 0)"
-        )
+        return "there is no consumer group (workload.group_consumers is 0)"
     if name in OF_READERS and not (looks.tailing or looks.grouped):
-        members = "workload.group_consumers and workload.transformers"
-        return f"nobody reads (workload.consumers, {members} are 0)"
+        return "nobody reads (workload.consumers and workload.group_consumers are 0)"
     if (name in ISR_TIMES or name in SAMPLED) and not looks.watched:
         return "judged only where `check.watermarks` is set"
     return None
