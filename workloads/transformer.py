@@ -27,7 +27,7 @@ and `auto` the group has gone on. Nothing is processed until the consumer is the
 Before partitions go to another member, the open transaction is committed; when they are gone
 already, it is aborted. Its offsets go with what was known of the group when the records were
 polled: a consumer that has been expelled knows of no membership, and offsets that name none are
-accepted of anybody (GroupMetadata.validateOffsetCommit).
+accepted of anybody (Kafka 3.9: GroupCoordinator.validateOffsetCommit).
 
 Cannot see: whether an output came from the input that it names; that is for a checker to say.
 """

@@ -218,8 +218,8 @@ class Transactions:
         return INFO, error
 
     def _abort_whole(self) -> Ended:
-        """Abort once all records are in the log, and the offsets with the coordinator: what an abort
-        purges would never get there."""
+        """Abort once all records are in the log and the offsets handed in: what an abort purges
+        would never get there."""
         self._tried(self._delivered)
         self._handed_in()
         return self._abort()
