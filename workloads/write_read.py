@@ -98,7 +98,7 @@ class Rounds:
         # The record may have been given to us before its ack was: found at once, then.
         recorder.complete(operation, OK, offset, max(end_ns, acked_ns), broker, 0)
 
-    def _sent(self, type_: int, offset: int, end_ns: int) -> None:
+    def _sent(self, _: int, type_: int, offset: int, end_ns: int) -> None:
         self._ended = (type_, offset, end_ns)
 
     def _was_read(self, value: int, offset: int, end_ns: int, broker: int) -> None:

@@ -2,7 +2,7 @@
 
     producer        sends                      write-read      sends, and follows the log
     consumer        follows the log            group-consumer  shares the log with its group
-    transformer     shares the log with its group, and sends a record for each that it takes
+    transformer     shares the log with its group, and sends an output for each input
 
 A kind's program is `workloads/<name>.py`, with `_` for `-`; its workers are `<name>-0`, `<name>-1`,
 ... Everything else follows from its line in `KINDS`: its SPEC, what is awaited before the load and
@@ -28,8 +28,8 @@ _STREAM_ONLY = 'only a workload of kind "stream" has such workers'
 class WorkerKind:
     """What the workers of one name do.
 
-    One that sends has a number of its own among all that do, and its share of what the load may
-    send. One that does not ends when it has caught up with the log.
+    One that sends has a number of its own among all that do. One that only sends has its share of
+    what the load may send; any other ends when it has caught up with the log.
     """
 
     name: str
@@ -40,6 +40,11 @@ class WorkerKind:
     hit_alone: bool = True  # whether a fault may name it
     lacking: str = "the workload asks for no such worker"  # why there is none, with the remedy
     called: tuple[str, str] | None = None  # one of them and all, as a sentence has them
+
+    @property
+    def drives(self) -> bool:
+        """Whether what it sends is the load, and no answer to what it was given."""
+        return self.sends and not self.member
 
     @property
     def module(self) -> str:
@@ -96,7 +101,7 @@ _ALL = (
         name="group-consumer",
         count=_in_stream(lambda work: work.group_consumers),
         member=True,
-        lacking="there is no consumer group: set workload.group_consumers",
+        lacking="there is no such member of a consumer group: set workload.group_consumers",
         called=("a member of the consumer group", "all members of the consumer group"),
     ),
     WorkerKind(
@@ -104,12 +109,16 @@ _ALL = (
         count=_in_stream(lambda work: work.transformers),
         sends=True,
         member=True,
-        lacking=f"{_STREAM_ONLY}, and workload.transformers must be at least 1",
+        lacking="nobody transforms: set workload.transformers",
     ),
 )
 # Those that send are numbered in this order: a new kind comes last.
 KINDS: dict[str, WorkerKind] = {kind.name: kind for kind in _ALL}
 # A new kind goes here.
+
+# From this index on values are outputs of members. Below it there is room for each producer and all
+# its successors; values of the next 4,192 are still exact as a JSON number (2^53).
+FIRST_OUTPUT = 4000
 
 # Not of the load: it reads everything once after it.
 FINAL_READ = WorkerKind(name="final-read", count=lambda _: 1, hit_alone=False)

@@ -12,6 +12,7 @@ from harness.model.client_settings import acks_of
 from harness.model.scenario import (
     FaultPart,
     Scenario,
+    WorkloadPart,
 )
 from harness.model.spelling import did_you_mean
 from harness.model.worker_kinds import can_be_hit, has_group
@@ -26,6 +27,7 @@ from harness.scenario.timing import timing_problems
 # what to commit (analysis.checks.groups).
 OF_COMMITS = frozenset({"commit-back", "zombie-commit"})
 OF_TRANSACTIONS = frozenset({"uncommitted-read", "torn", "hanging-transaction"})
+A_GROUP = "workload.group_consumers or workload.transformers"
 OF_GROUPS = OF_COMMITS | {"skipped", "reprocessed", "two-owners"}
 OF_TRANSFORMERS = frozenset({"no-output", "two-outputs"})
 
@@ -129,10 +131,10 @@ def _client_problems(scenario: Scenario) -> list[str]:
 
 def _group_problems(scenario: Scenario) -> list[str]:
     work = scenario.workload
-    if work.group_consumers and work.kind != "stream":
-        return ['workload.group_consumers: only kind = "stream" has a group']
-    if work.dies and not work.group_consumers:
-        return ["workload.dies: set workload.group_consumers, or there is no member to kill"]
+    if why := _members_problem(work) or _commit_problem(work):
+        return [why]
+    if work.dies and not has_group(work):
+        return [f"workload.dies: set {A_GROUP}, or there is no member to kill"]
     if work.dies and work.dies_after * len(work.dies) >= work.stream_sends:
         return [
             f"workload.dies_after: {len(work.dies)} deaths after {work.dies_after:,} records "
@@ -140,10 +142,7 @@ def _group_problems(scenario: Scenario) -> list[str]:
         ]
     asked = sorted(OF_GROUPS & scenario.expect.keys())
     if asked and not has_group(work):
-        return [
-            f"expect.{asked[0]}: set workload.group_consumers or workload.transformers, or there "
-            "is no group to check"
-        ]
+        return [f"expect.{asked[0]}: set {A_GROUP}, or there is no group to check"]
     made = sorted(OF_TRANSFORMERS & scenario.expect.keys())
     if made and not work.transformers:
         return [f"expect.{made[0]}: set workload.transformers, or nobody makes anything of records"]
@@ -153,6 +152,39 @@ def _group_problems(scenario: Scenario) -> list[str]:
         for each in asked
         if work.commit == "auto" and each in OF_COMMITS
     ]
+
+
+def _members_problem(work: WorkloadPart) -> str | None:
+    """Why there cannot be such a group; None: nothing."""
+    for key in ("group_consumers", "transformers"):
+        if getattr(work, key) and work.kind != "stream":
+            return f'workload.{key}: only kind = "stream" has a group'
+    if work.group_consumers and work.transformers:
+        return (
+            "workload.transformers: they are the run's one group, so there can be no other members "
+            "in it: remove workload.group_consumers"
+        )
+    return None
+
+
+def _commit_problem(work: WorkloadPart) -> str | None:
+    """Why members cannot commit in this way; None: nothing."""
+    if work.commit == "transaction" and not work.transformers:
+        return (
+            'workload.commit: with "transaction" offsets go with outputs: set '
+            "workload.transformers, or another time to commit"
+        )
+    if work.commit == "transaction" and "transactional.id" not in work.producer:
+        return (
+            'workload.commit: "transaction" needs a transaction: set '
+            'workload.producer."transactional.id"'
+        )
+    if work.commit == "after" and work.transformers and acks_of(work.producer) == "0":
+        return (
+            'workload.commit: "after" awaits the acks of outputs, and with '
+            "workload.producer.acks=0 none comes: raise acks"
+        )
+    return None
 
 
 def _takes_offsets(scenario: Scenario) -> str | None:

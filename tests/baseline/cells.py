@@ -27,6 +27,7 @@ class Configuration:
     server: Row = field(default_factory=dict)
     consumer: Row = field(default_factory=dict)
     commit: str | None = None  # of the consumer group; None: there is no group
+    transforms: bool = False  # it sends what it makes of records
     members_died: bool = False
     replicas: int = 3
     zookeepers: int = 3
@@ -81,6 +82,21 @@ CONFIGURATIONS: dict[str, Configuration] = {
     ),
     "group, committed after processing, no leader epochs": Configuration(
         producer=IDEMPOTENT, commit="after", server=NO_EPOCHS
+    ),
+    "transformers, committed before": Configuration(
+        producer=IDEMPOTENT, commit="before", transforms=True
+    ),
+    "transformers, committed after": Configuration(
+        producer=IDEMPOTENT, commit="after", transforms=True
+    ),
+    "transformers, committed in transactions": Configuration(
+        producer=TRANSACTIONAL, commit="transaction", transforms=True
+    ),
+    "transformers, committed in transactions, unclean elections": Configuration(
+        producer=TRANSACTIONAL, commit="transaction", transforms=True, topic=UNCLEAN
+    ),
+    "transformers, committed in transactions, read_uncommitted": Configuration(
+        producer=TRANSACTIONAL, commit="transaction", transforms=True, consumer=UNCOMMITTED
     ),
 }
 
@@ -275,7 +291,8 @@ def scenario_of(configuration: Configuration) -> Row:
         "workload": {
             "producer": configuration.producer,
             "consumer": configuration.consumer,
-            "group_consumers": 2 if configuration.commit else 0,
+            "group_consumers": 2 if configuration.commit and not configuration.transforms else 0,
+            "transformers": 2 if configuration.transforms else 0,
             "commit": configuration.commit or "after",
         },
         "check": {"replicas": True, "watermarks": True},

@@ -33,6 +33,7 @@ OF_OTHER_RECORDS = {
     ("inconsistent-offset", "copy-of-another-leader"),
     ("inconsistent-offset", "read-as-another"),
     ("skipped", "read-as-another"),
+    ("skipped", "processing-failed"),
     ("hanging-transaction", "bit-at-the-end"),
     # Transactions need acks=all, and brokers that have leader epochs.
     ("torn", "another-leader"),

@@ -16,7 +16,7 @@ import confluent_kafka  # noqa: F401  loads the library
 import pytest
 
 PRODUCE, FETCH, LIST_OFFSETS, OFFSET_COMMIT = 0, 1, 2, 8
-INIT_PRODUCER_ID, END_TXN = 22, 26
+INIT_PRODUCER_ID, END_TXN, TXN_OFFSET_COMMIT = 22, 26, 28
 TOPIC = "harness"
 two_partitions = pytest.mark.parametrize("kafka", [2], indirect=True)  # of the fixture
 _POINTER, _INT, _TEXT = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p

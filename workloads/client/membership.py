@@ -10,8 +10,6 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple
 
-from confluent_kafka import Consumer
-
 from harness.history.record_format import NOTHING
 
 _BEGINS: Final = b"CGMDv2:"
@@ -26,11 +24,6 @@ class Membership(NamedTuple):
 
 
 OUTSIDE: Final = Membership(NOTHING, "")
-
-
-def membership(consumer: Consumer) -> Membership:
-    """What the client knows now."""
-    return parsed(consumer.consumer_group_metadata())
 
 
 def parsed(metadata: object) -> Membership:

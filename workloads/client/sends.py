@@ -17,15 +17,16 @@ from workloads.worker import Session
 
 QUEUE_FULL = KafkaError(KafkaError._QUEUE_FULL)
 
-Observer = Callable[[int, int, int], None]
+Observer = Callable[[int, int, int, int], None]
 Report = Callable[[int, KafkaError | None, Message], None]
 
 
 class Sender:
     """A producer whose sends are recorded. `poll` must be called often: reports arrive there.
 
-    `observe(type, offset, end_ns)` is told how each send ended. With `hold` (transactions) a
-    delivery report is no end: it is handed to `hold`, which says later how the send ended.
+    `observe(operation, type, offset, end_ns)` is told how each send ended. With `hold`
+    (transactions) a delivery report is no end: it is handed to `hold`, which says later how the
+    send ended.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class Sender:
         self._counts.acked += 1
         self._counts.last_ack_ns = end_ns
         if self._observe is not None:
-            self._observe(OK, known, end_ns)
+            self._observe(operation, OK, known, end_ns)
 
     def _written(self, operation: int, error: KafkaError | None, _: Message) -> None:
         """acks=0: the client has written the request, and nobody will ever answer."""
@@ -158,7 +159,7 @@ class Sender:
         else:
             self._counts.info += 1
         if self._observe is not None:
-            self._observe(type_, NOTHING, end_ns)
+            self._observe(operation, type_, NOTHING, end_ns)
 
 
 class AckedOffsets:

@@ -13,10 +13,13 @@ then fails and the abort after it succeeds, the coordinator may have committed a
 (`rd_kafka_txn_handle_EndTxn` calls it a tricky state): that is info as well. `fail` is left where a
 record was not delivered, so that no commit was asked for, or where none was tried.
 
+Who consumes what it sends from has the offsets committed with it (`Offsets`): they are handed in
+before the commit is asked for. Where that is refused, no commit was asked for.
+
 After an error that a transaction cannot be aborted for, a new producer with the same
 transactional.id takes over: it has the coordinator end what is open (KIP-98) and goes on, under a
 new epoch (KIP-360). `transaction_abort_every` = k aborts every k-th transaction on purpose, once
-its records are in the log.
+its records are in the log and its offsets handed in.
 
 Cannot see: when a record was acknowledged within its transaction.
 """
@@ -25,6 +28,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -38,6 +43,19 @@ INIT_S = 1.0  # then the session is asked whether to go on; the client goes on m
 OUTCOMES = {OK: "committed", FAIL: "aborted", INFO: "unknown"}
 AGAIN_S = 0.05  # between two tries of what the client says may be tried again
 PURGE_S = 1.0
+
+Ended = tuple[int, KafkaError | None]  # how, and the error that tells why
+
+
+class Offsets(Protocol):
+    """What goes with each transaction beside its sends."""
+
+    def hand_in(self, producer: Producer) -> None:
+        """Make offsets a part of the open transaction, if any are to be. Raises KafkaException;
+        called again where the client says that this may help."""
+
+    def settle(self, type_: int, end_ns: int, code: int) -> None:
+        """The transaction has ended so; `code` is that of an error that is named already."""
 
 
 def sender_of(
@@ -58,7 +76,13 @@ def fate(type_: int, error: KafkaError | None) -> int:
 class Transactions:
     """A Sender whose sends are put into transactions; to be used like one."""
 
-    def __init__(self, session: Session, observe: Observer | None, most: int) -> None:
+    def __init__(
+        self,
+        session: Session,
+        observe: Observer | None,
+        most: int,
+        offsets: Offsets | None = None,
+    ) -> None:
         self._session, self._spec, self._recorder = session, session.spec, session.recorder
         self._sender = Sender(session, observe, hold=self._hold)
         self._reports: list[tuple[int, KafkaError | None, Message]] = []
@@ -66,7 +90,7 @@ class Transactions:
         self._begun_ns = 0  # 0: none is open
         self._ended = 0  # transactions
         self._initiated = False
-        self._most = most
+        self._most, self._offsets = most, offsets
 
     @property
     def producer(self) -> Producer:
@@ -89,13 +113,18 @@ class Transactions:
 
     def send(self, partition: int, intended_ns: int, start_ns: int) -> int:
         """Begin the next send, in the open transaction or a new one. Returns its value."""
+        if self._sends >= self._most or not self._begun_ns:
+            self.open()
+            start_ns = time.monotonic_ns()
+        self._sends += 1
+        return self._sender.send(partition, intended_ns, start_ns)
+
+    def open(self) -> None:
+        """See that a transaction is open that takes another send."""
         if self._sends >= self._most:
             self._end()
         if not self._begun_ns:
             self._begin()
-            start_ns = time.monotonic_ns()
-        self._sends += 1
-        return self._sender.send(partition, intended_ns, start_ns)
 
     def poll(self, timeout_s: float) -> None:
         """Serve the client for up to `timeout_s`, and end the transaction when its time has come:
@@ -108,6 +137,11 @@ class Transactions:
         """End the open transaction."""
         if self._begun_ns:
             self._end()
+
+    def abort(self) -> None:
+        """End the open transaction; nothing of it is to stay."""
+        if self._begun_ns:
+            self._end(self._abort)
 
     def _is_due(self) -> bool:
         age_ns = time.monotonic_ns() - self._begun_ns
@@ -140,22 +174,21 @@ class Transactions:
             return False
         return True
 
-    def _end(self) -> None:
+    def _end(self, how: Callable[[], Ended] | None = None) -> None:
         """End the open transaction, and with it its sends."""
         number = self._ended + 1
         every = self._spec.transaction_abort_every
-        if every and number % every == 0:
-            self._tried(self._delivered)
-            type_, why = self._abort()
-        else:
-            type_, why = self._commit()
+        planned = self._abort_whole if every and number % every == 0 else self._commit
+        type_, why = (how or planned)()
         self._note(OUTCOMES[type_])
         self._ended, self._recorder.transaction = number, NOTHING
         self._settle(type_, why)
         self._session.publish(time.monotonic_ns())
 
-    def _commit(self) -> tuple[int, KafkaError | None]:
+    def _commit(self) -> Ended:
         """How the sends of the transaction ended, and the error that tells why."""
+        if error := self._handed_in():
+            return self._given_up(error)
         self._note("commit-asked")
         error = self._tried(self.producer.commit_transaction)
         if error is None:
@@ -167,12 +200,36 @@ class Transactions:
         type_, why = self._abort()
         return (type_ if certain else INFO), why or error
 
+    def _handed_in(self) -> KafkaError | None:
+        """Hand the offsets in; why that was refused.
+
+        Nothing of a transaction may be committed of which an offset is missing.
+        """
+        if self._offsets is None:
+            return None
+        return self._tried(partial(self._offsets.hand_in, self.producer))
+
+    def _given_up(self, error: KafkaError) -> Ended:
+        """No commit was asked for: what can be aborted has certainly failed."""
+        if error.txn_requires_abort():
+            type_, why = self._abort()
+            return type_, why or error
+        self._replace()
+        return INFO, error
+
+    def _abort_whole(self) -> Ended:
+        """Abort once all records are in the log and the offsets handed in: what an abort purges
+        would never get there."""
+        self._tried(self._delivered)
+        self._handed_in()
+        return self._abort()
+
     def _note(self, name: str) -> None:
         """An event of the open transaction."""
         number, instance = self._recorder.transaction, self._recorder.instance
         self._recorder.event("transaction", name=name, transaction=number, instance=instance)
 
-    def _abort(self) -> tuple[int, KafkaError | None]:
+    def _abort(self) -> Ended:
         self._note("abort-asked")
         error = self._tried(self.producer.abort_transaction)
         if error is None:
@@ -199,7 +256,7 @@ class Transactions:
                 return None
 
     def _delivered(self) -> None:
-        """Await the reports of all records: what an abort purges would never reach the log."""
+        """Await the reports of all records."""
         self.producer.flush(self._spec.flush_s)
 
     def _settle(self, type_: int, why: KafkaError | None) -> None:
@@ -213,6 +270,8 @@ class Transactions:
                 self._sender.delivered(operation, None, message)
             else:
                 self._sender.ended(operation, ended, end_ns, self._named(error or why))
+        if self._offsets is not None:
+            self._offsets.settle(type_, end_ns, 0 if type_ == OK else self._named(why))
 
     def _named(self, error: KafkaError | None) -> int:
         code, name = (error.code(), error.name()) if error else (ABORTED, ABORTED_NAME)

@@ -109,8 +109,8 @@ class WorkloadPart(Part):
     transformers: Annotated[
         ZeroOrMore,
         Field(
-            description="`stream`: how many members of one consumer group that send a record for "
-            "each that they take",
+            description="`stream`: how many members of one consumer group that send an output for "
+            "each record of a producer, into the same topic",
             examples=[2],
         ),
     ] = 0
@@ -119,8 +119,7 @@ class WorkloadPart(Part):
         Literal["auto", "before", "after", "transaction"],
         Field(
             description="when a member commits: before or after it processes a batch, as the "
-            "client does by itself (`auto`), or in the transaction of what it sends "
-            "(`transaction`, of transformers)",
+            "client does by itself (`auto`), or with a transformer's outputs (`transaction`)",
             examples=["auto"],
         ),
     ] = "after"

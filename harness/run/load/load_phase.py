@@ -27,11 +27,12 @@ CATCH_UP_LOOKS = 10  # without anything new read
 def in_a_line(record: RunRecord) -> str:
     """What the load is, in a line for the user."""
     work, planned = record.scenario.workload, f"{len(record.plan)} faults planned"
+    members = f"{work.transformers} transformers, " if work.transformers else ""
     if work.kind == "write-read":
         return f"{work.rounds:,} rounds of write and read, {planned}"
     return (
         f"{work.producers} x {work.rate:g} sends/s for {work.duration_s:g} s, "
-        f"{work.consumers} consumers, {planned}"
+        f"{work.consumers} consumers, {members}{planned}"
     )
 
 
@@ -130,7 +131,7 @@ def _end(load: Load, conductor: Conductor) -> None:
     workers.end(workers.producers, patience_s)  # late successors
     if workers.consumers:
         _await_catch_up(load)
-        workers.end(workers.consumers, END_MARGIN_S)
+        workers.end(workers.consumers, patience_s)  # some of them await outputs
     run.folder.update(workers=workers.as_records())
     load.raise_if_died()
 

@@ -2,8 +2,8 @@
 
 A node of role "client" has the name of a worker's process. What is asked of it later is answered by
 whoever is in that worker's place by then: the successor of producer-0 is producer-0-2, and it is
-what serves once producer-0 was killed. A producer's successor has an index of its own, so that the
-values of a run stay unique; a consumer's reads from the log's end on, as any worker does.
+what serves once producer-0 was killed. The successor of one that sends has an index of its own, so
+that the values of a run stay unique; a consumer's reads from the log's end on, as any worker does.
 """
 
 from __future__ import annotations
@@ -61,11 +61,7 @@ class WorkerNodes:
         worker = self._now(node)
         if not worker.ended():
             raise ClusterError(f"{worker.name} is still running")
-        ever = self.workers.ever
-        changes = self.workers.successor_spec(worker)
-        if "index" in worker.spec:
-            changes["index"] = 1 + max(other.spec.get("index", -1) for other in ever)
-        self.workers.add(self.succeed(worker, changes))
+        self.workers.add(self.succeed(worker, self.workers.successor_spec(worker)))
 
     def state(self, node: Node) -> NodeState:
         """The process of the worker in the node's place."""

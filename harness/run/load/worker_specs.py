@@ -15,7 +15,14 @@ from harness.cluster.nodes import Node, brokers
 from harness.cluster.view.coordinators import Coordinated
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario
-from harness.model.worker_kinds import FINAL_READ, KINDS, WorkerKind, asked_for, has_group
+from harness.model.worker_kinds import (
+    FINAL_READ,
+    FIRST_OUTPUT,
+    KINDS,
+    WorkerKind,
+    asked_for,
+    has_group,
+)
 
 Spec = dict[str, Any]
 
@@ -58,9 +65,12 @@ class Specs:
             **work.model_dump(mode="json", exclude={"kind", "producer", "consumer", "dies"}),
         }
         if kind.sends:
-            spec["index"] = index
+            spec["index"] = index if kind.drives else FIRST_OUTPUT + index
         if kind.sends and kind.follows:
             spec["consumer_config"] = self._one_broker()
+        if kind.sends and kind.member:
+            spec["consumer_config"] = {**work.consumer, "bootstrap.servers": bootstrap}
+            spec["first_output"] = FIRST_OUTPUT
         if kind.member:
             spec["group"] = group_of(self.folder)
             spec["dies"] = work.dies[0] if work.dies and number == 0 else ""

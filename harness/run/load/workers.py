@@ -119,8 +119,8 @@ class Workers:
 
     @property
     def producers(self) -> tuple[Worker, ...]:
-        """Those that send."""
-        return tuple(worker for worker in self.all if worker.kind.sends)
+        """Those that send of themselves, and are the load."""
+        return tuple(worker for worker in self.all if worker.kind.drives)
 
     @property
     def readers(self) -> tuple[Worker, ...]:
@@ -134,13 +134,18 @@ class Workers:
 
     @property
     def consumers(self) -> tuple[Worker, ...]:
-        """Those that do not send: they end when they have caught up."""
-        return tuple(worker for worker in self.all if not worker.kind.sends)
+        """All others: they end when they have caught up."""
+        return tuple(worker for worker in self.all if not worker.kind.drives)
 
     def successor_spec(self, worker: Worker) -> dict[str, Any]:
-        """What the SPEC of a worker's successor has of its own: the next name in its place."""
+        """What the SPEC of a worker's successor has of its own: the next name in its place and,
+        of one that sends, an index that nobody has had, for its values."""
         number = sum(other.first == worker.first for other in self.ever) + 1
-        return {"process": f"{worker.first}-{number}", "first": worker.first}
+        own: dict[str, Any] = {"process": f"{worker.first}-{number}", "first": worker.first}
+        if worker.kind.sends:
+            alike = [other for other in self.ever if other.kind.drives == worker.kind.drives]
+            own["index"] = 1 + max(other.spec.get("index", -1) for other in alike)
+        return own
 
     def add(self, successor: Worker) -> None:
         """Put a worker in the place of one that has ended."""
@@ -156,12 +161,12 @@ class Workers:
                 raise ClusterError(str(error)) from None
 
     def acks(self) -> int:
-        """Acknowledged sends so far."""
-        return sum(worker.progress.acked for worker in self.ever)
+        """Acknowledged sends of the load so far."""
+        return sum(worker.progress.acked for worker in self.ever if worker.kind.drives)
 
     def rounds(self) -> int:
-        """Sends begun so far."""
-        return sum(worker.progress.sends for worker in self.ever)
+        """Sends of the load begun so far."""
+        return sum(worker.progress.sends for worker in self.ever if worker.kind.drives)
 
     def reads(self) -> int:
         """Records read so far."""
@@ -172,8 +177,9 @@ class Workers:
         return sum(w.progress.failed + w.progress.info + w.progress.errors for w in self.ever)
 
     def last_ack_ns(self) -> int:
-        """When the newest ack came; 0 before the first."""
-        return max((worker.progress.last_ack_ns for worker in self.ever), default=0)
+        """When the newest ack of the load came; 0 before the first."""
+        times = (worker.progress.last_ack_ns for worker in self.ever if worker.kind.drives)
+        return max(times, default=0)
 
     def hold_after(self, rounds: int | None) -> None:
         """Begin no send past this many, shared evenly; None: no limit.

@@ -17,7 +17,8 @@ from tests.support.log_segments import of_ours
 from tests.support.mock_kafka import OFFSET_COMMIT, TOPIC, MockKafka
 from tests.support.worker_processes import LONG_S, Started, Starter
 from tests.support.worker_sessions import Given
-from workloads.group_consumer import Member, MemberSpec
+from workloads.client.member import MemberSpec
+from workloads.group_consumer import GroupConsumer
 
 RECORDS = 64  # the last batch is not full
 PATIENCE = {
@@ -201,14 +202,14 @@ class Revoking:
     """A consumer that is given three records; before the last one it loses partition 0."""
 
     def __init__(self, *given: Given) -> None:
-        self.member: Member | None = None
+        self.worker: GroupConsumer | None = None
         self.left = list(given)
         self.committed: list[tuple[int, int]] = []
         self.generation = 3
 
     def poll(self, _: float) -> Message | None:
-        if len(self.left) == 1 and self.member is not None:
-            self.member._revoked(cast(Any, self), [TopicPartition(TOPIC, 0)])
+        if len(self.left) == 1 and self.worker is not None:
+            self.worker.member.revoked(cast(Any, self), [TopicPartition(TOPIC, 0)])
         return cast(Message, self.left.pop(0)) if self.left else None
 
     def consumer_group_metadata(self) -> bytes:
@@ -228,11 +229,11 @@ def gone_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GoneRound:
     """A member goes round once with such a consumer; the offsets of what it records, by f."""
 
     def go(consumer: Revoking, commit: str) -> dict[str, list[int]]:
-        monkeypatch.setattr("workloads.group_consumer.make_member", lambda *_, **__: consumer)
+        monkeypatch.setattr("workloads.client.member.make_member", lambda *_, **__: consumer)
         session = worker_sessions.session(tmp_path, MemberSpec, commit=commit)
         assert isinstance(session.spec, MemberSpec)
-        consumer.member = Member(session, session.spec)
-        consumer.member._round()
+        consumer.worker = GroupConsumer(session, session.spec)
+        consumer.worker.go_round()
         told = worker_sessions.recorded(tmp_path)
         return {
             f: [each.offset for each in told if each.f == f and each.offset is not None]

@@ -109,6 +109,46 @@ def test_a_successor_has_a_name_and_values_of_its_own(load):
     ]
 
 
+@pytest.fixture
+def transforming(place: Place) -> WorkerNodes:
+    workers = Workers(
+        [
+            place.worker("producer-0", "producer", index=0),
+            place.worker("transformer-0", "transformer", index=4001),
+            place.worker("transformer-1", "transformer", index=4002),
+        ]
+    )
+    return WorkerNodes(workers=workers, address="10.0.0.1", succeed=place.succeed)
+
+
+def test_outputs_of_successors_stay_apart_from_inputs_of_successors(transforming):
+    replaced(transforming, "transformer-0")
+    replaced(transforming, "producer-0")
+    replaced(transforming, "transformer-0-2")
+    replaced(transforming, "producer-0-2")
+
+    indexes = {w.name: w.spec["index"] for w in transforming.workers.ever}
+    assert [0, 1, 2] == [indexes[f"producer-0{again}"] for again in ("", "-2", "-3")]
+    assert [4001, 4003, 4004] == [indexes[f"transformer-0{again}"] for again in ("", "-2", "-3")]
+
+
+def test_a_transformer_answers_to_the_load_and_is_none_of_it(transforming):
+    """It has no share of what may be sent, counts for no trigger, and ends with the readers."""
+    workers = transforming.workers
+    producer, transformer, _ = workers.all
+    for worker in (producer, transformer):
+        worker.progress.sends = worker.progress.acked = worker.progress.last_ack_ns = 300
+    transformer.progress.last_ack_ns = 400
+    workers.hold_after(300)
+
+    assert (producer,) == workers.producers
+    assert ["transformer-0", "transformer-1"] == [worker.name for worker in workers.consumers]
+    assert workers.consumers == workers.members
+    assert (300, 300, 300) == (workers.acks(), workers.rounds(), workers.last_ack_ns())
+    assert (300, -1) == (producer.progress.allowed, transformer.progress.allowed)
+    assert workers.held(transformer)
+
+
 def test_a_successor_is_of_the_kind_of_who_was_there_before(load):
     replaced(load, "producer-0")
 

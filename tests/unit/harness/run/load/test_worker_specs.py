@@ -10,7 +10,7 @@ import pytest
 from harness.cluster.nodes import Node
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario, TopicPart, WorkloadPart
-from harness.model.worker_kinds import KINDS, WorkerKind
+from harness.model.worker_kinds import FIRST_OUTPUT, KINDS, WorkerKind
 from harness.run.load.worker_specs import Spec, Specs, coordinated, flush_s, group_of
 
 FOLDER = RunFolder(path=Path("/results/told/20261120T140307Z-1"))
@@ -70,6 +70,38 @@ def test_values_of_two_kinds_that_send_stay_apart(monkeypatch: pytest.MonkeyPatc
     told = specs(scenario(producers=2))
 
     assert [2, 3] == [told[name]["index"] for name in ("prober-0", "prober-1")]
+
+
+def test_a_transformer_sends_as_a_producer_does_and_reads_as_a_member_does() -> None:
+    """Its values begin beyond those of all producers, whoever succeeds these."""
+    told = specs(
+        scenario(
+            producers=2,
+            transformers=2,
+            commit="transaction",
+            producer={"transactional.id": "t"},
+            consumer={"isolation.level": "read_committed"},
+        )
+    )
+    spec = told["transformer-1"]
+
+    assert ("t-3", "10.0.0.2:9092,10.0.0.3:9092") == (
+        spec["config"]["transactional.id"],
+        spec["config"]["bootstrap.servers"],
+    )
+    assert {
+        "isolation.level": "read_committed",
+        "bootstrap.servers": "10.0.0.2:9092,10.0.0.3:9092",
+    } == spec["consumer_config"]
+    assert (FIRST_OUTPUT, FIRST_OUTPUT + 3) == (spec["first_output"], spec["index"])
+    assert (group_of(FOLDER), "transaction") == (spec["group"], spec["commit"])
+    assert "first_output" not in told["producer-0"]
+
+
+def test_the_first_transformer_is_the_first_to_die() -> None:
+    told = specs(scenario(transformers=2, dies=["before-commit"]))
+
+    assert ["before-commit", ""] == [told[f"transformer-{n}"]["dies"] for n in (0, 1)]
 
 
 def test_the_first_member_of_the_group_is_the_first_to_die() -> None:

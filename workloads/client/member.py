@@ -1,0 +1,296 @@
+"""A member of the group, whatever it does with its records: it takes batches of them, commits, and
+records each poll, each commit and what becomes of its membership.
+
+A batch is what one `take` was given, up to `batch` records. Of it the records of partitions that
+are taken away before it is whole are dropped: nothing of them was committed, so whoever has the
+partition then is given them again. With `commit = "auto"` nothing is dropped, since the client
+commits it as handed over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from harness.history.record_format import COMMIT, COMMITTED, INFO, NOTHING, OK, POLL
+from workloads.client.make import Listeners, make_member
+from workloads.client.membership import OUTSIDE, parsed
+from workloads.client.reads import Reads, place_of
+from workloads.client.resets import logger_of
+from workloads.worker import Session, Spec
+
+ASK_LIMIT_S = 5.0
+# The member is not what it was when it took the batch: committing it again would not help.
+OUTDATED = frozenset(
+    {
+        KafkaError.UNKNOWN_MEMBER_ID,
+        KafkaError.ILLEGAL_GENERATION,
+        KafkaError.REBALANCE_IN_PROGRESS,
+        KafkaError.FENCED_INSTANCE_ID,
+        KafkaError._ASSIGNMENT_LOST,
+        KafkaError._STATE,
+        KafkaError._NO_OFFSET,
+    }
+)
+
+
+Leaving = Callable[[Sequence[int], bool], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberSpec(Spec):
+    """What a member is to do."""
+
+    group: str = ""
+    commit: str = "after"  # when it commits
+    batch: int = 50  # records taken at a time
+    process_ms: float = 0.0
+    dies: str = ""  # where it ends itself: before-process, before-commit, or nowhere
+    dies_after: int = 0  # records polled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A record of the current batch."""
+
+    partition: int
+    offset: int
+    value: int  # NOTHING: none of ours
+
+
+class Member:
+    """One consumer of the group, and its current batch.
+
+    `leaving(partitions, lost)` is told first of partitions that go: it may still commit with what
+    the member knows of the group, unless they are lost.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        spec: MemberSpec,
+        config: Mapping[str, Any],
+        leaving: Leaving | None = None,
+    ) -> None:
+        self._leaving = leaving
+        self._session, self._spec, self._recorder = session, spec, session.recorder
+        self._auto = spec.commit == "auto"
+        self.batch: list[Taken] = []
+        self.consumer: Consumer = make_member(
+            config,
+            group=spec.group,
+            auto_commit=self._auto,
+            listeners=Listeners(
+                on_error=session.client_error,
+                on_commit=self._was_committed,
+                logger=logger_of(session.recorder),
+            ),
+        )
+        self._reads = Reads(session.recorder, POLL)
+        self._known = OUTSIDE  # of the group
+        self.metadata: object = None  # the group's, as the client told it while it was a member
+
+    def join(self) -> None:
+        """Become a member; what that brings comes while it takes records."""
+        self.consumer.subscribe(
+            [self._spec.topic],
+            on_assign=self._assigned,
+            on_revoke=self.revoked,
+            on_lost=self.lost,
+        )
+
+    def leave(self) -> None:
+        """Leave the group in order."""
+        self._reads.close()
+        if self._auto:
+            self._commit_handed_over()
+        self.consumer.close()
+
+    # Polling
+
+    def take(self) -> None:
+        """What is there, up to a batch; waits a little for the first."""
+        self.batch.clear()
+        start_ns = time.monotonic_ns()
+        message = self.consumer.poll(0.05)
+        if message is None:
+            self._reads.found_nothing(start_ns)
+        else:
+            self._learn()
+        while message is not None:
+            self._polled(message, start_ns)
+            if len(self.batch) >= self._spec.batch:
+                break
+            start_ns = time.monotonic_ns()
+            message = self.consumer.poll(0)
+        self._session.publish(time.monotonic_ns())
+
+    def _polled(self, message: Message, start_ns: int) -> None:
+        if (error := message.error()) is not None:
+            self._session.client_error(error)
+            return
+        partition, offset = place_of(message)
+        value = self._reads.record(message, start_ns, time.monotonic_ns(), NOTHING)
+        self._session.counts.reads += 1
+        self.batch.append(Taken(partition=partition, offset=offset, value=value))
+
+    def _learn(self) -> None:
+        """What the client knows of the group by now: a rebalance may leave all as it was, and is
+        told to nobody then."""
+        metadata = self.consumer.consumer_group_metadata()
+        known = parsed(metadata)
+        if known.generation >= 0:
+            self.metadata = metadata
+        if known != self._known:
+            self._known, self._recorder.generation = known, known.generation
+            self._recorder.event("member", name=known.member, generation=known.generation)
+
+    # Committing
+
+    def commit_surely(self, batch: Sequence[Taken]) -> bool:
+        """Commit what is not yet processed; False: whoever has the partition gets it again."""
+        while not self._session.over():
+            error = self.commit(batch)
+            if error is None:
+                return True
+            if error.code() in OUTDATED:
+                return False
+            self._session.publish(time.monotonic_ns())
+        return False
+
+    def commit(self, batch: Sequence[Taken]) -> KafkaError | None:
+        """Commit a batch; the error, if there is one.
+
+        An error is doubt: an attempt before the last may have arrived. What the client knows of the
+        group is learned before and after: the commit was made in that generation if both agree.
+        """
+        self._learn()
+        ends, now = self.ends_of(batch), time.monotonic_ns()
+        begun = {
+            end.partition: self._recorder.invoke(COMMIT, end.partition, NOTHING, now, now)
+            for end in ends
+        }
+        try:
+            committed = self.consumer.commit(offsets=ends, asynchronous=False)
+        except KafkaException as raised:
+            error: KafkaError = raised.args[0]
+            for end in ends:
+                self._complete(begun[end.partition], end, error)
+            return error
+        self._learn()
+        for end in committed:
+            self._complete(begun[end.partition], end, end.error)
+        return next((end.error for end in committed if end.error is not None), None)
+
+    def begin_commits(self, ends: Sequence[TopicPartition]) -> list[tuple[int, TopicPartition]]:
+        """Note that these ends are being committed with `metadata`; the operations with their ends.
+        Whoever commits them notes how that ended."""
+        now, known = time.monotonic_ns(), self._recorder.generation
+        self._recorder.generation = parsed(self.metadata).generation
+        begun = [
+            (self._recorder.invoke(COMMIT, end.partition, NOTHING, now, now), end) for end in ends
+        ]
+        self._recorder.generation = known
+        return begun
+
+    def _commit_handed_over(self) -> None:
+        """Commit what the client would at its next turn; nothing, when that is done already."""
+        try:
+            self._was_committed(None, self.consumer.commit(asynchronous=False))
+        except KafkaException as raised:
+            if raised.args[0].code() != KafkaError._NO_OFFSET:
+                self._session.client_error(raised.args[0])
+
+    def _complete(self, operation: int, end: TopicPartition, error: KafkaError | None) -> None:
+        code = 0 if error is None else error.code()
+        if error is not None:
+            self._recorder.name_error(code, error.name())
+        type_ = OK if error is None else INFO
+        at = max(end.offset, NOTHING)
+        self._recorder.complete(operation, type_, at, time.monotonic_ns(), NOTHING, code)
+
+    def _was_committed(
+        self, error: KafkaError | None, partitions: Sequence[TopicPartition]
+    ) -> None:
+        """The client has committed by itself, some time ago."""
+        if not self._auto:
+            return
+        now = time.monotonic_ns()
+        for end in partitions:
+            if end.offset >= 0:
+                operation = self._recorder.invoke(COMMIT, end.partition, NOTHING, now, now)
+                self._complete(operation, end, error or end.error)
+
+    def ends_of(self, batch: Iterable[Taken]) -> list[TopicPartition]:
+        """Where the group goes on after these records."""
+        ends = {record.partition: record.offset + 1 for record in batch}
+        return [TopicPartition(self._spec.topic, p, offset) for p, offset in ends.items()]
+
+    def committed(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+        """What the coordinator says is committed; nothing when it does not answer."""
+        asked = [TopicPartition(self._spec.topic, each.partition) for each in partitions]
+        try:
+            return list(self.consumer.committed(asked, timeout=ASK_LIMIT_S))
+        except KafkaException as error:
+            self._session.client_error(error.args[0])
+            return []
+
+    def go_back(self, first: Mapping[int, int]) -> bool:
+        """Take again, in these partitions, what the group has not committed; where it has committed
+        nothing, what comes from these offsets on. False: that is not known, or cannot be done yet.
+        """
+        held = {each.partition for each in self.consumer.assignment()}
+        asked = [TopicPartition(self._spec.topic, p) for p in first if p in held]
+        known = self.committed(asked) if asked else []
+        if len(known) < len(asked) or any(end.error is not None for end in known):
+            return False
+        for end in known:
+            at = end.offset if end.offset >= 0 else first[end.partition]
+            try:
+                self.consumer.seek(TopicPartition(self._spec.topic, end.partition, at))
+            except KafkaException as raised:
+                self._session.client_error(raised.args[0])
+                return False
+            self._recorder.event("position", partition=end.partition, position=at, text="again")
+        return True
+
+    # The group's life
+
+    def _assigned(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        """Note where the group stands: what it was that the member before had really committed."""
+        self._learn()
+        self._tell("assigned", partitions)
+        asked_ns = time.monotonic_ns()
+        for end in self.committed(partitions):
+            if end.offset >= 0:
+                now = time.monotonic_ns()
+                self._recorder.record(
+                    COMMITTED, end.partition, NOTHING, asked_ns, end.offset, now, NOTHING
+                )
+
+    def revoked(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        """Partitions are about to go to somebody else: what was taken of them is dropped."""
+        self._let_go(partitions, lost=False)
+
+    def lost(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        """Partitions are somebody else's already, for all that is known."""
+        self._let_go(partitions, lost=True)
+
+    def _let_go(self, partitions: Sequence[TopicPartition], *, lost: bool) -> None:
+        numbers = [each.partition for each in partitions]
+        if lost:
+            self._tell("revoked", partitions)
+        if self._leaving is not None:
+            self._leaving(numbers, lost)
+        if not lost:
+            self._tell("revoked", partitions)
+        if not self._auto:
+            self.batch = [record for record in self.batch if record.partition not in numbers]
+
+    def _tell(self, event: str, partitions: Sequence[TopicPartition]) -> None:
+        text = ", ".join(str(each.partition) for each in partitions)
+        self._recorder.event(event, text=text, generation=self._recorder.generation)
