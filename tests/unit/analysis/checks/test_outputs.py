@@ -17,7 +17,6 @@ from tests.support.histories import (
     processed,
     sent,
     split,
-    stopped,
     story,
     told,
     view,
@@ -434,9 +433,6 @@ def test_an_output_in_doubt_may_have_been_deleted(report: Report) -> None:
 def test_an_output_in_doubt_may_have_been_cut_off(report: Report) -> None:
     assert outputs_of(report) == (1, 0)
     assert report["anomalies"]["no-output"]["convicts"] is False
-
-
-NOBODY_SAW = (damage("no-end", process=ONE), stopped("revoked", ms=9000, process=OTHER))
 
 
 @told(
