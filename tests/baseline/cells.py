@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from harness.model.plan import Step
@@ -43,6 +44,7 @@ FLUSHED = {"flush.messages": 1}
 NO_EPOCHS = {"inter.broker.protocol.version": "0.10.2-IV0"}
 TRANSACTIONAL = IDEMPOTENT | {"transactional.id": "t"}
 UNCOMMITTED = {"isolation.level": "read_uncommitted"}
+TRANSFORMERS = partial(Configuration, producer=TRANSACTIONAL, transforms=True)
 CONFIGURATIONS: dict[str, Configuration] = {
     "acks=0": Configuration(producer={"acks": "0"}),
     "acks=0, unclean elections": Configuration(producer={"acks": "0"}, topic=UNCLEAN),
@@ -83,21 +85,11 @@ CONFIGURATIONS: dict[str, Configuration] = {
     "group, committed after processing, no leader epochs": Configuration(
         producer=IDEMPOTENT, commit="after", server=NO_EPOCHS
     ),
-    "transformers, committed before": Configuration(
-        producer=IDEMPOTENT, commit="before", transforms=True
-    ),
-    "transformers, committed after": Configuration(
-        producer=IDEMPOTENT, commit="after", transforms=True
-    ),
-    "transformers, committed in transactions": Configuration(
-        producer=TRANSACTIONAL, commit="transaction", transforms=True
-    ),
-    "transformers, committed in transactions, unclean elections": Configuration(
-        producer=TRANSACTIONAL, commit="transaction", transforms=True, topic=UNCLEAN
-    ),
-    "transformers, committed in transactions, read_uncommitted": Configuration(
-        producer=TRANSACTIONAL, commit="transaction", transforms=True, consumer=UNCOMMITTED
-    ),
+    "transformers, at most once": TRANSFORMERS(commit="before"),
+    "transformers, at least once": TRANSFORMERS(commit="after"),
+    "transformers, exactly once": TRANSFORMERS(commit="transaction"),
+    "transformers, unclean elections": TRANSFORMERS(commit="transaction", topic=UNCLEAN),
+    "transformers, read_uncommitted": TRANSFORMERS(commit="transaction", consumer=UNCOMMITTED),
 }
 
 

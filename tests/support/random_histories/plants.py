@@ -186,7 +186,8 @@ class Log:
             self._row("final-read", value + 1000, partition, offset)
         if stays or plant == "replaced":
             self._handle(value + 1000 * (plant == "replaced"), plant, partition, offset)
-        self._expect(value, plant, (partition, offset))
+        for name, key in _expected(value, plant, (partition, offset)):
+            self.planted[name][key] += 1
 
     def commit(self) -> None:
         """The group has committed all that there is."""
@@ -249,25 +250,6 @@ class Log:
             self.rows[-1]["process"] = "transformer-0"
         return self.rows[-1]
 
-    def _expect(self, value: int, plant: str, place: tuple[int, int]) -> None:
-        every: dict[str, list[tuple[str, Any]]] = {
-            "lost": [("lost", value)],
-            "vanished": [("lost", value), ("vanished", value)],
-            "duplicate": [("in_log", value)],
-            "phantom": [("phantom", value)],
-            "failed": [("phantom", value)],
-            "unparsable": [("unparsable", place), ("two values", place), ("lost", value)],
-            "moved": [("acked_elsewhere", value)],
-            "replaced": [
-                ("lost", value),
-                ("vanished", value),
-                ("two values", place),
-                ("phantom", value + 1000),
-            ],
-        }
-        for name, key in every.get(plant, []):
-            self.planted[name][key] += 1
-
     def _append(self, value: int) -> int:
         self._ends[value % PARTITIONS] += 1
         return self._ends[value % PARTITIONS] - 1
@@ -300,3 +282,23 @@ class Log:
                 "end": self._clock + 5,
             }
         )
+
+
+def _expected(value: int, plant: str, place: tuple[int, int]) -> list[tuple[str, Any]]:
+    """What is to be found of a record on which that was done."""
+    every: dict[str, list[tuple[str, Any]]] = {
+        "lost": [("lost", value)],
+        "vanished": [("lost", value), ("vanished", value)],
+        "duplicate": [("in_log", value)],
+        "phantom": [("phantom", value)],
+        "failed": [("phantom", value)],
+        "unparsable": [("unparsable", place), ("two values", place), ("lost", value)],
+        "moved": [("acked_elsewhere", value)],
+        "replaced": [
+            ("lost", value),
+            ("vanished", value),
+            ("two values", place),
+            ("phantom", value + 1000),
+        ],
+    }
+    return every.get(plant, [])
