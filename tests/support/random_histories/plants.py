@@ -211,14 +211,12 @@ class Log:
         if plant in ("skipped", "reprocessed"):
             self.planted[plant][value] += 1
         if self.transforms and plant in ("skipped", "no output", "output in doubt"):
-            # Of what nobody sent it is not known that anything should be made.
             self.planted["no-output"][value] += 1
         if self.transforms and plant == "reprocessed":
             self.planted["two-outputs"][value, partition, offset] += 1
 
     def _make_first(self, value: int, plant: str, partition: int, offset: int) -> None:
-        """What is made of a record before it is processed again: it was aborted, or its member was
-        killed, and where it came to the log then, it is one of two."""
+        """What is made of a record before it is processed again: aborted, or one of two."""
         dirty = self._isolation == "read_uncommitted"
         if plant == "killed":
             began = self._of_member("process", value, partition, None, kind="info")
@@ -242,10 +240,8 @@ class Log:
             self._of_member("poll", made, partition, at)
             self._of_member("process", made, partition, at)
 
-    def _of_member(
-        self, f: str, value: int, partition: int, offset: int | None, kind: str = "ok"
-    ) -> Row:
-        self._row(f, value, partition, offset, kind=kind)
+    def _of_member(self, f: str, value: int, partition: int, at: int | None, **more: str) -> Row:
+        self._row(f, value, partition, at, **more)
         if self.transforms:
             self.rows[-1]["process"] = "transformer-0"
         return self.rows[-1]
@@ -266,6 +262,7 @@ class Log:
         self._clock += 10
         self.rows.append(
             {
+                **dict.fromkeys(("broker", "epoch", "transaction", "generation")),
                 "f": f,
                 "type": kind,
                 "value": value,
@@ -273,11 +270,7 @@ class Log:
                 "offset": offset,
                 "error": error,
                 "process": {"read": "consumer", "final-read": "final"}.get(f, "one"),
-                "broker": None,
                 "instance": 0 if self._grouped else None,
-                "epoch": None,
-                "transaction": None,
-                "generation": None,
                 "start": self._clock,
                 "end": self._clock + 5,
             }
