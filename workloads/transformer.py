@@ -41,9 +41,10 @@ from dataclasses import dataclass
 
 from confluent_kafka import Producer, TopicPartition
 
-from harness.history.record_format import FAIL, NOTHING, OK, PROCESS, value_of
+from harness.history.record_format import COMMIT, FAIL, NOTHING, OK, PROCESS, value_of
 from workloads.client.death import Death
-from workloads.client.member import Member, MemberSpec, Taken
+from workloads.client.member import Member, MemberSpec, Taken, gone_back
+from workloads.client.membership import parsed
 from workloads.client.sends import Sender
 from workloads.client.transactions import Transactions
 from workloads.worker import Session, leave, main
@@ -112,7 +113,7 @@ class Transformer:
         elif batch:
             self._work(batch)
         self._outputs.poll(0)
-        if self._back and self._may_go_back() and self.member.go_back(self._back):
+        if self._back and self._may_go_back() and gone_back(self.member, self._session, self._back):
             self._back.clear()
 
     def _serve(self) -> None:
@@ -186,9 +187,19 @@ class Transformer:
             return
         if not self._commits:
             ends = self.member.ends_of(record for _, record in self._processed)
-            self._commits = self.member.begin_commits(ends)
+            self._commits = self._begin_commits(ends)
         ends = [end for _, end in self._commits]
         producer.send_offsets_to_transaction(ends, self.member.metadata)
+
+    def _begin_commits(self, ends: Sequence[TopicPartition]) -> list[tuple[int, TopicPartition]]:
+        """Note that these are being committed, in the generation with which they are handed in."""
+        now, known = time.monotonic_ns(), self._recorder.generation
+        self._recorder.generation = parsed(self.member.metadata).generation
+        begun = [
+            (self._recorder.invoke(COMMIT, end.partition, NOTHING, now, now), end) for end in ends
+        ]
+        self._recorder.generation = known
+        return begun
 
     def settle(self, type_: int, end_ns: int, code: int) -> None:
         """The transaction has ended, and with it what was processed and committed in it."""

@@ -74,7 +74,7 @@ class Member:
         session: Session,
         spec: MemberSpec,
         config: Mapping[str, Any],
-        leaving: Leaving | None = None,
+        leaving: Leaving = lambda *_: None,
     ) -> None:
         self._leaving = leaving
         self._session, self._spec, self._recorder = session, spec, session.recorder
@@ -186,17 +186,6 @@ class Member:
             self._complete(begun[end.partition], end, end.error)
         return next((end.error for end in committed if end.error is not None), None)
 
-    def begin_commits(self, ends: Sequence[TopicPartition]) -> list[tuple[int, TopicPartition]]:
-        """Note that these ends are being committed with `metadata`; the operations with their ends.
-        Whoever commits them notes how that ended."""
-        now, known = time.monotonic_ns(), self._recorder.generation
-        self._recorder.generation = parsed(self.metadata).generation
-        begun = [
-            (self._recorder.invoke(COMMIT, end.partition, NOTHING, now, now), end) for end in ends
-        ]
-        self._recorder.generation = known
-        return begun
-
     def _commit_handed_over(self) -> None:
         """Commit what the client would at its next turn; nothing, when that is done already."""
         try:
@@ -209,9 +198,8 @@ class Member:
         code = 0 if error is None else error.code()
         if error is not None:
             self._recorder.name_error(code, error.name())
-        type_ = OK if error is None else INFO
-        at = max(end.offset, NOTHING)
-        self._recorder.complete(operation, type_, at, time.monotonic_ns(), NOTHING, code)
+        type_, now = OK if error is None else INFO, time.monotonic_ns()
+        self._recorder.complete(operation, type_, max(end.offset, NOTHING), now, NOTHING, code)
 
     def _was_committed(
         self, error: KafkaError | None, partitions: Sequence[TopicPartition]
@@ -239,25 +227,6 @@ class Member:
             self._session.client_error(error.args[0])
             return []
 
-    def go_back(self, first: Mapping[int, int]) -> bool:
-        """Take again, in these partitions, what the group has not committed; where it has committed
-        nothing, what comes from these offsets on. False: that is not known, or cannot be done yet.
-        """
-        held = {each.partition for each in self.consumer.assignment()}
-        asked = [TopicPartition(self._spec.topic, p) for p in first if p in held]
-        known = self.committed(asked) if asked else []
-        if len(known) < len(asked) or any(end.error is not None for end in known):
-            return False
-        for end in known:
-            at = end.offset if end.offset >= 0 else first[end.partition]
-            try:
-                self.consumer.seek(TopicPartition(self._spec.topic, end.partition, at))
-            except KafkaException as raised:
-                self._session.client_error(raised.args[0])
-                return False
-            self._recorder.event("position", partition=end.partition, position=at, text="again")
-        return True
-
     # The group's life
 
     def _assigned(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
@@ -284,8 +253,7 @@ class Member:
         numbers = [each.partition for each in partitions]
         if lost:
             self._tell("revoked", partitions)
-        if self._leaving is not None:
-            self._leaving(numbers, lost)
+        self._leaving(numbers, lost)
         if not lost:
             self._tell("revoked", partitions)
         if not self._auto:
@@ -294,3 +262,23 @@ class Member:
     def _tell(self, event: str, partitions: Sequence[TopicPartition]) -> None:
         text = ", ".join(str(each.partition) for each in partitions)
         self._recorder.event(event, text=text, generation=self._recorder.generation)
+
+
+def gone_back(member: Member, session: Session, first: Mapping[int, int]) -> bool:
+    """Take again, in these partitions, what the group has not committed; where it has committed
+    nothing, what comes from these offsets on. False: that is not known, or cannot be done yet."""
+    topic, consumer = session.spec.topic, member.consumer
+    held = {each.partition for each in consumer.assignment()}
+    asked = [TopicPartition(topic, partition) for partition in first if partition in held]
+    known = member.committed(asked) if asked else []
+    if len(known) < len(asked) or any(end.error is not None for end in known):
+        return False
+    for end in known:
+        at = end.offset if end.offset >= 0 else first[end.partition]
+        try:
+            consumer.seek(TopicPartition(topic, end.partition, at))
+        except KafkaException as raised:
+            session.client_error(raised.args[0])
+            return False
+        session.recorder.event("position", partition=end.partition, position=at, text="again")
+    return True

@@ -73,6 +73,32 @@ def fate(type_: int, error: KafkaError | None) -> int:
     return INFO if type_ == OK and error is not None else type_
 
 
+def tried(call: Callable[[], object], session: Session, sender: Sender) -> KafkaError | None:
+    """Call, again while the client says that this may help and there is time; the last error.
+
+    Without time limits of our own: librdkafka's state may then differ from the coordinator's
+    (rd_kafka_commit_transaction). It waits until transaction.timeout.ms has passed.
+    """
+    limit_ns = time.monotonic_ns() + int(session.spec.flush_s * 1e9)
+    while True:
+        try:
+            call()
+        except KafkaException as raised:
+            error = noted(raised, session)
+            if not error.retriable() or time.monotonic_ns() >= limit_ns:
+                return error
+            sender.poll(AGAIN_S)
+        else:
+            return None
+
+
+def noted(raised: KafkaException, session: Session) -> KafkaError:
+    """What a call raised, once it is in the history."""
+    error: KafkaError = raised.args[0]
+    session.passing_error(error)
+    return error
+
+
 class Transactions:
     """A Sender whose sends are put into transactions; to be used like one."""
 
@@ -104,7 +130,7 @@ class Transactions:
             try:
                 self.producer.init_transactions(INIT_S)
             except KafkaException as raised:
-                if not self._noted(raised).retriable():
+                if not noted(raised, self._session).retriable():
                     self._replace()
                     self._sender.poll(AGAIN_S)
                 return False
@@ -169,7 +195,7 @@ class Transactions:
         try:
             self.producer.begin_transaction()
         except KafkaException as raised:
-            self._noted(raised)
+            noted(raised, self._session)
             self._replace()
             return False
         return True
@@ -238,22 +264,7 @@ class Transactions:
         return INFO, error
 
     def _tried(self, call: Callable[[], object]) -> KafkaError | None:
-        """Call, again while the client says that this may help and there is time; the last error.
-
-        Without time limits of our own: librdkafka's state may then differ from the coordinator's
-        (rd_kafka_commit_transaction). It waits until transaction.timeout.ms has passed.
-        """
-        limit_ns = time.monotonic_ns() + int(self._spec.flush_s * 1e9)
-        while True:
-            try:
-                call()
-            except KafkaException as raised:
-                error = self._noted(raised)
-                if not error.retriable() or time.monotonic_ns() >= limit_ns:
-                    return error
-                self._sender.poll(AGAIN_S)
-            else:
-                return None
+        return tried(call, self._session, self._sender)
 
     def _delivered(self) -> None:
         """Await the reports of all records."""
@@ -288,8 +299,3 @@ class Transactions:
             self._sender.poll(AGAIN_S)
         self._sender.connect()
         self._initiated = False
-
-    def _noted(self, raised: KafkaException) -> KafkaError:
-        error: KafkaError = raised.args[0]
-        self._session.passing_error(error)
-        return error

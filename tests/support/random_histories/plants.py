@@ -232,8 +232,7 @@ class Log:
         """An output, which comes back to the group where it is in the log."""
         self._made += 1
         made, partition = MADE + self._made, 1 - began["partition"]
-        error = {"fail": "_ABORTED"}.get(kind)
-        self._row("send", made, partition, at if kind == "ok" else None, kind=kind, error=error)
+        self._row("send", made, partition, at if kind == "ok" else None, kind=kind)
         self.rows[-1] |= {"due": began["start"], "process": began["process"]}
         if at is not None:
             self._row("final-read", made, partition, at)
@@ -242,8 +241,7 @@ class Log:
 
     def _of_member(self, f: str, value: int, partition: int, at: int | None, **more: str) -> Row:
         self._row(f, value, partition, at, **more)
-        if self.transforms:
-            self.rows[-1]["process"] = "transformer-0"
+        self.rows[-1]["process"] = "transformer-0" if self.transforms else "one"
         return self.rows[-1]
 
     def _append(self, value: int) -> int:

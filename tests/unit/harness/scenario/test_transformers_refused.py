@@ -1,0 +1,66 @@
+"""What transformers, and the commits that go with their outputs, ask of the rest of a workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.model.scenario import ScenarioError
+from harness.scenario.file import read_scenario
+
+ID = "[workload.producer]\n'transactional.id' = 't'\n"
+
+
+def read(folder: Path, kind: str, keys: str) -> None:
+    file = folder / "mine.toml"
+    file.write_text(f"title = 't'\n[workload]\nkind = '{kind}'\n{keys}\n")
+    read_scenario(str(file))
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "told"),
+    [
+        ("write-read", "transformers = 1", 'workload.transformers: only kind = "stream" has a'),
+        (
+            "stream",
+            "group_consumers = 1\ntransformers = 1",
+            "workload.transformers: they are the run's one group, .*: remove workload.group",
+        ),
+        (
+            "stream",
+            f"group_consumers = 1\ncommit = 'transaction'\n{ID}",
+            'workload.commit: with "transaction" offsets go with outputs: set workload.transf',
+        ),
+        (
+            "stream",
+            "transformers = 1\ncommit = 'transaction'",
+            'workload.commit: "transaction" needs .* set workload.producer."transactional.id"',
+        ),
+        (
+            "stream",
+            "transformers = 1\n[workload.producer]\nacks = '0'",
+            'workload.commit: "after" awaits .* with workload.producer.acks=0 none comes: raise',
+        ),
+    ],
+)
+def test_what_makes_no_sense_together_is_refused(
+    tmp_path: Path, kind: str, keys: str, told: str
+) -> None:
+    with pytest.raises(ScenarioError, match=told) as refused:
+        read(tmp_path, kind, keys)
+
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        f"transformers = 1\ncommit = 'transaction'\n{ID}",
+        f"transformers = 1\ncommit = 'after'\n{ID}",
+        "transformers = 1\ncommit = 'before'\n[workload.producer]\nacks = '0'",
+        "transformers = 1\ncommit = 'after'\ndies = ['before-commit']\n[expect]\nskipped = '0'",
+    ],
+)
+def test_all_else_may_be(tmp_path: Path, keys: str) -> None:
+    read(tmp_path, "stream", keys)
