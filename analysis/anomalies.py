@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.checks import (
-    divergence,
     duplicates,
     integrity,
     loss,
@@ -18,11 +17,11 @@ from analysis.checks import (
     polls,
     staleness,
     transactions,
-    watermarks,
 )
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.groups import commits, handling, owners
 from analysis.checks.promise import Promise
+from analysis.checks.replicas import divergence, watermarks
 from analysis.run_facts.configuration import Facts
 
 ANOMALIES: tuple[Anomaly, ...] = (
