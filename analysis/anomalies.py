@@ -21,7 +21,7 @@ from analysis.checks import (
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.groups import commits, handling, owners
 from analysis.checks.promise import Promise
-from analysis.checks.replicas import divergence, watermarks
+from analysis.checks.replicas import backwards, divergence, watermarks
 from analysis.run_facts.configuration import Facts
 
 ANOMALIES: tuple[Anomaly, ...] = (
@@ -36,6 +36,7 @@ ANOMALIES: tuple[Anomaly, ...] = (
     transactions.UNCOMMITTED_READ,
     transactions.TORN,
     transactions.HANGING_TRANSACTION,
+    backwards.STABLE_BACK,
     polls.POLL_SKIP,
     polls.POLL_BACK,
     polls.HOLE,
@@ -47,10 +48,13 @@ ANOMALIES: tuple[Anomaly, ...] = (
     commits.COMMIT_BACK,
     commits.ZOMBIE_COMMIT,
     owners.TWO_OWNERS,
+    owners.UNOWNED_PARTITION,
     loss.UNACKNOWLEDGED_LOST,
     divergence.DIVERGED,
     watermarks.WATERMARK_AHEAD,
     watermarks.EARLY_READ,
+    backwards.END_BACK,
+    backwards.WATERMARK_BACK,
 )
 BY_NAME = {anomaly.name: anomaly for anomaly in ANOMALIES}
 NAMES = tuple(BY_NAME)

@@ -25,8 +25,8 @@ from harness.scenario.timing import timing_problems
 # What can be demanded of a consumer group alone, and of that only where its members say themselves
 # what to commit (analysis.checks.groups).
 OF_COMMITS = frozenset({"commit-back", "zombie-commit"})
-OF_TRANSACTIONS = frozenset({"uncommitted-read", "torn", "hanging-transaction"})
-OF_GROUPS = OF_COMMITS | {"skipped", "reprocessed", "two-owners"}
+OF_TRANSACTIONS = frozenset({"uncommitted-read", "torn", "hanging-transaction", "stable-back"})
+OF_GROUPS = OF_COMMITS | {"skipped", "reprocessed", "two-owners", "unowned-partition"}
 
 
 def problems(scenario: Scenario) -> list[str]:
@@ -92,12 +92,14 @@ def _transaction_problems(scenario: Scenario) -> list[str]:
             f"expect.{asked[0]}: set workload.producer.transactional.id, or there is no "
             "transaction to check"
         ]
-    if "torn" in asked and consumer.get("isolation.level") == "read_uncommitted":
-        return [
-            'expect.torn: set workload.consumer."isolation.level" = "read_committed", or aborted '
-            "transactions are read, too"
-        ]
-    return []
+    if consumer.get("isolation.level") != "read_uncommitted":
+        return []
+    return [
+        f'expect.{each}: set workload.consumer."isolation.level" = "read_committed", or aborted '
+        "transactions are read, too"
+        for each in ("torn", "stable-back")
+        if each in asked
+    ]
 
 
 def _client_problems(scenario: Scenario) -> list[str]:
@@ -167,6 +169,8 @@ def _check_problems(scenario: Scenario) -> list[str]:
     watched = (
         "watermark-ahead",
         "early-read",
+        "end-back",
+        "watermark-back",
         "isr-leave-s",
         "isr-return-s",
         "kept-past-log-end",

@@ -89,6 +89,8 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
                 "consumers": said.get("consumers", 0),
                 "group_consumers": 1 if "commit" in said else 0,
                 "commit": said.get("commit", "after"),
+                "process_ms": said.get("process_ms", 0.0),
+                "batch": 50,
                 "producer": {
                     "acks": said.get("acks", "all"),
                     "retries": said.get("retries", 0),
