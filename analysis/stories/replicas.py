@@ -95,7 +95,7 @@ def had_it(subject: Subject, broker: str, evidence: Evidence) -> Answer:
         why = f"it acknowledged it as leader of epoch {subject.epoch}"
         return Answer(known="yes", why=why)
     if subject.offset is None:
-        return Answer(known="unknown", why="the ack named no offset, and no kept log has it")
+        return Answer(known="unknown", why="no ack named its offset, and no kept log has it")
     answers = [*_by_words(subject, broker, evidence), *_by_tails(subject, broker, evidence)]
     sure = [answer for answer in answers if answer.known != "unknown"]
     silence = Answer(known="unknown", why="nothing that was kept or logged tells")
@@ -113,7 +113,7 @@ def has_it(subject: Subject, broker: str, kept: Kept, *, read: bool) -> Answer:
     if tail is None:
         return Answer(known="unknown", why="its log was not kept at the end")
     if subject.offset is None:
-        return Answer(known="unknown", why="the ack named no offset, and the kept tail lacks it")
+        return Answer(known="unknown", why="no ack named its offset, and the kept tail lacks it")
     if tail.lowest is not None and subject.offset < tail.lowest:
         if read:
             why = "below every replica's watermark, where each has what the final read has"

@@ -22,7 +22,7 @@ from analysis.stories.replicas import Clock, Replica
 from harness.history.record_format import SEQUENCE_BITS
 
 Row = Mapping[str, Any]
-GONE = {"lost", "inconsistent-offset"}
+GONE = {"lost", "torn", "inconsistent-offset"}
 FAULTS_MOST = 6
 VIEWS_MOST = 6
 
@@ -222,6 +222,6 @@ def _end(story: Story) -> Iterator[Event]:
         names = sorted(replica.broker for replica in same)
         what = (many if len(names) > 1 else words)[now].format(it=story.it)
         yield Event(time_ns=None, who=", ".join(names), what=f"{what}: {why}", last=True)
-    if story.gone and story.facts.anomaly == "lost":
+    if story.facts.anomaly in ("lost", "torn"):
         what = f"{'complete' if story.read else 'incomplete'}: it does not have {story.it}"
         yield Event(time_ns=None, who="final read", what=what, last=True)

@@ -32,7 +32,7 @@ def names(many: Sequence[str]) -> str:
 
 
 def _gone(story: Story, clock: Clock) -> Iterator[str]:
-    yield _acked(story, clock)
+    yield _torn(story, clock) if story.facts.anomaly == "torn" else _acked(story, clock)
     yield from _holders(story)
     yield from _faults(story, clock)
     yield _election(story, clock)
@@ -43,6 +43,22 @@ def _gone(story: Story, clock: Clock) -> Iterator[str]:
         yield from _now(story)
     if story.facts.replaced:
         yield _instead(story)
+
+
+def _torn(story: Story, clock: Clock) -> str:
+    """Of a transaction of which nobody knows how it ended: others of it prove that it did."""
+    one, span = story.one, story.span
+    many = "one record" if one else f"{span.records:,} records"
+    sent = ""
+    if span.sent_ns is not None:
+        first, last = span.sent_ns
+        sent = f", sent {f'at {clock(first)}' if one else f'from {clock(first)} to {clock(last)}'},"
+    return (
+        f"{many} of partition {story.facts.partition}{sent} {'was' if one else 'were'} never "
+        "acknowledged, since the commit that was asked for had no answer; but other records of "
+        f"{'its transaction' if one else 'their transactions'} are in the log, so it was carried "
+        "out"
+    )
 
 
 def _acked(story: Story, clock: Clock) -> str:
