@@ -61,7 +61,7 @@ def test_a_doubtful_one_has_its_story(report):
         "was asked for had no answer; but other records of its transaction are in the log, so it "
         "was carried out; kafka1 had it"
     )
-    assert "kafka1 was killed at 0.205 s" in story["sentence"]
+    assert "kafka1 was killed between 0.205 s and 0.206 s" in story["sentence"]
     assert "the final read did not find it" in story["sentence"]
     assert report["anomalies"]["torn"]["examples"][0]["story"] == 1
 
