@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.checks import (
-    divergence,
     duplicates,
     integrity,
     loss,
@@ -18,11 +17,11 @@ from analysis.checks import (
     polls,
     staleness,
     transactions,
-    watermarks,
 )
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.groups import commits, handling, outputs, owners
 from analysis.checks.promise import Promise
+from analysis.checks.replicas import backwards, divergence, watermarks
 from analysis.run_facts.configuration import Facts
 
 ANOMALIES: tuple[Anomaly, ...] = (
@@ -37,6 +36,7 @@ ANOMALIES: tuple[Anomaly, ...] = (
     transactions.UNCOMMITTED_READ,
     transactions.TORN,
     transactions.HANGING_TRANSACTION,
+    backwards.STABLE_BACK,
     polls.POLL_SKIP,
     polls.POLL_BACK,
     polls.HOLE,
@@ -50,10 +50,13 @@ ANOMALIES: tuple[Anomaly, ...] = (
     commits.COMMIT_BACK,
     commits.ZOMBIE_COMMIT,
     owners.TWO_OWNERS,
+    owners.UNOWNED_PARTITION,
     loss.UNACKNOWLEDGED_LOST,
     divergence.DIVERGED,
     watermarks.WATERMARK_AHEAD,
     watermarks.EARLY_READ,
+    backwards.END_BACK,
+    backwards.WATERMARK_BACK,
 )
 BY_NAME = {anomaly.name: anomaly for anomaly in ANOMALIES}
 NAMES = tuple(BY_NAME)

@@ -28,13 +28,15 @@ IN_EVERY_RUN = Condition(words="in every run")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anomaly:
-    """One anomaly. `headline` is a sentence of {n} records, with {is}, {was} and {them} in their
-    number and {written} as producers write ("committed" by transactions); None: it says nothing."""
+    """One anomaly. `headline` is a sentence of {n} records, or of what it is `of`, with {is}, {was}
+    and {them} in their number and {written} as producers write ("committed" by transactions); None:
+    it says nothing."""
 
     name: str
     rules: Mapping[Table, Callable[[], Rule]]  # by the table whose rows it looks at
     meaning: str  # on the page
     noun: str  # one of it: "lost record"
+    of: str = "record"  # what the headline counts
     headline: str | None = None
     unless_seen: str | None = None  # the headline names it only where that one was not seen
     outcomes: tuple[str, ...] = ()  # how its count splits

@@ -18,9 +18,8 @@ before it.
 
 Cannot see: a change that the checksum does not show; an epoch that goes back between two records
 that no one reader was given one after the other; what views say of epochs, which may be what a
-broker knew some time ago. Watermarks that go back are no anomaly here: a broker that comes to
-follow another one, or to lead, may rightly know less than one did before it, and a checkpoint says
-what was so some seconds ago, so two samples of it do not tell in whose time it fell.
+broker knew some time ago. Watermarks that go back
+are analysis.checks.replicas.backwards's.
 """
 
 from __future__ import annotations

@@ -219,6 +219,8 @@ HANGING_TRANSACTION = Anomaly(
     rules={_by_hanging_partition: hanging},
     meaning="a partition whose last stable offset stands though no transaction can be open",
     noun="hanging transaction",
+    of="partition",
+    headline="{n} cannot be read to the end: a transaction stays open that nobody can end",
     judged=_TOLD,
     promises=(
         permitted(

@@ -19,7 +19,7 @@ from pyspark.sql.types import ArrayType, StructType
 from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
 from analysis.frames.operations import OFFSET_BITS
-from analysis.stored.group_life import outdated, shared
+from analysis.stored.group_life import outdated, shared, unowned
 from analysis.stored.replica_samples import looks_of
 from analysis.stored.stored_run import CORRUPT, EVENTS, WATERMARKS, Run, final_ends, is_dense
 from analysis.stored.transactions import ended_by_ns
@@ -30,6 +30,7 @@ from harness.model.worker_kinds import kind_named
 Row = Mapping[str, Any]
 PATTERN = frozenset("{}[]*?\\")  # what Spark takes for one
 TOLD_LATE_NS = 10**9  # a client tells of a reset up to a poll later
+CHECKPOINTS, CHECKPOINTS_MS = "replica.high.watermark.checkpoint.interval.ms", 5000
 SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
 
 
@@ -43,6 +44,7 @@ class History:
     transforms: bool = False  # whether its members send what they make of what they are given
     outdated: bool = False  # whether any member kept an older generation than others were given
     shared: bool = False  # whether any partition had two owners in one generation
+    unowned: bool = False  # whether any partition was nobody's in a generation that lasted
     replicas: bool = False  # whether the replicas of any were compared
     transactions: DataFrame | None = None  # schema.TRANSACTIONS; None: nobody told of any
     watermarks: DataFrame | None = None  # schema.WATERMARKS; None: nobody followed them
@@ -63,6 +65,7 @@ def history_of(
         transforms=any(run.transforms for run in runs),
         outdated=any(row["outdated"] for row in rows),
         shared=any(row["shared"] for row in rows),
+        unowned=any(row["unowned"] for row in rows),
         replicas=any(run.compared for run in runs),
         transactions=_transactions(spark, told) if told else None,
         watermarks=_files(spark, schema.WATERMARKS, watched) if watched else None,
@@ -115,6 +118,8 @@ def run_row(run: Run, causes: Sequence[Row] = ()) -> dict[str, Any]:
                 "complete": end["complete"],
                 "log_start": end["log_start"],
                 "position": _passed(run, end["partition"]),
+                "committed_end": end["committed_end"],
+                "uncommitted_end": end["uncommitted_end"],
             }
             for end in final_ends(run)
         ],
@@ -127,12 +132,14 @@ def run_row(run: Run, causes: Sequence[Row] = ()) -> dict[str, Any]:
         "faults": in_force(run),
         "leaders": leaders_of(run),
         "states": _states(run),
+        "checkpoint_ns": int(run.node_settings["server"].get(CHECKPOINTS, CHECKPOINTS_MS)) * 10**6,
         "causes": list(causes),
         "alone": _alone(run),
         "elections": election_rows(elections(looks_of(run.watermarks))),
         "moves": list(_moves(run)),
         "outdated": outdated(run),
         "shared": shared(run),
+        "unowned": unowned(run),
         "to_end": _to_end(run.scenario["workload"].get("consumer") or {}),
         "dense": is_dense(run),
         "corrupt": sorted(set(_corrupt(run))),

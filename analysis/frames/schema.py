@@ -80,6 +80,8 @@ END = _struct(
     complete=_BOOL,  # a final read got from log start to log end
     log_start=_LONG,
     position=_LONG,  # the furthest offset before which a pass with a whole table has read all
+    committed_end=_LONG,  # the last stable offset, as the leader told
+    uncommitted_end=_LONG,  # the high watermark
 )
 DUMP = _struct(partition=_INT, log_start=_LONG)
 FAULT = _struct(
@@ -150,6 +152,11 @@ SHARED = _struct(  # two members that owned a partition in one generation
     from_ns=_LONG,
     until_ns=_LONG,  # null: nobody said that it let it go
 )
+UNOWNED = _struct(  # a partition that no member had in a generation that lasted
+    partition=_INT,
+    from_ns=_LONG,
+    until_ns=_LONG,
+)
 RUNS = _struct(
     run_id=_STRING,
     load_start_ns=_LONG,
@@ -168,12 +175,14 @@ RUNS = _struct(
     faults=ArrayType(FAULT),  # those that hit somebody, in order of injection
     leaders=ArrayType(LEADER),
     states=ArrayType(STATE),  # leaders with their epochs
+    checkpoint_ns=_LONG,  # between a broker's checkpoints of its high watermarks
     causes=ArrayType(CAUSE),  # sure ones first
     alone=ArrayType(ALONE),  # when a leader certainly was the only member of its ISR
     elections=ArrayType(ELECTION),  # where the replicas were followed
     moves=ArrayType(MOVE),  # when readers were put elsewhere, or partitions given and taken away
     outdated=ArrayType(OUTDATED),
     shared=ArrayType(SHARED),
+    unowned=ArrayType(UNOWNED),
     to_end=_BOOL,  # a reader whose place is not in the log goes on at its end: auto.offset.reset
     dense=_BOOL,  # each offset is a record's: no transactions, no compaction
     hanging=ArrayType(HANGING),  # where the last stable offset stands

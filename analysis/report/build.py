@@ -17,6 +17,7 @@ from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.leadership import leadership
 from analysis.measures.rebalances import rebalances
 from analysis.measures.replication import replication
+from analysis.measures.stable_lag import stable_lag
 from analysis.measures.work_done import Work
 from analysis.permission import Permission
 from analysis.report import outages
@@ -120,6 +121,7 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
         "latency_ms": _latency_ms(found),
         "consumer_lag": worst(found.lag),
         **({"rebalances": rebalances(run)} if run.grouped else {}),
+        **({"stable_lag": stable_lag(run)} if run.tells_transactions and run.tailing else {}),
         "anomalies": {
             name: _anomaly(name, judgement, found.findings[name], found.stories)
             for name, judgement in judged.judgements.items()

@@ -185,7 +185,7 @@ def _others(judgements: Mapping[str, Judgement], facts: Facts, *, broken: bool) 
         if implied and not judgement.convicts:
             continue
         number = _ONE if judgement.count == 1 else _MANY
-        records = count_of(judgement.count, "record")
+        records = count_of(judgement.count, anomaly.of)
         seen = anomaly.headline.format(n=records, written=written, **number)
         yield f"{seen[0].upper()}{seen[1:]}, {_of_other(judgement)}."
 

@@ -5,6 +5,13 @@
     owned together              member-0: assigned 0 in generation 3, and not revoked
                                 member-1: assigned 0 in generation 3
                                 =>  shared: partition 0 from then on, until one of them lets it go
+    owned by nobody             member-0: assigned 0 in generation 3, which lasts longer than a
+                                session, of a topic of two partitions
+                                =>  unowned: partition 1, for as long as generation 3 lasts
+
+A member that dies before it can tell what it was assigned is expelled when its session is over, in
+a new generation. So one that lasts longer has no such member, and those that told are all; with
+time for a member to process its batch.
 
 Only `assigned` shows that a generation stands: its coordinator has written it down by then. What a
 member knows otherwise may be of one that a new coordinator never heard of.
@@ -26,6 +33,8 @@ from harness.model.client_settings import of_one_generation
 Event = Mapping[str, Any]
 TOLD = frozenset({"member", "assigned"})  # what tells a member's generation
 LIFE = frozenset({*TOLD, "revoked", "dies", "end"})
+SESSION_MS = 45_000  # session.timeout.ms, of librdkafka
+SLACK_NS = 10 * 10**9  # a coordinator that is elected begins all sessions anew
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +89,48 @@ def shared(run: Run) -> list[dict[str, Any]]:
         for one, other in combinations(stretches, 2)
         if one.process != other.process and one.meets(other)
     ]
+
+
+def unowned(run: Run) -> list[dict[str, Any]]:
+    """Where a partition was nobody's in a generation that lasted: rows of schema.UNOWNED."""
+    members = lives(run)
+    owned = {
+        (stretch.generation, stretch.partition)
+        for events in members.values()
+        for stretch in ownership(events)
+    }
+    work = run.scenario["workload"]
+    session_ms = float((work.get("consumer") or {}).get("session.timeout.ms", SESSION_MS))
+    # A member tells what it was assigned when it polls again.
+    busy_ms = float(work.get("batch", 0)) * float(work.get("process_ms", 0))
+    least_ns = int((session_ms + busy_ms) * 1e6) + SLACK_NS
+    partitions = range(int(run.scenario["topic"]["partitions"]))
+    return [
+        {"partition": partition, "from_ns": from_ns, "until_ns": until_ns}
+        for generation, from_ns, until_ns in _lasted(run, members)
+        if until_ns - from_ns > least_ns
+        for partition in partitions
+        if (generation, partition) not in owned
+    ]
+
+
+def _lasted(run: Run, members: Mapping[str, Sequence[Event]]) -> Iterator[tuple[int, int, int]]:
+    """Each generation that was given out: when to the last that told so, and until when no member
+    told of a newer one, or of its own end."""
+    told = [event for events in members.values() for event in events]
+    given: dict[int, int] = {}
+    for event in told:
+        if event["event"] == "assigned" and (generation := _generation(event)) is not None:
+            given[generation] = max(int(event["time_ns"]), given.get(generation, 0))
+    for generation, from_ns in given.items():
+        ends = [
+            int(event["time_ns"])
+            for event in told
+            if event["event"] in ("revoked", "dies", "end")
+            or (event["event"] in TOLD and (_generation(event) or 0) > generation)
+        ]
+        until_ns = min((ns for ns in ends if ns > from_ns), default=run.load_end_ns)
+        yield generation, from_ns, min(until_ns, run.load_end_ns)
 
 
 def lives(run: Run) -> dict[str, list[Event]]:

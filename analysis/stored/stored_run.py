@@ -32,7 +32,7 @@ CORRUPT = "corrupt-payload"
 # Events.
 KEPT = (
     *("end", "held", "released", "assigned", "revoked", "dies", "member"),
-    *("position", "reset", CORRUPT, "transaction"),
+    *("position", "reset", CORRUPT, "transaction", "undecided"),
 )
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
 BUCKETS_MAX = 200_000  # and wider ones where there would be more, after 28 hours

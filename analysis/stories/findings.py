@@ -25,7 +25,7 @@ import pyarrow.dataset as ds
 from analysis.stored.columns import Numbers, whole_numbers
 from analysis.stories.kept import Kept
 
-TOLD = ("lost", "duplicate", "inconsistent-offset", "reordered")
+TOLD = ("lost", "torn", "duplicate", "inconsistent-offset", "reordered")
 _NUMBERS = (
     *("value", "partition", "offset", "other_partition", "other_offset", "other_value"),
     *("sent_ns", "acked_ns", "delivered_ns", "time_ns", "epoch"),
@@ -72,7 +72,10 @@ def read(anomaly: str, folder: Path) -> Findings:
 
 def completed(findings: Findings, lost: Findings | None) -> Findings:
     """Rows of places, which do not tell of sends, with what is known of a lost record's: `value` is
-    the record that is gone, `other_value` the one that is there."""
+    the record that is gone, `other_value` the one that is there. Of torn transactions, the records
+    that are not lost as well: those have their story."""
+    if findings.anomaly == "torn":
+        return _alone(findings, lost)
     if findings.anomaly != "inconsistent-offset":
         return findings
     # The leader and the epoch of such a row are those of another moment than its ack.
@@ -97,6 +100,18 @@ def completed(findings: Findings, lost: Findings | None) -> Findings:
             names[name] = [*lost.names[name][:-1], None]
             words[name] = np.where(same, lost.words[name][at], len(names[name]) - 1)
     return replace(findings, numbers=numbers, words=words, names=names)
+
+
+def _alone(findings: Findings, lost: Findings | None) -> Findings:
+    """The rows of values that are not lost."""
+    if lost is None:
+        return findings
+    rows = ~np.isin(findings.numbers["value"], lost.numbers["value"])
+    return replace(
+        findings,
+        numbers={name: column[rows] for name, column in findings.numbers.items()},
+        words={name: column[rows] for name, column in findings.words.items()},
+    )
 
 
 def alike(findings: Findings, kept: Kept, moments_ns: Mapping[int, Numbers]) -> list[Numbers]:

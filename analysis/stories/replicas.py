@@ -44,6 +44,7 @@ class Replica:
     log_end: int | None = None  # by which it is known not to have had it
     cut_ns: int | None = None
     cut_at: int | None = None
+    taken_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,8 @@ def replica(subject: Subject, broker: str, evidence: Evidence) -> Replica:
     kept = evidence.kept
     had, now = had_it(subject, broker, evidence), has_it(subject, broker, kept, read=evidence.read)
     cut = _cut(subject, broker, kept) if had.known != "no" else None
+    since_ns = subject.sent_ns or 0
+    taken_ns = (ns for ns in evidence.taken_ns.get(broker, ()) if ns >= since_ns)
     return Replica(
         broker=broker,
         had=had.known,
@@ -82,6 +85,7 @@ def replica(subject: Subject, broker: str, evidence: Evidence) -> Replica:
         log_end=had.log_end,
         cut_ns=None if cut is None else cut.at_ns,
         cut_at=None if cut is None else cut.offset,
+        taken_ns=min(taken_ns, default=None),
     )
 
 
@@ -92,10 +96,10 @@ def had_it(subject: Subject, broker: str, evidence: Evidence) -> Answer:
     if mine:
         return _found(subject, min(mine, key=lambda record: record.time_ns), clock)
     if subject.certain and subject.acked and subject.leader == broker:
-        why = f"it acknowledged it as leader of epoch {subject.epoch}"
+        why = f"it wrote it as leader of epoch {subject.epoch}, and acknowledged it"
         return Answer(known="yes", why=why)
     if subject.offset is None:
-        return Answer(known="unknown", why="the ack named no offset, and no kept log has it")
+        return Answer(known="unknown", why="no ack named its offset, and no kept log has it")
     answers = [*_by_words(subject, broker, evidence), *_by_tails(subject, broker, evidence)]
     sure = [answer for answer in answers if answer.known != "unknown"]
     silence = Answer(known="unknown", why="nothing that was kept or logged tells")
@@ -113,10 +117,10 @@ def has_it(subject: Subject, broker: str, kept: Kept, *, read: bool) -> Answer:
     if tail is None:
         return Answer(known="unknown", why="its log was not kept at the end")
     if subject.offset is None:
-        return Answer(known="unknown", why="the ack named no offset, and the kept tail lacks it")
+        return Answer(known="unknown", why="no ack named its offset, and the kept tail lacks it")
     if tail.lowest is not None and subject.offset < tail.lowest:
         if read:
-            why = "below every replica's watermark, where each has what the final read has"
+            why = "every replica was past this offset, and has there what the final read has"
             return Answer(known="no", why=why)
         return Answer(known="unknown", why="below what was kept, and the final read is incomplete")
     return _in_tail(subject, tail, kept)
@@ -128,7 +132,7 @@ def _value(subject: Subject) -> int:
 
 def _found(subject: Subject, record: Record, clock: Clock) -> Answer:
     where = "" if record.offset == subject.offset else f" at offset {record.offset:,}"
-    before = f"at {clock(record.time_ns)}, before it came back"
+    before = f"at {clock(record.time_ns)} before it came back or anything was cut off it"
     when = "at the end" if record.moment == END else before
     why = f"its log, kept {when}, has it{where}"
     return Answer(known="yes", why=why, shown_ns=record.time_ns)

@@ -58,15 +58,35 @@ def _states(story: Story, replica: Replica, seconds: Seconds) -> list[dict[str, 
     if begin_ns is None or not story.gone:
         return []
     stretches: list[tuple[int, Known]] = [(begin_ns, replica.had)]
-    shown_ns = replica.shown_ns
-    if shown_ns is None and replica.had == "yes" and span.acked_ns is not None:
-        shown_ns = span.acked_ns[1]  # it acknowledged them
+    without_ns = _led_without(story, replica)
     if replica.cut_ns is not None and replica.cut_ns > begin_ns:
         stretches.append((replica.cut_ns, "no" if replica.had == "yes" else "unknown"))
-    elif shown_ns is not None and shown_ns > begin_ns and replica.now != replica.had:
-        stretches.append((shown_ns, "unknown"))
+    elif replica.had != "no" and without_ns is not None and without_ns > begin_ns:
+        taken_ns = replica.taken_ns
+        if replica.had == "yes" and taken_ns is not None and begin_ns < taken_ns < without_ns:
+            stretches.append((taken_ns, "unknown"))
+        stretches.append((without_ns, "no"))
+    elif (until_ns := _sure_until(story, replica)) > begin_ns and replica.now != replica.had:
+        stretches.append((until_ns, "unknown"))
     ends = [*(start for start, _ in stretches[1:]), None]
     return [
         {"from_s": seconds(start), "to_s": seconds(end), "has": has}
         for (start, has), end in zip(stretches, ends, strict=True)
     ]
+
+
+def _led_without(story: Story, replica: Replica) -> int | None:
+    """When the broker led with a log that ended before the records; None: not known."""
+    chosen, first = story.facts.election, story.span.first_offset
+    if chosen is None or chosen.leader != replica.broker:
+        return None
+    known = chosen.log_end is not None and first is not None and chosen.log_end <= first
+    return chosen.at_ns if known else None
+
+
+def _sure_until(story: Story, replica: Replica) -> int:
+    """Until when what is known of it was surely so; 0: nobody knows."""
+    if replica.shown_ns is not None:
+        return replica.shown_ns
+    acked = story.span.acked_ns
+    return acked[1] if replica.had == "yes" and acked is not None else 0  # it acknowledged them

@@ -1,8 +1,8 @@
 """One story: all that is known of records that share it, and its life as rows.
 
     30.411 s  producer 0  sent it
-    30.412 s  kafka1      acknowledged it at offset 2,504, as leader of epoch 2
-    30.413 s  kafka1      was killed (fault 2)
+    30.412 s  kafka1      acknowledged it at offset 2,504; written with epoch 2
+    30.413 s  kafka1      was killed (fault 2; proved at 30.601 s)
     33.101 s  kafka2      became leader of epoch 3; its log ended at 2,504
     34.601 s  kafka1      cut its log off from 2,504 on
     the end   kafka1, kafka2, kafka3    do not have it
@@ -22,7 +22,7 @@ from analysis.stories.replicas import Clock, Replica
 from harness.history.record_format import SEQUENCE_BITS
 
 Row = Mapping[str, Any]
-GONE = {"lost", "inconsistent-offset"}
+GONE = {"lost", "torn", "inconsistent-offset"}
 FAULTS_MOST = 6
 VIEWS_MOST = 6
 
@@ -134,7 +134,7 @@ def life(story: Story, clock: Clock) -> list[Event]:
     """All rows in order of time; what has none stands behind, what is of the end last."""
     events = [
         *_sent(story, clock),
-        *_happened(story),
+        *_happened(story, clock),
         *_seen(story),
         *_elected(story),
         *_logged(story),
@@ -160,7 +160,7 @@ def _sent(story: Story, clock: Clock) -> Iterator[Event]:
         what = f"acknowledged it at {place(story)}" if story.one else "acknowledged the first"
         what += "" if story.one else f", the last at {clock(last)}: {place(story)}"
         if facts.certain:
-            who, role = facts.leader or "a leader", f", as leader of epoch {facts.epoch}"
+            who, role = facts.leader or "a leader", f"; written with epoch {facts.epoch}"
         else:
             who = "a leader"
             role = f"; ZooKeeper showed {facts.leader or 'nobody'} leading then"
@@ -171,10 +171,11 @@ def _sent(story: Story, clock: Clock) -> Iterator[Event]:
         yield Event(time_ns=span.delivered_ns, who="a consumer", what=given)
 
 
-def _happened(story: Story) -> Iterator[Event]:
+def _happened(story: Story, clock: Clock) -> Iterator[Event]:
     for fault in story.faults[:FAULTS_MOST]:
         who = ", ".join(fault["nodes"]) or str(fault["target"])
-        what = f"{story.was_done(fault)} (fault {fault['fault']})"
+        proved = "not proved" if fault["ok_ns"] is None else f"proved at {clock(fault['ok_ns'])}"
+        what = f"{story.was_done(fault)} (fault {fault['fault']}; {proved})"
         yield Event(time_ns=fault["invoke_ns"], who=who, what=what)
         if fault["heal_invoke_ns"] is not None:
             what = f"fault {fault['fault']} began to be healed"
@@ -191,7 +192,7 @@ def _seen(story: Story) -> Iterator[Event]:
 def _view_words(view: Row) -> str:
     leads = "nobody leads" if view["leader"] is None else f"{view['leader']} leads"
     epoch = "" if view["leader_epoch"] is None else f" with epoch {view['leader_epoch']}"
-    return f"shows: {leads}{epoch}, the ISR is {', '.join(view['isr']) or 'nobody'}"
+    return f"was seen to show: {leads}{epoch}, the ISR is {', '.join(view['isr']) or 'nobody'}"
 
 
 def _elected(story: Story) -> Iterator[Event]:
@@ -222,6 +223,6 @@ def _end(story: Story) -> Iterator[Event]:
         names = sorted(replica.broker for replica in same)
         what = (many if len(names) > 1 else words)[now].format(it=story.it)
         yield Event(time_ns=None, who=", ".join(names), what=f"{what}: {why}", last=True)
-    if story.gone and story.facts.anomaly == "lost":
+    if story.facts.anomaly in ("lost", "torn"):
         what = f"{'complete' if story.read else 'incomplete'}: it does not have {story.it}"
         yield Event(time_ns=None, who="final read", what=what, last=True)

@@ -59,7 +59,7 @@ def tell(run: Run, evidence: Mapping[str, Path], examples: Mapping[str, Sequence
     """The stories of what was found in a run."""
     tables = [found.read(name, evidence[name]) for name in TOLD if name in evidence]
     lost = next((table for table in tables if table.anomaly == "lost"), None)
-    tables = [found.completed(table, lost) for table in tables if len(table)]
+    tables = [table for each in tables if len(table := found.completed(each, lost))]
     if not tables:
         return Told()
     values = np.concatenate([t.numbers[n] for t in tables for n in ("value", "other_value")])
@@ -304,8 +304,9 @@ def _lies(
     ]
     if any(record.value == value for record in there):
         return True
-    unknown = tails[0].cut_short or offset < tails[0].begin or any(r.unreadable for r in there)
-    return None if unknown else False
+    unreadable = any(record.unreadable for record in there)
+    kept_in_part = tails[0].cut_short and not there
+    return None if unreadable or kept_in_part or offset < tails[0].begin else False
 
 
 def _story(group: _Group, known: _Run) -> Story:

@@ -1,9 +1,11 @@
 """A story as one sentence. What is not known is said to be not known.
 
-Offset 2,504 of partition 0 was acknowledged by kafka1 as leader of epoch 2 at 30.412 s; kafka2
-and kafka3 did not have it (their logs ended at 2,504); kafka1 was
-killed at 30.413 s; kafka2 led with epoch 3 from log end 2,504 at 33.101 s; kafka1 cut its log
-off from 2,504 on at 34.601 s; no replica has it now.
+Offset 2,504 of partition 0 was acknowledged by kafka1 at 30.412 s, written with epoch 2; no
+consumer was given it; kafka2 and kafka3 did not have it (their logs ended at 2,504); kafka1 was
+killed between 30.413 s and 30.601 s; kafka2 led with epoch 3 from log end 2,504 at 33.101 s; kafka1
+cut its log off from 2,504 on at 34.601 s; no replica has it now.
+
+A fault hits somewhere between the order and its proof, so both are told.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ def names(many: Sequence[str]) -> str:
 
 
 def _gone(story: Story, clock: Clock) -> Iterator[str]:
-    yield _acked(story, clock)
+    yield _torn(story, clock) if story.facts.anomaly == "torn" else _acked(story, clock)
+    yield from _given(story)
     yield from _holders(story)
     yield from _faults(story, clock)
     yield _election(story, clock)
@@ -45,23 +48,56 @@ def _gone(story: Story, clock: Clock) -> Iterator[str]:
         yield _instead(story)
 
 
+def _torn(story: Story, clock: Clock) -> str:
+    """Of a transaction of which nobody knows how it ended: others of it prove that it did."""
+    one, span = story.one, story.span
+    many = "one record" if one else f"{span.records:,} records"
+    sent = ""
+    if span.sent_ns is not None:
+        sent = f", sent {_when(*span.sent_ns, clock)},"
+    return (
+        f"{many} of partition {story.facts.partition}{sent} {'was' if one else 'were'} never "
+        "acknowledged, since the commit that was asked for had no answer; but other records of "
+        f"{'its transaction' if one else 'their transactions'} are in the log, so it was carried "
+        "out"
+    )
+
+
 def _acked(story: Story, clock: Clock) -> str:
     facts, span = story.facts, story.span
     where = f"{place(story)} of partition {facts.partition}"
     if span.acked_ns is None:
         return f"two records were seen at {where}; when the first was acknowledged is not known"
     first, last = span.acked_ns
-    when = f"at {clock(first)}" if story.one else f"from {clock(first)} to {clock(last)}"
+    when = _when(first, last, clock)
     was = "was" if story.one else "were"
     if facts.certain:
-        by = facts.leader or "a leader whose name nothing tells,"
-        return f"{where} {was} acknowledged by {by} as leader of epoch {facts.epoch} {when}"
+        by = facts.leader or "a leader whose name nothing tells"
+        return f"{where} {was} acknowledged by {by} {when}, written with epoch {facts.epoch}"
     shown = "no leader" if facts.leader is None else facts.leader
     epoch = "" if facts.epoch is None else f" with epoch {facts.epoch}"
     return (
         f"{where} {was} acknowledged {when}, when ZooKeeper showed {shown}{epoch} leading; "
         f"by whom is not known for certain"
     )
+
+
+def _when(first_ns: int, last_ns: int, clock: Clock) -> str:
+    """One moment, or from the first to the last of several."""
+    first, last = clock(first_ns), clock(last_ns)
+    return f"at {first}" if first == last else f"from {first} to {last}"
+
+
+def _given(story: Story) -> Iterator[str]:
+    """Whether anybody had read what is lost."""
+    if story.facts.anomaly != "lost":
+        return
+    if not story.span.delivered:
+        yield f"no consumer was given {story.it}"
+    elif story.span.delivered == story.span.records:
+        yield f"consumers had been given {story.it}"
+    else:
+        yield f"consumers had been given {story.span.delivered:,} of them"
 
 
 def _holders(story: Story) -> Iterator[str]:
@@ -102,7 +138,9 @@ def _faults(story: Story, clock: Clock) -> Iterator[str]:
     more = len(story.faults) - len(shown[:SAID_FAULTS])
     shown = shown[:SAID_FAULTS]
     for fault in shown:
-        yield f"{names(fault['nodes'])} {story.was_done(fault)} at {clock(fault['invoke_ns'])}"
+        began, proved = clock(fault["invoke_ns"]), fault["ok_ns"]
+        when = f"from {began} on" if proved is None else f"between {began} and {clock(proved)}"
+        yield f"{names(fault['nodes'])} {story.was_done(fault)} {when}"
     if more > 0:
         yield f"there were {more} more faults" if more > 1 else "there was one more fault"
 
@@ -126,9 +164,8 @@ def _election(story: Story, clock: Clock) -> str:
 
 
 def _cuts(story: Story, clock: Clock) -> Iterator[str]:
-    for replica in story.facts.replicas:
-        if replica.cut_at is None:
-            continue
+    cut = [replica for replica in story.facts.replicas if replica.cut_at is not None]
+    for replica in sorted(cut, key=lambda each: each.cut_ns or 0):
         when = clock(replica.cut_ns)
         yield f"{replica.broker} cut its log off from {replica.cut_at:,} on at {when}"
 
@@ -192,8 +229,7 @@ def _twice(story: Story, clock: Clock) -> Iterator[str]:
         before = f"the other one {_other(story)}" if one else "the other ones before them"
         yield f"{where} {lies}: {there}, {before}{_written(second)}"
     if span.sent_ns is not None:
-        first_ns, last_ns = span.sent_ns
-        sent = f"at {clock(first_ns)}" if one else f"from {clock(first_ns)} to {clock(last_ns)}"
+        sent = _when(*span.sent_ns, clock)
         acked = "never acknowledged"
         if span.acked_ns is not None:
             until = clock(span.acked_ns[1])

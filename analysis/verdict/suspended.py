@@ -46,6 +46,7 @@ RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     "uncommitted-read": frozenset({SEND, DELIVERY, GROUP, FINAL}),
     "torn": frozenset({SEND, FINAL}),
     "hanging-transaction": frozenset({SEND, FINAL}),
+    "stable-back": frozenset({DELIVERY, GROUP, FINAL}),
     "poll-skip": frozenset({DELIVERY, GROUP, FINAL}),
     "poll-back": frozenset({DELIVERY, GROUP, FINAL}),
     "hole": frozenset({FINAL}),
@@ -59,9 +60,12 @@ RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     "commit-back": frozenset({GROUP}),
     "zombie-commit": frozenset({GROUP}),
     "two-owners": frozenset(),
+    "unowned-partition": frozenset(),
     "unacknowledged-lost": frozenset({SEND, FINAL}),
     "diverged": frozenset({REPLICA, FINAL}),
     "watermark-ahead": frozenset(),
+    "end-back": frozenset(),
+    "watermark-back": frozenset(),
     "early-read": frozenset({DELIVERY, GROUP, FINAL}),
 }
 _UNLESS_COMPLETE: Final = {"duplicate": frozenset({SEND, DELIVERY, GROUP})}

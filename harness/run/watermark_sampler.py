@@ -11,7 +11,7 @@ happens at one moment. A watermark that a broker had at 1 is not above the log e
 the ISR at 2: the leader counts every such member, and one that joined in between had to reach the
 watermark first. At 3 that log end can only be higher. And a record that was read before 1 lies
 below the leader's watermark of then, so every member at 2 must hold it at 3
-(analysis.checks.watermarks).
+(analysis.checks.replicas.watermarks).
 
 What it cannot see lies between two looks, and between two checkpoints of a broker: scenarios set
 `replica.high.watermark.checkpoint.interval.ms` small (Kafka's default is 5 s).

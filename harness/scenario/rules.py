@@ -26,9 +26,9 @@ from harness.scenario.timing import timing_problems
 # What can be demanded of a consumer group alone, and of that only where its members say themselves
 # what to commit (analysis.checks.groups).
 OF_COMMITS = frozenset({"commit-back", "zombie-commit"})
-OF_TRANSACTIONS = frozenset({"uncommitted-read", "torn", "hanging-transaction"})
+OF_TRANSACTIONS = frozenset({"uncommitted-read", "torn", "hanging-transaction", "stable-back"})
 A_GROUP = "workload.group_consumers or workload.transformers"
-OF_GROUPS = OF_COMMITS | {"skipped", "reprocessed", "two-owners"}
+OF_GROUPS = OF_COMMITS | {"skipped", "reprocessed", "two-owners", "unowned-partition"}
 OF_TRANSFORMERS = frozenset({"no-output", "two-outputs"})
 
 
@@ -95,12 +95,14 @@ def _transaction_problems(scenario: Scenario) -> list[str]:
             f"expect.{asked[0]}: set workload.producer.transactional.id, or there is no "
             "transaction to check"
         ]
-    if "torn" in asked and consumer.get("isolation.level") == "read_uncommitted":
-        return [
-            'expect.torn: set workload.consumer."isolation.level" = "read_committed", or aborted '
-            "transactions are read, too"
-        ]
-    return []
+    if consumer.get("isolation.level") != "read_uncommitted":
+        return []
+    return [
+        f'expect.{each}: set workload.consumer."isolation.level" = "read_committed", or aborted '
+        "transactions are read, too"
+        for each in ("torn", "stable-back")
+        if each in asked
+    ]
 
 
 def _client_problems(scenario: Scenario) -> list[str]:
@@ -206,6 +208,8 @@ def _check_problems(scenario: Scenario) -> list[str]:
     watched = (
         "watermark-ahead",
         "early-read",
+        "end-back",
+        "watermark-back",
         "isr-leave-s",
         "isr-return-s",
         "kept-past-log-end",

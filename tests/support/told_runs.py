@@ -90,6 +90,8 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
                 "group_consumers": int("commit" in said and not said.get("transformers")),
                 "transformers": said.get("transformers", 0),
                 "commit": said.get("commit", "after"),
+                "process_ms": said.get("process_ms", 0.0),
+                "batch": 50,
                 "producer": {
                     "acks": said.get("acks", "all"),
                     "retries": said.get("retries", 0),

@@ -40,6 +40,7 @@ class Tail:
         self._topic = spec.topic
         self._serving: dict[int, tuple[int, int]] = {}
         self._brokers: dict[int, int] = {}
+        self._ends: dict[int, tuple[int, int]] = {}  # of partitions with undecided records
         self.positions: dict[int, int] = {}  # partition -> the offset that is read next
         self.lost_its_place = False  # auto.offset.reset=error, and its position is not in the log
         self.consumer = make_consumer(
@@ -123,12 +124,31 @@ class Tail:
         self._session.client_error(error)
 
     def _statistics(self, text: str) -> None:
-        """Note which broker serves each partition, when it changes (librdkafka: STATISTICS.md)."""
+        """Note which broker serves each partition, when it changes, and how far it is decided
+        (librdkafka: STATISTICS.md)."""
         topic = json.loads(text).get("topics", {}).get(self._topic, {})
         for name, partition in topic.get("partitions", {}).items():
             number, now = int(name), (partition.get("broker", -1), partition.get("leader", -1))
-            if number < 0 or self._serving.get(number) == now:
+            if number < 0:
+                continue
+            self._undecided(number, partition.get("ls_offset", -1), partition.get("hi_offset", -1))
+            if self._serving.get(number) == now:
                 continue
             self._serving[number] = now
             self._brokers[number] = now[0]
             self._recorder.event("serving", partition=number, broker=now[0], leader=now[1])
+
+    def _undecided(self, partition: int, stable: int, high: int) -> None:
+        """Note the last stable offset where it is below the high watermark, or is so no more."""
+        if stable < 0 or stable > high:
+            return
+        now, before = (stable, high), self._ends.get(partition)
+        if now == before or (stable == high and before is None):
+            return
+        if stable < high:
+            self._ends[partition] = now
+        else:
+            del self._ends[partition]
+        self._recorder.event(
+            "undecided", partition=partition, committed_end=stable, uncommitted_end=high
+        )

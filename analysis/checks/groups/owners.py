@@ -1,4 +1,6 @@
-"""Two owners: two members of a group have one partition in one generation.
+"""Owners: in each generation of a group each partition has one.
+
+**two-owners**: two members have one partition in one generation.
 
     member-0: assigned 0 in generation 3    member-1: assigned 0 in generation 3      =>  two owners
     the same, but member-0 was revoked 0 before                                       =>  nothing
@@ -8,8 +10,21 @@ Who is expelled does not know it at once, and goes on with what it has, in its o
 another is given it in a newer one. That is legal, and what it commits then is refused
 (analysis.checks.groups.commits).
 
+**unowned-partition**: nobody has a partition in a generation that lasts, so nobody reads it. One
+row a partition and generation.
+
+    two partitions    member-0: assigned 0 in generation 3, for longer than a session    =>  1
+    the same, member-1: assigned 1 in generation 3                            =>  nothing
+    the first, but generation 4 begins before a session is over               =>  nothing: a member
+    may have died that was assigned 1, and had not told it yet
+
+A generation lasts longer than a session if nobody was told of a newer one for `session.timeout.ms`
+and ten seconds.
+
 Cannot see: groups of the protocol in which each member has an epoch of its own (KIP-848), and of
-static members, whose successors take over within a generation (KIP-345).
+static members, whose successors take over within a generation (KIP-345); a partition that nobody
+has while generations are short, which is a window of unavailability (`process`); one whose owner
+does not read it, which is one as well.
 """
 
 from __future__ import annotations
@@ -37,8 +52,25 @@ def by_shared(tables: Tables) -> DataFrame | None:
     )
 
 
+def by_unowned(tables: Tables) -> DataFrame | None:
+    """A row for each partition and generation in which it was nobody's."""
+    history = tables.history
+    if not history.unowned:
+        return None
+    return history.runs.select("run_id", F.explode("unowned").alias("unowned")).select(
+        "run_id",
+        F.col("unowned.partition").alias("home"),
+        F.col("unowned.from_ns").alias("from_ns"),
+        F.col("unowned.until_ns").alias("until_ns"),
+    )
+
+
 def owned_by_two() -> Rule:
     """Partitions with two owners, one row a pair of members and time."""
+    return _owned_wrongly()
+
+
+def _owned_wrongly() -> Rule:
     return Rule(
         holds=F.col("from_ns").isNotNull(),
         place=F.lit(None).cast("bigint"),
@@ -48,25 +80,41 @@ def owned_by_two() -> Rule:
     )
 
 
+def owned_by_none() -> Rule:
+    """Partitions without an owner, one row a generation."""
+    return _owned_wrongly()
+
+
+_OF_ONE_GENERATION = when(
+    "where a consumer group's members are of one generation (classic protocol, none static), "
+    "in histories of format 2",
+    lambda facts: facts.commit is not None and facts.one_generation and facts.history_format >= 2,
+)
+_ONE_OWNER = forbidden(
+    OTHERWISE,
+    "In a generation each partition is given to one member.",
+    "Kafka documentation, Design: Consumer Group Membership; KIP-429",
+)
+
 TWO_OWNERS = Anomaly(
     name="two-owners",
     rules={by_shared: owned_by_two},
     meaning="partitions that two members of the consumer group had in one generation",
     noun="partition with two owners",
+    of="partition",
+    headline="{n} had two owners in one generation of the consumer group",
     lasts="until one of them lets it go",
-    judged=when(
-        "where a consumer group's members are of one generation (classic protocol, none static), "
-        "in histories of format 2",
-        lambda facts: (
-            facts.commit is not None and facts.one_generation and facts.history_format >= 2
-        ),
-    ),
-    promises=(
-        COUNTED_ANEW,
-        forbidden(
-            OTHERWISE,
-            "In a generation each partition is given to one member.",
-            "Kafka documentation, Design: Consumer Group Membership; KIP-429",
-        ),
-    ),
+    judged=_OF_ONE_GENERATION,
+    promises=(COUNTED_ANEW, _ONE_OWNER),
+)
+UNOWNED_PARTITION = Anomaly(
+    name="unowned-partition",
+    rules={by_unowned: owned_by_none},
+    meaning="partitions that no member of the consumer group had in a generation that lasted",
+    noun="partition without an owner",
+    of="partition",
+    headline="{n} had no owner in a generation of the consumer group",
+    lasts="until another generation",
+    judged=_OF_ONE_GENERATION,
+    promises=(COUNTED_ANEW, _ONE_OWNER),
 )

@@ -34,7 +34,8 @@ MEANINGS: Mapping[str, str] = {
     "indeterminate_not_landed": "of those in doubt, not in the log at the end",
     "unacknowledged_lost": "sent with acks=0 and gone: no ack, so no promise",
     "reads": "records that consumers following the log were given; each consumer counts on its own",
-    "redeliveries": "given to the same reader once more",
+    "redeliveries": "offsets given to the same reader once more, after a truncation perhaps with "
+    "another record",
     "lookups": "single records read back right after their ack, beside the reads that follow the "
     "log",
     "lookups_not_found": "of these, not found before their deadline",

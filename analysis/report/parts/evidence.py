@@ -21,12 +21,15 @@ from analysis.report import wording
 
 Row = Mapping[str, Any]
 BLAME = ("faults", "next_fault", "permitted_by")  # the columns that are told as one
+STORY = "story"  # its cells are numbers of stories
 GONE = {"lost", "vanished", "unacknowledged-lost", "skipped"}
 
 
 def evidence(anomaly: str, examples: Sequence[Row], report: Row) -> dict[str, Any]:
     """Columns and rows of an evidence table; a column of numbers is aligned as such."""
     names = [name for name in wording.columns(examples) if name not in BLAME]
+    if STORY in names:  # where a wide table is not cut off
+        names = [names[0], STORY, *(name for name in names[1:] if name != STORY)]
     heads = [_heading(name) for name in names]
     rows: list[list[object]] = [[_cell(name, row.get(name)) for name in names] for row in examples]
     blame = [_blame(row, report) for row in examples]

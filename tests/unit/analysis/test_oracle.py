@@ -19,8 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis import queries as checks
-from analysis.checks import divergence, duplicates, loss, phantoms
+from analysis.checks import duplicates, loss, phantoms
 from analysis.checks.groups import handling
+from analysis.checks.replicas import divergence
 from analysis.frames.evidence import Tables, rows
 from analysis.frames.history import History, runs_frame
 from analysis.frames.operations import OFFSET_BITS

@@ -54,9 +54,11 @@ def test_a_lost_record_s_story_says_who_had_it_who_led_and_why_it_is_gone(report
         1,
     )
     assert story["sentence"] == (
-        "Offset 2 of partition 0 was acknowledged by kafka1 as leader of epoch 0 at 0.305 s; "
+        "Offset 2 of partition 0 was acknowledged by kafka1 at 0.305 s, written with epoch 0; "
+        "no consumer was given it; "
         "kafka2 and kafka3 did not have it (their logs ended at 2); "
-        "kafka1 was killed at 0.310 s; kafka2 led with epoch 1 from log end 2 at 0.990 s; "
+        "kafka1 was killed between 0.310 s and 0.311 s; "
+        "kafka2 led with epoch 1 from log end 2 at 0.990 s; "
         "kafka1 cut its log off from 2 on at 2.310 s; no replica has it now; "
         "value 3 lies there instead, written with epoch 1 by kafka2."
     )
@@ -140,8 +142,10 @@ def test_where_nothing_was_kept_the_story_says_what_is_not_known(report):
     ]
     assert story["sentence"] == (
         "Offset 2 of partition 0 was acknowledged at 0.305 s, when ZooKeeper showed kafka1 with "
-        "epoch 0 leading; by whom is not known for certain; in whose logs it was is not known; "
-        "kafka1 was killed at 0.310 s; kafka2 led with epoch 1, as ZooKeeper showed at "
+        "epoch 0 leading; by whom is not known for certain; no consumer was given it; "
+        "in whose logs it was is not known; "
+        "kafka1 was killed between 0.310 s and 0.311 s; "
+        "kafka2 led with epoch 1, as ZooKeeper showed at "
         "1.000 s; where its log ended then is not known; which replica has it now is not known, "
         "and the final read did not find it; value 3 lies there instead."
     )
@@ -170,7 +174,7 @@ def test_below_the_watermarks_the_final_read_tells_and_in_a_tail_cut_short_nobod
     [story] = stories(report)
 
     assert known(story, "now") == {"kafka1": "no", "kafka2": "unknown", "kafka3": "unknown"}
-    assert story["replicas"][0]["now_why"].startswith("below every replica's watermark")
+    assert story["replicas"][0]["now_why"].startswith("every replica was past this offset")
     assert "whether kafka2 and kafka3 have it now is not known" in story["sentence"]
 
 
@@ -207,7 +211,7 @@ def test_who_acknowledged_it_is_not_said_where_a_deposed_leader_may_have(report)
 def test_and_a_kept_log_tells_that_the_deposed_leader_did(report):
     [story] = stories(report)
 
-    assert "acknowledged by kafka1 as leader of epoch 0 at 1.505 s" in story["sentence"]
+    assert "acknowledged by kafka1 at 1.505 s, written with epoch 0" in story["sentence"]
     assert "kafka2 led with epoch 1 from log end 1 at 0.990 s" in story["sentence"]
 
 
@@ -259,7 +263,8 @@ def test_a_duplicate_s_story_names_both_places_their_epochs_and_their_leaders(re
     assert story["sentence"] == (
         "One record of partition 0 is in the log twice: at offset 1, written with epoch 0 by "
         "kafka1, and at offset 2, written with epoch 1 by kafka2; sent at 0.300 s, acknowledged "
-        "at 2.300 s; kafka1 was killed at 0.310 s; kafka2 led with epoch 1 from log end 2 at "
+        "at 2.300 s; kafka1 was killed between 0.310 s and 0.311 s; "
+        "kafka2 led with epoch 1 from log end 2 at "
         "0.990 s; kafka1 and kafka2 have both; what kafka3 has now is not known."
     )
 

@@ -35,6 +35,11 @@ def read(folder: Path, keys: str, demand: str) -> None:
         ("", "torn", "set workload.producer.transactional.id"),
         ("", "hanging-transaction", "set workload.producer.transactional.id"),
         (UNCOMMITTED, "torn", "or aborted transactions are read"),
+        ("", "stable-back", "set workload.producer.transactional.id"),
+        (UNCOMMITTED, "stable-back", "or aborted transactions are read"),
+        ("", "unowned-partition", "set workload.group_consumers"),
+        ("", "end-back", "set check.watermarks=true"),
+        ("", "watermark-back", "set check.watermarks=true"),
     ],
 )
 def test_what_could_not_be_judged_is_refused(
@@ -54,7 +59,9 @@ def test_what_could_not_be_judged_is_refused(
         ("transformers = 1", "no-output"),
         ("transformers = 1", "two-outputs"),
         ("group_consumers = 1\ncommit = 'auto'", "two-owners"),
+        ("group_consumers = 1", "unowned-partition"),
         (TRANSACTIONS, "torn"),
+        (TRANSACTIONS, "stable-back"),
         (UNCOMMITTED, "uncommitted-read"),
         (UNCOMMITTED, "hanging-transaction"),
     ],

@@ -124,14 +124,16 @@ def _by_place_read_before(tables: Tables) -> DataFrame | None:
     return None if looked is None else read_before(tables.history.operations, looked)
 
 
-_WHERE_FOLLOWED = when("where `check.watermarks` is set", lambda facts: facts.watched)
+WHERE_FOLLOWED = when("where `check.watermarks` is set", lambda facts: facts.watched)
 
 WATERMARK_AHEAD = Anomaly(
     name="watermark-ahead",
     rules={_by_look: watermark_ahead},
     meaning="a high watermark above the log end of a member of the ISR",
     noun="early watermark",
-    judged=_WHERE_FOLLOWED,
+    of="high watermark",
+    headline="{n} {was} above the log end of an in-sync replica",
+    judged=WHERE_FOLLOWED,
     promises=(
         permitted(
             SHRINKS,
@@ -160,7 +162,7 @@ EARLY_READ = Anomaly(
     meaning="read by a consumer before every member of the ISR had it",
     noun="early read",
     headline="{n} {was} read before every in-sync replica had {them}",
-    judged=_WHERE_FOLLOWED,
+    judged=WHERE_FOLLOWED,
     promises=(
         permitted(
             SHRINKS,

@@ -1,0 +1,4 @@
+"""Replicas: what each of them holds and, where they are sampled, how far each has come.
+
+May import what checkers may.
+"""
