@@ -17,12 +17,12 @@ from analysis.checks import (
     phantoms,
     polls,
     staleness,
-    transactions,
     watermarks,
 )
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.groups import commits, handling, owners
 from analysis.checks.promise import Promise
+from analysis.checks.transactions import atomicity
 from analysis.run_facts.configuration import Facts
 
 ANOMALIES: tuple[Anomaly, ...] = (
@@ -34,9 +34,9 @@ ANOMALIES: tuple[Anomaly, ...] = (
     duplicates.INCONSISTENT_OFFSET,
     order.REORDERED,
     order.REAL_TIME_VIOLATION,
-    transactions.UNCOMMITTED_READ,
-    transactions.TORN,
-    transactions.HANGING_TRANSACTION,
+    atomicity.UNCOMMITTED_READ,
+    atomicity.TORN,
+    atomicity.HANGING_TRANSACTION,
     polls.POLL_SKIP,
     polls.POLL_BACK,
     polls.HOLE,
