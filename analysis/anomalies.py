@@ -22,7 +22,7 @@ from analysis.checks import (
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.groups import commits, handling, owners
 from analysis.checks.promise import Promise
-from analysis.checks.transactions import atomicity
+from analysis.checks.transactions import atomicity, circular_flow
 from analysis.run_facts.configuration import Facts
 
 ANOMALIES: tuple[Anomaly, ...] = (
@@ -37,6 +37,7 @@ ANOMALIES: tuple[Anomaly, ...] = (
     atomicity.UNCOMMITTED_READ,
     atomicity.TORN,
     atomicity.HANGING_TRANSACTION,
+    circular_flow.CIRCULAR_FLOW,
     polls.POLL_SKIP,
     polls.POLL_BACK,
     polls.HOLE,

@@ -40,6 +40,7 @@ class Facts:
     compared: bool = False  # what the replicas hold was compared at the end
     watched: bool = False  # the replicas' watermarks and log ends were followed
     transactional: bool = False  # producers have a transactional.id
+    transforming: bool = False  # workers read records and send what comes of them
     uncommitted: bool = False  # consumers ask for what is not committed: isolation.level
     compacted: bool = False  # cleanup.policy, at one time or another
     history_format: int = 2  # docs/history.md; what format 1 lacks is not judged
@@ -85,6 +86,7 @@ def facts_of(
         compared=_true(scenario.get("check", {}).get("replicas", False)),
         watched=_true(scenario.get("check", {}).get("watermarks", False)),
         transactional="transactional.id" in producer,
+        transforming=int(work.get("transformers", 0)) > 0,
         uncommitted=consumer.get("isolation.level") == "read_uncommitted",
         compacted=any(_compacts({**in_force, **each}) for each in ({}, *changed)),
     )

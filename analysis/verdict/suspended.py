@@ -45,6 +45,7 @@ RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     "uncommitted-read": frozenset({SEND, DELIVERY, GROUP, FINAL}),
     "torn": frozenset({SEND, FINAL}),
     "hanging-transaction": frozenset({SEND, FINAL}),
+    "circular-flow": frozenset({GROUP, FINAL}),
     "poll-skip": frozenset({DELIVERY, GROUP, FINAL}),
     "poll-back": frozenset({DELIVERY, GROUP, FINAL}),
     "hole": frozenset({FINAL}),

@@ -88,6 +88,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
                 "producers": said.get("producers", 1),
                 "consumers": said.get("consumers", 0),
                 "group_consumers": 1 if "commit" in said else 0,
+                "transformers": said.get("transformers", 0),
                 "commit": said.get("commit", "after"),
                 "producer": {
                     "acks": said.get("acks", "all"),

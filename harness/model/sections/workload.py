@@ -106,6 +106,14 @@ class WorkloadPart(Part):
             examples=[2],
         ),
     ] = 0
+    transformers: Annotated[
+        ZeroOrMore,
+        Field(
+            description="`stream`: how many members of one consumer group send a record for each "
+            "that they take",
+            examples=[2],
+        ),
+    ] = 0
     # A key that asks for workers of a new kind goes here.
     commit: Annotated[
         Literal["auto", "before", "after"],

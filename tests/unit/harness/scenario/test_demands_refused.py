@@ -33,6 +33,8 @@ def read(folder: Path, keys: str, demand: str) -> None:
         ("", "torn", "set workload.producer.transactional.id"),
         ("", "hanging-transaction", "set workload.producer.transactional.id"),
         (UNCOMMITTED, "torn", "or aborted transactions are read"),
+        (TRANSACTIONS, "circular-flow", "set workload.transformers"),
+        ("transformers = 2", "circular-flow", "set workload.producer.transactional.id"),
     ],
 )
 def test_what_could_not_be_judged_is_refused(
@@ -51,6 +53,8 @@ def test_what_could_not_be_judged_is_refused(
         (TRANSACTIONS, "torn"),
         (UNCOMMITTED, "uncommitted-read"),
         (UNCOMMITTED, "hanging-transaction"),
+        (f"transformers = 2\n{TRANSACTIONS}", "circular-flow"),
+        (f"transformers = 2\n{UNCOMMITTED}", "circular-flow"),
     ],
 )
 def test_what_can_be_judged_may_be_demanded(tmp_path: Path, keys: str, demand: str) -> None:
