@@ -1,4 +1,4 @@
-"""What transactions promise: all of one or nothing, and none that rests on what is not decided.
+"""Transactions: all of one or nothing, and none that rests on what is not decided.
 
-Each file is a family of anomalies.
+May import what checkers may.
 """
