@@ -27,6 +27,7 @@ class Configuration:
     server: Row = field(default_factory=dict)
     consumer: Row = field(default_factory=dict)
     commit: str | None = None  # of the consumer group; None: there is no group
+    transformers: int = 0
     members_died: bool = False
     replicas: int = 3
     zookeepers: int = 3
@@ -70,6 +71,7 @@ CONFIGURATIONS: dict[str, Configuration] = {
     "transactions": Configuration(producer=TRANSACTIONAL),
     "transactions, read_uncommitted": Configuration(producer=TRANSACTIONAL, consumer=UNCOMMITTED),
     "transactions, unclean elections": Configuration(producer=TRANSACTIONAL, topic=UNCLEAN),
+    "transactions, transformers": Configuration(producer=TRANSACTIONAL, transformers=2),
     "group, committed by the client": Configuration(producer=IDEMPOTENT, commit="auto"),
     "group, committed by the client, a member died": Configuration(
         producer=IDEMPOTENT, commit="auto", members_died=True
@@ -276,6 +278,7 @@ def scenario_of(configuration: Configuration) -> Row:
             "producer": configuration.producer,
             "consumer": configuration.consumer,
             "group_consumers": 2 if configuration.commit else 0,
+            "transformers": configuration.transformers,
             "commit": configuration.commit or "after",
         },
         "check": {"replicas": True, "watermarks": True},
