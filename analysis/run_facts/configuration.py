@@ -36,11 +36,11 @@ class Facts:
     checks_crcs: bool  # consumers look at what they are given: check.crcs
     in_flight: int = IN_FLIGHT  # requests of a producer that one broker has not answered yet
     commit: str | None = None  # of the consumer group: "auto" | "before" | "after"; None: no group
+    transforms: bool = False  # its members send what they make of what they are given
     one_generation: bool = True  # the group's members all are of one, and none is static
     compared: bool = False  # what the replicas hold was compared at the end
     watched: bool = False  # the replicas' watermarks and log ends were followed
     transactional: bool = False  # producers have a transactional.id
-    transforming: bool = False  # workers read records and send what comes of them
     uncommitted: bool = False  # consumers ask for what is not committed: isolation.level
     compacted: bool = False  # cleanup.policy, at one time or another
     history_format: int = 2  # docs/history.md; what format 1 lacks is not judged
@@ -82,11 +82,11 @@ def facts_of(
         epochs=_have_epochs(server, topic["config"]),
         checks_crcs=_true(consumer.get("check.crcs", False)),
         commit=str(work["commit"]) if work.get("group_consumers") else None,
+        transforms=int(work.get("transformers", 0)) > 0,
         one_generation=of_one_generation(consumer),
         compared=_true(scenario.get("check", {}).get("replicas", False)),
         watched=_true(scenario.get("check", {}).get("watermarks", False)),
         transactional="transactional.id" in producer,
-        transforming=int(work.get("transformers", 0)) > 0,
         uncommitted=consumer.get("isolation.level") == "read_uncommitted",
         compacted=any(_compacts({**in_force, **each}) for each in ({}, *changed)),
     )

@@ -87,7 +87,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
                 "kind": kind,
                 "producers": said.get("producers", 1),
                 "consumers": said.get("consumers", 0),
-                "group_consumers": 1 if "commit" in said else 0,
+                "group_consumers": int("commit" in said and not said.get("transformers")),
                 "transformers": said.get("transformers", 0),
                 "commit": said.get("commit", "after"),
                 "producer": {

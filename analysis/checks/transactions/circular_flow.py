@@ -64,7 +64,7 @@ CIRCULAR_FLOW = Anomaly(
     headline="{n} {was} read by transactions that read from each other in a circle",
     judged=when(
         "transformers with transactions, in histories of format 2",
-        lambda facts: facts.transactional and facts.transforming and facts.history_format >= 2,
+        lambda facts: facts.transactional and facts.transforms and facts.history_format >= 2,
     ),
     promises=(
         permitted(

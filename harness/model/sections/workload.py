@@ -109,8 +109,8 @@ class WorkloadPart(Part):
     transformers: Annotated[
         ZeroOrMore,
         Field(
-            description="`stream`: how many members of one consumer group send a record for each "
-            "that they take",
+            description="`stream`: how many members of one consumer group that send an output for "
+            "each record of a producer, into the same topic",
             examples=[2],
         ),
     ] = 0
