@@ -40,7 +40,8 @@ test: ## every test, those on real clusters too
 oracle: ## anomalies, and what permits a record, against their second opinions: N=10000 random histories of each (SEED=1)
 	$(SETUP)
 	@HISTORIES=$(or $(N),10000) ORACLE_STORIES=$(or $(N),10000) ORACLE_SEED=$(or $(SEED),1) \
-	    $(BIN)/python -m pytest tests/unit/analysis/test_oracle.py tests/unit/analysis/test_permission_oracle.py
+	    $(BIN)/python -m pytest tests/unit/analysis/test_oracle.py tests/unit/analysis/test_permission_oracle.py \
+	    tests/unit/analysis/stored/test_circles.py
 
 nemesis-table: ## try every verb at every target (an hour), then write the table in docs/faults.md
 	$(SETUP) --tests

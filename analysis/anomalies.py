@@ -16,12 +16,12 @@ from analysis.checks import (
     phantoms,
     polls,
     staleness,
-    transactions,
 )
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.groups import commits, handling, outputs, owners
 from analysis.checks.promise import Promise
 from analysis.checks.replicas import backwards, divergence, watermarks
+from analysis.checks.transactions import atomicity, circular_flow
 from analysis.run_facts.configuration import Facts
 
 ANOMALIES: tuple[Anomaly, ...] = (
@@ -33,9 +33,10 @@ ANOMALIES: tuple[Anomaly, ...] = (
     duplicates.INCONSISTENT_OFFSET,
     order.REORDERED,
     order.REAL_TIME_VIOLATION,
-    transactions.UNCOMMITTED_READ,
-    transactions.TORN,
-    transactions.HANGING_TRANSACTION,
+    atomicity.UNCOMMITTED_READ,
+    atomicity.TORN,
+    atomicity.HANGING_TRANSACTION,
+    circular_flow.CIRCULAR_FLOW,
     backwards.STABLE_BACK,
     polls.POLL_SKIP,
     polls.POLL_BACK,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from analysis.report import write
 from analysis.report.build import report
 from analysis.screens import proven_empty
 from analysis.spark.session import session
+from analysis.stored.circles import Circles, circles_of
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
 from harness.model.runs.disk import trouble_told
@@ -56,9 +58,13 @@ def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any
     rows = {run.run_id: permissions[run.run_id].rows(run.load_start_ns) for run in runs}
     asked = None
     try:
-        asked = Queries(history_of(spark, runs, rows), empty=proven_empty(runs))
+        circles = {run.run_id: circles_of(run) for run in runs}
+        asked = Queries(history_of(spark, runs, rows, circles), empty=proven_empty(runs))
         found = write.compute(spark, asked, runs, folder)
-        return {run.path: _publish(run, found[run.run_id], permissions[run.run_id]) for run in runs}
+        answers = {run.run_id: _with(found[run.run_id], circles[run.run_id]) for run in runs}
+        return {
+            run.path: _publish(run, answers[run.run_id], permissions[run.run_id]) for run in runs
+        }
     except (PySparkException, Py4JError) as error:  # whose words the session still has to tell
         if full := trouble_told(str(error), runs[0].path):
             raise full from error
@@ -69,6 +75,11 @@ def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any
             asked.forget()
         for left in (folder, *map(write.unfinished, runs)):
             shutil.rmtree(left, ignore_errors=True)
+
+
+def _with(answers: write.Results, circles: Circles | None) -> write.Results:
+    """Spark's answers, and what the driver found."""
+    return replace(answers, found=replace(answers.found, circles=circles))
 
 
 def _publish(run: Run, answers: write.Results, permission: Permission) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,6 +20,7 @@ from pyspark.sql.types import ArrayType, StructType
 from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
 from analysis.frames.operations import OFFSET_BITS
+from analysis.stored.circles import Circles
 from analysis.stored.group_life import outdated, shared, unowned
 from analysis.stored.replica_samples import looks_of
 from analysis.stored.stored_run import CORRUPT, EVENTS, WATERMARKS, Run, final_ends, is_dense
@@ -46,18 +48,23 @@ class History:
     shared: bool = False  # whether any partition had two owners in one generation
     unowned: bool = False  # whether any partition was nobody's in a generation that lasted
     replicas: bool = False  # whether the replicas of any were compared
+    circular: bool = False  # whether transactions of any read from each other in a circle
     transactions: DataFrame | None = None  # schema.TRANSACTIONS; None: nobody told of any
     watermarks: DataFrame | None = None  # schema.WATERMARKS; None: nobody followed them
 
 
 def history_of(
-    spark: SparkSession, runs: Sequence[Run], causes: Mapping[str, Sequence[Row]]
+    spark: SparkSession,
+    runs: Sequence[Run],
+    causes: Mapping[str, Sequence[Row]],
+    circles: Mapping[str, Circles | None] = MappingProxyType({}),
 ) -> History:
-    """Everything the checks need of these runs; `causes` are rows of schema.CAUSE by run_id."""
+    """Everything the checks need of these runs; `causes` are rows of schema.CAUSE by run_id,
+    `circles` what analysis.stored.circles found."""
     files = [str(file) for run in runs for file in run.tables]
     told = [str(run.path / EVENTS) for run in runs if run.tells_transactions]
     watched = [str(run.path / WATERMARKS) for run in runs if run.watched and run.watermarks]
-    rows = [run_row(run, causes[run.run_id]) for run in runs]
+    rows = [run_row(run, causes[run.run_id], circles.get(run.run_id)) for run in runs]
     return History(
         operations=_operations(spark, files),
         runs=runs_frame(spark, rows),
@@ -67,6 +74,7 @@ def history_of(
         shared=any(row["shared"] for row in rows),
         unowned=any(row["unowned"] for row in rows),
         replicas=any(run.compared for run in runs),
+        circular=any(row["circular"] for row in rows),
         transactions=_transactions(spark, told) if told else None,
         watermarks=_files(spark, schema.WATERMARKS, watched) if watched else None,
     )
@@ -103,7 +111,7 @@ def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFr
     return spark.range(1).select(F.inline(parsed))
 
 
-def run_row(run: Run, causes: Sequence[Row] = ()) -> dict[str, Any]:
+def run_row(run: Run, causes: Sequence[Row] = (), circles: Circles | None = None) -> dict[str, Any]:
     """What the checks must know of a run: a row of schema.RUNS."""
     return {
         "run_id": run.run_id,
@@ -144,6 +152,7 @@ def run_row(run: Run, causes: Sequence[Row] = ()) -> dict[str, Any]:
         "dense": is_dense(run),
         "corrupt": sorted(set(_corrupt(run))),
         "hanging": list(_hanging(run)),
+        "circular": list(circles.rows) if circles else [],
     }
 
 

@@ -140,6 +140,16 @@ HANGING = _struct(
     offset=_LONG,  # the last stable one
     time_ns=_LONG,  # when that was asked for
 )
+CIRCULAR = _struct(  # a transaction in a circle of readings: the first record that it read in it
+    value=_LONG,
+    partition=_INT,
+    offset=_LONG,
+    time_ns=_LONG,  # when it read it
+    other_value=_LONG,  # the first of its own that was read in the circle, and where
+    other_partition=_INT,
+    other_offset=_LONG,
+    reader=_STRING,  # the transaction, and the one that it read from
+)
 OUTDATED = _struct(  # a member that kept a generation when a newer one had been given out
     process=_STRING,
     generation=_INT,
@@ -186,6 +196,7 @@ RUNS = _struct(
     to_end=_BOOL,  # a reader whose place is not in the log goes on at its end: auto.offset.reset
     dense=_BOOL,  # each offset is a record's: no transactions, no compaction
     hanging=ArrayType(HANGING),  # where the last stable offset stands
+    circular=ArrayType(CIRCULAR),
     corrupt=ArrayType(_LONG),  # the places of payloads whose checksum is wrong
 )
 DRAWN = _struct(  # analysis.measures.drawn_sends: which sends the page draws one by one

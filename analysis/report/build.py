@@ -26,6 +26,7 @@ from analysis.report.clock import load_began_utc
 from analysis.report.headline import Judged, sentence
 from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.run_facts.configuration import Facts
+from analysis.stored.circles import Circles
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
 from analysis.stories.tell import Told
@@ -96,6 +97,7 @@ class Found:
     work: Work = field(default_factory=Work)  # what each worker did
     lag: Sequence[Mapping[str, Any]] = ()  # rows of `consumer_lag.lag`
     stories: Told = field(default_factory=Told)
+    circles: Circles | None = None  # None: nobody told of transactions
 
 
 def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
@@ -122,6 +124,7 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
         "consumer_lag": worst(found.lag),
         **({"rebalances": rebalances(run)} if run.grouped else {}),
         **({"stable_lag": stable_lag(run)} if run.tells_transactions and run.tailing else {}),
+        **({"transactions": _transactions(found.circles)} if found.circles else {}),
         "anomalies": {
             name: _anomaly(name, judgement, found.findings[name], found.stories)
             for name, judgement in judged.judgements.items()
@@ -336,6 +339,11 @@ def _anomaly(
             for number, row in enumerate(finding.examples)
         ],
     }
+
+
+def _transactions(circles: Circles) -> dict[str, int]:
+    names = ("committed", "in_write_circles", "in_circles")
+    return {name: getattr(circles, name) for name in names}
 
 
 def _final_read(run: Run) -> dict[str, Any]:

@@ -47,6 +47,7 @@ RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     "torn": frozenset({SEND, FINAL}),
     "hanging-transaction": frozenset({SEND, FINAL}),
     "stable-back": frozenset({DELIVERY, GROUP, FINAL}),
+    "circular-flow": frozenset({GROUP, FINAL}),
     "poll-skip": frozenset({DELIVERY, GROUP, FINAL}),
     "poll-back": frozenset({DELIVERY, GROUP, FINAL}),
     "hole": frozenset({FINAL}),

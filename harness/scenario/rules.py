@@ -26,7 +26,9 @@ from harness.scenario.timing import timing_problems
 # What can be demanded of a consumer group alone, and of that only where its members say themselves
 # what to commit (analysis.checks.groups).
 OF_COMMITS = frozenset({"commit-back", "zombie-commit"})
-OF_TRANSACTIONS = frozenset({"uncommitted-read", "torn", "hanging-transaction", "stable-back"})
+OF_TRANSACTIONS = frozenset(
+    {"uncommitted-read", "torn", "hanging-transaction", "circular-flow", "stable-back"}
+)
 A_GROUP = "workload.group_consumers or workload.transformers"
 OF_GROUPS = OF_COMMITS | {"skipped", "reprocessed", "two-owners", "unowned-partition"}
 OF_TRANSFORMERS = frozenset({"no-output", "two-outputs"})
@@ -94,6 +96,11 @@ def _transaction_problems(scenario: Scenario) -> list[str]:
         return [
             f"expect.{asked[0]}: set workload.producer.transactional.id, or there is no "
             "transaction to check"
+        ]
+    if "circular-flow" in asked and not scenario.workload.transformers:
+        return [
+            "expect.circular-flow: set workload.transformers, or no transaction reads what another "
+            "one sent"
         ]
     if consumer.get("isolation.level") != "read_uncommitted":
         return []

@@ -78,6 +78,13 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
         with_(transactional=True, uncommitted=True),
     ),
     ("phantom", ("bit-when-read", "abort-marker-cut"), True, with_(transactional=True)),
+    ("circular-flow", ("internal-topics",), True, with_(transactional=True, transforms=True)),
+    (
+        "circular-flow",
+        ("configuration",),
+        False,
+        with_(transactional=True, transforms=True, uncommitted=True),
+    ),
     ("inconsistent-offset", (STRUCK, "flipped-bit", AS_ANOTHER), True, SAFE),
     (
         "inconsistent-offset",

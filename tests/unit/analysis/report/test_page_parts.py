@@ -77,6 +77,17 @@ def test_reads_that_are_more_than_acks_are_explained():
     assert "several for each ack" not in read(example).text
 
 
+def test_circles_of_writes_are_told_where_there_are_transactions():
+    example = reports.valid()
+    assert "circles of writes" not in read(example).text
+    counts = {"committed": 5000, "in_write_circles": 12, "in_circles": 40}
+    example.report["transactions"] = counts
+    told = "Of 5,000 committed transactions 12 lie in circles of writes"
+
+    assert told in read(example).text
+    assert "and 40 in circles of writes, readings or both" in read(example).text
+
+
 def test_a_count_stands_with_its_meaning():
     text = read(reports.valid()).text
 

@@ -40,6 +40,8 @@ def read(folder: Path, keys: str, demand: str) -> None:
         ("", "unowned-partition", "set workload.group_consumers"),
         ("", "end-back", "set check.watermarks=true"),
         ("", "watermark-back", "set check.watermarks=true"),
+        (TRANSACTIONS, "circular-flow", "set workload.transformers"),
+        ("transformers = 2", "circular-flow", "set workload.producer.transactional.id"),
     ],
 )
 def test_what_could_not_be_judged_is_refused(
@@ -64,6 +66,8 @@ def test_what_could_not_be_judged_is_refused(
         (TRANSACTIONS, "stable-back"),
         (UNCOMMITTED, "uncommitted-read"),
         (UNCOMMITTED, "hanging-transaction"),
+        (f"transformers = 2\n{TRANSACTIONS}", "circular-flow"),
+        (f"transformers = 2\n{UNCOMMITTED}", "circular-flow"),
     ],
 )
 def test_what_can_be_judged_may_be_demanded(tmp_path: Path, keys: str, demand: str) -> None:

@@ -1,0 +1,4 @@
+"""Transactions: all of one or nothing, and none that rests on what is not decided.
+
+May import what checkers may.
+"""

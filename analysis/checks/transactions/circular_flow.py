@@ -1,0 +1,91 @@
+"""Circular flow: committed transactions that read from each other in a circle (Adya's G1c).
+
+A transaction *reads from* another one if it processed a record that the other one sent. One row for
+each transaction in a circle, with the first record that it read in it (`value`, and from whom:
+`reader`) and the first of its own that was read in it (`other_value`).
+
+    1 of a: processed y, sent x    2 of b: processed x, sent y    both committed    =>  a circle
+    the same, and 2 of b processed x after 1 of a had committed, who processed no y =>  nothing
+    the first, and 2 of b was aborted                                               =>  nothing
+    1 of a: processed x, which it sent itself                                       =>  nothing
+
+Each of them then rests on what was not decided when it was read: had one been aborted, the others
+would stand on what never was. Readers of committed records cannot be in one: who reads a record
+reads after its commit, so commits would have to be before themselves. One of the readings of a
+circle is an uncommitted read (`before`) therefore; the circle says what came of it.
+
+What counts as committed, and as read, is in analysis.stored.circles, which finds the circles.
+Records that damage left out make fewer of them. Who is in one both reads and sends, so a damaged
+table of anybody else but the final reads leaves them as they are.
+
+Cannot see: circles through records that no transformer processed, or that were processed outside a
+transaction; those through overwritten reads (rw edges: G-single, G2), since nothing tells what was
+not there when somebody looked.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.causes.kinds import INTERNAL
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.promise import OTHERWISE, SET_BACK, forbidden, permitted, when
+from analysis.frames.evidence import Rule, Tables
+from analysis.frames.operations import place_of
+
+
+def circular() -> Rule:
+    """Transactions in a circle, one row each."""
+    return Rule(
+        holds=F.col("time_ns").isNotNull(),
+        place=place_of(F.col("partition"), F.col("offset")),
+        time_ns=F.col("time_ns"),
+        other_place=place_of(F.col("other_partition"), F.col("other_offset")),
+        other_value=F.col("other_value"),
+        shown_ns=F.col("time_ns"),
+    )
+
+
+def _by_circular_transaction(tables: Tables) -> DataFrame | None:
+    """A row for each transaction in a circle, with the fate of the record that it read."""
+    if not tables.history.circular:
+        return None
+    found = tables.history.runs.select("run_id", F.inline("circular"))
+    return tables.values.join(F.broadcast(found), on=["run_id", "value"], how="inner")
+
+
+CIRCULAR_FLOW = Anomaly(
+    name="circular-flow",
+    rules={_by_circular_transaction: circular},
+    meaning="a committed transaction that read, through others or at once, from one that read from "
+    "it",
+    noun="circular transaction",
+    headline="{n} {was} read by transactions that read from each other in a circle",
+    judged=when(
+        "transformers with transactions, in histories of format 2",
+        lambda facts: facts.transactional and facts.transforms and facts.history_format >= 2,
+    ),
+    promises=(
+        permitted(
+            when(
+                "consumers with isolation.level=read_uncommitted", lambda facts: facts.uncommitted
+            ),
+            "Only consumers with isolation.level=read_committed wait for the commit of what they "
+            "read.",
+            "KIP-98",
+        ),
+        permitted(
+            SET_BACK,
+            "The coordinator's own log may have been set back, and a transaction be ended as an "
+            "earlier one was, before its producer was done.",
+            "KIP-98",
+            by=INTERNAL,
+        ),
+        forbidden(
+            OTHERWISE,
+            "Who reads committed records reads them after their commit, and commits after that.",
+            "KIP-98; KIP-447",
+        ),
+    ),
+)

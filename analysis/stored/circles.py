@@ -1,0 +1,291 @@
+"""Circles between transactions: who read from whom, and whose records lie before whose.
+
+A *node* is a transaction: a worker and its number. Three sorts of edges lie between them:
+
+    wr    transaction 1 of a sent a, transaction 2 of b processed a             =>  a's 1 -> b's 2
+    ww    the final read has a record of a's 1 and, next, one of b's 2          =>  a's 1 -> b's 2
+    both  the two together
+
+A *circle* is a strong component of two nodes or more (Tarjan's, by SciPy). Those of wr edges alone
+are Adya's G1c as Kafka can promise it; those of ww edges are G0, and only counted: several
+partitions are written at once, and nothing keeps two transactions in one order in all of them.
+
+    a's 1 processed y, and sent x; b's 2 processed x, and sent y                =>  both, by reading
+    log of 0: a's 1, b's 2    log of 1: b's 2, a's 1                            =>  both, by writing
+
+What counts of a transaction:
+
+- It is *committed* if its worker noted so, or if it had asked for the commit, does not know of an
+  abort, and a final read of committed records has one of its records: who sees a part may see all.
+- What was aborted for certain, or never asked to be committed, is no node: a record of it that was
+  read is a phantom or an uncommitted read. Its records are passed over between the writes, too.
+- A `process` that did not fail is a reading of its transaction, whatever became of its worker.
+
+Whoever asks for its commit read what it read before. So a circle needs an edge to a transaction
+that asked no later than the one it leads away from; without any, no component is computed, and
+SciPy is not imported. Rows that damage left out make edges fewer, never more.
+
+Read by the driver, once for each run with transactions; it holds the sends and readings of these,
+and the final read: a second and 150 MB for a million operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from analysis.stored.columns import Numbers, whole_numbers
+from analysis.stored.stored_run import Run
+
+COMMIT_ASKED, COMMITTED, ABORTED = "commit-asked", "committed", "aborted"
+COLUMNS = ("process", "f", "type", "transaction", "partition", "value", "offset", "start_ns")
+NOBODY = -1
+
+Mask = npt.NDArray[np.bool_]
+Edges = tuple[Numbers, Numbers]  # from, to: numbers of nodes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circles:
+    """What was found of one run: rows of schema.CIRCULAR, and how many transactions are what."""
+
+    rows: tuple[dict[str, Any], ...] = ()
+    committed: int = 0
+    in_write_circles: int = 0
+    in_circles: int = 0  # of writes, readings or both
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Nodes:
+    """The transactions that asked for their commit and were not aborted, in order of their keys."""
+
+    keys: Numbers  # the worker's number << 32 | its transaction
+    asked_ns: Numbers
+    known: Mask  # that they were committed
+
+    def at(self, keys: Numbers) -> Numbers:
+        """The node of each key; NOBODY where there is none."""
+        if not len(self.keys):
+            return np.full(len(keys), NOBODY)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, at, NOBODY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Readings:
+    """Records that a transaction processed and another one sent, in order of time."""
+
+    of: Numbers  # the node that sent it
+    by: Numbers  # the node that processed it
+    value: Numbers
+    partition: Numbers
+    offset: Numbers
+    start_ns: Numbers
+
+    def where(self, some: npt.NDArray[Any]) -> _Readings:
+        """Some of them, or all in another order."""
+        return _Readings(**{name: getattr(self, name)[some] for name in self.__slots__})
+
+    def first(self, whose: str) -> dict[int, int]:
+        """The first of each node that sent it (`of`), or processed it (`by`)."""
+        nodes, first = np.unique(getattr(self, whose), return_index=True)
+        return dict(zip(nodes.tolist(), first.tolist(), strict=True))
+
+
+def circles_of(run: Run) -> Circles | None:
+    """The circles of a run; None where nobody told of transactions."""
+    if not run.tells_transactions:
+        return None
+    consumer = run.scenario["workload"].get("consumer") or {}
+    return circles_in(
+        read_operations(run.tables),
+        [event for event in run.events if event["event"] == "transaction"],
+        shows_committed=consumer.get("isolation.level") != "read_uncommitted",
+    )
+
+
+def read_operations(files: Iterable[Path]) -> pa.Table:
+    """Of files of operations what circles are made of, a row group at a time."""
+    in_transaction = pc.is_valid(pc.field("transaction"))
+    wanted = (in_transaction & pc.field("f").isin(["send", "process"])) | (
+        pc.field("f") == "final-read"
+    )
+    found = []
+    for file in files:
+        with pq.ParquetFile(file, read_dictionary=["process", "f", "type"]) as opened:
+            if not set(COLUMNS) <= set(opened.schema_arrow.names):
+                continue
+            for number in range(opened.num_row_groups):
+                group = opened.read_row_group(number, columns=list(COLUMNS))
+                found.append(group.filter(wanted))
+    return pa.concat_tables(found).unify_dictionaries() if found else _NOTHING
+
+
+def circles_in(
+    operations: pa.Table, events: Iterable[Mapping[str, Any]], *, shows_committed: bool
+) -> Circles:
+    """The circles of these operations, as `read_operations` has them. `events`: the workers', of
+    transactions; `shows_committed`: what the final read has was committed."""
+    told = list(events)
+    named = [*pc.unique(operations["process"]).to_pylist(), *(each["process"] for each in told)]
+    processes = list(dict.fromkeys(named))
+    asked = _nodes(told, processes)
+    kinds = {f: operations.filter(pc.equal(operations["f"], f)) for f in _KINDS}
+    written = _writers(kinds["send"], asked, processes)
+    log = _log(kinds["final-read"], written)
+    there = np.zeros(len(asked.keys), dtype=bool)
+    there[log[1]] = shows_committed
+    committed = asked.known | there
+    readings = _readings(kinds["process"], asked, processes, written)
+    readings = readings.where(committed[readings.of] & committed[readings.by])
+    reads, writes = (readings.of, readings.by), _neighbours(*log, committed)
+    both = (np.concatenate([reads[0], writes[0]]), np.concatenate([reads[1], writes[1]]))
+    rows = _rows(readings, components(reads, asked.asked_ns), asked.keys, processes)
+    return Circles(
+        rows=tuple(rows),
+        committed=int(committed.sum()),
+        in_write_circles=int(_in_circles(components(writes, asked.asked_ns)).sum()),
+        in_circles=int(_in_circles(components(both, asked.asked_ns)).sum()),
+    )
+
+
+def components(edges: Edges, order: Numbers) -> Numbers | None:
+    """The strong component of each node; None where all edges lead on in an order, so that each
+    node is one of its own."""
+    tails, heads = edges
+    if np.all(order[tails] < order[heads]):
+        return None
+    from scipy.sparse import coo_array  # noqa: PLC0415  few histories need it
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
+    count = len(order)
+    once = np.unique(tails * count + heads)  # a second edge adds nothing, and would be summed
+    graph = coo_array((np.ones(len(once), dtype=np.int8), divmod(once, count)), shape=(count,) * 2)
+    found: Numbers = connected_components(graph.tocsr(), connection="strong")[1].astype(np.int64)
+    return found
+
+
+_KINDS = ("send", "process", "final-read")
+_NOTHING = pa.schema(
+    [(name, pa.string() if name in ("process", "f", "type") else pa.int64()) for name in COLUMNS]
+).empty_table()
+
+
+def _nodes(events: Iterable[Mapping[str, Any]], processes: list[str]) -> _Nodes:
+    numbers = {process: number for number, process in enumerate(processes)}
+    asked, ended = dict[int, int](), dict[int, set[str]]()
+    for event in (each for each in events if each["transaction"] is not None):
+        key = (numbers[event["process"]] << 32) | event["transaction"]
+        time_ns = int(event["time_ns"])
+        if event["name"] == COMMIT_ASKED:
+            asked[key] = min(time_ns, asked.get(key, time_ns))
+        ended.setdefault(key, set()).add(event["name"])
+    keys = sorted(key for key in asked if ABORTED not in ended[key])
+    return _Nodes(
+        keys=np.array(keys, dtype=np.int64),
+        asked_ns=np.array([asked[key] for key in keys], dtype=np.int64),
+        known=np.array([COMMITTED in ended[key] for key in keys], dtype=bool),
+    )
+
+
+def _by_node(table: pa.Table, nodes: _Nodes, processes: list[str]) -> Numbers:
+    """Of each row the node that it is of."""
+    number = pc.index_in(table["process"].cast(pa.string()), pa.array(processes, pa.string()))
+    worker = number.cast(pa.int64()).to_numpy()
+    return nodes.at((worker << 32) | whole_numbers(table, "transaction"))
+
+
+def _writers(sends: pa.Table, nodes: _Nodes, processes: list[str]) -> Edges:
+    """Values in order, and the node that sent each; of what two sent nobody knows whose it is."""
+    sent = sends.filter(pc.and_(pc.not_equal(sends["type"], "fail"), pc.is_valid(sends["value"])))
+    value, node = whole_numbers(sent, "value"), _by_node(sent, nodes, processes)
+    values, first, often = np.unique(value, return_index=True, return_counts=True)
+    return values, np.where(often == 1, node[first], NOBODY)
+
+
+def _whose(values: Numbers, written: Edges) -> Numbers:
+    """The node that sent each value; NOBODY where that is not known."""
+    known, nodes = written
+    if not len(known):
+        return np.full(len(values), NOBODY)
+    at = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[at] == values, nodes[at], NOBODY)
+
+
+def _log(final: pa.Table, written: Edges) -> Edges:
+    """Partition and node of the records of transactions, as the final read has them in order."""
+    whose = _whose(whole_numbers(final, "value"), written)
+    partition, offset = (whole_numbers(final, name) for name in ("partition", "offset"))
+    order = np.lexsort((offset, partition))
+    order = order[whose[order] != NOBODY]
+    return partition[order], whose[order]
+
+
+def _neighbours(partition: Numbers, whose: Numbers, committed: Mask) -> Edges:
+    """From each record's node to that of the next record; what is not committed is passed over."""
+    kept = committed[whose]
+    partition, whose = partition[kept], whose[kept]
+    next_ = (partition[1:] == partition[:-1]) & (whose[1:] != whose[:-1])
+    return whose[:-1][next_], whose[1:][next_]
+
+
+def _readings(table: pa.Table, nodes: _Nodes, processes: list[str], written: Edges) -> _Readings:
+    done = table.filter(pc.not_equal(table["type"], "fail"))
+    names = ("value", "partition", "offset", "start_ns")
+    found = _Readings(
+        by=_by_node(done, nodes, processes),
+        of=_whose(whole_numbers(done, "value"), written),
+        **{name: whole_numbers(done, name) for name in names},
+    )
+    found = found.where((found.by != NOBODY) & (found.of != NOBODY) & (found.by != found.of))
+    return found.where(
+        np.lexsort((found.by, found.offset, found.partition, found.value, found.start_ns))
+    )
+
+
+def _in_circles(found: Numbers | None) -> Mask:
+    """Which nodes share their component with another one."""
+    if found is None:
+        return np.zeros(0, dtype=bool)
+    shared: Mask = np.bincount(found)[found] > 1
+    return shared
+
+
+def _rows(
+    readings: _Readings, found: Numbers | None, keys: Numbers, processes: list[str]
+) -> Iterable[dict[str, Any]]:
+    """A row for each transaction in a circle of readings: the first record that it read in it, and
+    the first of its own that was read in it."""
+    if found is None:
+        return
+    within = readings.where(found[readings.of] == found[readings.by])
+    read, own = within.first("by"), within.first("of")
+    for node, first in read.items():
+        other = own[node]
+        reader, writer = (_name(keys[each], processes) for each in (node, within.of[first]))
+        yield {
+            "value": int(within.value[first]),
+            "partition": int(within.partition[first]),
+            "offset": _or_none(within.offset[first]),
+            "time_ns": int(within.start_ns[first]),
+            "other_value": int(within.value[other]),
+            "other_partition": int(within.partition[other]),
+            "other_offset": _or_none(within.offset[other]),
+            "reader": f"{reader}, from {writer}",
+        }
+
+
+def _name(key: int, processes: list[str]) -> str:
+    return f"transaction {int(key) & 0xFFFFFFFF} of {processes[int(key) >> 32]}"
+
+
+def _or_none(number: int) -> int | None:
+    return None if number < 0 else int(number)
