@@ -72,6 +72,9 @@ CONFIGURATIONS: dict[str, Configuration] = {
     "transactions, read_uncommitted": Configuration(producer=TRANSACTIONAL, consumer=UNCOMMITTED),
     "transactions, unclean elections": Configuration(producer=TRANSACTIONAL, topic=UNCLEAN),
     "transactions, transformers": Configuration(producer=TRANSACTIONAL, transformers=2),
+    "transactions, transformers, read_uncommitted": Configuration(
+        producer=TRANSACTIONAL, consumer=UNCOMMITTED, transformers=2
+    ),
     "group, committed by the client": Configuration(producer=IDEMPOTENT, commit="auto"),
     "group, committed by the client, a member died": Configuration(
         producer=IDEMPOTENT, commit="auto", members_died=True

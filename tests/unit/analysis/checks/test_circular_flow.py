@@ -67,7 +67,7 @@ def wrote(process: str, value: int, *, make: Any = sent, n: int = 0, ms: float =
 
 def took(process: str, value: int, *, n: int = 0, ms: float = 150, kind: str = "ok") -> Part:
     """A record of another one that a transaction was given and processed."""
-    place = {"ms": ms, "partition": value % 2, "process": process}
+    place: dict[str, Any] = {"ms": ms, "partition": value % 2, "process": process}
     given, done = polled(value, value, **place), of(processed(value, value, **place), n)
     [row] = done.rows
     return replace(done, rows=(*given.rows, {**row, "type": kind, "took": 150}))
