@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from analysis.stored.stored_run import open_run
 from harness.model.worker_kinds import KINDS, WorkerKind
+from tests.support import told_runs
+from tests.support.histories import damage, final_read, polled, sent, story
 from tests.support.stored_runs import bare_run
 
 
@@ -58,3 +62,30 @@ def test_the_timeline_s_buckets_grow_with_the_load(load_s: int, bucket_ms: int) 
 )
 def test_a_consumer_follows_the_log_where_there_is_one(work: dict[str, Any], follows: bool) -> None:
     assert bare_run({"scenario": {"workload": work}}).tailing is follows
+
+
+@pytest.mark.parametrize(
+    ("work", "grouped", "transforms"),
+    [
+        ({"kind": "stream"}, False, False),
+        ({"kind": "stream", "group_consumers": 2}, True, False),
+        ({"kind": "stream", "group_consumers": 0, "transformers": 1}, True, True),
+    ],
+)
+def test_transformers_are_a_group(work: dict[str, Any], grouped: bool, transforms: bool) -> None:
+    run = bare_run({"scenario": {"workload": work}})
+
+    assert (run.grouped, run.transforms) == (grouped, transforms)
+
+
+@pytest.mark.parametrize(("name", "deaths"), [("transformer-0", [4000]), ("group-consumer-0", [])])
+def test_of_all_that_a_transformer_did_its_sends_tell_whose_they_are(
+    name: str, deaths: list[int], tmp_path: Path
+) -> None:
+    """It was given records of others, too."""
+    parts = [sent(1, at=0), polled(1, at=0, process=name), final_read(1), damage("no-end", name)]
+    if deaths:
+        parts.append(sent(4000 << 40, ended="info", took=None, process=name))
+    run = open_run(told_runs.write(story(*parts, commit="after"), tmp_path, "told/0"))
+
+    assert [death["producer"] for death in run.deaths] == deaths

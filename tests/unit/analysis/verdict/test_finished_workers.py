@@ -237,6 +237,17 @@ def test_sends_that_never_left_the_client_are_none() -> None:
     assert [] == list(worker_doubts(run, work(did("producer-0"), some)))
 
 
+def test_a_transformer_that_was_given_nothing_has_nothing_to_send() -> None:
+    """And one that was given something has."""
+    name = "transformer-0"
+    run = run_of(workers=[PRODUCER, {"process": name, "role": "transformer"}])
+
+    assert [] == list(worker_doubts(run, work(did("producer-0"), did(name, "committed"))))
+    assert list(worker_doubts(run, work(did("producer-0"), did(name, "poll")))) == [
+        f"worker {name} sent nothing"
+    ]
+
+
 @pytest.mark.parametrize(("ms", "excused"), [(1000, True), (4900, True), (5100, False)])
 def test_a_fault_excuses_one_that_had_not_long_to_send_before_it(ms: float, excused: bool) -> None:
     run = run_of(
