@@ -35,6 +35,7 @@ OF_OTHER_RECORDS = {
     ("skipped", "read-as-another"),
     ("skipped", "processing-failed"),
     ("hanging-transaction", "bit-at-the-end"),
+    ("stable-back", "bit-at-the-end"),
     # Transactions need acks=all, and brokers that have leader epochs.
     ("torn", "another-leader"),
 }

@@ -54,7 +54,6 @@ def write(told_story: Story, folder: Path, run_id: str) -> Path:
 def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
     """run.json of a story."""
     load = {"name": "load", "start_ns": ns_of(0), "end_ns": ns_of(LOAD_MS)}
-    kind = said.get("kind", "stream")
     return {
         "schema": said.get("schema", 1),
         "run_id": run_id,
@@ -83,27 +82,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
                 "leader": "any",
                 "config": said.get("topic", {}),
             },
-            "workload": {
-                "kind": kind,
-                "producers": said.get("producers", 1),
-                "consumers": said.get("consumers", 0),
-                "group_consumers": int("commit" in said and not said.get("transformers")),
-                "transformers": said.get("transformers", 0),
-                "commit": said.get("commit", "after"),
-                "process_ms": said.get("process_ms", 0.0),
-                "batch": 50,
-                "producer": {
-                    "acks": said.get("acks", "all"),
-                    "retries": said.get("retries", 0),
-                    "enable.idempotence": said.get("idempotent", False),
-                    **({"max.in.flight": said["in_flight"]} if "in_flight" in said else {}),
-                    **({"transactional.id": "t-0"} if "isolation" in said else {}),
-                },
-                "consumer": {
-                    **said.get("consumer", {}),
-                    **({"isolation.level": said["isolation"]} if "isolation" in said else {}),
-                },
-            },
+            "workload": _workload(said),
             "faults": [],
             "check": {
                 "unavailability_threshold_ms": said.get("threshold_ms", 500),
@@ -111,6 +90,30 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
                 "watermarks": said.get("watched", False),
             },
             "expect": said.get("expect", {}),
+        },
+    }
+
+
+def _workload(said: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "kind": said.get("kind", "stream"),
+        "producers": said.get("producers", 1),
+        "consumers": said.get("consumers", 0),
+        "group_consumers": int("commit" in said and not said.get("transformers")),
+        "transformers": said.get("transformers", 0),
+        "commit": said.get("commit", "after"),
+        "process_ms": said.get("process_ms", 0.0),
+        "batch": 50,
+        "producer": {
+            "acks": said.get("acks", "all"),
+            "retries": said.get("retries", 0),
+            "enable.idempotence": said.get("idempotent", False),
+            **({"max.in.flight": said["in_flight"]} if "in_flight" in said else {}),
+            **({"transactional.id": "t-0"} if "isolation" in said else {}),
+        },
+        "consumer": {
+            **said.get("consumer", {}),
+            **({"isolation.level": said["isolation"]} if "isolation" in said else {}),
         },
     }
 

@@ -183,7 +183,7 @@ COMMIT_BACK = Anomaly(
     name="commit-back",
     rules={by_answer: went_back},
     meaning="offsets that the coordinator knew no more, though it had acknowledged their commit",
-    noun="committed offset set back",
+    noun="falling committed offset",
     judged=when(
         "where members of a consumer group commit themselves, in histories of format 2", _commits
     ),

@@ -61,7 +61,8 @@ CIRCULAR_FLOW = Anomaly(
     meaning="a committed transaction that read, through others or at once, from one that read from "
     "it",
     noun="circular transaction",
-    headline="{n} {was} read by transactions that read from each other in a circle",
+    of="transaction",
+    headline="{n} read from one another in a circle",
     judged=when(
         "transformers with transactions, in histories of format 2",
         lambda facts: facts.transactional and facts.transforms and facts.history_format >= 2,

@@ -47,7 +47,7 @@ def test_two_outputs_of_one_input_in_the_final_read(report: Report) -> None:
     assert (row["other_partition"], row["other_offset"], row["other_value"]) == (1, 1, Y)
     assert report["verdict"] == "valid", report["reasons"]
     assert (
-        "1 record is in the log with two outputs each, which this configuration allows."
+        "1 record is in the log with two outputs, which this configuration allows."
         in report["sentence"]
     )
 

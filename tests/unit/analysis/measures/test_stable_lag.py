@@ -19,11 +19,7 @@ TRANSACTIONS: dict[str, Any] = {
 
 def ends(stable: int, high: int, ms: float, partition: int = 0) -> Part:
     """What a consumer is told of a partition's ends."""
-    known: dict[str, Any] = {
-        "partition": partition,
-        "committed_end": stable,
-        "uncommitted_end": high,
-    }
+    known: dict[str, Any] = {"committed_end": stable, "uncommitted_end": high}
     return event("undecided", ms=ms, partition=partition, **known)
 
 
