@@ -184,6 +184,7 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
     lost = [line["anomalies"]["lost"] for line in checked]
     duplicates = [line["anomalies"]["duplicate"] for line in checked]
     gaps = [max(line["produce_gaps_s"], default=0.0) for line in checked]
+    doubtful = [line.get("indeterminate", 0) > 0 for line in checked]
     verdicts = [line.get("verdict", "not checked") for line in lines]
     others = {
         name: spread([line["anomalies"].get(name, 0) for line in checked])
@@ -198,6 +199,7 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
         "met": share([verdict == "valid" for verdict in verdicts]) if lines else "—",
         "others": ", ".join(f"{name} {three}" for name, three in others.items()) or "—",
         "runs": f"{len(lines)} of {cell['repeats']}",
+        "doubtful": share(doubtful) if checked else "—",
         "verdicts": ", ".join(f"{verdicts.count(v)} {v}" for v in sorted(set(verdicts))) or "—",
         "lossy": share(lost) if lost else "—",
         "lost": spread(lost),
@@ -227,6 +229,7 @@ def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
     versions = sorted({line["kafka"] for line in lines if "kafka" in line})
     return template("study.md.j2").render(
         rows=[r for r in rows if not r["part"]],
+        of={r["cell"]: r for r in rows},
         parts={part: [r for r in rows if r["part"] == part] for part in _parts(rows)},
         gaps=[found for cell, own in cells if (found := every_gap(cell, own))],
         replicas=[found for cell, own in cells if (found := replicas(cell, own))],

@@ -22,6 +22,7 @@ def line(
         "anomalies": anomalies,
         "produce_gaps_s": list(gaps),
         "acked": 100,
+        "indeterminate": 0,
         "faults": 1,
         "kafka": "3.9.2",
         **more,
