@@ -183,7 +183,20 @@ def leaders_of(run: Run) -> list[dict[str, Any]]:
 
 def _states(run: Run) -> list[dict[str, Any]]:
     """The same with leader epochs: rows of schema.STATE."""
-    return _stretches(run, {"leader": "leader", "epoch": "leader_epoch"})
+    states = _stretches(run, {"leader": "leader", "epoch": "leader_epoch"})
+    return [{**state, "seen_to_ns": _seen_to(run, state["to_ns"])} for state in states]
+
+
+def _seen_to(run: Run, to_ns: int | None) -> int | None:
+    """Until when a state that was last seen to end then was surely in force: not while nobody
+    could tell, if what came next was seen first once somebody could."""
+    unseen = [
+        blind["start_ns"]
+        for blind in run.blind
+        if blind["end_ns"] is None
+        or (to_ns is not None and blind["start_ns"] < to_ns <= blind["end_ns"] + SEEN_LATE_NS)
+    ]
+    return min((ns for ns in (to_ns, *unseen) if ns is not None), default=None)
 
 
 def _stretches(run: Run, names: Mapping[str, str]) -> list[dict[str, Any]]:

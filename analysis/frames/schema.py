@@ -112,6 +112,7 @@ STATE = _struct(
     epoch=_INT,
     from_ns=_LONG,
     to_ns=_LONG,  # null: still
+    seen_to_ns=_LONG,  # until when nobody was blind to its end; null: still
 )
 CAUSE = _struct(  # analysis.causes.cause: what is null does not limit
     number=_INT,

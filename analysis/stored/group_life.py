@@ -11,7 +11,8 @@
 
 A member that dies before it can tell what it was assigned is expelled when its session is over, in
 a new generation. So one that lasts longer has no such member, and those that told are all; with
-time for a member to process its batch.
+time for a member to process its batch. Nobody may tell of a new one while members are stopped, or
+their coordinator is: only time counts in which no fault was in force.
 
 Only `assigned` shows that a generation stands: its coordinator has written it down by then. What a
 member knows otherwise may be of one that a new coordinator never heard of.
@@ -29,6 +30,7 @@ from typing import Any
 from analysis.stored.stored_run import Run
 from harness.history.tables import partitions_named
 from harness.model.client_settings import of_one_generation
+from harness.model.worker_kinds import kind_named
 
 Event = Mapping[str, Any]
 TOLD = frozenset({"member", "assigned"})  # what tells a member's generation
@@ -94,6 +96,9 @@ def shared(run: Run) -> list[dict[str, Any]]:
 def unowned(run: Run) -> list[dict[str, Any]]:
     """Where a partition was nobody's in a generation that lasted: rows of schema.UNOWNED."""
     members = lives(run)
+    named = (kind_named(each.process or "") for each in run.suspect)
+    if any(kind is not None and kind.member for kind in named):
+        return []  # what it had may not be told
     owned = {
         (stretch.generation, stretch.partition)
         for events in members.values()
@@ -108,10 +113,20 @@ def unowned(run: Run) -> list[dict[str, Any]]:
     return [
         {"partition": partition, "from_ns": from_ns, "until_ns": until_ns}
         for generation, from_ns, until_ns in _lasted(run, members)
-        if until_ns - from_ns > least_ns
+        if _undisturbed_ns(run, from_ns, until_ns) > least_ns
         for partition in partitions
         if (generation, partition) not in owned
     ]
+
+
+def _undisturbed_ns(run: Run, from_ns: int, until_ns: int) -> int:
+    """The longest part of this time in which no fault was in force."""
+    longest = 0
+    for fault in sorted(run.faults, key=lambda fault: int(fault["invoke_ns"])):
+        longest = max(longest, min(int(fault["invoke_ns"]), until_ns) - from_ns)
+        healed_ns = until_ns if fault["heal_ok_ns"] is None else int(fault["heal_ok_ns"])
+        from_ns = max(from_ns, healed_ns)
+    return max(longest, until_ns - from_ns)
 
 
 def _lasted(run: Run, members: Mapping[str, Sequence[Event]]) -> Iterator[tuple[int, int, int]]:

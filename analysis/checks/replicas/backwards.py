@@ -15,10 +15,12 @@ A watermark that is above a log end of its own look is *watermark-ahead*, and no
 epoch. A checkpoint is up to `replica.high.watermark.checkpoint.interval.ms` old, and may be of the
 time in which the broker followed another one, whose watermark can be lower. So only looks count
 that come twice that time, and two seconds, after the epoch was first seen, and which are followed
-by two seconds of it.
+by two seconds of it; where nobody could tell who leads until another epoch was seen, it may have
+ended when that began.
 
     checkpoints every 100 ms, epoch 3 of kafka1 from 1 s on    9 at 4 s, 8 at 5 s    =>  went back
     the same, but epoch 3 ended at 4.5 s                                            =>  nothing
+    the same, but from 4.5 s on nobody could tell, and then it is epoch 5           =>  nothing
     the same, but the looks are at 1.1 s and 1.2 s                                  =>  nothing
 
 **stable-back**: a consumer of committed records was given one, and the last stable offset that the
@@ -127,7 +129,7 @@ def _by_leader(tables: Tables) -> DataFrame | None:
         F.col("leader").alias("broker"),
         "epoch",
         (F.col("from_ns") + 2 * F.col("checkpoint_ns") + SEEN_LATE_NS).alias("since_ns"),
-        (F.col("to_ns") - SEEN_LATE_NS).alias("until_ns"),
+        (F.col("seen_to_ns") - SEEN_LATE_NS).alias("until_ns"),
     )
     ends = F.col("until_ns").isNull() | (F.col("end_ns") <= F.col("until_ns"))
     by_epoch = Window.partitionBy("run_id", "partition", "broker", "epoch", "since_ns")
