@@ -95,7 +95,12 @@ def _look(row: Row, number: int) -> Row:
 
 def _run(case: Row, number: int) -> Row:
     states = [
-        {**state, "from_ns": ns_of(state["from"]), "to_ns": ns_of(state["to"])}
+        {
+            **state,
+            "from_ns": ns_of(state["from"]),
+            "to_ns": ns_of(state["to"]),
+            "seen_to_ns": ns_of(state["to"]),
+        }
         for state in case["states"]
     ]
     return {
