@@ -23,6 +23,7 @@ from analysis.frames.operations import OFFSET_BITS
 from analysis.stored.circles import Circles
 from analysis.stored.group_life import outdated, shared, unowned
 from analysis.stored.replica_samples import looks_of
+from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import CORRUPT, EVENTS, WATERMARKS, Run, final_ends, is_dense
 from analysis.stored.transactions import ended_by_ns
 from harness.history.tables import partitions_named
@@ -133,14 +134,14 @@ def run_row(run: Run, causes: Sequence[Row] = (), circles: Circles | None = None
         ],
         "transforms": run.transforms,
         "transactional": run.transactional,
-        "dirty": run.transactional and _reads_uncommitted(run),
+        "dirty": run.transactional and run.reads_uncommitted,
         "one_copy": _one_copy(run.scenario["workload"]["producer"]),
         "dumps": _dumps(run),
         "deaths": list(run.deaths),
         "faults": in_force(run),
         "leaders": leaders_of(run),
         "states": _states(run),
-        "checkpoint_ns": int(run.node_settings["server"].get(CHECKPOINTS, CHECKPOINTS_MS)) * 10**6,
+        "checkpoint_ns": nanoseconds(run.node_settings["server"], CHECKPOINTS, CHECKPOINTS_MS),
         "causes": list(causes),
         "alone": _alone(run),
         "elections": election_rows(elections(looks_of(run.watermarks))),
@@ -249,11 +250,6 @@ def _moves(run: Run) -> Iterator[dict[str, Any]]:
                 "since_ns": event["time_ns"] - late_ns,
                 "time_ns": event["time_ns"],
             }
-
-
-def _reads_uncommitted(run: Run) -> bool:
-    consumer = run.scenario["workload"].get("consumer") or {}
-    return consumer.get("isolation.level") == "read_uncommitted"
 
 
 def _to_end(consumer: Mapping[str, Any]) -> bool:

@@ -104,11 +104,10 @@ def circles_of(run: Run) -> Circles | None:
     """The circles of a run; None where nobody told of transactions."""
     if not run.tells_transactions:
         return None
-    consumer = run.scenario["workload"].get("consumer") or {}
     return circles_in(
         read_operations(run.tables),
         [event for event in run.events if event["event"] == "transaction"],
-        shows_committed=consumer.get("isolation.level") != "read_uncommitted",
+        shows_committed=not run.reads_uncommitted,
     )
 
 

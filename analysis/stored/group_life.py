@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import Run
 from harness.history.tables import partitions_named
 from harness.model.client_settings import of_one_generation
@@ -105,10 +106,10 @@ def unowned(run: Run) -> list[dict[str, Any]]:
         for stretch in ownership(events)
     }
     work = run.scenario["workload"]
-    session_ms = float((work.get("consumer") or {}).get("session.timeout.ms", SESSION_MS))
+    session_ns = nanoseconds(work.get("consumer") or {}, "session.timeout.ms", SESSION_MS)
     # A member tells what it was assigned when it polls again.
-    busy_ms = float(work.get("batch", 0)) * float(work.get("process_ms", 0))
-    least_ns = int((session_ms + busy_ms) * 1e6) + SLACK_NS
+    busy_ns = int(float(work.get("batch", 0)) * nanoseconds(work, "process_ms", 0))
+    least_ns = session_ns + busy_ns + SLACK_NS
     partitions = range(int(run.scenario["topic"]["partitions"]))
     return [
         {"partition": partition, "from_ns": from_ns, "until_ns": until_ns}

@@ -120,6 +120,12 @@ class Run:
         return "transactional.id" in self.scenario["workload"]["producer"]
 
     @property
+    def reads_uncommitted(self) -> bool:
+        """Whether readers, the final read among them, ask for what is not committed, too."""
+        consumer = self.scenario["workload"].get("consumer") or {}
+        return bool(consumer.get("isolation.level") == "read_uncommitted")
+
+    @property
     def tells_transactions(self) -> bool:
         """Whether the workers' events tell when each transaction began and ended."""
         damaged = any(each.file == EVENTS for each in self.damage)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import Run
 
 ENDED = ("committed", "aborted")
@@ -20,8 +21,10 @@ SLACK_NS = 10 * 10**9  # a coordinator that is elected reads its log first; mark
 def ended_by_ns(run: Run) -> int:
     """From when on no transaction of the run's producers can be open."""
     settings = run.node_settings["server"]
-    timeout_ns = _ms(run.scenario["workload"]["producer"], "transaction.timeout.ms", TIMEOUT_MS)
-    looked_ns = _ms(
+    timeout_ns = nanoseconds(
+        run.scenario["workload"]["producer"], "transaction.timeout.ms", TIMEOUT_MS
+    )
+    looked_ns = nanoseconds(
         settings, "transaction.abort.timed.out.transaction.cleanup.interval.ms", LOOKED_FOR_MS
     )
     healed_ns = max((int(fault["heal_ok_ns"] or 0) for fault in run.faults), default=0)
@@ -34,7 +37,3 @@ def ended_by_ns(run: Run) -> int:
         for event in last.values()
     ]
     return max([healed_ns, run.load_end_ns, *by_ns]) + SLACK_NS
-
-
-def _ms(settings: Mapping[str, Any], key: str, default: int) -> int:
-    return int(float(settings.get(key, default)) * 1e6)

@@ -40,37 +40,23 @@ from analysis.frames.evidence import Rule, Tables
 
 def by_shared(tables: Tables) -> DataFrame | None:
     """A row for each two members that had one partition at one time, in one generation."""
-    history = tables.history
-    if not history.shared:
-        return None
-    return history.runs.select("run_id", F.explode("shared").alias("shared")).select(
-        "run_id",
-        F.col("shared.partition").alias("home"),
-        F.col("shared.owners").alias("reader"),
-        F.col("shared.from_ns").alias("from_ns"),
-        F.col("shared.until_ns").alias("until_ns"),
-    )
+    return _stretches(tables.history.runs, "shared") if tables.history.shared else None
 
 
 def by_unowned(tables: Tables) -> DataFrame | None:
     """A row for each partition and generation in which it was nobody's."""
-    history = tables.history
-    if not history.unowned:
-        return None
-    return history.runs.select("run_id", F.explode("unowned").alias("unowned")).select(
-        "run_id",
-        F.col("unowned.partition").alias("home"),
-        F.col("unowned.from_ns").alias("from_ns"),
-        F.col("unowned.until_ns").alias("until_ns"),
+    return _stretches(tables.history.runs, "unowned") if tables.history.unowned else None
+
+
+def _stretches(runs: DataFrame, name: str) -> DataFrame:
+    """The partitions of one of the columns of schema.RUNS, and since when and until when."""
+    return runs.select("run_id", F.inline(name)).withColumnsRenamed(
+        {"partition": "home", "owners": "reader"}
     )
 
 
-def owned_by_two() -> Rule:
-    """Partitions with two owners, one row a pair of members and time."""
-    return _owned_wrongly()
-
-
-def _owned_wrongly() -> Rule:
+def wrongly_owned() -> Rule:
+    """Partitions with two owners or none, one row a stretch of time."""
     return Rule(
         holds=F.col("from_ns").isNotNull(),
         place=F.lit(None).cast("bigint"),
@@ -78,11 +64,6 @@ def _owned_wrongly() -> Rule:
         shown_ns=F.col("from_ns"),
         lasted_ns=F.col("until_ns") - F.col("from_ns"),
     )
-
-
-def owned_by_none() -> Rule:
-    """Partitions without an owner, one row a generation."""
-    return _owned_wrongly()
 
 
 _OF_ONE_GENERATION = when(
@@ -98,7 +79,7 @@ _ONE_OWNER = forbidden(
 
 TWO_OWNERS = Anomaly(
     name="two-owners",
-    rules={by_shared: owned_by_two},
+    rules={by_shared: wrongly_owned},
     meaning="partitions that two members of the consumer group had in one generation",
     noun="doubly owned partition",
     of="partition",
@@ -109,7 +90,7 @@ TWO_OWNERS = Anomaly(
 )
 UNOWNED_PARTITION = Anomaly(
     name="unowned-partition",
-    rules={by_unowned: owned_by_none},
+    rules={by_unowned: wrongly_owned},
     meaning="partitions that no member of the consumer group had in a generation that lasted",
     noun="unowned partition",
     of="partition",

@@ -40,11 +40,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.causes.kinds import AFTER_STRIKE, AFTER_TRUNCATION, BIT_AT_THE_END, INTERNAL
+from analysis.causes.kinds import AFTER_STRIKE, AFTER_TRUNCATION, INTERNAL
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import (
-    CRCS,
-    FLIPPED,
     OTHERWISE,
     REPLICATION,
     SET_BACK,
@@ -53,9 +51,9 @@ from analysis.checks.promise import (
     UNCLEAN,
     forbidden,
     permitted,
-    when,
 )
-from analysis.checks.replicas.watermarks import WHERE_FOLLOWED, looks
+from analysis.checks.replicas.watermarks import WHERE_FOLLOWED, by_look
+from analysis.checks.transactions.atomicity import MARKER_FLIPPED, TOLD_TO_COMMITTED
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import offset_of, partition_of, place_of
 
@@ -99,21 +97,6 @@ def stable_back() -> Rule:
 def _is_below() -> Column:
     ahead = F.col("watermark") > F.col("least_end")
     return (F.col("least_end") < F.col("highest")) & ~F.coalesce(ahead, F.lit(False))
-
-
-def _by_later_look(tables: Tables) -> DataFrame | None:
-    """A row for each look at a partition: `highest`, the greatest watermark of any look before,
-    and `was_below`, whether the log ends of the look before were below one already."""
-    followed = tables.history.watermarks
-    if followed is None:
-        return None
-    in_order = Window.partitionBy("run_id", "partition").orderBy("time_ns")
-    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    return (
-        looks(followed)
-        .withColumn("highest", F.max("watermark").over(before))
-        .withColumn("was_below", F.lag(F.col("least_end") < F.col("highest")).over(in_order))
-    )
 
 
 def _by_leader(tables: Tables) -> DataFrame | None:
@@ -179,7 +162,7 @@ _DISKS_LOST = permitted(
 
 END_BACK = Anomaly(
     name="end-back",
-    rules={_by_later_look: end_back},
+    rules={by_look: end_back},
     meaning="a log end of the ISR below an earlier high watermark",
     noun="falling committed end",
     of="log end",
@@ -219,10 +202,7 @@ STABLE_BACK = Anomaly(
     noun="falling stable offset",
     of="last stable offset",
     headline="{n} went back, below what had been read as committed",
-    judged=when(
-        "transactions and isolation.level=read_committed, in histories of format 2",
-        lambda facts: facts.transactional and facts.history_format >= 2 and not facts.uncommitted,
-    ),
+    judged=TOLD_TO_COMMITTED,
     promises=(
         _NEW_LEADER_LACKS,
         _DISKS_LOST,
@@ -232,7 +212,7 @@ STABLE_BACK = Anomaly(
             "KIP-98; KIP-664",
             by=INTERNAL,
         ),
-        permitted(FLIPPED, "A marker whose CRC is wrong ends nothing.", CRCS, by=BIT_AT_THE_END),
+        MARKER_FLIPPED,
         forbidden(
             OTHERWISE,
             "What is below the last stable offset is decided for good.",

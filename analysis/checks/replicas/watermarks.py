@@ -51,8 +51,10 @@ _SECOND_NS = 10**9
 def looks(watermarks: DataFrame) -> DataFrame:
     """One row for each look at a partition of which the ISR is known: time_ns, since_ns (the look
     before; null: none), watermark (the greatest of any broker), least_end (of the ISR),
-    looked_until_ns (when the look ended)."""
+    looked_until_ns (when the look ended), highest (the greatest watermark of any look before) and
+    was_below (whether least_end was below that at the look before)."""
     in_order = Window.partitionBy("run_id", "partition").orderBy("time_ns")
+    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
     return (
         watermarks.groupBy("run_id", "partition", "time_ns")
         .agg(
@@ -62,6 +64,8 @@ def looks(watermarks: DataFrame) -> DataFrame:
         )
         .where(F.col("least_end").isNotNull())
         .withColumn("since_ns", F.lag("time_ns").over(in_order))
+        .withColumn("highest", F.max("watermark").over(before))
+        .withColumn("was_below", F.lag(F.col("least_end") < F.col("highest")).over(in_order))
     )
 
 
@@ -114,13 +118,14 @@ def _second(name: str) -> Column:
     return F.floor(F.col(name) / _SECOND_NS)
 
 
-def _by_look(tables: Tables) -> DataFrame | None:
+def by_look(tables: Tables) -> DataFrame | None:
+    """A row for each look: `looks`."""
     followed = tables.history.watermarks
     return None if followed is None else looks(followed)
 
 
 def _by_place_read_before(tables: Tables) -> DataFrame | None:
-    looked = _by_look(tables)
+    looked = by_look(tables)
     return None if looked is None else read_before(tables.history.operations, looked)
 
 
@@ -128,7 +133,7 @@ WHERE_FOLLOWED = when("where `check.watermarks` is set", lambda facts: facts.wat
 
 WATERMARK_AHEAD = Anomaly(
     name="watermark-ahead",
-    rules={_by_look: watermark_ahead},
+    rules={by_look: watermark_ahead},
     meaning="a high watermark above the log end of a member of the ISR",
     noun="early watermark",
     of="high watermark",

@@ -160,9 +160,12 @@ def _told(facts: Facts) -> bool:
 
 
 _TOLD = when("transactions, in histories of format 2", _told)
-_TOLD_TO_COMMITTED = when(
+TOLD_TO_COMMITTED = when(
     "transactions and isolation.level=read_committed, in histories of format 2",
     lambda facts: _told(facts) and not facts.uncommitted,
+)
+MARKER_FLIPPED = permitted(
+    FLIPPED, "A marker whose CRC is wrong ends nothing.", CRCS, by=BIT_AT_THE_END
 )
 
 UNCOMMITTED_READ = Anomaly(
@@ -211,7 +214,7 @@ TORN = Anomaly(
     noun="torn transaction's record",
     headline="{n} {is} missing from transactions of which others are there",
     unless_seen="lost",
-    judged=_TOLD_TO_COMMITTED,
+    judged=TOLD_TO_COMMITTED,
     promises=LOST.promises,
 )
 HANGING_TRANSACTION = Anomaly(
@@ -242,7 +245,7 @@ HANGING_TRANSACTION = Anomaly(
             "KIP-664; KIP-966",
             by=AFTER_STRIKE,
         ),
-        permitted(FLIPPED, "A marker whose CRC is wrong ends nothing.", CRCS, by=BIT_AT_THE_END),
+        MARKER_FLIPPED,
         forbidden(
             OTHERWISE,
             "A coordinator ends each transaction, at the latest when transaction.timeout.ms has "
