@@ -27,9 +27,8 @@ SDK = "docker~=7.1"  # as pyproject.toml asks for it
 
 
 def docker_nodes(zookeeper_count: int, broker_count: int, address: str) -> tuple[Node, ...]:
-    """The nodes of a cluster to come, at free ports of `address`; among each other they have
-    addresses once their containers run."""
-    ports = compose.free_ports(address, zookeeper_count + broker_count)
+    """The nodes of a cluster to come, dialled at `address`; their ports there, and their addresses
+    among each other, are known once their holders run."""
     members = (
         Node(
             name=f"zk{i}",
@@ -37,7 +36,7 @@ def docker_nodes(zookeeper_count: int, broker_count: int, address: str) -> tuple
             id=i,
             address="",
             port=compose.ZOOKEEPER_PORT,
-            dialled=(address, ports.pop()),
+            dialled=(address, 0),
         )
         for i in range(1, zookeeper_count + 1)
     )
@@ -48,7 +47,7 @@ def docker_nodes(zookeeper_count: int, broker_count: int, address: str) -> tuple
             id=i,
             address="",
             port=compose.CLIENTS_PORT,
-            dialled=(address, ports.pop()),
+            dialled=(address, 0),
         )
         for i in range(1, broker_count + 1)
     )

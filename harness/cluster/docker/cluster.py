@@ -73,13 +73,7 @@ class DockerCluster(Cluster):
 
     def start(self) -> None:
         """Have compose start all containers, watch over each, wait until brokers are registered."""
-        file = self.logs.parent / "compose.json"
-        compose.write(file, compose.additions(self.nodes, self.server, self.zoo, self.run_id))
-        compose.up(self.engine.project, file, compose.variables(self.nodes, self.image))
-        self.nodes = tuple(
-            replace(node, address=self.engine.address(compose.holder_of(node.name)))
-            for node in self.nodes
-        )
+        self._start_containers()
         self._heartbeat = Heartbeat(
             {
                 n.name: self.engine.exec_stream(
@@ -176,6 +170,24 @@ class DockerCluster(Cluster):
         )
 
     # Parts
+
+    def _start_containers(self) -> None:
+        """The holders first: Docker gives each a port that is free, which its broker then tells.
+
+        A port that we choose may be another run's by the time that Docker binds it.
+        """
+        project, file = self.engine.project, self.logs.parent / "compose.json"
+        compose.write(file, compose.additions(self.nodes, self.server, self.zoo, self.run_id))
+        holders = [compose.holder_of(node.name) for node in self.nodes]
+        compose.up(project, file, compose.variables(self.nodes, self.image), holders)
+        self.nodes = tuple(map(self._placed, self.nodes))
+        compose.up(project, file, compose.variables(self.nodes, self.image))
+
+    def _placed(self, node: Node) -> Node:
+        """A node whose holder runs, with its address and where it is dialled."""
+        holder = compose.holder_of(node.name)
+        dialled = (node.dial[0], self.engine.published(holder, node.port))
+        return replace(node, address=self.engine.address(holder), dialled=dialled)
 
     def _shell(self, node: Node) -> ExecStream:
         return self.engine.exec_stream(compose.holder_of(node.name), shell.SHELL)

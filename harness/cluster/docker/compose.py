@@ -14,12 +14,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from random import sample
 from typing import Any
 
 from harness.cluster import node_settings as node_config
@@ -33,7 +30,6 @@ IMAGES = ("HARNESS_KAFKA_IMAGE", "HARNESS_ZOOKEEPER_IMAGE", "HARNESS_HOLDER_IMAG
 ROLE_LABEL, RUN_LABEL = f"{LABEL}.role", f"{LABEL}.run"
 ZOOKEEPER_PORT, CLIENTS_PORT = 2181, 19092  # inside
 UP_LIMIT_S = 300.0
-REMOTE_PORTS = range(20000, 32768)  # below those that a system gives to who asks for any
 
 
 def holder_of(node: str) -> str:
@@ -73,7 +69,10 @@ def additions(
 
 
 def variables(nodes: Sequence[Node], image: str) -> dict[str, str]:
-    """The variables that docker-compose.yml is filled in with: where ports are, which image."""
+    """The variables that docker-compose.yml is filled in with: where ports are, which image.
+
+    Port 0 is any that is free: Docker chooses it when it starts the holder.
+    """
     ports = {f"HARNESS_PORT_{node.name.upper()}": str(node.dial[1]) for node in nodes}
     images = dict.fromkeys(IMAGES, image) if image else {}
     return {"HARNESS_ADDRESS": nodes[0].dial[0], **ports, **images}
@@ -86,10 +85,13 @@ def images(image: str) -> dict[str, str]:
     return {"kafka": chosen[IMAGES[0]], "zookeeper": chosen[IMAGES[1]]}
 
 
-def up(project: str, additions_file: Path, given: Mapping[str, str]) -> None:
-    """Start all containers of a project; returns when they run. Raises ClusterError."""
+def up(
+    project: str, additions_file: Path, given: Mapping[str, str], services: Sequence[str] = ()
+) -> None:
+    """Start containers of a project, all or these; returns when they run. What runs already stays
+    as it is, though a variable of its has another value by now. Raises ClusterError."""
     files = ["-f", str(COMPOSE_FILE), "-f", str(additions_file)]
-    argv = [*command(), "-p", project, *files, "up", "-d"]
+    argv = [*command(), "-p", project, *files, "up", "-d", "--no-recreate", *services]
     try:
         done = subprocess.run(
             argv,
@@ -145,18 +147,6 @@ def is_project_of(run_id: str, project: str) -> bool:
     return (
         project.startswith(name) and re.fullmatch(r"[0-9a-f]{4}", project[len(name) :]) is not None
     )
-
-
-def free_ports(address: str, count: int) -> list[int]:
-    """Ports that nobody listens on now, all different; on another host's address, any."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        try:
-            for each in sockets:
-                each.bind((address, 0))
-        except OSError:
-            return sample(REMOTE_PORTS, count)
-        return [int(each.getsockname()[1]) for each in sockets]
 
 
 def _environment() -> dict[str, str]:

@@ -95,6 +95,13 @@ class Engine:
         networks = self._inspect(service)["NetworkSettings"]["Networks"]
         return str(next(iter(networks.values()))["IPAddress"])
 
+    def published(self, service: str, port: int) -> int:
+        """The host's port that leads to this one of the container. Raises ClusterError."""
+        ports = self._inspect(service)["NetworkSettings"]["Ports"]
+        if not (bound := ports.get(f"{port}/tcp")):
+            raise ClusterError(f"{service} runs, but its port {port} is not published")
+        return int(bound[0]["HostPort"])
+
     def kill(self, service: str, name: str) -> None:
         """Send a signal to the container's process."""
         _asked(lambda: self.client.api.kill(self._id(service), name))
