@@ -33,9 +33,9 @@ unit: ## the tests without a JVM, a browser or a cluster, in under two minutes
 check: lint ## what every change must pass: lint, and the tests that need no cluster
 	$(BIN)/python -m pytest -m "not cluster"
 
-test: ## every test, those on real clusters too
+test: ## every test, those on real clusters too: two at a time, on clusters one at a time and last
 	$(SETUP) --tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 oracle: ## anomalies, and what permits a record, against their second opinions: N=10000 random histories of each (SEED=1)
 	$(SETUP)

@@ -30,12 +30,20 @@ marks: set[str] = set()  # of the test that runs now
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever uses Spark starts its JVM. The tests in pods come last: what they run on may still be
-    being built."""
+    """Whoever uses Spark starts its JVM. Tests on clusters come last, one after the other, and of
+    these the ones in pods: what they run on may still be being built."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("jvm")
-    items.sort(key=lambda item: {"live", "kubernetes"} <= {*item.path.parts})
+        item.add_marker(pytest.mark.xdist_group(_together(item)))
+    items.sort(key=lambda item: (*map(item.path.parts.__contains__, ("live", "kubernetes")),))
+
+
+def _together(item: pytest.Item) -> str:
+    """What one process of `make test` runs: all on clusters, which want the host for themselves;
+    all that need the one Spark session; else a file."""
+    marks = {mark.name for mark in item.iter_markers()}
+    return next((mark for mark in ("cluster", "jvm") if mark in marks), item.path.name)
 
 
 def pytest_configure() -> None:
