@@ -211,7 +211,7 @@ def _by_transformer() -> Column:
 
 
 def _stands() -> Column:
-    """Whether it is in the final read, and not because that has what was aborted, too; and whose."""
+    """Whether it is in the final read, not as one that was aborted, and whose it is."""
     certain = F.col("sent").isin(ACKED, UNASKED) | ((F.col("sent") == UNKNOWN) & ~F.col("dirty"))
     return certain & F.col("output_place").isNotNull() & (F.col("begun_then") == 1)
 

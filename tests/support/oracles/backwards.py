@@ -1,5 +1,5 @@
-"""A second opinion on what looks at replicas show, and on last stable offsets: docs/anomalies.md, row
-by row, in plain Python."""
+"""A second opinion on looks at replicas and on last stable offsets: docs/anomalies.md, row by row,
+in plain Python."""
 
 from __future__ import annotations
 
