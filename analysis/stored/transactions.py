@@ -1,8 +1,13 @@
 """When the last transaction of a run must have ended, as far as its workers told, and which
 partitions show one that has not.
 
-committed at 10 s                                                 =>  10 s, and some slack
-begun at 10 s, the producer died; transaction.timeout.ms = 15000  =>  25 s, and more slack
+committed at 10 s                                                    =>  10 s, and some slack
+commit asked for at 10 s, no answer; transaction.timeout.ms = 15000  =>  25 s, and more slack
+begun at 10 s, the producer died; the same                           =>  40 s, and more slack
+
+A coordinator counts from when it is told of a transaction's first partition. The client may tell it
+as long as it keeps the first record, which it gives up after transaction.timeout.ms; a commit is
+asked for when all are delivered.
 """
 
 from __future__ import annotations
@@ -33,8 +38,9 @@ def ended_by_ns(run: Run) -> int:
     for event in sorted(run.events, key=lambda each: int(each["time_ns"])):
         if event["event"] == "transaction":
             last[event["process"], event["transaction"]] = event
+    later_ns = {"begun": 2 * timeout_ns + looked_ns, **dict.fromkeys(ENDED, 0)}
     by_ns = [
-        int(event["time_ns"]) + (0 if event["name"] in ENDED else timeout_ns + looked_ns)
+        int(event["time_ns"]) + later_ns.get(event["name"], timeout_ns + looked_ns)
         for event in last.values()
     ]
     return max([healed_ns, run.load_end_ns, *by_ns]) + SLACK_NS

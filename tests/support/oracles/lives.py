@@ -115,8 +115,9 @@ def hanging(run: Any) -> Found:
     for who in {(note["process"], note["transaction"]) for note in notes}:
         mine = [note for note in notes if (note["process"], note["transaction"]) == who]
         last = max(mine, key=lambda note: int(note["time_ns"]))
-        ended = last["name"] in ("committed", "aborted")
-        by.append(last["time_ns"] // MS + (0 if ended else timeout + looked_for))
+        by.append(last["time_ns"] // MS)
+        if last["name"] not in ("committed", "aborted"):
+            by[-1] += timeout + looked_for + (timeout if last["name"] == "begun" else 0)
     for partition in (0, 1):
         told = [end for end in run.ends if end["partition"] == partition]
         last = max(told, key=lambda end: int(end["time_ns"]), default=None)

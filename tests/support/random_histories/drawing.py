@@ -8,20 +8,20 @@
 from __future__ import annotations
 
 import os
+from typing import TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from tests.support.oracle import Case
-
+T = TypeVar("T")
 HISTORIES = int(os.environ.get("HISTORIES", "400"))
 SEED = int(os.environ.get("ORACLE_SEED", "0"))  # 0: those of every test run
 SEEDS = range(SEED * 10**6, SEED * 10**6 + HISTORIES)  # of histories that Python alone draws
 
 
-def drawn(strategy: st.SearchStrategy[Case]) -> list[Case]:
+def drawn(strategy: st.SearchStrategy[T]) -> list[T]:
     """Many histories, the same in every test run unless others are asked for."""
-    cases: list[Case] = []
+    cases: list[T] = []
 
     @settings(
         max_examples=HISTORIES,
@@ -31,7 +31,7 @@ def drawn(strategy: st.SearchStrategy[Case]) -> list[Case]:
         suppress_health_check=[HealthCheck.too_slow],  # a matter of the host
     )
     @given(strategy)
-    def draw(case: Case) -> None:
+    def draw(case: T) -> None:
         cases.append(case)
 
     (seed(SEED)(draw) if SEED else draw)()
