@@ -55,6 +55,6 @@ def hanging(run: Run) -> Iterator[dict[str, Any]]:
     ended_ns = ended_by_ns(run)
     for partition, end in sorted(last.items()):
         stable, high = end["committed_end"], end["uncommitted_end"]
-        asked_ns = end["time_ns"] if end["since_ns"] is None else end["since_ns"]
+        asked_ns = end["time_ns"] if end.get("since_ns") is None else end["since_ns"]
         if None not in (stable, high) and stable < high and asked_ns > ended_ns:
             yield {"partition": partition, "offset": stable, "time_ns": asked_ns}

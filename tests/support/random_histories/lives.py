@@ -71,7 +71,7 @@ def transactions_of(seed: int) -> Any:
     """A run with transactions, as far as they end, and final reads that were asked for ends."""
     drawn = random.Random(seed)
     times = drawn.sample(range(0, 20_000, STEP), 12)
-    begins = drawn.sample(range(20_000, 170_000, STEP), 4)
+    begins = drawn.sample(range(20_000, drawn.choice([40_000, 170_000]), STEP), 4)
     timeout = drawn.choice([{}, {"transaction.timeout.ms": 5000}])
     looked_for = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
     return SimpleNamespace(
