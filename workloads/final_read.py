@@ -45,16 +45,19 @@ def final_read(session: Session) -> None:
 def _read_all(session: Session, reader: Tail, asker: Asker) -> None:
     before = asker.ends()
     if before is None:
-        _tell(session, reader, {}, None)
+        _tell(session, reader, {}, None, None)
         return
+    asked_ns = asker.asked_ns
     reader.assign({partition: ends.log_start for partition, ends in before.items()})
     while True:
         _read_up_to(session, reader, before)
         after = asker.ends()
+        if after == before:
+            asked_ns = asker.asked_ns
         if after is None or not only_grew(before, after):
             break
-        before = after
-    _tell(session, reader, before, after)
+        before, asked_ns = after, asker.asked_ns
+    _tell(session, reader, before, after, asked_ns)
 
 
 def _read_up_to(session: Session, reader: Tail, goals: Mapping[int, Ends]) -> None:
@@ -72,13 +75,17 @@ def _read_up_to(session: Session, reader: Tail, goals: Mapping[int, Ends]) -> No
 
 
 def _tell(
-    session: Session, reader: Tail, before: Mapping[int, Ends], after: Mapping[int, Ends] | None
+    session: Session,
+    reader: Tail,
+    before: Mapping[int, Ends],
+    after: Mapping[int, Ends] | None,
+    asked_ns: int | None,
 ) -> None:
-    """One `ends` event a partition."""
+    """One `ends` event a partition; `asked_ns`: when what it tells was asked for last."""
     for partition in range(session.spec.partitions):
         now, position = (after or {}).get(partition), reader.positions.get(partition)
         known = told(before.get(partition), now, position)
-        session.recorder.event("ends", partition=partition, **known)
+        session.recorder.event("ends", partition=partition, since_ns=asked_ns, **known)
 
 
 class Asker:
@@ -86,6 +93,7 @@ class Asker:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self.asked_ns = 0  # when the last answer was asked for
         # An AdminClient knows the consumer's keys, and warns that they do nothing: spare the log.
         self._admin = AdminClient({**session.spec.config, "log_level": 0})
         self._partitions = [
@@ -95,6 +103,7 @@ class Asker:
     def ends(self) -> dict[int, Ends] | None:
         """Every partition's ends; asked again until all leaders answer, None when time is over."""
         while not self._session.over():
+            now_ns = time.monotonic_ns()
             try:
                 starts = self._ask(EARLIEST, IsolationLevel.READ_UNCOMMITTED)
                 committed = self._ask(LATEST, IsolationLevel.READ_COMMITTED)
@@ -103,6 +112,7 @@ class Asker:
                 self._session.client_error(error.args[0])
                 self._admin.poll(0.1)
                 continue
+            self.asked_ns = now_ns
             return {
                 p: Ends(
                     log_start=starts[p], committed_end=committed[p], uncommitted_end=uncommitted[p]

@@ -25,7 +25,7 @@ from analysis.stored.group_life import outdated, shared, unowned
 from analysis.stored.replica_samples import looks_of
 from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import CORRUPT, EVENTS, WATERMARKS, Run, final_ends, is_dense
-from analysis.stored.transactions import ended_by_ns
+from analysis.stored.transactions import hanging
 from harness.history.tables import partitions_named
 from harness.model.client_settings import retries_of
 from harness.model.worker_kinds import kind_named
@@ -152,7 +152,7 @@ def run_row(run: Run, causes: Sequence[Row] = (), circles: Circles | None = None
         "to_end": _to_end(run.scenario["workload"].get("consumer") or {}),
         "dense": is_dense(run),
         "corrupt": sorted(set(_corrupt(run))),
-        "hanging": list(_hanging(run)),
+        "hanging": list(hanging(run)),
         "circular": list(circles.rows) if circles else [],
     }
 
@@ -262,19 +262,6 @@ def _corrupt(run: Run) -> Iterator[int]:
     for event in run.events:
         if event["event"] == CORRUPT and None not in (event["partition"], event["position"]):
             yield (int(event["partition"]) << OFFSET_BITS) | int(event["position"])
-
-
-def _hanging(run: Run) -> Iterator[dict[str, Any]]:
-    """Where the last stable offset stood below the end of a partition when it was read last, though
-    no transaction can have been open any more."""
-    if not run.tells_transactions or any(fault["heal_ok_ns"] is None for fault in run.faults):
-        return
-    last = {end["partition"]: end for end in sorted(run.ends, key=lambda end: end["time_ns"])}
-    ended_ns = ended_by_ns(run)
-    for partition, end in sorted(last.items()):
-        stable, high = end["committed_end"], end["uncommitted_end"]
-        if None not in (stable, high) and stable < high and end["time_ns"] > ended_ns:
-            yield {"partition": partition, "offset": stable, "time_ns": end["time_ns"]}
 
 
 def _dumps(run: Run) -> list[dict[str, Any]]:

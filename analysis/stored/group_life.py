@@ -111,13 +111,26 @@ def unowned(run: Run) -> list[dict[str, Any]]:
     busy_ns = int(float(work.get("batch", 0)) * nanoseconds(work, "process_ms", 0))
     least_ns = session_ns + busy_ns + SLACK_NS
     partitions = range(int(run.scenario["topic"]["partitions"]))
+    unsure = _of_no_generation(members)
     return [
         {"partition": partition, "from_ns": from_ns, "until_ns": until_ns}
         for generation, from_ns, until_ns in _lasted(run, members)
         if _undisturbed_ns(run, from_ns, until_ns) > least_ns
         for partition in partitions
-        if (generation, partition) not in owned
+        if (generation, partition) not in owned and partition not in unsure
     ]
+
+
+def _of_no_generation(members: Mapping[str, Sequence[Event]]) -> set[int]:
+    """The partitions that a member was given when its client told no generation: it may have had
+    them in any."""
+    return {
+        partition
+        for events in members.values()
+        for event in events
+        if event["event"] == "assigned" and _generation(event) is None
+        for partition in partitions_named(event["text"])
+    }
 
 
 def _undisturbed_ns(run: Run, from_ns: int, until_ns: int) -> int:
@@ -132,7 +145,7 @@ def _undisturbed_ns(run: Run, from_ns: int, until_ns: int) -> int:
 
 def _lasted(run: Run, members: Mapping[str, Sequence[Event]]) -> Iterator[tuple[int, int, int]]:
     """Each generation that was given out: when to the last that told so, and until when no member
-    told of a newer one, or of its own end."""
+    told of another one (a lower one, where a coordinator counts anew), or of its own end."""
     told = [event for events in members.values() for event in events]
     given: dict[int, int] = {}
     for event in told:
@@ -143,7 +156,7 @@ def _lasted(run: Run, members: Mapping[str, Sequence[Event]]) -> Iterator[tuple[
             int(event["time_ns"])
             for event in told
             if event["event"] in ("revoked", "dies", "end")
-            or (event["event"] in TOLD and (_generation(event) or 0) > generation)
+            or (event["event"] in TOLD and _generation(event) not in (None, generation))
         ]
         until_ns = min((ns for ns in ends if ns > from_ns), default=run.load_end_ns)
         yield generation, from_ns, min(until_ns, run.load_end_ns)

@@ -1,12 +1,18 @@
-"""When the last transaction of a run must have ended, as far as its workers told.
+"""When the last transaction of a run must have ended, as far as its workers told, and which
+partitions show one that has not.
 
-committed at 10 s                                                 =>  10 s, and some slack
-begun at 10 s, the producer died; transaction.timeout.ms = 15000  =>  25 s, and more slack
+committed at 10 s                                                    =>  10 s, and some slack
+commit asked for at 10 s, no answer; transaction.timeout.ms = 15000  =>  25 s, and more slack
+begun at 10 s, the producer died; the same                           =>  40 s, and more slack
+
+A coordinator counts from when it is told of a transaction's first partition. The client may tell it
+as long as it keeps the first record, which it gives up after transaction.timeout.ms; a commit is
+asked for when all are delivered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from analysis.stored.settings import nanoseconds
@@ -32,8 +38,23 @@ def ended_by_ns(run: Run) -> int:
     for event in sorted(run.events, key=lambda each: int(each["time_ns"])):
         if event["event"] == "transaction":
             last[event["process"], event["transaction"]] = event
+    later_ns = {"begun": 2 * timeout_ns + looked_ns, **dict.fromkeys(ENDED, 0)}
     by_ns = [
-        int(event["time_ns"]) + (0 if event["name"] in ENDED else timeout_ns + looked_ns)
+        int(event["time_ns"]) + later_ns.get(event["name"], timeout_ns + looked_ns)
         for event in last.values()
     ]
     return max([healed_ns, run.load_end_ns, *by_ns]) + SLACK_NS
+
+
+def hanging(run: Run) -> Iterator[dict[str, Any]]:
+    """Where the last stable offset stood below the end of a partition when it was read last, though
+    no transaction can have been open any more: rows of schema.HANGING."""
+    if not run.tells_transactions or any(fault["heal_ok_ns"] is None for fault in run.faults):
+        return
+    last = {end["partition"]: end for end in sorted(run.ends, key=lambda end: end["time_ns"])}
+    ended_ns = ended_by_ns(run)
+    for partition, end in sorted(last.items()):
+        stable, high = end["committed_end"], end["uncommitted_end"]
+        asked_ns = end["time_ns"] if end.get("since_ns") is None else end["since_ns"]
+        if None not in (stable, high) and stable < high and asked_ns > ended_ns:
+            yield {"partition": partition, "offset": stable, "time_ns": asked_ns}

@@ -29,6 +29,9 @@ complete for every partition.
 skipped record has no output either: skipped tells what members did with it, this what came of it.
 Where an output was acknowledged the group did its part: it is lost that is to be told, once.
 
+No two processings of a worker begin at one moment. Where a history has two, what was sent then may
+be of either: it is no second output of one, and the output of both where one is looked for.
+
 A send that failed is no output: in the log it is a phantom, and where readers ask for what is not
 committed it was aborted. There nothing is concluded either from one that is in doubt.
 
@@ -39,7 +42,7 @@ records before the first that the group was given.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import ANY_LOG, FLIPPED_BIT, INTERNAL
@@ -74,9 +77,9 @@ def outputs(operations: DataFrame, values: DataFrame, runs: DataFrame) -> DataFr
     """One row for each output and processing of its input.
 
     run_id, value and place (of the input; null: its processing never ended), output, worker,
-    begun_ns (of its send), sent, stands (whether it certainly is an output, and in the final read),
-    output_place (there), open (whether it, or a row of the log that it would explain, may be
-    there).
+    begun_ns (of its send), sent, stands (whether it certainly is an output of this input, and in
+    the final read), output_place (there), open (whether it, or a row of the log that it would
+    explain, may be there).
     """
     link = ["run_id", "worker", "due_ns"]
     ours = operations.where(_by_transformer() & F.col("value").isNotNull())
@@ -93,6 +96,7 @@ def outputs(operations: DataFrame, values: DataFrame, runs: DataFrame) -> DataFr
         F.col("start_ns").alias("due_ns"),
         "value",
         place.alias("place"),
+        F.count("*").over(Window.partitionBy("run_id", "process", "start_ns")).alias("begun_then"),
     )
     fates = values.select(
         "run_id",
@@ -108,7 +112,7 @@ def outputs(operations: DataFrame, values: DataFrame, runs: DataFrame) -> DataFr
         .join(F.broadcast(runs.select("run_id", "dirty")), on="run_id", how="inner")
         .withColumn("dirty", F.coalesce("dirty", F.lit(False)))
         .withColumns({"stands": _stands(), "open": _may_be_there()})
-        .drop("due_ns", "log_start", "dirty")
+        .drop("due_ns", "begun_then", "log_start", "dirty")
     )
 
 
@@ -207,9 +211,9 @@ def _by_transformer() -> Column:
 
 
 def _stands() -> Column:
-    """Whether it is in the final read, and not because that has what was aborted, too."""
+    """Whether it is in the final read, not as one that was aborted, and whose it is."""
     certain = F.col("sent").isin(ACKED, UNASKED) | ((F.col("sent") == UNKNOWN) & ~F.col("dirty"))
-    return certain & F.col("output_place").isNotNull()
+    return certain & F.col("output_place").isNotNull() & (F.col("begun_then") == 1)
 
 
 def _may_be_there() -> Column:

@@ -30,6 +30,7 @@ furthest such record; `other_offset` is that last stable offset.
     read: a at 7    at the end: stable up to 5, watermark 9                    =>  it went back
     read: a at 4    the same                                                   =>  nothing
     read: a at 7    at the end: stable up to 5, watermark 5                    =>  a has vanished
+    read: a at 7, b at 9    at the end: stable up to 5, watermark 9            =>  back, b vanished
 
 Cannot see: what went back and came again between two looks; watermarks of epochs that are shorter
 than those margins; a last stable offset that fell during the load and rose again.
@@ -86,7 +87,7 @@ def stable_back() -> Rule:
     """Partitions whose last stable offset is not above what was read as committed."""
     offset = offset_of(F.col("place"))
     return Rule(
-        holds=(F.col("committed_end") <= offset) & (offset < F.col("uncommitted_end")),
+        holds=F.col("committed_end") <= offset,
         place=F.col("place"),
         time_ns=F.col("delivered_ns"),
         shown_ns=F.col("load_end_ns"),
@@ -126,24 +127,32 @@ def _by_leader(tables: Tables) -> DataFrame | None:
 
 
 def _by_partition(tables: Tables) -> DataFrame | None:
-    """A row for each partition of which committed records were read: the furthest `place`, and what
-    the final read was told of its ends."""
+    """A row for each partition of which committed records were read: the furthest `place` that is
+    in the log still, and what the final read was told of its ends."""
     history = tables.history
     if history.transactions is None:
         return None
-    furthest = (
-        tables.values.where(F.col("delivered_place").isNotNull())
-        .groupBy("run_id", partition_of(F.col("delivered_place")).alias("partition"))
+    at = F.col("delivered_place")
+    partition = partition_of(at).alias("partition")
+    runs = history.runs.select(
+        "run_id", "load_end_ns", F.posexplode("ends").alias("partition", "end")
+    )
+    known = ("run_id", "partition", "load_end_ns", "committed_end", "uncommitted_end")
+    return (
+        tables.values.where(at.isNotNull())
+        .select("run_id", partition, "delivered_place", "delivered_ns", "value")
+        .join(
+            F.broadcast(runs.select("*", "end.committed_end", "end.uncommitted_end").drop("end")),
+            on=["run_id", "partition"],
+            how="inner",
+        )
+        .where(offset_of(at) < F.col("uncommitted_end"))
+        .groupBy(*known)
         .agg(
             F.max("delivered_place").alias("place"),
             F.max_by("delivered_ns", "delivered_place").alias("delivered_ns"),
             F.max_by("value", "delivered_place").alias("value"),
         )
-    )
-    runs = history.runs.select("run_id", "load_end_ns", "ends")
-    end = F.get("ends", F.col("partition"))
-    return furthest.join(F.broadcast(runs), on="run_id", how="inner").withColumns(
-        {"committed_end": end.committed_end, "uncommitted_end": end.uncommitted_end}
     )
 
 

@@ -35,6 +35,7 @@ until somebody aborts it by hand. One row a partition.
 
     committed; a minute later the final read stops at 5 of 9               =>  hanging at 5
     the producer died; transaction.timeout.ms has not passed               =>  nothing yet
+    the same, asked before it had passed; the read ended later             =>  nothing yet
 
 Cannot see: commits that a coordinator carried out without being asked and that nobody read; a torn
 transaction one part of which is below its log's start, or in a partition that was not read to its

@@ -1,4 +1,5 @@
-"""A second opinion on what went back: docs/anomalies.md, row by row, in plain Python."""
+"""A second opinion on looks at replicas and on last stable offsets: docs/anomalies.md, row by row,
+in plain Python."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ SEEN_LATE = 2000  # ms
 
 
 def backwards(case: Row) -> Iterator[tuple[str, Any]]:
-    """Each that went back in a case of random_histories.looks: its name, and partition, offset,
-    the other offset and the time."""
+    """Each that went back in a case of random_histories.looks, or was ahead: its name, and
+    partition, offset, the other offset and the time."""
     looks = defaultdict[tuple[int, int], list[Row]](list)
     for row in case["looks"]:
         looks[row["partition"], row["time"]].append(row)
@@ -22,6 +23,7 @@ def backwards(case: Row) -> Iterator[tuple[str, Any]]:
         yield from _ends(partition, mine)
         yield from _watermarks(partition, mine, case)
         yield from _stable(partition, case)
+        yield from _ahead(partition, mine, case)
 
 
 def _ends(partition: int, looks: Sequence[Look]) -> Iterator[tuple[str, Any]]:
@@ -59,12 +61,34 @@ def _watermarks(partition: int, looks: Sequence[Look], case: Row) -> Iterator[tu
 
 def _stable(partition: int, case: Row) -> Iterator[tuple[str, Any]]:
     end = case["ends"][partition]
-    read = [offset for where, offset, _ in case["reads"] if where == partition]
-    if not read or None in (end["committed_end"], end["uncommitted_end"]):
+    if None in (end["committed_end"], end["uncommitted_end"]):
         return
-    furthest = max(read)
-    if end["committed_end"] <= furthest < end["uncommitted_end"]:
+    reads = [offset for where, offset, _ in case["reads"] if where == partition]
+    read = [offset for offset in reads if offset < end["uncommitted_end"]]
+    furthest = max(read, default=-1)
+    if end["committed_end"] <= furthest:
         first = min(
             time for where, at, time in case["reads"] if (where, at) == (partition, furthest)
         )
         yield "stable-back", (partition, furthest, end["committed_end"], first)
+
+
+def _ahead(partition: int, looks: Sequence[Look], case: Row) -> Iterator[tuple[str, Any]]:
+    """Watermarks above a log end of the ISR, and records read before all of the ISR had them."""
+    known: list[tuple[int, int]] = []  # of looks: the time, and the least log end of the ISR
+    for look in looks:
+        ends = [row["log_end"] for row in look if row["in_isr"] and row["log_end"] is not None]
+        marks = [row["high_watermark"] for row in look if row["high_watermark"] is not None]
+        if ends:
+            known.append((look[0]["time"], min(ends)))
+            if marks and max(marks) > min(ends):
+                yield "watermark-ahead", (partition, max(marks), min(ends), look[0]["time"])
+    given = dict[int, int]()
+    for where, offset, time in case["reads"]:
+        if where == partition:
+            given[offset] = min(time, given.get(offset, time))
+    for offset, time in given.items():
+        # Whoever read before the first look is compared with nothing: its begin is not known.
+        after = [end for at, end in known if at >= time and known[0][0] < time]
+        if after and offset >= after[0]:
+            yield "early-read", (partition, offset, after[0], time)

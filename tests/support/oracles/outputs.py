@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,13 +15,15 @@ def outputs(case: Any, lives: Mapping[int, Any], group: Any) -> Found:
     ours = [row for row in case.rows if is_transformer(row) and row["value"] is not None]
     sends = [row for row in ours if row["f"] == "send"]
     taken = [row for row in ours if row["f"] == "process"]
+    begun = Counter((row["process"], row["start"]) for row in taken)
     made: dict[int, list[tuple[Row, Any]]] = defaultdict(list)
     for send in sends:
         for row in taken:
             if (row["process"], row["start"]) == (send["process"], due(send)):
                 made[row["value"]].append((row, lives[send["value"]]))
     for value, of_it in made.items():
-        yield from _twice(case, lives[value], of_it)
+        alone = [each for each in of_it if begun[each[0]["process"], each[0]["start"]] == 1]
+        yield from _twice(case, lives[value], alone)
     if not case.transforms or not all(end["complete"] for end in case.ends):
         return
     own = {send["value"] for send in sends}

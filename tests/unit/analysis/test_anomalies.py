@@ -254,3 +254,15 @@ def test_every_anomaly_stands_in_the_list_of_the_report_s_page() -> None:
     listed = (DOCS / "report.md").read_text().split("\n## anomalies\n")[1].split("\n\n")[0]
 
     assert set(NAMES) == set(re.findall(r"`([\w-]+)`", listed))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_anomaly_has_its_smallest_history_its_twin_and_its_limits(name: str) -> None:
+    """One that shows it, and one that shows nothing."""
+    section = (DOCS / "anomalies.md").read_text().split(f"\n## {name}\n")[1].split("\n## ")[0]
+    ends = re.findall(r"^    .*=>  (.*)$", section, re.MULTILINE)
+
+    assert len(ends) >= 2
+    assert any("nothing" in end for end in ends), ends
+    assert "Cannot see:" in section
+    assert f"\n## {name}\n" in (DOCS / "promises.md").read_text()

@@ -1,4 +1,5 @@
-"""What went back, in random looks, epochs and reads: the checks and a second opinion agree."""
+"""What went back or was ahead, in random looks, epochs and reads: the checks and a second opinion
+agree."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.checks.replicas import backwards
+from analysis.checks.replicas import backwards, watermarks
 from analysis.frames.history import History, runs_frame
 from analysis.frames.schema import OPERATIONS, TRANSACTIONS, WATERMARKS, arrow
 from analysis.queries import Queries
@@ -27,7 +28,13 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 MS = 10**6
-ALL = (backwards.END_BACK, backwards.WATERMARK_BACK, backwards.STABLE_BACK)
+ALL = (
+    backwards.END_BACK,
+    backwards.WATERMARK_BACK,
+    backwards.STABLE_BACK,
+    watermarks.WATERMARK_AHEAD,
+    watermarks.EARLY_READ,
+)
 
 
 def ns_of(ms: int | None) -> int | None:
@@ -117,7 +124,7 @@ def _run(case: Row, number: int) -> Row:
 
 
 def test_what_went_back_is_what_a_second_opinion_says(spark: SparkSession, tmp_path: Path) -> None:
-    cases: list[Any] = drawn(looked())  # type: ignore[arg-type]
+    cases = drawn(looked())
     found = checked(spark, cases, tmp_path)
     expected = [Counter(oracle.backwards(case)) for case in cases]
 

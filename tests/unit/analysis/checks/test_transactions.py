@@ -255,18 +255,41 @@ def test_a_marker_may_come_a_little_later(report: Report) -> None:
     within(sent(1, at=0, ms=100, took=200)),
     *ASKED,
     noted("begun", LOAD_MS - 10, transaction=1),
-    standing(LOAD_MS + 79_000),
+    standing(LOAD_MS + 139_000),
     **COMMITTED,
 )
 def test_a_transaction_may_be_open_until_it_times_out(report: Report) -> None:
+    """Its first record may have been on its way for as long, which began it."""
     assert counts(report) == {}
 
 
 @told(
     within(sent(1, at=0, ms=100, took=200)),
     *ASKED,
-    noted("begun", LOAD_MS - 10, transaction=1),
+    noted("commit-asked", LOAD_MS - 10, transaction=1),
+    standing(LOAD_MS + 79_000),
+    **COMMITTED,
+)
+def test_so_may_one_whose_commit_got_no_answer(report: Report) -> None:
+    assert counts(report) == {}
+
+
+@told(
+    within(sent(1, at=0, ms=100, took=200)),
+    *ASKED,
+    noted("commit-asked", LOAD_MS - 10, transaction=1),
     standing(LOAD_MS + 80_001),
+    **COMMITTED,
+)
+def test_whose_records_had_all_been_delivered(report: Report) -> None:
+    assert counts(report) == {"hanging-transaction": 1}
+
+
+@told(
+    within(sent(1, at=0, ms=100, took=200)),
+    *ASKED,
+    noted("begun", LOAD_MS - 10, transaction=1),
+    standing(LOAD_MS + 140_001),
     **COMMITTED,
 )
 def test_and_no_longer(report: Report) -> None:

@@ -17,7 +17,7 @@ import pytest
 from analysis.stored.circles import COLUMNS, Circles, circles_in, components, read_operations
 from harness.history import tables
 from tests.support.oracles.circles import circles
-from tests.support.random_histories.drawing import HISTORIES
+from tests.support.random_histories.drawing import SEEDS
 from tests.support.random_histories.transformers import Flow, flow_of
 
 KINDS = pa.schema(
@@ -60,7 +60,7 @@ def in_the_oracles_words(found: Circles) -> Counter[Any]:
 
 
 def test_circles_are_those_that_reachability_finds(tmp_path: Path) -> None:
-    many, found = [flow_of(seed) for seed in range(HISTORIES)], list[Circles]()
+    many, found = [flow_of(seed) for seed in SEEDS], list[Circles]()
     for flow in many:
         wanted = Counter(circles(flow))
         found.append(seen(tmp_path, flow))

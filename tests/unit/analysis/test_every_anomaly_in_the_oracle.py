@@ -1,0 +1,66 @@
+"""Every anomaly has random histories that show it, and a second opinion that says so.
+
+The histories are those that the checks are compared on in each test run. An anomaly that one in a
+hundred of a family's shows is looked for there; one that hardly any shows is not. A new anomaly
+needs a family: an oracle of tests/support/oracles, histories of tests/support/random_histories, and
+a test that compares the two with the checks, as those named below do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from hypothesis import strategies as st
+
+from analysis.anomalies import NAMES
+from tests.support.oracle import Case, oracle
+from tests.support.oracles import lives
+from tests.support.oracles.backwards import backwards
+from tests.support.oracles.circles import circles
+from tests.support.random_histories.any_rows import chaos
+from tests.support.random_histories.drawing import SEEDS, drawn
+from tests.support.random_histories.lives import group_of, transactions_of
+from tests.support.random_histories.looks import looked
+from tests.support.random_histories.plants import planted
+from tests.support.random_histories.transformed import transformed
+from tests.support.random_histories.transformers import flow_of
+
+# Why one has no histories; none, so far.
+WITHOUT: Mapping[str, str] = {}
+# What the oracle calls the outcomes that evidence tells apart.
+OUTCOMES = {
+    "in_log": "duplicate",
+    "in_reads": "duplicate",
+    "two values": "inconsistent-offset",
+    "other_partition": "inconsistent-offset",
+    "acked_elsewhere": "inconsistent-offset",
+    "passed_over": "inconsistent-offset",
+    "differs": "diverged",
+    "lacks": "diverged",
+}
+
+
+def families() -> Iterator[tuple[str, list[set[str]]]]:
+    """Each family's histories: the test that compares them, and what the oracle sees in each."""
+    drawings: list[st.SearchStrategy[Case]] = [chaos(), planted(), transformed()]
+    for strategy in drawings:  # test_oracle.py
+        cases = drawn(strategy)
+        yield "operations", [{OUTCOMES.get(each, each) for each in oracle(case)} for case in cases]
+    # test_backwards_oracle.py
+    yield "looks", [{name for name, _ in backwards(case)} for case in drawn(looked())]
+    # stored/test_circles.py and stored/test_group_life.py
+    yield "transactions", [{name for name, _ in circles(flow_of(seed))} for seed in SEEDS]
+    yield "owners", [{name for name, _ in lives.owners(group_of(seed))} for seed in SEEDS]
+    yield "ends", [{name for name, _ in lives.hanging(transactions_of(seed))} for seed in SEEDS]
+
+
+def test_every_anomaly_is_seen_in_one_of_a_hundred_histories() -> None:
+    """And in as many it is not: what is always found may as well be found by chance."""
+    share = dict[str, float]()
+    for _, seen in families():
+        for name in NAMES:
+            here = sum(name in each for each in seen) / len(seen)
+            share[name] = max(share.get(name, 0.0), min(here, 1 - here))
+
+    rare = {name: part for name, part in share.items() if part < 0.01}
+    assert rare.keys() == WITHOUT.keys(), rare
