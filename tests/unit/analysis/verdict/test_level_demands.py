@@ -21,7 +21,7 @@ from tests.support.histories import (
 )
 
 Report = dict[str, Any]
-COUNTS = {"sends": 200, "failed": 1, "indeterminate": 2}
+COUNTS = {"sends": 200, "failed": 5, "aborted": 4, "indeterminate": 2}
 LATENCY_MS = {"ack": {"p99": 40.0}, "delivery": {"p99": 90.0}}
 
 
@@ -58,7 +58,7 @@ def test_a_level_of_which_not_all_is_known_is_neither_met_nor_broken(text: str) 
 
 def test_where_there_was_nothing_to_measure_no_demand_is_met() -> None:
     levels = judge_levels(
-        {"sends": 0, "failed": 0, "indeterminate": 0},
+        {"sends": 0, "failed": 0, "aborted": 0, "indeterminate": 0},
         {"ack": None, "delivery": None},
         parse({"ack-p99-ms": "<= 5", "error-share": "<= 5 %"}),
         (),
