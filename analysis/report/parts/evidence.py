@@ -68,6 +68,8 @@ HEADS_OF: Mapping[str, Mapping[str, str]] = {
     "stale-read": {"time_s": "deadline (s)"},
     "skipped": {"time_s": "polled (s)"},
     "reprocessed": {"time_s": "again (s)"},
+    "no-output": {"other_value": "last output", "time_s": "polled (s)"},
+    "two-outputs": {"other_value": "last output", "other_offset": "which is at"},
     "commit-back": {"time_s": "answered (s)"},
     "zombie-commit": {"time_s": "answered (s)"},
     "two-owners": {"time_s": "assigned (s)"},
@@ -108,8 +110,10 @@ def _columns(rows: Sequence[Row]) -> list[str]:
         filled -= {"time_s"}
     if all(row.get("sent") == "acked" and row.get("acked_s") is not None for row in rows):
         filled -= {"sent"}
-    if not any(row.get("copies") for row in rows):
+    if not any((row.get("copies") or 0) > 1 for row in rows):
         filled -= {"copies"}
+    if "acked_s" in filled:
+        filled -= {"sent_s"}  # its second line
     if all(_two_values(row) for row in rows):
         filled -= {"leader"}
     return [key for key in (*ORDER, *(k for k in keys if k not in ORDER)) if key in filled]
@@ -144,6 +148,8 @@ def _cell(column: str, row: Row) -> Cell:
         small = "" if row.get("epoch") is None else f"epoch {row['epoch']}"
         if _two_values(row):
             text = small = ""
+    if column == "acked_s" and row.get("sent_s") is not None:
+        small = f"sent {row['sent_s']:,.3f}"
     if column in ("value", "other_value"):
         small = _whose(column, row)
     return Cell(text=text or wording.MISSING, small=small)
@@ -168,7 +174,7 @@ def _whose(column: str, row: Row) -> str:
     if _two_values(row):
         prefix = "" if column == "value" else "other_"
         leader, epoch = row.get(f"{prefix}leader"), row.get(f"{prefix}epoch")
-        said += [] if leader is None else [f"led by {leader}"]
+        said += [] if leader is None else [f"by {leader}"]
         said += [] if epoch is None else [f"epoch {epoch}"]
     return ", ".join(said)
 
