@@ -55,13 +55,15 @@ HEADS = {
     "other_offset": "other offset",
     "other_value": "other value",
 }
+# The other offset is the other value's, and its second line.
+THERE = {"reordered", "real-time-violation", "circular-flow", "two-outputs"}
 # What the columns of one anomaly mean, where that is more than their names say.
 HEADS_OF: Mapping[str, Mapping[str, str]] = {
     "lost": {"other_value": "there instead"},
     "duplicate": {"other_offset": "and at offset"},
     "inconsistent-offset": {"other_offset": "found at offset"},
-    "reordered": {"other_value": "behind value", "other_offset": "which is at"},
-    "real-time-violation": {"other_value": "behind value", "other_offset": "which is at"},
+    "reordered": {"other_value": "behind value"},
+    "real-time-violation": {"other_value": "behind value"},
     "poll-skip": {"other_offset": "went on at", "time_s": "read (s)"},
     "poll-back": {"other_offset": "after offset", "time_s": "read (s)"},
     "hole": {"other_offset": "goes on at"},
@@ -69,7 +71,7 @@ HEADS_OF: Mapping[str, Mapping[str, str]] = {
     "skipped": {"time_s": "polled (s)"},
     "reprocessed": {"time_s": "again (s)"},
     "no-output": {"other_value": "last output", "time_s": "polled (s)"},
-    "two-outputs": {"other_value": "last output", "other_offset": "which is at"},
+    "two-outputs": {"other_value": "last output"},
     "commit-back": {"time_s": "answered (s)"},
     "zombie-commit": {"time_s": "answered (s)"},
     "two-owners": {"time_s": "assigned (s)"},
@@ -95,6 +97,9 @@ def evidence(anomaly: str, examples: Sequence[Row], report: Row) -> dict[str, An
     """Columns (`name`, and `kind`: a number, words that may wrap, or a word) and rows of cells."""
     rows = [{**row, BLAME: _blame(row, report)} for row in examples]
     names = _columns(rows)
+    if anomaly in THERE and "other_value" in names and "other_offset" in names:
+        names.remove("other_offset")
+        rows = [{**row, "there": _place("other_offset", row)} for row in rows]
     return {
         "columns": [{"name": _heading(anomaly, name), "kind": _kind(name, rows)} for name in names],
         "rows": [[_cell(name, row) for name in names] for row in rows],
@@ -171,6 +176,9 @@ def _whose(column: str, row: Row) -> str:
     said = []
     if column == "value" and row.get("sequence") not in (None, row.get("value")):
         said.append(f"producer {row.get('producer')}, number {row['sequence']}")
+    if column == "other_value" and "there" in row:
+        offset, partition = row["there"]
+        said += [f"at offset {offset}", *([partition] if partition else [])]
     if _two_values(row):
         prefix = "" if column == "value" else "other_"
         leader, epoch = row.get(f"{prefix}leader"), row.get(f"{prefix}epoch")

@@ -212,6 +212,15 @@ def test_beside_two_values_a_moved_one_keeps_the_leader_of_its_ack() -> None:
     assert [cells[-1] for cells in told(table)] == [("–", ""), ("kafka3", "epoch 4")]
 
 
+def test_where_the_record_lies_behind_which_it_is_stands_with_that_one() -> None:
+    row = {"value": 1, "offset": 9, "partition": 0, "other_value": 2, "other_offset": 8}
+
+    table = evidence("reordered", [row], NOTHING)
+
+    assert heads(table) == ["value", "offset", "behind value"]
+    assert told(table)[0][-1] == ("2", "at offset 8")
+
+
 def test_another_partition_is_named_and_the_same_one_is_not() -> None:
     rows = [
         {"value": 1, "partition": 0, "offset": 5, "other_partition": 0, "other_offset": 7},
