@@ -14,9 +14,9 @@ leader by then that no fault had hit and, with acks=all, an ISR of such brokers 
 enough. Who is hit no longer when a fault is healed, and was not restarted by that, may take over
 from another.
 
-A healing that began before Kafka could have gone on without it proves nothing. Kafka gives up a broker
-when its ZooKeeper session ends, and with acks=all a replica that links keep from fetching within
-1.5 times `replica.lag.time.max.ms`. Both are settings of the brokers; no threshold is ours.
+A healing that began before Kafka could have gone on without it proves nothing. Kafka gives up a
+broker when its ZooKeeper session ends, and with acks=all a replica that links keep from fetching
+within 1.5 times `replica.lag.time.max.ms`. Both are settings of the brokers; no threshold is ours.
 
 Cannot see: reads; a gap shorter than `check.unavailability_threshold_ms`; a partition that nobody
 wrote to; whether clients could have found the new leader sooner.

@@ -177,7 +177,7 @@ def _outcome(report: _Report) -> tuple[str, str]:
 
 
 def _gap(longest_s: float, *happened: int | None) -> str:
-    """The longest one; that there was none; or – where nothing happened of which it could be one."""
+    """The longest one; that there was none; or – where nothing happened that could have stopped."""
     if longest_s:
         return seconds(longest_s)
     return MISSING if 0 in happened else "none"

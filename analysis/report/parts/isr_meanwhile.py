@@ -1,7 +1,7 @@
 """What became of the ISRs while a fault was in force, where its own two looks do not show it.
 
-A fault's `before` is from its injection and its `after` from when it was healed, and by then the ISR
-is full again: of a killed broker both show three members.
+A fault's `before` is from its injection and its `after` from when it was healed, and by then the
+ISR is full again: of a killed broker both show three members.
 
     before: kafka1, kafka2, kafka3    from 13.4 s on: kafka2, kafka3    after: all three again
     =>  ISR: 2 from 13.40 s on, without kafka1

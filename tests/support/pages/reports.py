@@ -144,7 +144,8 @@ def unknown() -> Example:
     everything |= {"end_s": None, "length_s": 12.7, "injection_to_first_ack_s": None}
     report["windows"] = [everything | {"heal_to_first_ack_s": None, "attempts": 508}]
     report["longest_window_s"] = {"produce": 12.7, "consume": 0.0}
-    report["faults"][0] |= {"in_force_s": None, "healing_s": None, "healed_s": None, "evidence": None, "after": None}
+    unproved = ("in_force_s", "healing_s", "healed_s", "evidence", "after")
+    report["faults"][0] |= dict.fromkeys(unproved)
     report["faults"][0] |= {"error": "pid 812 was still there after 10 s", "heal_evidence": None}
     report["final_read"] = {
         "complete": False,
