@@ -144,8 +144,7 @@ def unknown() -> Example:
     everything |= {"end_s": None, "length_s": 12.7, "injection_to_first_ack_s": None}
     report["windows"] = [everything | {"heal_to_first_ack_s": None, "attempts": 508}]
     report["longest_window_s"] = {"produce": 12.7, "consume": 0.0}
-    unproved = ("in_force_s", "healing_s", "healed_s", "evidence", "after")
-    report["faults"][0] |= dict.fromkeys(unproved)
+    report["faults"][0] |= {"in_force_s": None, "healed_s": None, "evidence": None, "after": None}
     report["faults"][0] |= {"error": "pid 812 was still there after 10 s", "heal_evidence": None}
     report["final_read"] = {
         "complete": False,
@@ -293,8 +292,7 @@ def _fault(
         "nodes": [NODES[leader]],
         "start_s": at_s[0],
         "in_force_s": at_s[0] + 0.021,
-        "healing_s": at_s[1] - 0.4,
-        "healed_s": at_s[1],
+        **{"healing_s": at_s[1] - 0.4, "healed_s": at_s[1]},
         "evidence": f"pid {812 + 37 * number} is gone",
         "heal_evidence": "ISR of partition 0 full: kafka1, kafka2, kafka3",
         "error": None,
