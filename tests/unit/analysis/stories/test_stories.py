@@ -77,41 +77,6 @@ def test_a_lost_record_s_story_says_who_had_it_who_led_and_why_it_is_gone(report
         assert [row["story"] for row in report["anomalies"][name]["examples"]] == [1]
 
 
-@told(*LOAD, KILLED, BEFORE, *BEGAN, *MOVED, *NOW, **SETTINGS)
-def test_of_two_values_at_one_offset_each_has_the_leader_that_wrote_it(report):
-    [example] = report["anomalies"]["inconsistent-offset"]["examples"]
-
-    wrote = {
-        example["value"]: (example["leader"], example["epoch"]),
-        example["other_value"]: (example["other_leader"], example["other_epoch"]),
-    }
-    assert wrote == {2: ("kafka1", 0), 3: ("kafka2", 1)}
-
-
-@told(*LOAD, KILLED, *MOVED, **SETTINGS)
-def test_without_kept_logs_the_one_that_is_there_now_has_none(report):
-    [example] = report["anomalies"]["inconsistent-offset"]["examples"]
-
-    assert example["leader"] == "kafka1"
-    assert (example["other_leader"], example["other_epoch"]) == (None, None)
-
-
-@told(*LOAD, KILLED, read(2, at=2, ms=306), *MOVED, *NOW, **SETTINGS)
-def test_a_lost_record_that_a_reader_had_been_given_is_told_to_have_vanished(report):
-    [story] = stories(report)
-
-    assert (story["anomaly"], story["vanished"], story["records"]) == ("lost", 1, 1)
-    [example] = report["anomalies"]["vanished"]["examples"]
-    assert example["story"] == story["number"]
-
-
-@told(*LOAD, KILLED, *MOVED, *NOW, **SETTINGS)
-def test_one_that_nobody_had_been_given_did_not_vanish(report):
-    [story] = stories(report)
-
-    assert (story["vanished"], report["anomalies"]["vanished"]["count"]) == (0, 0)
-
-
 @told(
     *LOAD,
     KILLED,
