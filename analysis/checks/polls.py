@@ -138,9 +138,10 @@ POLL_SKIP = Anomaly(
     name="poll-skip",
     rules={by_step: skipped_over},
     outcomes=("passed", "put_under"),
-    meaning="in the log, but passed over by a reader",
+    meaning="a step of a reader over records that the log has",
     noun="poll skip",
-    headline="{n} {was} given to a reader that had passed over others before {them}",
+    of="time",
+    headline="{n} a reader passed over records of the log",
     promises=(
         *_after_a_cut(
             "Where the log was cut below a reader's position, what is written there afterwards may "
@@ -159,9 +160,10 @@ POLL_BACK = Anomaly(
     name="poll-back",
     rules={by_step: went_back},
     outcomes=("went_back", "repeats"),
-    meaning="given to a reader that had passed it, without a rebalance, seek or reset",
+    meaning="a step of a reader back to what it had passed, without a rebalance, seek or reset",
     noun="backward poll",
-    headline="{n} {was} given to a reader that had passed {them}",
+    of="time",
+    headline="{n} a reader was given what it had passed",
     judged=FULLY_TOLD,
     promises=(
         *_after_a_cut("A reader whose position is no longer in the log goes back to its end."),
@@ -176,7 +178,7 @@ POLL_BACK = Anomaly(
 HOLE = Anomaly(
     name="hole",
     rules={by_step: hole},
-    meaning="offsets of the log at which there is no record",
+    meaning="a stretch of offsets of the log at which there is no record",
     noun="hole",
     judged=when("without transactions and compaction", lambda facts: facts.dense),
     promises=(

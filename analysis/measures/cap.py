@@ -4,7 +4,7 @@ A *gap* is an unavailability window of writes during which a fault at the cluste
 its injection until its healing began. The last gap of each partition decides, and a run is A if
 every partition is; one without a gap is.
 
-    kafka1 leads, killed at 3 s, healed from 9 s on    acks again at 6 s               =>  A
+    kafka1 leads, killed at 3 s, healing from 9 s on   acks again at 6 s               =>  A
     the same, kafka2 leads at 8.9 s                    acks again at 9.2 s             =>  A
     the same, kafka1 leads again                       acks again at 9.2 s             =>  not A
     the same, session of 18 s                          acks again at 9.2 s             =>  no letter
@@ -14,9 +14,9 @@ leader by then that no fault had hit and, with acks=all, an ISR of such brokers 
 enough. Who is hit no longer when a fault is healed, and was not restarted by that, may take over
 from another.
 
-What was healed before Kafka could have gone on without it proves nothing. Kafka gives up a broker
-when its ZooKeeper session ends, and with acks=all a replica that links keep from fetching within
-1.5 times `replica.lag.time.max.ms`. Both are settings of the brokers; no threshold is ours.
+A healing that began before Kafka could have gone on without it proves nothing. Kafka gives up a
+broker when its ZooKeeper session ends, and with acks=all a replica that links keep from fetching
+within 1.5 times `replica.lag.time.max.ms`. Both are settings of the brokers; no threshold is ours.
 
 Cannot see: reads; a gap shorter than `check.unavailability_threshold_ms`; a partition that nobody
 wrote to; whether clients could have found the new leader sooner.
@@ -169,8 +169,8 @@ def _after(gap: Gap, cluster: Cluster) -> Availability:
         if gap.acked_ns is None and until_ns - begun_ns >= give_up_ns:
             return Availability(value=False, words=_until(gap, cluster))
     had_s = ((healings[-1] if healings else until_ns) - begun_ns) / 1e9
-    healed = "the fault was healed" if healings else "the load ended"
-    why = f"{healed} after {had_s:.1f} s, before a failover can end ({give_up_ns / 1e9:g} s)"
+    ended = "the fault's healing began" if healings else "the load ended"
+    why = f"{ended} after {had_s:.1f} s, before a failover can end ({give_up_ns / 1e9:g} s)"
     return Availability(value=None, words=why)
 
 
@@ -216,5 +216,4 @@ def _until(gap: Gap, cluster: Cluster) -> str:
     ended = (fault for fault in gap.faults if cluster.effects(fault).ends_processes)
     if after and after.leader == before and any(before in fault["nodes"] for fault in ended):
         return "until the leader came back"
-    many = len(gap.faults) > 1
-    return f"until the {'faults were' if many else 'fault was'} healed"
+    return f"before the healing of the fault{'s' if len(gap.faults) > 1 else ''} began"

@@ -14,6 +14,9 @@ load ended: else a reader that leaves out what is late would be a fast one. Quan
 Each operation counts in the bucket of time in which it ended; one that never ended, in the bucket
 in which it began.
 
+A send is *aborted* if its client aborted its transaction without an error of the send's own or of
+a commit: on purpose, or because a transformer gave it up with its partitions.
+
 A *redelivery* is a record, partition and offset, that a reader was given once more during the load:
 each delivery after its first counts. A reader is a consumer that follows the log, or all members of
 the consumer group together. Looking one record up (`lookup`) is no delivery of the log.
@@ -43,6 +46,7 @@ from analysis.frames.operations import (
     offset_of,
 )
 
+ABORTED_NAME = "_ABORTED"  # docs/history.md, "In a transaction"
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
 
 
@@ -57,6 +61,7 @@ def counts(history: History) -> DataFrame:
         "acked_without_offset": is_ack() & F.col("offset").isNull(),
         "acked_isr_alone": is_ack() & F.exists("alone", _within),
         "failed": is_send() & (kind == "fail"),
+        "aborted": is_send() & (kind == "fail") & (F.col("error") == ABORTED_NAME),
         "indeterminate": is_send() & (kind == "info"),
         "reads": F.col("f") == "read",
         "deliveries": is_delivery(),

@@ -56,6 +56,7 @@ COUNTED = (
     "acked_isr_alone",
     "acked_below_log_start",
     "failed",
+    "aborted",
     "indeterminate",
     "indeterminate_landed",
     "indeterminate_not_landed",
@@ -318,7 +319,7 @@ def _stories(told: Told) -> dict[str, Any]:
 def _anomaly(
     name: str, judgement: Judgement, finding: AnomalyFinding, told: Told
 ) -> dict[str, Any]:
-    stories = told.of_example.get(name)
+    stories, wrote = told.of_example.get(name), told.wrote.get(name)
     return {
         "count": finding.count,
         "split": dict(finding.split),
@@ -335,7 +336,11 @@ def _anomaly(
         "demand_met": judgement.demand_met,
         "convicts": judgement.convicts,
         "examples": [
-            {**row, **({"story": stories[number]} if stories else {})}
+            {
+                **row,
+                **({"story": stories[number]} if stories else {}),
+                **(wrote[number] if wrote else {}),
+            }
             for number, row in enumerate(finding.examples)
         ],
     }

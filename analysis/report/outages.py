@@ -58,6 +58,7 @@ def fault(row: Row, run: Run) -> dict[str, Any]:
         **{key: row[key] for key in ("fault", "step", "verb", "target", "nodes")},
         "start_s": run.seconds(row["invoke_ns"]),
         "in_force_s": run.seconds(row["ok_ns"]),
+        "healing_s": run.seconds(row["heal_invoke_ns"]),
         "healed_s": run.seconds(row["heal_ok_ns"]),
         **{key: row[key] for key in ("evidence", "heal_evidence", "error")},
         "before": _state(row["before"]),

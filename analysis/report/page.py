@@ -34,9 +34,11 @@ from analysis.measures.drawn_sends import EACH
 from analysis.report import wording
 from analysis.report.clock import Clock
 from analysis.report.panels import PALETTE
+from analysis.report.parts.client_keys import whose
 from analysis.report.parts.close_up import close_up, quantiles
 from analysis.report.parts.counters import counters
 from analysis.report.parts.evidence import evidence, fault_names
+from analysis.report.parts.isr_meanwhile import isr_meanwhile
 from analysis.report.parts.run_files import Group, address
 from analysis.report.parts.stories import stories
 from analysis.report.parts.templates import TEMPLATES, environment, style
@@ -87,6 +89,7 @@ def render(
         windows=_longest(report["windows"], "length_s"),
         faults=report["faults"][:ROWS_MAX],
         fault_names=fault_names(report["faults"]),
+        meanwhile=isr_meanwhile(report["faults"][:ROWS_MAX], views),
         stories=stories(report),
         leadership=leadership(report),
         starved=_starved(report["host"]),
@@ -118,7 +121,7 @@ def tiles(report: Row) -> list[dict[str, str]]:
             "name": "Sends acknowledged",
             "value": wording.number(counts["acked"]),
             "note": f"of {counts['sends']:,} sends; {counts['indeterminate']:,} in doubt, "
-            f"{counts['failed']:,} failed",
+            f"{_failed(counts)}",
             "tone": "quiet" if counts["acked"] else "doubt",
         },
         "latency": {
@@ -132,6 +135,13 @@ def tiles(report: Row) -> list[dict[str, str]]:
     broken = {name: usual.get(name, tile) | tile for name, tile in _broken(report, usual).items()}
     others = [tile for name, tile in usual.items() if name not in broken]
     return [*broken.values(), *others][: max(TILES, len(broken))]
+
+
+def _failed(counts: Row) -> str:
+    """How many sends failed; what a client aborted without an error is told for itself."""
+    aborted = counts.get("aborted", 0)
+    failed = f"{counts['failed'] - aborted:,} failed"
+    return f"{failed}, {aborted:,} aborted by their client" if aborted else failed
 
 
 def _broken(report: Row, usual: Mapping[str, Row]) -> dict[str, dict[str, str]]:
@@ -195,22 +205,30 @@ def _readers_tile(report: Row) -> dict[str, dict[str, str]]:
 
 
 def _window_tile(report: Row, kind: str, name: str, happened: int) -> dict[str, str]:
-    """The longest window, and the fault that it belongs to."""
+    """The longest window, and the fault that it belongs to; of nothing there is none to measure."""
     length_s = report["longest_window_s"][kind]
     if length_s:
         mine = [window for window in report["windows"] if window["kind"] == kind]
         worst = max(mine, key=lambda window: float(window["length_s"]), default=None)
         note = _window_note(report, worst) if worst else ""
         return {"name": name, "value": wording.seconds(length_s), "note": note, "tone": "note"}
-    if not happened:
+    if not happened or not report["counts"]["acked"]:
         return {
             "name": name,
             "value": wording.MISSING,
-            "note": "nothing to measure",
+            "note": f"not measured: {_unmeasured(report, kind)}",
             "tone": "doubt",
         }
-    note = f"none of {wording.number(report['threshold_ms'])} ms or more"
-    return {"name": name, "value": "0 s", "note": note, "tone": "quiet"}
+    threshold = wording.milliseconds(report["threshold_ms"])
+    note = f"no stretch of {threshold} or more"
+    return {"name": name, "value": f"< {threshold}", "note": note, "tone": "quiet"}
+
+
+def _unmeasured(report: Row, kind: str) -> str:
+    """Why there was nothing of which an outage could be seen."""
+    if not report["counts"]["acked"]:
+        return "nothing was acknowledged" + ("" if kind == "produce" else ", so nothing was due")
+    return "no consumer that follows the log was given anything"
 
 
 def _window_note(report: Row, window: Row) -> str:
@@ -351,5 +369,5 @@ def _policy(script: str) -> str:
 
 def _environment() -> Environment:
     made = environment()
-    made.globals |= {"address": address, "reads_word": reads_word}
+    made.globals |= {"address": address, "reads_word": reads_word, "whose": whose}
     return made

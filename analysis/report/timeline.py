@@ -5,7 +5,7 @@ work and did none, lost records), acks and reads per second, sends that failed o
 latency on a logarithmic axis, the leader of each partition by broker, the smallest ISR, and what
 each replica lacks where somebody looked. A panel that has nothing to show is left out. The axis
 counts seconds from the begin of the load.
-Faults are bands through all panels, from injection to heal; gaps without acks are shaded where
+Faults are bands through all panels, from injection until healed; gaps without acks are shaded where
 they hurt, behind acks and latency.
 
 All panels hang on *one* x axis, so that zooming is shared and hovering anywhere describes that

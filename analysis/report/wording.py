@@ -199,8 +199,8 @@ def fault_name(fault: Row) -> str:
 def roles_words(before: object, after: object) -> list[str]:
     """Leader, ISR and controller before and after a fault, a line each.
 
-    Both are the views recorded with a fault, as a table or as its JSON text. Of many partitions
-    the first three that changed.
+    Both are the views recorded with a fault, as a table or as its JSON text: from its injection,
+    and from when it was healed. Of many partitions the first three that changed.
     """
     old, new = _state(before), _state(after)
     if not old and not new:
@@ -209,12 +209,22 @@ def roles_words(before: object, after: object) -> list[str]:
     for key, name, turned in (("leader", "leader", _turned), ("isr", "ISR", _isr_turned)):
         was, now = _by_partition(old, key), _by_partition(new, key)
         changed = [p for p in sorted({*was, *now}, key=int) if was.get(p) != now.get(p)]
+        if len(was) > 1 and not changed:
+            lines.append(f"{name} of all {len(was)} partitions: unchanged")
+            continue
         for partition in (changed or sorted(was, key=int))[:3]:
             where = f" of {partition}" if len(was) > 1 else ""
             lines.append(f"{name}{where}: {turned(was.get(partition), now.get(partition))}")
         if len(changed) > 3:
             lines.append(f"and {count_of(len(changed) - 3, 'more partition')}")
     return [*lines, f"controller: {_turned(old.get('controller'), new.get('controller'))}"]
+
+
+def isr_by_partition(state: object) -> dict[str, Any]:
+    """Who was in the ISR of each partition, by a view that was recorded with a fault; without what
+    is none."""
+    isr = _by_partition(_state(state), "isr")
+    return {partition: names for partition, names in isr.items() if names is not None}
 
 
 def _state(text: object) -> Row:

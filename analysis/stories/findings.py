@@ -70,6 +70,14 @@ def read(anomaly: str, folder: Path) -> Findings:
     return Findings(anomaly=anomaly, numbers=found, words=words, names=names)
 
 
+def values_of(folder: Path | None) -> Numbers:
+    """The values of an anomaly's evidence, in order."""
+    if folder is None:
+        return np.array([], dtype=np.int64)
+    table = ds.dataset(folder, format="parquet").to_table(columns=["value"])
+    return np.unique(whole_numbers(table, "value"))
+
+
 def completed(findings: Findings, lost: Findings | None) -> Findings:
     """Rows of places, which do not tell of sends, with what is known of a lost record's: `value` is
     the record that is gone, `other_value` the one that is there. Of torn transactions, the records

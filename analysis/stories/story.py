@@ -178,7 +178,7 @@ def _happened(story: Story, clock: Clock) -> Iterator[Event]:
         what = f"{story.was_done(fault)} (fault {fault['fault']}; {proved})"
         yield Event(time_ns=fault["invoke_ns"], who=who, what=what)
         if fault["heal_invoke_ns"] is not None:
-            what = f"fault {fault['fault']} began to be healed"
+            what = f"the healing of fault {fault['fault']} began"
             yield Event(time_ns=fault["heal_invoke_ns"], who=who, what=what)
 
 

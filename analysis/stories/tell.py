@@ -19,6 +19,7 @@ import numpy as np
 from analysis.stored.columns import Numbers
 from analysis.stored.stored_run import Run, final_ends
 from analysis.stories import findings as found
+from analysis.stories.examples import PLACES, VANISHED, Group, group_of, vanished_of, written
 from analysis.stories.findings import TOLD, Findings
 from analysis.stories.kept import END, Kept, kept_of
 from analysis.stories.leaders import Election, Subject, election, led_in, subject_of
@@ -34,13 +35,15 @@ MOST_KINDS = 4_000  # of rows that may differ in their facts; the smallest are c
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """`stories`: as report.json has them; `more`: stories and records that are not told; `missing`:
-    what the evidence lacks; `of_example`: by anomaly, the number of each example's story."""
+    what the evidence lacks; `of_example`: by anomaly, the number of each example's story; `wrote`:
+    by anomaly, of each example under whom it was written, where that is not what the row has."""
 
     stories: Sequence[Row] = ()
     more: int = 0
     more_records: int = 0
     missing: Sequence[str] = ()
     of_example: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
+    wrote: Mapping[str, Sequence[Row]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,7 @@ class _Run:
     complete: Mapping[int, bool]  # whether the final read of a partition is
     clock: Clock
     taken_ns: Mapping[str, Sequence[int]]
+    vanished: Numbers  # the values that a reader had been given and that are gone
 
 
 def tell(run: Run, evidence: Mapping[str, Path], examples: Mapping[str, Sequence[Row]]) -> Told:
@@ -70,6 +74,7 @@ def tell(run: Run, evidence: Mapping[str, Path], examples: Mapping[str, Sequence
         views=sorted(run.views, key=lambda view: int(view["time_ns"])),
         complete={end["partition"]: end["complete"] for end in final_ends(run)},
         taken_ns=_taken_ns(run),
+        vanished=found.values_of(evidence.get(VANISHED)),
         clock=lambda ns: "a time that is not known" if ns is None else f"{run.seconds(ns):,.3f} s",
     )
     grouped = [(table, facts, rows) for table in tables for facts, rows in _shared(table, known)]
@@ -87,9 +92,6 @@ def _taken_ns(run: Run) -> dict[str, list[int]]:
             for name in fault["nodes"]:
                 found.setdefault(name, []).append(int(fault["invoke_ns"]))
     return found
-
-
-_Group = tuple[Findings, Facts | None, Numbers]
 
 
 def _shared(table: Findings, known: _Run) -> list[tuple[Facts | None, Numbers]]:
@@ -111,11 +113,12 @@ def _shared(table: Findings, known: _Run) -> list[tuple[Facts | None, Numbers]]:
     return [(facts, np.sort(np.concatenate(each))) for facts, each in by_facts.items()]
 
 
-def _chosen(groups: Sequence[_Group], known: _Run, examples: Mapping[str, Sequence[Row]]) -> Told:
+def _chosen(groups: Sequence[Group], known: _Run, examples: Mapping[str, Sequence[Row]]) -> Told:
     """The largest stories and those of examples, in the order of their anomalies and of time."""
     same = _folded(groups)
     shown = {
-        name: [_group_of(groups, name, row) for row in examples.get(name, ())] for name in TOLD
+        name: [group_of(groups, name, row) for row in examples.get(name, ())]
+        for name in (*TOLD, VANISHED)
     }
     wanted = {same.get(each, each) for of in shown.values() for each in of if each is not None}
     sizes = sorted(range(len(groups)), key=lambda number: len(groups[number][2]), reverse=True)
@@ -132,6 +135,7 @@ def _chosen(groups: Sequence[_Group], known: _Run, examples: Mapping[str, Sequen
             {
                 "number": numbers[group],
                 **as_told(_story(groups[group], known), also.get(group, ()), known.clock, run_s),
+                "vanished": vanished_of(groups[group], known.vanished),
             }
             for group in order
         ],
@@ -143,10 +147,16 @@ def _chosen(groups: Sequence[_Group], known: _Run, examples: Mapping[str, Sequen
             for name, groups_of in shown.items()
             if groups_of
         },
+        wrote={
+            PLACES: [
+                written(None if each is None else groups[each], row, known.kept, known.views)
+                for row, each in zip(examples.get(PLACES, ()), shown[PLACES], strict=True)
+            ]
+        },
     )
 
 
-def _folded(groups: Sequence[_Group]) -> dict[int, int]:
+def _folded(groups: Sequence[Group]) -> dict[int, int]:
     """Which stories of places are those of the same lost records: their numbers, and of whom."""
     lost: dict[Any, int] = {}
     same: dict[int, int] = {}
@@ -164,27 +174,11 @@ def _folded(groups: Sequence[_Group]) -> dict[int, int]:
     return same
 
 
-def _place_of(group: _Group) -> tuple[int, int, int, int]:
+def _place_of(group: Group) -> tuple[int, int, int, int]:
     table, _, rows = group
     times, offsets = (table.numbers[name][rows] for name in ("time_ns", "offset"))
     partition = int(table.numbers["partition"][rows[0]])
     return TOLD.index(table.anomaly), int(times.min()), partition, int(offsets.min())
-
-
-def _group_of(groups: Sequence[_Group], anomaly: str, example: Row) -> int | None:
-    """The story that an example row belongs to."""
-    for number, (table, facts, rows) in enumerate(groups):
-        if table.anomaly != anomaly or facts is None:
-            continue
-        same = np.ones(len(rows), dtype=bool)
-        for name in ("partition", "offset"):
-            wanted = -1 if example.get(name) is None else example[name]
-            same &= table.numbers[name][rows] == wanted
-        value = -1 if example.get("value") is None else example["value"]
-        others = [table.numbers[name][rows] == value for name in ("value", "other_value")]
-        if (same & (others[0] | others[1])).any():
-            return number
-    return None
 
 
 def _facts(table: Findings, row: int, known: _Run) -> Facts:
@@ -309,7 +303,7 @@ def _lies(
     return None if unreadable or kept_in_part or offset < tails[0].begin else False
 
 
-def _story(group: _Group, known: _Run) -> Story:
+def _story(group: Group, known: _Run) -> Story:
     table, facts, rows = group
     assert facts is not None
     span = _span(table, rows)

@@ -9,7 +9,7 @@ acknowledged while the leader was alone in its ISR; `redeliveries = "0"`; `kept-
 and `lost-within-log-end = "0"`, whether exactly that was lost which a new leader did not have
 (analysis.frames.elections). And levels: `ack-p99-ms = "<= 500"` and `delivery-p99-ms = "<= 1000"`,
 the latencies of the report (analysis.measures.latency_and_rates), and `error-share = "<= 1 %"`, how
-many of all sends failed or ended in doubt.
+many of all sends failed or ended in doubt; what clients aborted on purpose did not.
 
 A demand is on top of the promises: it can convict a run, never excuse one. A bare number means
 exactly that many. In a run of which not everything is known, counts can only grow with more

@@ -243,7 +243,8 @@ def judge_levels(
 
 
 def _error_percent(counts: Mapping[str, int]) -> float | None:
-    wrong = counts["failed"] + counts["indeterminate"]
+    """Of all sends those that went wrong: what its client aborted without an error did not."""
+    wrong = counts["failed"] - counts["aborted"] + counts["indeterminate"]
     return 100 * wrong / counts["sends"] if counts["sends"] else None
 
 

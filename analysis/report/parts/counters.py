@@ -18,6 +18,7 @@ NAMES: Mapping[str, str] = {
     "unacknowledged_lost": "unacknowledged and lost",
     "lookups": "look-ups",
     "lookups_not_found": "look-ups not found",
+    "torn_records": "half-written entries",
     "worker_errors": "clients' own errors",
 }
 MEANINGS: Mapping[str, str] = {
@@ -28,7 +29,9 @@ MEANINGS: Mapping[str, str] = {
     "acked_below_log_start": "of the acknowledged, deleted from the log's start before they were "
     "read back: neither found nor lost",
     "acked_without_offset": "acknowledged, but the cluster did not say where; looked for by value",
-    "failed": "certainly not written",
+    "failed": "certainly not written, or aborted with their transaction",
+    "aborted": "of the failed, those whose client aborted the transaction without an error, on "
+    "purpose for example",
     "indeterminate": "nobody knows whether they were written",
     "indeterminate_landed": "of those in doubt, found in the log at the end",
     "indeterminate_not_landed": "of those in doubt, not in the log at the end",
@@ -42,7 +45,7 @@ MEANINGS: Mapping[str, str] = {
     "final_read_records": "records in the log when all faults were healed",
     "processed": "records that members of the consumer group processed",
     "commits": "offsets that they committed",
-    "torn_records": "entries of the history that a killed worker left half written",
+    "torn_records": "entries of the history that a killed worker had begun to write",
     "worker_errors": "errors that clients reported beside sends, such as a broken connection: "
     "signs of a fault, not lost records",
 }

@@ -1,5 +1,13 @@
 """The table of an anomaly's evidence: what is known of some records, and what each was lost by.
 
+Narrow enough for a page: what belongs together is one cell of two lines (an offset and its
+partition, a leader and its epoch, a value and whose it is), times are seconds since the load began,
+and what every row would say alike, or another column says already, is left out.
+
+    value          lost by                  offset        acked (s)   leader then
+    503            0: kill → kafka1 (…)     4,711         5.000       kafka1
+                                            partition 0               epoch 2
+
 What permits a record and the faults around it are told in one column: the fault, if one is known
 to belong to it, and what happened.
 
@@ -10,40 +18,177 @@ A change of leader belongs to the last fault injected before it that was in forc
 was sent; one that hit the record's leader goes before others. Where the configuration alone permits
 a record, the fault in force is named with "during", else the next one with "before": neither is
 said to have done it.
+
+Two values at one offset are each told with the leader and the epoch that wrote it, where the
+replicas' logs tell: what ZooKeeper showed at the moment of the row is only one of the two's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from analysis.report import wording
 
 Row = Mapping[str, Any]
-BLAME = ("faults", "next_fault", "permitted_by")  # the columns that are told as one
-STORY = "story"  # its cells are numbers of stories
 GONE = {"lost", "vanished", "unacknowledged-lost", "skipped"}
+BLAME, STORY = "blame", "story"
+ORDER = (
+    *("value", BLAME, STORY, "outcome", "reader", "sent", "offset", "other_offset", "other_value"),
+    *("copies", "sent_s", "acked_s", "delivered_s", "time_s", "lasted_s", "leader"),
+)
+# The second line of a cell, or told by another column, or of no use to people.
+WITHIN = {"producer", "sequence", "partition", "other_partition", "epoch"}
+WITHIN |= {"other_leader", "other_epoch", "faults", "next_fault", "permitted_by", "judged", "cause"}
+WITHIN |= {"run_id", "anomaly"}
+SENT = {"acked": "acknowledged", "info": "in doubt", "no-ack": "no ack asked for", "fail": "failed"}
+MOMENTS = ("sent_s", "acked_s", "delivered_s")
+HEADS = {
+    "sent": "its send",
+    "sent_s": "sent (s)",
+    "acked_s": "acked (s)",
+    "delivered_s": "first read (s)",
+    "time_s": "seen (s)",
+    "lasted_s": "lasted (s)",
+    "leader": "leader then",
+    "other_offset": "other offset",
+    "other_value": "other value",
+}
+# The other offset is the other value's, and its second line.
+THERE = {"reordered", "real-time-violation", "circular-flow", "two-outputs"}
+# What the columns of one anomaly mean, where that is more than their names say.
+HEADS_OF: Mapping[str, Mapping[str, str]] = {
+    "lost": {"other_value": "there instead"},
+    "duplicate": {"other_offset": "and at offset"},
+    "inconsistent-offset": {"other_offset": "found at offset"},
+    "reordered": {"other_value": "behind value"},
+    "real-time-violation": {"other_value": "behind value"},
+    "poll-skip": {"other_offset": "went on at", "time_s": "read (s)"},
+    "poll-back": {"other_offset": "after offset", "time_s": "read (s)"},
+    "hole": {"other_offset": "goes on at"},
+    "stale-read": {"time_s": "deadline (s)"},
+    "skipped": {"time_s": "polled (s)"},
+    "reprocessed": {"time_s": "again (s)"},
+    "no-output": {"other_value": "last output", "time_s": "polled (s)"},
+    "two-outputs": {"other_value": "last output"},
+    "commit-back": {"time_s": "answered (s)"},
+    "zombie-commit": {"time_s": "answered (s)"},
+    "two-owners": {"time_s": "assigned (s)"},
+    "circular-flow": {"time_s": "read (s)"},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What a cell says, in a large and a small line; `empty`: nothing is known."""
+
+    text: str
+    small: str = ""
+    story: int | None = None  # a link to it
+
+    @property
+    def empty(self) -> bool:
+        """Whether it says nothing."""
+        return self.text == wording.MISSING and not self.small
 
 
 def evidence(anomaly: str, examples: Sequence[Row], report: Row) -> dict[str, Any]:
-    """Columns and rows of an evidence table; a column of numbers is aligned as such."""
-    names = [name for name in wording.columns(examples) if name not in BLAME]
-    if STORY in names:  # where a wide table is not cut off
-        names = [names[0], STORY, *(name for name in names[1:] if name != STORY)]
-    heads = [_heading(name) for name in names]
-    rows: list[list[object]] = [[_cell(name, row.get(name)) for name in names] for row in examples]
-    blame = [_blame(row, report) for row in examples]
-    if any(blame):
-        heads.insert(1, "lost by" if anomaly in GONE else "explained by")
-        for cells, words in zip(rows, blame, strict=True):
-            cells.insert(1, words)
+    """Columns (`name`, and `kind`: a number, words that may wrap, or a word) and rows of cells."""
+    rows = [{**row, BLAME: _blame(row, report)} for row in examples]
+    names = _columns(rows)
+    if anomaly in THERE and "other_value" in names and "other_offset" in names:
+        names.remove("other_offset")
+        rows = [{**row, "there": _place("other_offset", row)} for row in rows]
     return {
-        "columns": [
-            {"name": name, "align": "n" if all(map(_numeric, cells)) else ""}
-            for name, cells in zip(heads, zip(*rows, strict=True), strict=True)
-        ],
-        "rows": rows,
+        "columns": [{"name": _heading(anomaly, name), "kind": _kind(name, rows)} for name in names],
+        "rows": [[_cell(name, row) for name in names] for row in rows],
     }
+
+
+def _columns(rows: Sequence[Row]) -> list[str]:
+    """The columns that say something new, those that matter first."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    filled = {key for key in keys if any(row.get(key) not in (None, []) for row in rows)}
+    filled -= WITHIN | {f"{key.removesuffix('_s')}_ns" for key in filled if key.endswith("_s")}
+    if all(row.get("time_s") in [row.get(key) for key in MOMENTS] for row in rows):
+        filled -= {"time_s"}
+    if all(row.get("sent") == "acked" and row.get("acked_s") is not None for row in rows):
+        filled -= {"sent"}
+    if not any((row.get("copies") or 0) > 1 for row in rows):
+        filled -= {"copies"}
+    if "acked_s" in filled:
+        filled -= {"sent_s"}  # its second line
+    if all(_two_values(row) for row in rows):
+        filled -= {"leader"}
+    return [key for key in (*ORDER, *(k for k in keys if k not in ORDER)) if key in filled]
+
+
+def _heading(anomaly: str, column: str) -> str:
+    if column == BLAME:
+        return "lost by" if anomaly in GONE else "explained by"
+    known = HEADS | dict(HEADS_OF.get(anomaly, {}))
+    return known.get(column, column.replace("_", " "))
+
+
+def _kind(column: str, rows: Sequence[Row]) -> str:
+    if column == BLAME:
+        return "wide"
+    cells = [row.get(column) for row in rows]
+    return "n" if all(map(_numeric, cells)) else "words"
+
+
+def _cell(column: str, row: Row) -> Cell:
+    value = row.get(column)
+    text, small = wording.plain(value), ""
+    if column == STORY:
+        return Cell(text=text, story=value)
+    if column.endswith("_s") and _numeric(value) and value is not None:
+        text = f"{value:,.3f}"
+    if column in ("outcome", "sent") and isinstance(value, str):
+        text = (SENT.get(value, value) if column == "sent" else value).replace("_", " ")
+    if column in ("offset", "other_offset"):
+        text, small = _place(column, row)
+    if column == "leader":
+        small = "" if row.get("epoch") is None else f"epoch {row['epoch']}"
+        if _two_values(row):
+            text = small = ""
+    if column == "acked_s" and row.get("sent_s") is not None:
+        small = f"sent {row['sent_s']:,.3f}"
+    if column in ("value", "other_value"):
+        small = _whose(column, row)
+    return Cell(text=text or wording.MISSING, small=small)
+
+
+def _place(column: str, row: Row) -> tuple[str, str]:
+    """An offset with its partition; the other one's only where it is another one."""
+    offset, home = row.get(column), row.get("partition")
+    where = home if column == "offset" else row.get("other_partition")
+    if where is None or (column == "other_offset" and where == home):
+        small = ""
+    else:
+        small = f"partition {wording.plain(where)}"
+    return (f"{offset:,}" if isinstance(offset, int) else wording.plain(offset)), small
+
+
+def _whose(column: str, row: Row) -> str:
+    """Who sent a value and, of two at one offset, under whom it was written."""
+    said = []
+    if column == "value" and row.get("sequence") not in (None, row.get("value")):
+        said.append(f"producer {row.get('producer')}, number {row['sequence']}")
+    if column == "other_value" and "there" in row:
+        offset, partition = row["there"]
+        said += [f"at offset {offset}", *([partition] if partition else [])]
+    if _two_values(row):
+        prefix = "" if column == "value" else "other_"
+        leader, epoch = row.get(f"{prefix}leader"), row.get(f"{prefix}epoch")
+        said += [] if leader is None else [f"by {leader}"]
+        said += [] if epoch is None else [f"epoch {epoch}"]
+    return ", ".join(said)
+
+
+def _two_values(row: Row) -> bool:
+    return row.get("outcome") == "two_values"
 
 
 def fault_names(faults: Sequence[Row]) -> dict[int, str]:
@@ -90,16 +235,6 @@ def _before(row: Row, cause: Row, faults: Sequence[Row]) -> int | None:
     hit = [fault for fault in happened if row.get("leader") in (fault["nodes"] or ())]
     last = max(hit or happened, key=lambda fault: float(fault["start_s"]), default=None)
     return None if last is None else int(last["fault"])
-
-
-def _cell(column: str, value: object) -> object:
-    """Outcomes in words, all else as it is."""
-    return value.replace("_", " ") if column == "outcome" and isinstance(value, str) else value
-
-
-def _heading(column: str) -> str:
-    name = f"{column.removesuffix('_s')} (s)" if column.endswith("_s") else column
-    return name.replace("_", " ")
 
 
 def _numeric(cell: object) -> bool:

@@ -20,6 +20,7 @@ from pydantic import BaseModel, NonNegativeFloat, ValidationError
 
 from analysis.report.parts.run_files import address
 from analysis.report.parts.templates import environment, style
+from analysis.report.wording import MISSING, seconds
 
 TEXT_MAX = 300  # characters of an outcome or a title
 DATA_TOLD = re.compile(r"[.;] | after |, and no fault")  # where a sentence has told of the data
@@ -47,6 +48,11 @@ class _Outcome(BaseModel):
     data: Literal["lost", "disturbed", "kept", "unknown"]
 
 
+class _Counts(BaseModel):
+    acked: int | None = None
+    reads: int | None = None
+
+
 class _Report(BaseModel):
     """Of report.json (schema 1), what the index shows."""
 
@@ -56,6 +62,7 @@ class _Report(BaseModel):
     run: _Run
     versions: dict[str, Any] = {}
     longest_window_s: _Gaps
+    counts: _Counts = _Counts()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +79,8 @@ class Entry:
     verdict: str
     outcome: str
     kind: str  # of the outcome; empty where the report has none
-    write_gap_s: float
-    read_gap_s: float
+    write_gap: str
+    read_gap: str
 
     @property
     def newest(self) -> tuple[str, tuple[str, ...]]:
@@ -123,8 +130,8 @@ def entry_of(place: tuple[str, ...], report: object) -> Entry:
         verdict=read.verdict,
         outcome=_short(text),
         kind=kind,
-        write_gap_s=read.longest_window_s.produce,
-        read_gap_s=read.longest_window_s.consume,
+        write_gap=_gap(read.longest_window_s.produce, read.counts.acked),
+        read_gap=_gap(read.longest_window_s.consume, read.counts.acked, read.counts.reads),
     )
 
 
@@ -167,6 +174,13 @@ def _outcome(report: _Report) -> tuple[str, str]:
     if report.outcome is not None:
         return report.outcome.words, report.outcome.data
     return DATA_TOLD.split(report.sentence, maxsplit=1)[0], ""
+
+
+def _gap(longest_s: float, *happened: int | None) -> str:
+    """The longest one; that there was none; or – where nothing happened that could have stopped."""
+    if longest_s:
+        return seconds(longest_s)
+    return MISSING if 0 in happened else "none"
 
 
 def _short(text: str) -> str:

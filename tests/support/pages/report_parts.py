@@ -109,6 +109,7 @@ def _counts() -> dict[str, int]:
         "acked_without_offset": 0,
         "acked_isr_alone": 0,
         "failed": 0,
+        "aborted": 0,
         "indeterminate": 3,
         "indeterminate_landed": 1,
         "indeterminate_not_landed": 2,

@@ -283,7 +283,6 @@ def _view(time_s: float, *, leader: int, isr: tuple[int, ...], controller: int) 
 def _fault(
     number: int, at_s: tuple[float, float], leader: int, follower: int, controller: int
 ) -> dict[str, Any]:
-    survivors = sorted({0, 1, 2} - {leader})
     return {
         "fault": number,
         "step": number,
@@ -292,12 +291,13 @@ def _fault(
         "nodes": [NODES[leader]],
         "start_s": at_s[0],
         "in_force_s": at_s[0] + 0.021,
+        "healing_s": at_s[1] - 0.4,
         "healed_s": at_s[1],
         "evidence": f"pid {812 + 37 * number} is gone",
         "heal_evidence": "ISR of partition 0 full: kafka1, kafka2, kafka3",
         "error": None,
         "before": _state(leader, (0, 1, 2), controller),
-        "after": _state(follower, tuple(survivors), follower),
+        "after": _state(follower, tuple(sorted({0, 1, 2} - {leader})), follower),
     }
 
 

@@ -68,7 +68,7 @@ def test_one_that_took_over_after_the_healing_began_waited_for_it(tmp_path: Path
     moved = led("kafka2", 9100, OTHERS)
 
     assert of(tmp_path, LEADER_KILLED, moved, gaps=[gap(3000, 9200)]) == Availability(
-        value=False, words="no write accepted until the fault was healed"
+        value=False, words="no write accepted before the healing of the fault began"
     )
 
 
@@ -106,7 +106,7 @@ def test_a_fault_healed_before_a_failover_can_end_proves_nothing(tmp_path: Path)
 
     told = of(tmp_path / "a", short, gaps=[gap(3000, 4910)])
     assert told == Availability(
-        value=None, words="the fault was healed after 1.9 s, before a failover can end (2 s)"
+        value=None, words="the fault's healing began after 1.9 s, before a failover can end (2 s)"
     )
     server = {**SESSION, "zookeeper.session.timeout.ms": 1900}
     assert of(tmp_path / "b", short, gaps=[gap(3000, 4910)], server=server).value is False
@@ -159,7 +159,7 @@ def test_of_two_faults_the_first_healing_after_a_failover_s_time_decides(tmp_pat
 
     waited = of(tmp_path / "a", quorum, killed, moved, gaps=[gap(3000, 8500)])
     assert waited.value is False
-    assert waited.words == "no write accepted until the faults were healed"
+    assert waited.words == "no write accepted before the healing of the faults began"
     assert of(tmp_path / "b", killed, moved, gaps=[gap(3000, 8500)]).value is True
 
 

@@ -190,7 +190,7 @@ def test_who_waits_and_loses_all_the_same_is_neither(report: Report) -> None:
 @told(*BEFORE, TOO_LATE, final_read(1, 2, 3), acks="1")
 def test_with_kafka_s_default_session_the_same_gap_has_no_letters(report: Report) -> None:
     assert report["cap"]["label"] == ""
-    assert "healed after 6.0 s, before a failover can end (18 s)" in report["cap"]["words"]
+    assert "healing began after 6.0 s, before a failover can end (18 s)" in report["cap"]["words"]
 
 
 @told(sent(1, at=0), final_read(1))

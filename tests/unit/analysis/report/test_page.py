@@ -48,7 +48,7 @@ def test_a_lost_record_is_shown_with_its_evidence_and_its_split():
     text = read(reports.invalid()).text
 
     assert "3 seen, 2 delivered before, 1 never delivered" in text
-    assert "977 before 0: kill → kafka1 acked 0 981 delivered before" in text
+    assert "977 before 0: kill → kafka1 delivered before 981 partition 0" in text
     assert "analysis/lost.parquet" in text
     assert "Promise broken" in text
 
@@ -208,6 +208,28 @@ def test_a_number_that_was_not_measured_is_not_zero():
     assert "–" == numbers["Time to ack, p50"]
 
 
+def test_an_outage_of_what_nobody_did_was_not_measured():
+    """Nobody read: that reads never stopped would be as true as that they never went on."""
+    report = reports.valid().report
+    report["longest_window_s"]["consume"] = 0.0
+    report["counts"]["reads"] = 0
+    tile = {each["name"]: each for each in tiles(report)}["Longest read outage"]
+    assert tile["value"] == "–"
+    assert tile["note"] == "not measured: no consumer that follows the log was given anything"
+
+    report["counts"] |= {"reads": 5, "acked": 0}  # acks=0: nobody knows what was due
+    tile = {each["name"]: each for each in tiles(report)}["Longest read outage"]
+    assert tile["note"] == "not measured: nothing was acknowledged, so nothing was due"
+
+
+def test_sends_that_their_client_aborted_are_no_failed_ones():
+    report = reports.valid().report
+    report["counts"] |= {"failed": 9, "aborted": 7}
+    tile = {each["name"]: each for each in tiles(report)}["Sends acknowledged"]
+
+    assert tile["note"].endswith("2 failed, 7 aborted by their client")
+
+
 def test_none_found_in_a_run_that_proves_nothing_is_not_zero():
     unknown = {tile["name"]: tile for tile in tiles(reports.unknown().report)}
     valid = {tile["name"]: tile for tile in tiles(reports.valid().report)}
@@ -220,7 +242,7 @@ def test_no_outage_above_the_threshold_is_said_so():
     example = reports.kills(times=0)
     numbers = {tile["name"]: tile for tile in tiles(example.report)}
 
-    assert "none of 500 ms or more" == numbers["Longest write outage"]["note"]
+    assert "no stretch of 500 ms or more" == numbers["Longest write outage"]["note"]
     assert "No fault was injected" in read(example).text
 
 

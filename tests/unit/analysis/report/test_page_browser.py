@@ -189,3 +189,62 @@ def test_on_a_phone_a_table_that_goes_on_says_so_and_on_a_desk_it_is_quiet(
     assert screen.ask(shown)
     screen.open(reports.kills(times=1), size=DESKTOP)
     assert not screen.ask(shown)
+
+
+TOO_WIDE = """
+    document.querySelectorAll('details:not(#close-up)').forEach((part) => (part.open = true));
+    const cards = [...document.querySelectorAll('.box:has(.cards)')];
+    const wide = cards.filter((box) => box.scrollWidth > box.clientWidth);
+    return [cards.length, wide.map((box) => `${box.ariaLabel}: ${box.scrollWidth} px`)];
+"""
+# All that evidence of one record can say, as long as it comes.
+FULL = {
+    "value": 4402444557615104,
+    "producer": 4004,
+    "sequence": 1099511,
+    "sent": "acked",
+    "partition": 11,
+    "offset": 4711123,
+    "other_partition": 10,
+    "other_offset": 4711999,
+    "other_value": 4402444557615105,
+    "outcome": "delivered_before",
+    "sent_s": 1234.5,
+    "acked_s": 1235.5,
+    "delivered_s": 1236.5,
+    "time_s": 1237.5,
+    "leader": "kafka12",
+    "epoch": 117,
+    "permitted_by": "kafka2, outside the ISR, came to lead partition 11 instead of kafka1, at 9 s",
+}
+
+READ = {
+    "reader": "transformer-0-2 transaction 1511, transformer-1 transaction 1512",
+    "lasted_s": 1.5,
+    "outcome": None,
+    "other_value": None,
+    "copies": 2,
+}
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_evidence_faults_and_outages_fit_the_page_however_much_they_say(
+    screen: Screen, size: tuple[int, int]
+) -> None:
+    example = reports.invalid()
+    anomalies = example.report["anomalies"]
+    anomalies["lost"]["examples"] = [FULL]
+    anomalies["duplicate"] |= {"count": 1, "examples": [FULL | READ]}
+    screen.open(example, size=size)
+
+    boxes, too_wide = screen.ask(TOO_WIDE)
+
+    assert boxes >= 4
+    assert too_wide == []
+
+
+def test_on_a_phone_each_cell_of_evidence_says_what_it_is(screen: Screen) -> None:
+    screen.open(reports.invalid(), size=PHONE)
+    name = "getComputedStyle(document.querySelector('.cards td'), '::before').content"
+
+    assert screen.ask(f"return {name}") == '"value"'

@@ -18,8 +18,8 @@ def test_the_load_s_begin_is_told_by_the_wall_clock_and_so_is_each_fault_and_out
 
     assert "2026-11-21 02:15:00.250 UTC</time> (the load: second 0 of this page)" in page
     began = example.report["faults"][0]["start_s"]
-    assert f'title="2026-11-21 02:15:{0.25 + began:06.3f} UTC">{began:.2f} s' in page
-    assert page.count('title="2026-11-21 02:15:') == 3 + 2 * len(example.report["windows"])
+    assert f'title="2026-11-21 02:15:{0.25 + began:06.3f} UTC"><div>{began:.2f} s' in page
+    assert page.count('title="2026-11-21 02:15:') == 4 + 2 * len(example.report["windows"])
 
 
 def test_the_run_s_files_are_linked_and_those_left_out_are_counted():
@@ -105,6 +105,6 @@ def test_a_wide_table_says_on_a_phone_that_it_goes_on():
     example = reports.kills(times=1)
     page = page_of(example)
 
-    for label in ("Outages", "Faults"):
+    for label in ("Promises", "Final read by partition"):
         before = page[: page.index(f'aria-label="{label}"')]
         assert before.rstrip().split("\n")[-2].startswith('<p class="sideways"'), label

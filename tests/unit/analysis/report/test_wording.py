@@ -152,6 +152,20 @@ def test_of_many_partitions_the_first_changed_ones_are_told():
     ] == wording.roles_words(before, after)
 
 
+def test_of_many_partitions_that_stayed_as_they_were_each_is_not_told():
+    state = {
+        "leader": {str(p): "k1" for p in range(12)},
+        "isr": {str(p): ["k1", "k2"] for p in range(12)},
+        "controller": "k1",
+    }
+
+    assert [
+        "leader of all 12 partitions: unchanged",
+        "ISR of all 12 partitions: unchanged",
+        "controller: k1, unchanged",
+    ] == wording.roles_words(state, state)
+
+
 def test_a_partition_nobody_could_be_asked_about_after_the_fault():
     before = {"leader": {"0": "k1"}, "isr": {"0": ["k1"]}, "controller": "k1"}
 

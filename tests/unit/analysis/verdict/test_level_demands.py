@@ -9,6 +9,7 @@ import pytest
 from analysis.verdict.demands import DemandError, level_words, parse
 from analysis.verdict.judge import decide, judge_counts, judge_levels
 from tests.support.histories import (
+    aborted,
     damage,
     doubtful,
     failed,
@@ -21,7 +22,7 @@ from tests.support.histories import (
 )
 
 Report = dict[str, Any]
-COUNTS = {"sends": 200, "failed": 1, "indeterminate": 2}
+COUNTS = {"sends": 200, "failed": 5, "aborted": 4, "indeterminate": 2}
 LATENCY_MS = {"ack": {"p99": 40.0}, "delivery": {"p99": 90.0}}
 
 
@@ -58,7 +59,7 @@ def test_a_level_of_which_not_all_is_known_is_neither_met_nor_broken(text: str) 
 
 def test_where_there_was_nothing_to_measure_no_demand_is_met() -> None:
     levels = judge_levels(
-        {"sends": 0, "failed": 0, "indeterminate": 0},
+        {"sends": 0, "failed": 0, "aborted": 0, "indeterminate": 0},
         {"ack": None, "delivery": None},
         parse({"ack-p99-ms": "<= 5", "error-share": "<= 5 %"}),
         (),
@@ -171,6 +172,22 @@ def test_the_same_is_broken_where_less_is_asked_for(report: Report) -> None:
     assert report["level_demands"]["error-share"]["seen"] == 50.0
     assert 'demanded error-share "<= 49 %", it was 50 %' in report["reasons"]
     assert "The scenario demands error-share <= 49 %, but it was 50 %." in report["sentence"]
+
+
+@told(
+    sent(1, at=0, ms=1000),
+    read(1, at=0, ms=1010),
+    aborted(2, ms=1100),
+    aborted(3, ms=1200),
+    failed(4, ms=1300),
+    final_read(1),
+    consumers=1,
+    expect={"error-share": "<= 25 %"},
+)
+def test_what_a_client_aborted_without_an_error_did_not_go_wrong(report: Report) -> None:
+    """Two were aborted on purpose, one was refused: one of four."""
+    assert demanded(report) == {"error-share": (25.0, True)}
+    assert (report["counts"]["failed"], report["counts"]["aborted"]) == (3, 2)
 
 
 @told(

@@ -53,6 +53,18 @@ def test_a_gap_that_was_not_there_is_none_and_no_number() -> None:
     assert "none 1.50 s" in reading(render([made])).text
 
 
+def test_a_gap_of_what_nobody_did_is_not_known() -> None:
+    none = {"produce": 0.0, "consume": 0.0}
+    assert (
+        "none –"
+        in reading(render([entry(longest_window_s=none, counts={"acked": 9, "reads": 0})])).text
+    )
+    assert (
+        "– –"
+        in reading(render([entry(longest_window_s=none, counts={"acked": 0, "reads": 5})])).text
+    )
+
+
 def test_the_scenario_with_the_newest_run_comes_first_then_the_newest_release() -> None:
     page = render(
         [
