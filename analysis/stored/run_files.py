@@ -27,7 +27,8 @@ import pyarrow.parquet as pq
 
 from analysis.stored.damage import Damage
 from analysis.stored.fault_views import unseen
-from analysis.stored.recorded_rows import ANOTHER_TIME, EVER_NS, Span, lacks, oddity, strange
+from analysis.stored.recorded.operations import oddity
+from analysis.stored.recorded.rows import ANOTHER_TIME, EVER_NS, Span, lacks, strange
 from harness.history import stored_tables, tables
 from harness.history.record_format import HistoryError
 from harness.history.seal_record import SEALED, Seal, read_seal

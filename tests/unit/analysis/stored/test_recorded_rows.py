@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.stored.recorded_rows import lacks, oddity, strange
+from analysis.stored.recorded.operations import oddity
+from analysis.stored.recorded.rows import lacks, strange
 from harness.history.tables import OPERATION_COLUMNS, schema
 
 ROW = {

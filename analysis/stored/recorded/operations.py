@@ -6,17 +6,15 @@ rows are gone through in about a second. docs/history.md says what each column m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis.stored.recorded.rows import ANOTHER_TIME, EVER_NS, Span, within
 from harness.history.record_format import F_NAMES, OPTIONAL, TYPE_NAMES
 from harness.history.stored_tables import all_are
 
-Span = tuple[int, int]  # from when to when, in ns
-EVER_NS: Span = (-(2**63), 2**63 - 1)
-ANOTHER_TIME = "of another time than run.json's phases"
 _WORDS = {"f": frozenset(F_NAMES.values()), "type": frozenset(TYPE_NAMES.values())}
 _LEAST = {"id": 0, "partition": 0, "intended_ns": 1, "start_ns": 1}  # and never missing
 _LEAST_IF_ANY = dict.fromkeys(("instance", *OPTIONAL), 0)
@@ -90,13 +88,9 @@ def _starts(group: pa.Table, last_start_ns: dict[str, int]) -> str | None:
 def _times(group: pa.Table, span_ns: Span) -> str | None:
     for name in ("start_ns", "end_ns"):
         found = pc.min_max(group[name]).as_py()
-        if found["min"] is not None and not _within(found.values(), span_ns):
+        if found["min"] is not None and not within(found.values(), span_ns):
             return f"operations {ANOTHER_TIME}"
     return None
-
-
-def _within(times_ns: Iterable[int], span_ns: Span) -> bool:
-    return all(span_ns[0] <= time_ns <= span_ns[1] for time_ns in times_ns)
 
 
 def _rises(column: pa.ChunkedArray, above: int, *, strictly: bool = True) -> bool:
@@ -104,25 +98,3 @@ def _rises(column: pa.ChunkedArray, above: int, *, strictly: bool = True) -> boo
     numbers = column.to_numpy()
     further = numbers[1:] > numbers[:-1] if strictly else numbers[1:] >= numbers[:-1]
     return bool(numbers[0] > above) and bool(further.all())
-
-
-def lacks(rows: Iterable[Mapping[str, object]], required: Iterable[str], run_id: str) -> str | None:
-    """What rows of a small table lack that sealing writes in each, as the end of a sentence."""
-    needed = tuple(required)
-    for number, row in enumerate(rows):
-        if row["run_id"] != run_id:
-            return f"row {number} is of run {row['run_id']}, but run.json says {run_id}"
-        for name in needed:
-            value = row[name]
-            if value is None or (isinstance(value, list) and None in value):
-                return f"row {number} has no {name}"
-    return None
-
-
-def strange(rows: Iterable[Mapping[str, object]], span_ns: Span) -> str | None:
-    """Which row of a small table is of another time than its run, as the end of a sentence."""
-    for number, row in enumerate(rows):
-        times = (value for name, value in row.items() if name.endswith("_ns"))
-        if not _within((time for time in times if isinstance(time, int)), span_ns):
-            return f"row {number} is {ANOTHER_TIME}"
-    return None
