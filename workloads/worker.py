@@ -242,8 +242,7 @@ class Session:
         self._publish_ns = 0
         self.publish(time.monotonic_ns())
         self.progress.state = DONE
-        self.recorder.event(
-            "end",
+        self.recorder.end(
             reason=reason,
             sends=counts.sends,
             acked=counts.acked,

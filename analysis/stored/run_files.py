@@ -25,10 +25,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.stored.damage import Damage
+from analysis.stored.columns import format_of, is_summed_up
+from analysis.stored.damage import HARMLESS, Damage
 from analysis.stored.fault_views import unseen
-from analysis.stored.recorded.operations import oddity
+from analysis.stored.recorded.impossible import impossible
+from analysis.stored.recorded.operations import Numbered, dropped_slots, oddity
 from analysis.stored.recorded.rows import ANOTHER_TIME, EVER_NS, Span, lacks, strange
+from analysis.stored.recorded.told import lacking
 from harness.history import stored_tables, tables
 from harness.history.record_format import HistoryError
 from harness.history.seal_record import SEALED, Seal, read_seal
@@ -93,7 +96,7 @@ class Tables:
         self._check_digest(f"{name}.parquet", hashlib.sha256(data).hexdigest())
         rows = stored_tables.rows_in(data, tables.SMALL_TABLES[name])
         why = lacks(rows, tables.REQUIRED[name], self.run_id) or _no_json(rows)
-        if why := why or strange(rows, self.span_ns):
+        if why := why or strange(rows, self.span_ns) or impossible(rows, name):
             raise TableError(why)
         if self.seal and name == "findings" and len(rows) != self.seal.findings:
             raise TableError(f"it has {len(rows)} rows, and {self.seal.findings} were sealed")
@@ -123,6 +126,21 @@ class Tables:
             raise TableError(f"it holds rows {ANOTHER_TIME}")
         return table
 
+    def events(self, files: Mapping[str, Path], findings: Rows) -> Rows:
+        """The workers' events; no rows where they lack what the operations in these files, by
+        process, rest on. Of a worker of which sealing found lines damaged that is known already,
+        and a history that nobody sealed may be told by anybody."""
+        known = len(self.damage)
+        rows = self.small("events")
+        if self.seal is None or len(self.damage) > known:
+            return rows
+        torn = {str(each["process"]) for each in findings if each["kind"] not in HARMLESS}
+        whole = {process: file for process, file in files.items() if process not in torn}
+        unended = {str(each["process"]) for each in findings if each["kind"] == "no-end"}
+        for why in lacking(rows, whole, unended):
+            self.damage.append(Damage(file=f"{HISTORY}/events.parquet", why=why))
+        return rows if len(self.damage) == known else ()
+
     def views(self, faults: Rows, blind: Rows) -> Rows:
         """The table of views; no rows where it lacks what the faults saw."""
         known = len(self.damage)
@@ -133,41 +151,53 @@ class Tables:
         self.damage.append(Damage(file=f"{HISTORY}/views.parquet", why=why))
         return ()
 
-    def operations(self, partitions: int) -> dict[str, pq.FileMetaData]:
+    def operations(self, partitions: int, findings: Rows = ()) -> dict[str, pq.FileMetaData]:
         """The footers of the good tables of operations, by process. `partitions`: how many the
-        workers know of; those that a fault adds stay empty."""
+        workers know of; those that a fault adds stay empty. `findings`: what sealing found."""
         sealed = self.seal.processes if self.seal else ()
         found = {}
         for process in sorted({*sealed, *self._stored()}):
             file = f"{OPERATIONS}/{process}.parquet"
             try:
-                found[process] = self._operations(self.folder / file, process, partitions)
+                dropped = dropped_slots(findings, process)
+                found[process] = self._operations(self.folder / file, partitions, dropped)
             except TableError as error:
                 self.damage.append(Damage(file=file, why=str(error), process=process))
         rows = sum(footer.num_rows for footer in found.values())
+        formats = {format_of(footer) for footer in found.values() if footer.num_rows}
+        if self.seal and len(formats) > 1:
+            why = "some of its tables are of format 1, and some of format 2"
+            self.damage.append(Damage(file=OPERATIONS, why=why))
         if self.seal and found.keys() == set(sealed) and rows != self.seal.operations:
             why = f"it holds {rows:,} operations, and {self.seal.operations:,} were sealed"
             self.damage.append(Damage(file=OPERATIONS, why=why))
         return found
 
-    def _operations(self, file: Path, process: str, partitions: int) -> pq.FileMetaData:
+    def _operations(self, file: Path, partitions: int, dropped: int | None) -> pq.FileMetaData:
+        process = file.stem
         if self.seal and process not in self.seal.processes:
             raise TableError("it is not among the tables that were sealed")
         if not re.fullmatch(_READ_NAME, process):
             raise TableError("no worker has this name, and readers of Parquet pass over it")
         if self.seal and self.seal.version == 2:
             self._check_digest(f"operations/{process}.parquet", stored_tables.digest(file))
-        groups = stored_tables.row_groups(file, tables.OPERATION_COLUMNS)
+        numbered = Numbered()
         odd = oddity(
-            groups,
+            numbered.watched(stored_tables.row_groups(file, tables.OPERATION_COLUMNS)),
             run_id=self.run_id,
             process=process,
             partitions=partitions,
             span_ns=self.span_ns,
         )
+        odd = odd or numbered.lacks(dropped) or (numbered.lacks_values() if self.seal else None)
         if odd is not None:
             raise TableError(odd)
-        return stored_tables.footer(file, tables.OPERATION_COLUMNS)
+        footer = stored_tables.footer(file, tables.OPERATION_COLUMNS)
+        if not is_summed_up(footer):
+            raise TableError("its footer does not sum its columns up, as sealing does")
+        if self.seal and format_of(footer) is None:
+            raise TableError("it is of no format: it has some of what format 2 has, and not all")
+        return footer
 
     def _stored(self) -> list[str]:
         """The names of the tables of operations that are there, of whomever."""
@@ -229,17 +259,3 @@ def _no_json(rows: list[dict[str, Any]]) -> str | None:
             except ValueError:
                 return f"row {number}: {name} is no JSON object"
     return None
-
-
-def statistics(footer: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:
-    """Smallest and largest value of a column in each row group, from the file's footer; nothing of
-    a column that it does not have."""
-    if column not in footer.schema.names:
-        return []
-    at = footer.schema.names.index(column)
-    found = []
-    for group in range(footer.num_row_groups):
-        known = footer.row_group(group).column(at).statistics
-        if known is not None and known.has_min_max:
-            found.append((known.min, known.max))
-    return found

@@ -17,8 +17,9 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from analysis.stored.columns import format_of, statistics
 from analysis.stored.damage import Damage, of_finding
-from analysis.stored.run_files import OPERATIONS, read_record, statistics, tables_of
+from analysis.stored.run_files import OPERATIONS, read_record, tables_of
 from harness.history.record_format import SEQUENCE_BITS
 from harness.model.worker_kinds import (
     asks_for_members,
@@ -169,9 +170,10 @@ def open_run(path: Path) -> Run:
     """A sealed run. Raises CheckError where nothing of it can be judged."""
     record = read_record(path)
     stored = tables_of(path, record)
-    footers = stored.operations(int(record["scenario"]["topic"]["partitions"]))
-    events = stored.small("events")
     findings = stored.small("findings")
+    footers = stored.operations(int(record["scenario"]["topic"]["partitions"]), findings)
+    files = {process: path / OPERATIONS / f"{process}.parquet" for process in footers}
+    events = stored.events(files, findings)
     start_ns, end_ns = _load_bounds(record, list(footers.values()))
     watched = record["scenario"]["check"].get("watermarks", False)
     faults, blind = stored.small("faults"), stored.small("blind")
@@ -193,7 +195,7 @@ def open_run(path: Path) -> Run:
         load_start_ns=start_ns,
         load_end_ns=end_ns,
         first_ns=min(_starts(footers.values()), default=0),
-        tables=tuple(path / OPERATIONS / f"{process}.parquet" for process in footers),
+        tables=tuple(files.values()),
         damage=tuple(stored.damage),
         events=tuple(row for row in events if row["event"] in KEPT),
         history_format=_format(footers.values()),
@@ -297,7 +299,7 @@ def _first_sends(path: Path, name: str, footer: pq.FileMetaData) -> list[int]:
 def _format(footers: Iterable[pq.FileMetaData]) -> int:
     """2 where workers told which of their clients an operation is of; as all do that are of it."""
     recorded = [footer for footer in footers if footer.num_rows]
-    told = any(statistics(footer, "instance") for footer in recorded)
+    told = any(format_of(footer) == 2 for footer in recorded)
     return 2 if told or not recorded else 1
 
 

@@ -55,6 +55,7 @@ class Lines:
     def __init__(self, path: Path) -> None:
         self._file = path.open("ab", buffering=0)
         self._lock = threading.Lock()
+        self.count = 0  # written so far
 
     def write(self, event: str, *, time_ns: int | None = None, **fields: Any) -> None:
         """Append one line, stamped `time_ns` or now; safe from any thread."""
@@ -65,6 +66,7 @@ class Lines:
             if taken < len(line):
                 self._file.truncate(self._file.seek(0, os.SEEK_END) - taken)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._file.name)
+            self.count += 1
 
     def own(self) -> None:
         """Hold the file's lock until it is closed or the process dies. Raises OSError if taken."""
@@ -191,6 +193,11 @@ class Recorder:
     def event(self, event: str, **fields: Any) -> None:
         """Append an event to the side file, stamped now."""
         self._lines.write(event, **fields)
+
+    def end(self, **counted: Any) -> None:
+        """Write the last event: with what the caller has counted, how many operations and events
+        there are before it, so that a reader finds out if it lacks any."""
+        self.event("end", **counted, operations=self._count, events=self._lines.count)
 
     def close(self) -> None:
         """Let the files go. Nothing is pending: what was recorded has been in them all along."""

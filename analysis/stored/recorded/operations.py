@@ -2,11 +2,22 @@
 
 `oddity` looks at every row of a worker's table, by columns and a row group at a time: millions of
 rows are gone through in about a second. docs/history.md says what each column means.
+
+`Numbered` finds what a table lacks. A recorder numbers its operations from 0 on without a gap, and
+a producer its values; a slot that sealing has dropped is a finding:
+
+    ids 0, 1, 3                           =>  one is missing
+    ids 0, 1, 3, and one slot was torn    =>  whole
+    sends of 7, 8, 10                     =>  one is missing, whatever their ids are
+
+Cannot see: what is missing at a table's end; its worker's `end` counts that
+(analysis.stored.recorded.told).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +28,10 @@ from harness.history.stored_tables import all_are
 
 _WORDS = {"f": frozenset(F_NAMES.values()), "type": frozenset(TYPE_NAMES.values())}
 _LEAST = {"id": 0, "partition": 0, "intended_ns": 1, "start_ns": 1}  # and never missing
+_ALWAYS_OK = ("read", "final-read", "poll", "committed", "replica")
+# What is ok only with an offset; an ack may have none (DUPLICATE_SEQUENCE_NUMBER).
+_AT_AN_OFFSET = (*_ALWAYS_OK, "lookup", "process", "commit")
+_WITH_VALUE = ("send", "lookup")
 _LEAST_IF_ANY = dict.fromkeys(("instance", *OPTIONAL), 0)
 
 
@@ -34,7 +49,7 @@ def oddity(
     for group in groups:
         if not group.num_rows:
             continue
-        why = _words(group, run_id, process) or _numbers(group, partitions)
+        why = _words(group, run_id, process) or _numbers(group, partitions) or _answers(group)
         if why is None and not _rises(group["id"], last_id):
             why = "its operations are not in the order of their ids"
         if why is None:
@@ -74,6 +89,31 @@ def _numbers(group: pa.Table, partitions: int) -> str | None:
     return None
 
 
+def _answers(group: pa.Table) -> str | None:
+    """What was answered otherwise than its kind of operation is."""
+    told = group.select(["type", "value", "offset", "intended_ns", "start_ns"])
+    for f in pc.unique(group["f"]).to_pylist():
+        mine = told.filter(pc.equal(group["f"], f))
+        if f in _ALWAYS_OK and not all_are(mine["type"], "ok"):
+            return f"a {f} that is not ok"
+        if f in _WITH_VALUE and mine["value"].null_count:
+            return f"a {f} without value"
+        ok = pc.equal(mine["type"], "ok")
+        if f in _AT_AN_OFFSET and pc.any(pc.and_(ok, pc.is_null(mine["offset"]))).as_py():
+            return f"a {f} that is ok, without offset"
+        if f == "send" and (why := _send(mine, ok)) is not None:
+            return why
+    return None
+
+
+def _send(sends: pa.Table, ok: pa.ChunkedArray) -> str | None:
+    if pc.any(pc.and_(pc.invert(ok), pc.is_valid(sends["offset"]))).as_py():
+        return "a send that is not ok, with an offset"
+    if pc.any(pc.greater(sends["intended_ns"], sends["start_ns"])).as_py():
+        return "a send that began before it was due"
+    return None
+
+
 def _starts(group: pa.Table, last_start_ns: dict[str, int]) -> str | None:
     """Whether start times go back among a worker's operations of one kind: of several, one may be
     written down later than it began."""
@@ -98,3 +138,54 @@ def _rises(column: pa.ChunkedArray, above: int, *, strictly: bool = True) -> boo
     numbers = column.to_numpy()
     further = numbers[1:] > numbers[:-1] if strictly else numbers[1:] >= numbers[:-1]
     return bool(numbers[0] > above) and bool(further.all())
+
+
+class Numbered:
+    """What the numbers of a table's operations tell of those that it lacks; mutable, since it looks
+    at the row groups as they pass."""
+
+    def __init__(self) -> None:
+        self._rows, self._end_id = 0, 0
+        self._next_value: int | None = None
+        self._values_missing = False
+
+    def watched(self, groups: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        """The same row groups."""
+        for group in groups:
+            yield group  # whoever takes them has refused rows without id before the next one
+            if group.num_rows:
+                self._rows += group.num_rows
+                self._end_id = group["id"][-1].as_py() + 1
+                self._sends(group.filter(pc.equal(group["f"], "send"))["value"])
+
+    def _sends(self, values: pa.ChunkedArray) -> None:
+        if not len(values):
+            return
+        numbers = values.to_numpy()
+        first = numbers[0] if self._next_value is None else self._next_value
+        if numbers[0] != first or (numbers[1:] - numbers[:-1] != 1).any():
+            self._values_missing = True
+        self._next_value = int(numbers[-1]) + 1
+
+    def lacks(self, dropped: int | None) -> str | None:
+        """What is missing, as the end of a sentence. `dropped`: how many slots sealing has left out
+        (None: nobody knows)."""
+        missing = self._end_id - self._rows
+        if dropped is None or missing <= dropped:
+            return None
+        return (
+            f"it lacks {missing - dropped:,} of the operations that its worker numbered from 0 to "
+            f"{self._end_id - 1:,}"
+        )
+
+    def lacks_values(self) -> str | None:
+        """Whether a producer's values have gaps, as the end of a sentence."""
+        return "its sends are not of one value after the other" if self._values_missing else None
+
+
+def dropped_slots(findings: Iterable[Mapping[str, Any]], process: str) -> int | None:
+    """How many slots of a worker sealing has left out; None where nobody knows."""
+    mine = [finding for finding in findings if finding["process"] == process]
+    if any(finding["kind"] not in ("torn", "bad-record", "no-end", "bad-line") for finding in mine):
+        return None
+    return sum(int(f["count"]) for f in mine if f["kind"] in ("torn", "bad-record"))

@@ -45,6 +45,13 @@ def odd(*changes: Mapping[str, Any], split: bool = False) -> str | None:
         ({"process": None}, "rows whose process is not p"),
         ({"f": "sned"}, "rows whose f is sned"),
         ({"f": None}, "rows whose f is None"),
+        ({"f": "read", "type": "info"}, "a read that is not ok"),
+        ({"f": "committed", "offset": None}, "a committed that is ok, without offset"),
+        ({"f": "commit", "offset": None}, "a commit that is ok, without offset"),
+        ({"value": None}, "a send without value"),
+        ({"f": "lookup", "value": None}, "a lookup without value"),
+        ({"type": "fail"}, "a send that is not ok, with an offset"),
+        ({"intended_ns": 12}, "a send that began before it was due"),
         ({"type": "okay"}, "rows whose type is okay"),
         ({"partition": None}, "rows without partition"),
         ({"partition": -1}, "rows whose partition is -1"),
@@ -79,8 +86,10 @@ def test_what_no_recorder_writes_is_found(
         {},
         {"partition": 1},
         {"id": 5},
-        {"value": None, "offset": None, "broker": None, "error": "_TIMED_OUT"},
-        {"type": "info", "end_ns": None},
+        {"offset": None, "broker": None, "error": "_TIMED_OUT"},
+        {"f": "read", "value": None},  # none of ours
+        {"f": "process", "type": "info", "offset": None, "end_ns": None},
+        {"type": "info", "offset": None, "end_ns": None},
         {"start_ns": 12, "end_ns": 13},
         {"end_ns": 11},  # end times may go back
         {"f": "read", "start_ns": 10},  # of several kinds, one may be written down late
