@@ -23,7 +23,7 @@ from analysis.stored.stored_run import Run, open_run
 from harness.history.record_format import HistoryError
 from harness.history.sealing import seal
 from harness.model.runs.run_folder import RunFolder, StoreError
-from tests.support.spoiled_runs import contents, copy_of, files_of, flips, spoilings
+from tests.support.spoiled.files import contents, copy_of, files_of, flips, spoilings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -28,7 +28,7 @@ from tests.support.histories import (
     story,
     view,
 )
-from tests.support.spoiled_runs import flip
+from tests.support.spoiled.files import flip
 from tests.support.told_runs import write
 
 PARTS = (sent(1, at=0), view("kafka1", ms=0), final_read(1), look(1, 1, 1, ms=10))

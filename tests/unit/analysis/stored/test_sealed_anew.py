@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.stored.stored_run import open_run
-from tests.support.sealed_anew import MEMBER, READER, SENDER, edited, recorded, sealed_anew
+from tests.support.spoiled.sealed_anew import MEMBER, READER, SENDER, edited, recorded, sealed_anew
 
 Row = dict[str, Any]
 EVENTS = "history/events.parquet"
