@@ -35,7 +35,7 @@ check: lint ## what every change must pass: lint, and the tests that need no clu
 
 test: ## every test, those on real clusters too: two at a time, on clusters one at a time and last
 	$(SETUP) --tests
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
 
 oracle: ## anomalies, and what permits a record, against their second opinions: N=10000 random histories of each (SEED=1)
 	$(SETUP)

@@ -57,7 +57,10 @@ def training_run(folder: Path) -> Path:
         ("consumer-0", "read", 1, 1),
         ("final-read-0", "final-read", 1, 60),
     ):
-        rows = [_operation(process, f, value, at_s) for value in range(first, _SENDS)]
+        rows = [
+            {**_operation(process, f, value, at_s), "id": number}
+            for number, value in enumerate(range(first, _SENDS))
+        ]
         _write(operations / f"{process}.parquet", tables.OPERATION_COLUMNS, rows)
     ends = {
         "event": "ends",
@@ -65,6 +68,8 @@ def training_run(folder: Path) -> Path:
         "time_ns": 120 * 10**9,
         "partition": 0,
         "log_start": 0,
+        "committed_end": _SENDS,
+        "uncommitted_end": _SENDS,
         "position": _SENDS,
         "complete": True,
     }
@@ -78,7 +83,6 @@ def _operation(process: str, f: str, value: int, at_s: int) -> dict[str, Any]:
     start_ns = (1 + at_s) * 10**9 + value * 10**8
     return {
         "process": process,
-        "id": value,
         "f": f,
         "type": "ok",
         "partition": 0,

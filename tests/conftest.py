@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.support import told_runs
 from tests.support.worker_processes import Starter
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 MADE_UP = tempfile.gettempdir()  # where tests put a java of their own
 NEEDS_MARK = {"java": "jvm", "spark-submit": "jvm", "chromedriver": "browser"}
+ROOMS = {"tests/live/": "clusters", "tests/unit/analysis/": "checker", "tests/baseline/": "checker"}
 marks: set[str] = set()  # of the test that runs now
 
 
@@ -35,15 +37,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("jvm")
-        item.add_marker(pytest.mark.xdist_group(_together(item)))
     items.sort(key=lambda item: (*map(item.path.parts.__contains__, ("live", "kubernetes")),))
 
 
-def _together(item: pytest.Item) -> str:
-    """What one process of `make test` runs: all on clusters, which want the host for themselves;
-    all that need the one Spark session; else a file."""
-    marks = {mark.name for mark in item.iter_markers()}
-    return next((mark for mark in ("cluster", "jvm") if mark in marks), item.path.name)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    """Who shares a process in `make test`; any other `--dist` is xdist's own."""
+    return Rooms(config, log) if config.getvalue("dist") == "loadscope" else None
+
+
+class Rooms(LoadScopeScheduling):  # type: ignore[misc]  # xdist tells no types
+    """All on clusters run in one process, one after the other; all of the checker in one, which has
+    the one Spark session; else each file in any. By the path: marks are not known here, and
+    `--dist loadgroup` groups nothing with pytest 9.2 (pytest-xdist issue 1386)."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", 1)[0]
+        return next((room for path, room in ROOMS.items() if file.startswith(path)), file)
 
 
 def pytest_configure() -> None:
