@@ -85,11 +85,11 @@ def make(folder: Path, operations: int, run_id: str = "bench/1") -> Path:
         start_ns=later,
         end_ns=later,
     )
-    _write_ends(folder, run_id)
+    _write_ends(folder, run_id, len(read))
     return folder
 
 
-def _write_ends(folder: Path, run_id: str) -> None:
+def _write_ends(folder: Path, run_id: str, end: int) -> None:
     """The final read got to the end of the one partition."""
     ends = {
         "event": "ends",
@@ -98,6 +98,9 @@ def _write_ends(folder: Path, run_id: str) -> None:
         "time_ns": 1,
         "partition": 0,
         "log_start": 0,
+        "committed_end": end,
+        "uncommitted_end": end,
+        "position": end,
         "complete": True,
     }
     rows = [{name: ends.get(name) for name, _ in tables.EVENT_COLUMNS}]

@@ -2,6 +2,7 @@
 
 import pyarrow.parquet as pq
 
+from analysis.stored.stored_run import open_run
 from bench import checker
 from harness.history import tables
 
@@ -15,3 +16,8 @@ def test_the_timed_history_has_every_column(tmp_path):
         assert table.column("instance").to_pylist() == [0] * count
     events = pq.read_table(folder / "history/events.parquet")
     assert events.column("event").to_pylist() == ["ends"]
+
+
+def test_nothing_of_it_is_left_out(tmp_path):
+    """A damaged table would be judged by nobody, and cost nothing."""
+    assert () == open_run(checker.make(tmp_path, 400)).suspect
