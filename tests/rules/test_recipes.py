@@ -32,7 +32,7 @@ STEP = re.compile(
     r"|```console\n(?P<commands>.*?)```",
     re.DOTALL,
 )
-LIMIT_S = 400  # for the commands of all recipes together, on a busy host
+LIMIT_S = 900  # for the commands of all recipes together, on a busy host
 
 
 @dataclass(frozen=True, kw_only=True)
