@@ -1,1 +1,1 @@
-"""What checking costs, beside DuckDB doing the same: `make bench-checker` (bench.checker.__main__)."""
+"""What checking costs, beside DuckDB doing the same: `make bench-checker`."""

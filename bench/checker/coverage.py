@@ -1,4 +1,4 @@
-"""What DuckDB is asked beside our check: its SQL for each anomaly and each query, or why it has none.
+"""What DuckDB is asked beside our check: SQL for each anomaly and query, or why there is none.
 
 A check that one side leaves out would make a comparison worthless. So each anomaly of
 analysis.anomalies and each query of analysis.queries.Queries has its line here, and a test fails
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sql:
-    """A select of findings (columns of `found`, by name), or the name of a table that a query fills."""
+    """A select of findings (columns of `found`), or the name of the table that has the answer."""
 
     text: str
 
@@ -103,8 +103,9 @@ ANOMALIES: Mapping[str, Sql | Left] = {
                 else 'passed_over' end as outcome
         from (
             select *,
-                coalesce(sent > 1 and ((lowest_place >> 48) <> home or (highest_place >> 48) <> home),
-                    false) as strayed,
+                coalesce(sent > 1 and (
+                    (lowest_place >> 48) <> home or (highest_place >> 48) <> home
+                ), false) as strayed,
                 coalesce(sent = 4 and first_place is not null and acked_place is not null
                     and not stayed and (acked_place & {OFFSET}) >= log_start
                     and (complete or passed), false) as moved
@@ -209,8 +210,8 @@ ANOMALIES: Mapping[str, Sql | Left] = {
     "stale-read": Sql(
         text=f"""
         select {_VALUE}, acked_place as place, gave_up_ns as time_ns,
-            case when delivered_ns is not null then 'appeared' when first_place is not null then 'late'
-                else 'never' end as outcome,
+            case when delivered_ns is not null then 'appeared'
+                when first_place is not null then 'late' else 'never' end as outcome,
             case when delivered_ns is not null then greatest(delivered_ns - acked_ns, 0) end
                 as lasted_ns
         from fates where sent = 4 and gave_up_ns is not null"""
@@ -280,7 +281,7 @@ QUERIES: Mapping[str, Sql | Left] = {  # by the name of the method
     "positions": Sql(text="positions"),
 }
 DRIVER: Mapping[str, Left] = {  # what a check does besides, and no SQL
-    "tables": Left(why="digests and rows that no recorder writes, before Spark starts", apart="open"),
+    "tables": Left(why="digests, and rows that no recorder writes", apart="open"),
     "page": Left(why="report.json, report.html and junit.xml", apart="publish"),
     "circles": Left(why="transactions that read from one another", apart="circles"),
 }

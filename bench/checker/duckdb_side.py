@@ -124,9 +124,7 @@ def _text(name: str) -> str:
     return resources.files("bench.checker").joinpath(f"sql/{name}.sql").read_text()
 
 
-def _give(
-    connection: duckdb.DuckDBPyConnection, folder: Path, facts: Mapping[str, Any]
-) -> None:
+def _give(connection: duckdb.DuckDBPyConnection, folder: Path, facts: Mapping[str, Any]) -> None:
     """The tables that all questions are about."""
     columns = ", ".join(f'"{name}"' for name in COLUMNS)
     connection.execute(f"""
@@ -143,9 +141,9 @@ def _give(
         if name == "ends":
             rows = [{"partition": number, **row} for number, row in enumerate(rows)]
         _table(connection, name, rows)
-    connection.execute("create temp table corrupt as select unnest(?::bigint[]) as place", [
-        list(facts["corrupt"])
-    ])
+    connection.execute(
+        "create temp table corrupt as select unnest(?::bigint[]) as place", [list(facts["corrupt"])]
+    )
     scalar = {key: value for key, value in facts.items() if not isinstance(value, list)}
     made = ", ".join(f"? as {key}" for key in scalar)
     connection.execute(f"create temp table run as select {made}", list(scalar.values()))

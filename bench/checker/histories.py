@@ -5,10 +5,10 @@
 
 The run: 16 partitions; 8 producers with transactions, a consumer that follows the log, a group of
 four members that commits after processing, four final reads; 5 s of outage in every 20
-(bench.checker.cycles). Shapes:
+(bench.checker.made.cycles). Shapes:
 
     clean            nothing is wrong
-    planted          two of each anomaly that such a history can have (bench.checker.planting)
+    planted          two of each anomaly that such a history can have (bench.checker.made.planting)
     tail-lost        all records acknowledged in the second half are gone, as one tail
     scattered-lost   half of the acknowledged records are gone, one here and one there
 
@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.checker import readers
-from bench.checker.cycles import (
+from bench.checker.made import readers
+from bench.checker.made.cycles import (
     COMMITTED,
     CYCLE_NS,
     DIES_NS,
@@ -44,14 +44,14 @@ from bench.checker.cycles import (
     Cycle,
     Load,
     Mask,
-    Numbers,
     S,
     State,
     begin,
     give_offsets,
 )
-from bench.checker.files import Sealed
-from bench.checker.planting import EACH, HANGS, ORDERED, PLACED, STOPS, Plant, Plot, plant
+from bench.checker.made.files import Sealed
+from bench.checker.made.planting import EACH, HANGS, ORDERED, PLACED, STOPS, Plant, plant
+from bench.checker.made.plot import Plot
 from tests.support import told_runs
 
 SHAPES = ("clean", "planted", "tail-lost", "scattered-lost")
@@ -137,12 +137,13 @@ def _share(plants: tuple[Plant, ...], number: int, cycles: int) -> list[Plant]:
 
 def _gone(cycle: Cycle, shape: str, load: Load, rng: np.random.Generator) -> Mask:
     """Which acknowledged sends are lost."""
-    acked = cycle.sends.kind == COMMITTED
+    acked: Mask = cycle.sends.kind == COMMITTED
+    chosen: Mask = np.zeros(len(acked), bool)
     if shape == "tail-lost":
-        return acked & (cycle.number >= load.cycles // 2)
+        chosen = np.full(len(acked), cycle.number >= load.cycles // 2)
     if shape == "scattered-lost":
-        return acked & (rng.random(len(acked)) < 0.5)
-    return np.zeros(len(acked), bool)
+        chosen = rng.random(len(acked)) < 0.5
+    return acked & chosen
 
 
 def _lose(cycle: Cycle, gone: Mask) -> None:
@@ -335,6 +336,3 @@ def _write_record(folder: Path, run_id: str, load: Load) -> None:
     record["scenario"]["workload"]["group_consumers"] = MEMBERS
     record["scenario"]["workload"]["producer"]["transaction.timeout.ms"] = 10_000
     (folder / "run.json").write_text(json.dumps(record))
-
-
-__all__ = ["SHAPES", "Made", "Numbers", "load_of", "write"]

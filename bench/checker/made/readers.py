@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.checker.cycles import (
+from bench.checker.made.cycles import (
     ABORTED,
     COMMITTED,
     CYCLE_S,
@@ -25,7 +25,7 @@ from bench.checker.cycles import (
     Numbers,
     S,
 )
-from bench.checker.planting import Plot
+from bench.checker.made.plot import Plot
 
 Columns = dict[str, Any]  # by name: numbers, a list of texts, or what all rows have
 COMMITS_S = (*range(1, 13), 19)  # of a cycle: not while nobody leads
@@ -253,7 +253,11 @@ def events(plot: Plot) -> Iterator[dict[str, Any]]:
             yield {**told, "name": _ASKED[kind], "time_ns": asked_ns + late}
         yield {**told, "name": _ENDED[kind], "time_ns": ended_ns + late}
     for number in range(MEMBERS):
-        given_ns = cycle.start_ns + REBALANCED_NS + (150 if number == plot.learns_late else 10 + number) * MS
+        given_ns = (
+            cycle.start_ns
+            + REBALANCED_NS
+            + (150 if number == plot.learns_late else 10 + number) * MS
+        )
         member = {"process": f"group-consumer-{number}"}
         taken_ns = cycle.start_ns + REBALANCED_NS
         yield member | {
@@ -271,7 +275,7 @@ def events(plot: Plot) -> Iterator[dict[str, Any]]:
 
 
 def owned(member: int, *, less: int | None = None, more: int | None = None) -> str:
-    """The partitions of a member, as it tells them: without `less`, and the first one with `more`."""
+    """A member's partitions, as it tells them: without `less`, and the first one with `more`."""
     mine = [each for each in range(member, PARTITIONS, MEMBERS) if each != less]
     return ", ".join(map(str, [*mine, more] if more is not None and member == 0 else mine))
 

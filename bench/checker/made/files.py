@@ -66,9 +66,7 @@ class Sealed:
     def tell(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """More rows of a small table."""
         columns = tables.SMALL_TABLES[name]
-        full = [
-            {"run_id": self._run_id, **{c: row.get(c) for c, _ in columns[1:]}} for row in rows
-        ]
+        full = [{"run_id": self._run_id, **{c: row.get(c) for c, _ in columns[1:]}} for row in rows]
         made = pa.Table.from_pylist(full, schema=tables.schema(columns))
         self._add(f"{name}.parquet", made, tables.ROW_GROUP)
 
@@ -110,7 +108,7 @@ class Sealed:
 
 
 def _array(field: pa.Field, given: Any, count: int) -> pa.Array:
-    """One column: an array, or what all rows have; a number below 0 is missing, but in `_ALWAYS`."""
+    """One column: an array, or what all rows have; -1 is missing, but in `_ALWAYS`."""
     if given is None:
         return pa.nulls(count, field.type)
     if isinstance(given, str | int):

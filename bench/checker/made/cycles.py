@@ -147,7 +147,9 @@ def begin(load: Load, number: int, state: State, rng: np.random.Generator) -> Cy
     for each in range(PRODUCERS):
         mine = producer == each
         window[mine] = np.searchsorted(edges[each], due_ns[mine], side="right") - 1
-    transactions = _transactions(start_ns, edges, producer, window, state, rng)
+    count = np.zeros((PRODUCERS, edges.shape[1] - 1), np.int64)
+    np.add.at(count, (producer, window), 1)
+    transactions = _transactions(start_ns, edges, count, state, rng)
     ready_ns = np.concatenate([state.free_ns[:, None], transactions.ended_ns[:, :-1]], axis=1)
     begun_ns = np.maximum(start_ns + due_ns + 20_000, ready_ns[producer, window] + 10_000)
     led_ns = start_ns + LEADS_NS + (due_ns - OUTAGE_S * S) * 15 // 1000
@@ -210,11 +212,10 @@ def _outage(edges: Numbers) -> int:
     return int(np.searchsorted(edges[0], OUTAGE_S * S, side="right") - 1)
 
 
-def _transactions(  # noqa: PLR0917  what a cycle's transactions are made of
+def _transactions(
     start_ns: int,
     edges: Numbers,
-    producer: Numbers,
-    window: Numbers,
+    sends: Numbers,
     state: State,
     rng: np.random.Generator,
 ) -> Transactions:
@@ -223,8 +224,6 @@ def _transactions(  # noqa: PLR0917  what a cycle's transactions are made of
     each = number * PRODUCERS + np.arange(PRODUCERS)[:, None]
     kind = np.select([each % EVERY == n for n in (7, 18, 29)], [ABORTED, DOUBTFUL, GONE], COMMITTED)
     kind[:, _outage(edges)] = COMMITTED
-    sends = np.zeros((PRODUCERS, windows), np.int64)
-    np.add.at(sends, (producer, window), 1)
     kind[sends == 0] = COMMITTED
     asked_ns = start_ns + edges[:, 1:] + 2 * MS
     took_ms = np.minimum(2 + rng.lognormal(0.5, 0.6, kind.shape), 11)

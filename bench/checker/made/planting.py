@@ -12,12 +12,12 @@ A record that nobody has any more lies in a log of transactions like a marker: o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 
 import numpy as np
 
-from bench.checker.cycles import (
+from bench.checker.made.cycles import (
     ABORTED,
     COMMITTED,
     DOUBTFUL,
@@ -26,91 +26,18 @@ from bench.checker.cycles import (
     MS,
     OUTAGE_S,
     PARTITIONS,
-    Cycle,
-    Entries,
-    Mask,
     Numbers,
     S,
 )
+from bench.checker.made.plot import APART, Plot
 
 EACH = 2  # of a kind
 STOPS, HANGS = PARTITIONS - 1, PARTITIONS - 2  # the partitions with final reads of their own
 FREE = PARTITIONS - 2
 FOREIGN = 200 << 40
-APART = 4  # entries between two plants
 CUT = 3  # records at the end of a log
 
 Found = Mapping[str, int]
-
-
-@dataclass(kw_only=True)
-class Plot:
-    """One cycle that something is planted in."""
-
-    cycle: Cycle
-    busy: Mask  # entries near a plant
-    again: dict[int, tuple[int, ...]] = field(default_factory=dict)  # what the consumer gets after
-    older: set[int] = field(default_factory=set)  # read by the consumer with an older epoch
-    late_asks: set[tuple[int, int]] = field(default_factory=set)  # transactions: asked after reads
-    corrupt: list[int] = field(default_factory=list)
-    # What is planted in the group's change at the end of the outage.
-    learns_late: int | None = None  # the member that goes on in the older generation, and commits
-    answered_lower: int | None = None  # the partition whose commit the coordinator forgot
-    nobodys: int | None = None  # the partition that nobody is given
-    of_two: int | None = None  # the partition that the first member is given as well
-
-    @property
-    def entries(self) -> Entries:
-        """Of the cycle's log."""
-        return self.cycle.entries
-
-    def calm(self, partition: int) -> Numbers:
-        """The entries of a partition before the outage, but for the first and last few."""
-        mine = self.entries.of(partition)
-        mine = mine[~self.entries.late[mine]]
-        return mine[APART:-APART] if len(mine) > 2 * APART else mine[:0]
-
-    def records(self, partition: int, kind: int = COMMITTED) -> Iterator[int]:
-        """Free entries that are records of such transactions."""
-        for at in self.calm(partition).tolist():
-            send = self.entries.send[at]
-            if send != MARKER and not self.busy[at] and self.cycle.sends.kind[send] == kind:
-                yield at
-
-    def markers(self, partition: int) -> Iterator[int]:
-        """Free entries that are markers."""
-        for at in self.calm(partition).tolist():
-            if self.entries.send[at] == MARKER and not self.busy[at]:
-                yield at
-
-    def take(self, *places: int) -> None:
-        """Nothing else is planted near these."""
-        for at in places:
-            self.busy[max(0, at - APART) : at + APART + 1] = True
-
-    def show(self, at: int, value: int | None) -> None:
-        """A marker's or a hidden record's place has this value (None: a payload that is none)."""
-        entries = self.entries
-        entries.value[at] = -1 if value is None else value
-        entries.readable[at] = value is not None
-        entries.final[at] = entries.tail[at] = entries.polled[at] = True
-        entries.processed[at] = 1
-        self.take(at)
-
-    def hide(self, at: int) -> None:
-        """Nobody is given it."""
-        entries = self.entries
-        entries.final[at] = entries.tail[at] = entries.polled[at] = False
-        entries.processed[at] = 0
-        self.take(at)
-
-    def transaction(self, at: int) -> Numbers:
-        """All records of an entry's transaction, as entries; none if something is planted there."""
-        entries, sends = self.entries, self.cycle.sends
-        mine = (entries.producer == entries.producer[at]) & (entries.window == entries.window[at])
-        found = np.flatnonzero(mine & (entries.send != MARKER))
-        special = np.isin(sends.partition[entries.send[found]], (STOPS, HANGS))
-        return found[:0] if self.busy[found].any() or special.any() else found
 
 
 Plant = Callable[[Plot, int], Found | None]
@@ -159,13 +86,17 @@ def _cut(plot: Plot, partition: int) -> Numbers | None:
     entries, sends = plot.entries, plot.cycle.sends
     mine = entries.of(partition)
     before = mine[~entries.late[mine]]
-    records = before[entries.send[before] != MARKER][-CUT:]
+    records: Numbers = before[entries.send[before] != MARKER][-CUT:]
     if len(records) < CUT or plot.busy[records].any():
         return None
     gone = np.arange(records[0], before[-1] + 1)
     later = mine[entries.late[mine]][: len(gone)]
     kinds = sends.kind[entries.send[records]]
-    if (kinds != COMMITTED).any() or (entries.send[later] == MARKER).any() or len(later) < len(gone):
+    if (
+        (kinds != COMMITTED).any()
+        or (entries.send[later] == MARKER).any()
+        or len(later) < len(gone)
+    ):
         return None
     entries.cut[gone] = True
     plot.take(*gone.tolist(), *later.tolist())
@@ -260,7 +191,9 @@ def strayed(plot: Plot, partition: int) -> Found | None:
     if at is None:
         return None
     ended_ns = plot.cycle.ended_ns()[plot.entries.send[at]] + S
-    later = (m for m in plot.markers((partition + 1) % FREE) if plot.entries.stable_ns[m] > ended_ns)
+    later = (
+        m for m in plot.markers((partition + 1) % FREE) if plot.entries.stable_ns[m] > ended_ns
+    )
     other = next(later, None)
     if other is None:
         return None
@@ -361,7 +294,7 @@ def given_twice(plot: Plot, partition: int) -> Found | None:
 def went_back(plot: Plot, partition: int) -> Found | None:
     """The consumer goes back by one record."""
     records = list(plot.records(partition))
-    for at, after in zip(records, records[1:], strict=False):
+    for at, after in pairwise(records):
         if after == at + 1:
             plot.again[after] = (at, after)
             plot.take(at, after)
