@@ -44,6 +44,7 @@ from bench.checker.made.cycles import (
     Cycle,
     Load,
     Mask,
+    Numbers,
     S,
     State,
     begin,
@@ -88,6 +89,8 @@ def write(folder: Path, operations: int, shape: str = "clean") -> Made:
     with Sealed(folder, run_id) as history:
         history.tell("events", _first_assigned(load))
         for number in range(load.cycles):
+            if number == load.cycles // 2:
+                middle = state.offset.copy()
             cycle = begin(load, number, state, rng)
             plot = Plot(cycle=cycle, busy=np.zeros(len(cycle.entries.send), bool))
             last = number == load.cycles - 1
@@ -103,7 +106,8 @@ def write(folder: Path, operations: int, shape: str = "clean") -> Made:
             history.tell("events", [*readers.events(plot), *_corrupt(plot)])
             history.tell("faults", [_fault(cycle)])
         history.tell("views", _views(load))
-        ends = _ends(state, group, stop, _furthest(plot) if shape == "planted" else None)
+        log_ends = middle if shape == "tail-lost" else state.offset
+        ends = _ends(log_ends, group, stop, _furthest(plot) if shape == "planted" else None)
         history.tell("events", [*ends, *_ended(history, load)])
         if shape == "planted":
             expected += Counter({"hanging-transaction": 2, "stable-back": 1})
@@ -136,14 +140,14 @@ def _share(plants: tuple[Plant, ...], number: int, cycles: int) -> list[Plant]:
 
 
 def _gone(cycle: Cycle, shape: str, load: Load, rng: np.random.Generator) -> Mask:
-    """Which acknowledged sends are lost."""
-    acked: Mask = cycle.sends.kind == COMMITTED
-    chosen: Mask = np.zeros(len(acked), bool)
+    """The sends whose records are lost: all of the tail, or half of those acknowledged."""
+    sends = len(cycle.sends.kind)
+    gone: Mask = np.zeros(sends, bool)
     if shape == "tail-lost":
-        chosen = np.full(len(acked), cycle.number >= load.cycles // 2)
+        gone[:] = cycle.number >= load.cycles // 2
     if shape == "scattered-lost":
-        chosen = rng.random(len(acked)) < 0.5
-    return acked & chosen
+        gone = (cycle.sends.kind == COMMITTED) & (rng.random(sends) < 0.5)
+    return gone
 
 
 def _lose(cycle: Cycle, gone: Mask) -> None:
@@ -232,11 +236,11 @@ def _corrupt(plot: Plot) -> Iterator[dict[str, Any]]:
 
 
 def _ends(
-    state: State, group: readers.Readers, stop: int | None, furthest: int | None
+    log_ends: Numbers, group: readers.Readers, stop: int | None, furthest: int | None
 ) -> Iterator[dict[str, Any]]:
     """What the final reads reached."""
     for partition in range(PARTITIONS):
-        end = int(state.offset[partition])
+        end = int(log_ends[partition])
         stable = {STOPS: stop, HANGS: furthest}.get(partition)
         stopped = partition == STOPS and stop is not None
         yield {

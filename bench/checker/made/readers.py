@@ -40,7 +40,10 @@ class Readers:
 
     final_ns: int  # when the final reads begin
     final_rows: Numbers = field(default_factory=lambda: np.zeros(MEMBERS, np.int64))
-    committed: Numbers = field(default_factory=lambda: np.zeros(PARTITIONS, np.int64))
+    committed: Numbers = field(default_factory=lambda: np.zeros(PARTITIONS, np.int64))  # last
+    answered: Numbers = field(
+        default_factory=lambda: np.zeros(PARTITIONS, np.int64)
+    )  # asked
     polled: Numbers = field(default_factory=lambda: np.zeros(PARTITIONS, np.int64))  # behind it
 
 
@@ -92,6 +95,7 @@ def members(plot: Plot, readers: Readers, *, last: bool) -> Iterator[tuple[str, 
     """What the group's members were given, processed and committed."""
     entries = plot.entries
     first_of = plot.cycle.number + 1  # generation
+    readers.answered[:] = readers.committed
     for number in range(MEMBERS):
         mine = np.flatnonzero(entries.polled & (entries.partition % MEMBERS == number))
         polled_ns = -(-entries.stable_ns[mine] // (10 * MS)) * 10 * MS + 2 * MS
@@ -164,7 +168,8 @@ def _commits(
         offsets.append(known)
         partitions.append(np.full(len(moments), partition))
         readers.polled[partition] = offset[-1] + 1
-        readers.committed[partition] = known[COMMITS_S.index(12)]
+        readers.committed[partition] = known[-1]
+        readers.answered[partition] = known[COMMITS_S.index(12)]
     empty = [np.zeros(0, np.int64)]
     start_ns = np.concatenate(starts or empty)
     return {
@@ -187,7 +192,7 @@ def _answers(plot: Plot, readers: Readers, number: int) -> Columns:
         "f": "committed",
         "type": "ok",
         "partition": partition,
-        "offset": readers.committed[partition] - (partition == plot.answered_lower),
+        "offset": readers.answered[partition] - (partition == plot.answered_lower),
         "intended_ns": start_ns,
         "start_ns": start_ns,
         "end_ns": start_ns + MS,
@@ -203,7 +208,7 @@ def _of_a_zombie(plot: Plot, readers: Readers, number: int) -> Iterator[Columns]
             "f": "commit",
             "type": "ok",
             "partition": np.array([number]),
-            "offset": readers.committed[[number]],
+            "offset": readers.answered[[number]],
             "intended_ns": start_ns,
             "start_ns": start_ns,
             "end_ns": start_ns + 2 * MS,
