@@ -109,11 +109,15 @@ def _in_turns(sides: Mapping[str, Worker], folder: str, *, plain: bool) -> dict[
     """The second run of each side."""
     sides["duckdb"].do("know", folder=folder)
     costs = {}
-    for _ in TURNS:
+    for turn in TURNS:
         costs["ours"] = sides["ours"].do("check", folder=folder)
         if plain:
             costs["plain"] = sides["ours"].do("check", folder=folder, plain=True)
         costs["duckdb"] = sides["duckdb"].do("check", folder=folder)
+        _say(
+            f"  {turn}: "
+            + ", ".join(f"{who} {cost.cpu_s:.1f} CPU s" for who, cost in costs.items())
+        )
     return costs
 
 

@@ -339,4 +339,4 @@ def _write_record(folder: Path, run_id: str, load: Load) -> None:
     record = told_runs.run_record(run_id, said)
     record["scenario"]["workload"]["group_consumers"] = MEMBERS
     record["scenario"]["workload"]["producer"]["transaction.timeout.ms"] = 10_000
-    (folder / "run.json").write_text(json.dumps(record))
+    told_runs.write_record(folder, record)

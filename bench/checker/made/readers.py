@@ -41,9 +41,7 @@ class Readers:
     final_ns: int  # when the final reads begin
     final_rows: Numbers = field(default_factory=lambda: np.zeros(MEMBERS, np.int64))
     committed: Numbers = field(default_factory=lambda: np.zeros(PARTITIONS, np.int64))  # last
-    answered: Numbers = field(
-        default_factory=lambda: np.zeros(PARTITIONS, np.int64)
-    )  # asked
+    answered: Numbers = field(default_factory=lambda: np.zeros(PARTITIONS, np.int64))  # asked
     polled: Numbers = field(default_factory=lambda: np.zeros(PARTITIONS, np.int64))  # behind it
 
 
