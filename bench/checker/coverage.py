@@ -122,18 +122,18 @@ ANOMALIES: Mapping[str, Sql | Left] = {
     ),
     "reordered": Sql(
         text="""
-        select in_order.value, in_order.sent, in_order.home, in_order.copies, in_order.sent_ns,
-            in_order.acked_ns, in_order.delivered_ns, in_order.first_place as place,
-            in_order.acked_ns as time_ns, other.first_place as other_place,
-            in_order.overtaken_by as other_value
-        from in_order join fates as other on other.value = in_order.overtaken_by
+        select own.value, own.sent, own.home, own.copies, own.sent_ns, own.acked_ns,
+            own.delivered_ns, own.first_place as place, own.acked_ns as time_ns,
+            other.first_place as other_place, in_order.overtaken_by as other_value
+        from in_order join fates as own on own.value = in_order.value
+            join fates as other on other.value = in_order.overtaken_by
         where is_first and of_client is not null and overtaken_by > in_order.value"""
     ),
     "real-time-violation": Sql(
         text=f"""
         select {_VALUE}, first_place as place, acked_ns as time_ns, passed.other_place,
             passed.other_value
-        from in_order join passed using (value)"""
+        from fates join passed using (value)"""
     ),
     "uncommitted-read": Sql(
         text=f"""

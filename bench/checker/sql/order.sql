@@ -2,7 +2,7 @@
 -- that were overtaken.
 create temp table in_order as
 with found as (
-    select fates.*, value >> 40 as producer,
+    select value, home, sent_ns, first_place, value >> 40 as producer,
         case when instance is not null or not (select transactional from run)
             then coalesce(instance, 0) end as of_client,
         (fates.complete or (first_place & 281474976710655) < ends.position)

@@ -36,6 +36,10 @@ select kind, "partition", from_ns, to_ns, reached, first_offset,
 from ordered
 where to_ns - from_ns >= (select threshold_ns from run);
 
+-- Of the many short attempts only those that begin or end in a slice of a gap can meet one.
+create temp table slices_of_gaps as
+select distinct unnest(generate_series(from_ns >> 28, to_ns >> 28)) as slice from gaps;
+
 create temp table windows as
 with readable as (
     select fates.*, died_ns,
@@ -56,12 +60,18 @@ tried as (
     from readable
     where sent = 4 and is_there and (done_ns is null or done_ns > acked_ns)
 ),
+near as (
+    select * from tried
+    where end_ns is null or end_ns - start_ns >= 1 << 28
+        or (start_ns >> 28) in (select slice from slices_of_gaps)
+        or (end_ns >> 28) in (select slice from slices_of_gaps)
+),
 first_gaps as (
-    select tried.*, gaps.number as first_number
-    from tried asof join gaps
-        on tried.kind = gaps.kind and tried."partition" = gaps."partition"
-        and tried.start_ns < gaps.to_ns
-    where gaps.from_ns < coalesce(tried.end_ns, gaps.to_ns)
+    select near.*, gaps.number as first_number
+    from near asof join gaps
+        on near.kind = gaps.kind and near."partition" = gaps."partition"
+        and near.start_ns < gaps.to_ns
+    where gaps.from_ns < coalesce(near.end_ns, gaps.to_ns)
 ),
 numbered as (
     select first_gaps.*, last_gaps.number as last_number
