@@ -13,6 +13,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
@@ -23,8 +24,18 @@ def main() -> None:
     """Run it, wait for all that it leaves, and print one line."""
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     began = time.monotonic()
-    done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=False)
-    wall_s = time.monotonic() - began
+    with tempfile.TemporaryFile("w+") as words:  # Spark as it comes is talkative
+        done = subprocess.run(
+            sys.argv[1:],
+            stdout=subprocess.DEVNULL,
+            stderr=words,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        wall_s = time.monotonic() - began
+        if done.returncode not in VERDICTS:
+            words.seek(0)
+            sys.stderr.write(words.read())
     while True:
         try:
             os.waitpid(-1, 0)
