@@ -6,7 +6,7 @@ PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --ge
     --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint unit check oracle test second-judge requirements nemesis-table mutants bench study backends-table bench-backends image harness-image wheel
+.PHONY: help setup demo lint unit check oracle test second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends image harness-image wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -55,6 +55,10 @@ mutants: ## try small changes of the code that a test must notice (hours, goes o
 bench: ## what recording costs: a recorded producer beside an unrecorded one
 	$(SETUP)
 	@$(BIN)/python -m bench
+
+bench-checker: ## what checking costs beside DuckDB, and whether it is within its bars (an hour; WITH="--sizes 1M --shapes clean")
+	$(SETUP)
+	@$(BIN)/python -m bench.checker $(WITH)
 
 study: ## make the study's runs that are still missing (hours), then write docs/study.md and docs/faq.md
 	$(SETUP)

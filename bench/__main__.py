@@ -21,8 +21,7 @@ def main() -> None:
         [HARNESS, "up", "baseline", "--", *RECORDER],
         RECORDER,
         [sys.executable, "-m", "bench.evidence"],
-        [sys.executable, "-m", "bench.checker"],
-        [sys.executable, "-m", "bench.small_check"],
+        [sys.executable, "-m", "bench.checker.small"],
     ):
         print(f"== {' '.join(Path(word).name for word in argv)}", flush=True)
         subprocess.run(argv, check=True)

@@ -24,7 +24,10 @@ EXAMPLE = "what may stand there, for readers"
 MEANS_ANOTHER_THING = {
     ("analysis/", "duplicate"): "the anomaly: one value at two offsets",
     ("scripts/second_judge/", "duplicate"): "the same",
+    ("bench/checker/", "duplicate"): "the same",
     ("analysis/", "corrupt"): "the anomaly: a payload whose checksum is wrong",
+    ("bench/checker/", "corrupt"): "the same",
+    ("bench/checker/", "kill"): "what befell a made-up run",
     ("analysis/", "command"): A_KEY,
     ("harness/model/scenario.py", "kill"): EXAMPLE,
     ("harness/model/sections/faults.py", "kill"): EXAMPLE,

@@ -47,8 +47,13 @@ def write(told_story: Story, folder: Path, run_id: str) -> Path:
     for name, columns in tables.SMALL_TABLES.items():
         _write(folder / "history" / f"{name}.parquet", columns, told[name])
     record = run_record(run_id, {"plan": _plan(told["faults"]), **told_story.record})
-    (folder / "run.json").write_text(json.dumps(record))
+    write_record(folder, record)
     return folder
+
+
+def write_record(folder: Path, record: Mapping[str, Any]) -> None:
+    """run.json of a run in `folder`."""
+    (folder / "run.json").write_text(json.dumps(record))
 
 
 def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:

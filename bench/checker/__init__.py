@@ -1,0 +1,1 @@
+"""What checking costs, beside DuckDB doing the same: `make bench-checker`."""

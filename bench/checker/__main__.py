@@ -1,0 +1,158 @@
+"""`make bench-checker`: what checking costs, beside DuckDB on the same tables, and whether it is
+within its bars.
+
+    python -m bench.checker --sizes 1M --shapes clean,planted
+    python -m bench.checker --sizes 10M --shapes clean --profile
+
+Of each size and shape: a made-up history (bench.checker.histories), then in turns our whole check
+in a live session, the same by plain Spark SQL (clean ones up to 10M), and DuckDB's, each
+twice in the same process; the second run counts. Then small runs and a campaign. What both sides
+find must be what was planted. Prints each number, what DuckDB was not asked and why, and each bar
+with its ratio; exit 1 where one is missed or the counts differ. `--jepsen PROGRAM` times `PROGRAM
+RUN` beside, of a million operations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+from bench.checker import small
+from bench.checker.bars import BARS, GIB, OF_SIZE, SIZES, missed
+from bench.checker.coverage import ANOMALIES, DRIVER, QUERIES, Left
+from bench.checker.histories import SHAPES, Made, write
+from bench.checker.measure import Cost, Worker, whole
+
+TURNS = ("first", "second")
+PLAIN = (("1M", "clean"), ("10M", "clean"))  # the plain way of these is measured, too
+_say = partial(print, flush=True)
+
+
+class Measured:
+    """All numbers by name, and what was wrong."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, float] = {}
+        self.wrong: list[str] = []
+
+    def add(self, numbers: Mapping[str, float]) -> None:
+        """More numbers; each is printed."""
+        self.numbers |= numbers
+        for name, number in numbers.items():
+            _say(f"    {name:44} {number:10.2f}")
+
+    def compare(self, who: str, found: Mapping[str, int], made: Made) -> None:
+        """Whether a side found what was planted."""
+        for name in sorted({*found, *made.expected}):
+            have, want = found.get(name, 0), made.expected.get(name, 0)
+            if have != want:
+                self.wrong.append(f"{who}: {have} {name}, not {want}")
+
+
+def main() -> None:
+    """Measure, print, and exit with 1 where a bar is missed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", 1)[0])
+    parser.add_argument("--sizes", default=",".join(SIZES), help="some of 1M,10M,100M, or none")
+    parser.add_argument("--shapes", default=",".join(SHAPES))
+    parser.add_argument("--rounds", type=int, default=3, help="of small runs; 0: none")
+    parser.add_argument("--profile", action="store_true", help="each of our queries by itself, too")
+    parser.add_argument("--jepsen", metavar="PROGRAM", help="what judges a run as Jepsen does")
+    asked = parser.parse_args()
+    measured = Measured()
+    with tempfile.TemporaryDirectory(prefix="bench-checker-") as temporary:
+        folder = Path(temporary)
+        for size in filter(None, asked.sizes.split(",")):
+            shapes = [each for each in OF_SIZE[size] if each in asked.shapes.split(",")]
+            _compare(measured, folder, size, shapes, profile=asked.profile)
+        if asked.rounds:
+            _say(f"small runs of {small.OPERATIONS:,} operations")
+            measured.add(small.beside_stock(folder, asked.rounds))
+            measured.add(small.campaign(folder))
+        _jepsen(measured, folder, asked.jepsen)
+    _tell(measured)
+    sys.exit(1 if measured.wrong or missed(BARS, measured.numbers) else 0)
+
+
+def _compare(
+    measured: Measured, folder: Path, size: str, shapes: list[str], *, profile: bool
+) -> None:
+    """All shapes of one size, in one live process a side."""
+    operations = SIZES[size]
+    with Worker("ours", str(operations)) as ours, Worker("duckdb", str(operations)) as duckdb:
+        start = ours.start
+        measured.add({f"session start cpu {size}": start.cpu_s, f"start wall {size}": start.wall_s})
+        for shape in shapes:
+            made = write(folder / f"{size}-{shape}", operations, shape)
+            _say(f"{size} {shape}: {made.operations:,} operations")
+            sides = {"ours": ours, "duckdb": duckdb}
+            costs = _in_turns(sides, str(made.folder), plain=(size, shape) in PLAIN)
+            for side, cost in costs.items():
+                measured.compare(f"{side}, {size} {shape}", cost.told["counts"], made)
+            measured.add(dict(_numbers(costs, f"{size} {shape}")))
+            measured.add({f"whole wall {size} {shape}": costs["ours"].wall_s + start.wall_s})
+            scan = [duckdb.do("scan", folder=str(made.folder)).cpu_s for _ in TURNS][-1]
+            measured.add({f"scan cpu {size} {shape}": scan})
+            if profile:
+                told = ours.do("profile", folder=str(made.folder)).told
+                measured.add({f"query {name} {size} {shape}": took for name, took in told.items()})
+            shutil.rmtree(made.folder)
+
+
+def _in_turns(sides: Mapping[str, Worker], folder: str, *, plain: bool) -> dict[str, Cost]:
+    """The second run of each side."""
+    sides["duckdb"].do("know", folder=folder)
+    costs = {}
+    for turn in TURNS:
+        costs["ours"] = sides["ours"].do("check", folder=folder)
+        if plain:
+            costs["plain"] = sides["ours"].do("check", folder=folder, plain=True)
+        costs["duckdb"] = sides["duckdb"].do("check", folder=folder)
+        _say(
+            f"  {turn}: "
+            + ", ".join(f"{who} {cost.cpu_s:.1f} CPU s" for who, cost in costs.items())
+        )
+    return costs
+
+
+def _numbers(costs: Mapping[str, Cost], of: str) -> Iterator[tuple[str, float]]:
+    for side, cost in costs.items():
+        yield f"{side} cpu {of}", cost.cpu_s
+        yield f"{side} wall {of}", cost.wall_s
+        yield f"{side} GiB {of}", cost.pss_bytes / GIB
+        if "shuffled" in cost.told:
+            yield f"{side} shuffled MiB {of}", cost.told["shuffled"] / 2**20
+        for part, took in cost.told.get("apart", {}).items():
+            yield f"{side} apart: {part} cpu {of}", took
+
+
+def _jepsen(measured: Measured, folder: Path, program: str | None) -> None:
+    """Jepsen's own checker on a clean history of a million operations."""
+    if program is None:
+        _say("Jepsen: not asked (--jepsen PROGRAM)")
+        return
+    made = write(folder / "jepsen", SIZES["1M"], "clean")
+    cost = whole([*shlex.split(program), str(made.folder)])
+    measured.add({"jepsen cpu 1M clean": cost.cpu_s, "jepsen wall 1M clean": cost.wall_s})
+
+
+def _tell(measured: Measured) -> None:
+    asked = [name for name, way in {**ANOMALIES, **QUERIES}.items() if not isinstance(way, Left)]
+    _say(f"both sides: {', '.join(asked)}")
+    for name, way in {**ANOMALIES, **QUERIES, **DRIVER}.items():
+        if isinstance(way, Left):
+            apart = f", timed apart ({way.apart})" if way.apart else ""
+            _say(f"ours alone: {name}: {way.why}{apart}")
+    for bar in BARS:
+        _say(bar.line(measured.numbers))
+    for each in measured.wrong:
+        _say(f"WRONG    {each}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What a made-up history is made of: the log, what is planted in it, what readers had, files."""

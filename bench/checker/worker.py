@@ -1,0 +1,159 @@
+"""A live process that checks: `python -m bench.checker.worker ours|duckdb OPERATIONS`.
+
+Reads a task a line and answers each with a line (bench.checker.measure.Worker). Ours has a Spark
+session for histories of about so many operations; DuckDB's has none that outlives a task.
+
+    check     the whole check, report included; ours tells what parts took and what was shuffled
+    profile   ours: each query by itself, one after the other, and the CPU seconds of each
+    scan      DuckDB's: the same columns, read and thrown away
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from bench.checker.measure import cpu_s
+
+Task = Callable[[Path, bool], dict[str, Any]]
+APART = {"open": "open_run", "circles": "circles_of", "publish": "_publish"}  # of analysis.job
+
+
+def main() -> None:
+    """Do what is asked until nothing more is."""
+    side, operations = sys.argv[1], int(sys.argv[2])
+    with _ours(operations) if side == "ours" else _duckdb() as tasks:
+        print("{}", flush=True)
+        for line in sys.stdin:
+            asked = json.loads(line)
+            told = tasks[asked["task"]](Path(asked["folder"]), bool(asked.get("plain")))
+            print(json.dumps(told), flush=True)
+
+
+@contextmanager
+def _ours(operations: int) -> Iterator[dict[str, Task]]:
+    from analysis.spark.session import session  # noqa: PLC0415  DuckDB's side is without Spark
+
+    with session(None, operations) as spark:
+        yield {
+            "check": functools.partial(_check, spark),
+            "profile": functools.partial(_profile, spark),
+        }
+
+
+def _check(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:
+    """`plain`: by Spark SQL alone, as where the driver cannot open the files."""
+    from analysis import job  # noqa: PLC0415
+
+    took: dict[str, float] = dict.fromkeys(APART.values(), 0.0)
+    shuffled = _shuffled(spark)
+    with ExitStack() as patched:
+        for name in APART.values():
+            patched.enter_context(mock.patch.object(job, name, _timed(job, name, took)))
+        if plain:
+            patched.enter_context(mock.patch.object(job, "proven_empty", return_value=frozenset()))
+        report = job.check([folder], started=spark)[0]
+    counts = {name: each["count"] for name, each in report["anomalies"].items() if each["count"]}
+    return {
+        "counts": counts,
+        "shuffled": _shuffled(spark) - shuffled,
+        "apart": {word: took[name] for word, name in APART.items()},
+    }
+
+
+def _timed(module: Any, name: str, took: dict[str, float]) -> Callable[..., Any]:
+    called = getattr(module, name)
+
+    def timed(*given: Any) -> Any:
+        before = cpu_s(os.getpid())
+        try:
+            return called(*given)
+        finally:
+            took[name] += cpu_s(os.getpid()) - before
+
+    return timed
+
+
+def _shuffled(spark: Any) -> int:
+    """How many bytes Spark's tasks have written for others since it started."""
+    store = spark.sparkContext._jsc.sc().statusStore().executorList(False)
+    return sum(int(store.apply(n).totalShuffleWrite()) for n in range(store.size()))
+
+
+def _profile(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:
+    from analysis.frames.history import history_of  # noqa: PLC0415
+    from analysis.permission import permission_of  # noqa: PLC0415
+    from analysis.queries import Queries  # noqa: PLC0415
+    from analysis.report import write  # noqa: PLC0415
+    from analysis.screens import proven_empty  # noqa: PLC0415
+    from analysis.stored.circles import circles_of  # noqa: PLC0415
+    from analysis.stored.stored_run import open_run  # noqa: PLC0415
+    from bench.checker.coverage import QUERIES  # noqa: PLC0415
+
+    took: dict[str, float] = {}
+
+    def timed(name: str, make: Callable[[], Any]) -> Any:
+        before = cpu_s(os.getpid())
+        made = make()
+        took[name] = cpu_s(os.getpid()) - before
+        return made
+
+    run = timed("open", lambda: open_run(folder))
+    rows = {run.run_id: permission_of(run).rows(run.load_start_ns)}
+    circles = {run.run_id: timed("circles", lambda: circles_of(run))}
+    empty = frozenset() if plain else timed("screens", lambda: proven_empty([run]))
+    asked = Queries(history_of(spark, [run], rows, circles), empty=empty)
+    timed("fates, kept", asked.fates.count)
+    timed("places, kept", asked.places.count)
+    out = Path(tempfile.mkdtemp(prefix="bench-"))
+    try:
+        timed("evidence", lambda: write._write_evidence(asked, [run.run_id], out / "evidence"))
+    finally:
+        shutil.rmtree(out, ignore_errors=True)
+    for name in QUERIES.keys() - {"evidence"}:
+        timed(name, functools.partial(_answered, getattr(asked, name)))
+    asked.forget()
+    return took
+
+
+def _answered(query: Callable[[], Any]) -> None:
+    """Compute all of its rows, and keep none."""
+    query().write.format("noop").mode("overwrite").save()
+
+
+@contextmanager
+def _duckdb() -> Iterator[dict[str, Task]]:
+    from bench.checker import duckdb_side  # noqa: PLC0415
+
+    facts: dict[Path, dict[str, Any]] = {}
+
+    def know(folder: Path, _: bool) -> dict[str, Any]:
+        facts[folder] = duckdb_side.facts_of(folder)
+        return {}
+
+    def check(folder: Path, _: bool) -> dict[str, Any]:
+        out = Path(tempfile.mkdtemp(prefix="bench-"))
+        try:
+            answers = duckdb_side.ask(folder, facts[folder], out / "evidence")
+        finally:
+            shutil.rmtree(out, ignore_errors=True)
+        return {"counts": answers.counts}
+
+    def scan(folder: Path, _: bool) -> dict[str, Any]:
+        duckdb_side.scan(folder)
+        return {}
+
+    yield {"know": know, "check": check, "scan": scan}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""Our check and DuckDB's, of made-up histories of each shape: what was planted, and each other."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from analysis import job
+from analysis.measures.consumer_lag import lag
+from analysis.report import write as written
+from analysis.stored.stored_run import open_run
+from bench.checker import duckdb_side, histories
+
+OPERATIONS = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Both:
+    """A history, and what each side says of it."""
+
+    made: histories.Made
+    report: Mapping[str, Any]
+    ours: written.Results
+    theirs: duckdb_side.Answers
+    evidence: Path
+
+
+@pytest.fixture(scope="module")
+def checked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Both]:
+    """All shapes in one Spark job."""
+    folder = tmp_path_factory.mktemp("bench")
+    made = [histories.write(folder / shape, OPERATIONS, shape) for shape in histories.SHAPES]
+    theirs = [
+        duckdb_side.ask(
+            each.folder, duckdb_side.facts_of(each.folder), folder / f"{each.folder.name}-evidence"
+        )
+        for each in made
+    ]
+    compute, seen = written.compute, {}
+
+    def computed(*given: Any) -> Any:
+        seen.update(compute(*given))
+        return dict(seen)
+
+    with mock.patch.object(written, "compute", computed):
+        reports = job.check([each.folder for each in made], started=spark)
+    return {
+        each.folder.name: Both(
+            made=each,
+            report=report,
+            ours=seen[report["run_id"]],
+            theirs=answers,
+            evidence=folder / f"{each.folder.name}-evidence",
+        )
+        for each, report, answers in zip(made, reports, theirs, strict=True)
+    }
+
+
+@pytest.fixture(params=histories.SHAPES)
+def both(request: pytest.FixtureRequest, checked: dict[str, Both]) -> Both:
+    return checked[request.param]
+
+
+def test_our_check_finds_what_was_planted_and_nothing_else(both):
+    found = {name: each["count"] for name, each in both.report["anomalies"].items()}
+
+    assert both.made.expected == {name: count for name, count in found.items() if count}
+
+
+def test_a_clean_history_is_valid_and_whole(checked):
+    assert checked["clean"].report["verdict"] == "valid"
+    assert checked["clean"].made.expected == {}
+
+
+def test_duckdb_finds_what_was_planted_and_nothing_else(both):
+    assert both.made.expected == both.theirs.counts
+
+
+def test_both_write_the_same_rows_of_evidence(both):
+    for name, count in both.made.expected.items():
+        ours = pq.read_table(both.made.folder / "analysis" / f"{name}.parquet")
+        theirs = ds.dataset(both.evidence / f"anomaly={name}").to_table()
+
+        assert theirs.num_rows == count
+        assert rows_of(ours) == rows_of(theirs), name
+
+
+def test_both_count_and_time_the_same(both):
+    by_bucket = {row["bucket"]: row for row in both.theirs.tables["counts"]}
+    whole = by_bucket.pop(None)
+    landings = both.theirs.tables["landings"][0]
+    told = {**landings, **both.theirs.tables["redeliveries"][0], **whole}
+    told |= both.theirs.tables["acked_isr_alone"][0]
+
+    ours = both.ours.found
+    assert {name: told[name] for name in ours.counts if name in told} == {
+        name: count for name, count in ours.counts.items() if name in told
+    }
+    assert set(ours.counts) - set(told) <= {"lost_past_log_end", "kept_past_log_end"}
+    assert close(ours.ack_ms, whole["latency_ms"])
+    assert close(ours.delivery_ms, landings["latency_ms"])
+    for number, row in enumerate(both.ours.timeline):
+        theirs = by_bucket.get(number, {})
+        assert row["acks"] == theirs.get("acked", 0)
+        assert row["reads"] == theirs.get("deliveries", 0)
+        if row["ack_p99_ms"] is not None:
+            assert close([row["ack_p50_ms"], row["ack_p99_ms"]], theirs["latency_ms"][0:3:2])
+
+
+def test_both_find_the_same_windows_acks_work_and_lag(both):
+    tables, found = both.theirs.tables, both.ours.found
+
+    assert same(found.windows, tables["windows"])
+    assert same(found.acks, tables["acks"])
+    assert same([plain(row) for row in found.work.rows], map(plain, tables["work"]))
+    assert found.lag == lag(open_run(both.made.folder), tables["positions"])
+
+
+def test_both_draw_about_as_many_sends(both):
+    assert math.isclose(len(both.ours.sends), len(both.theirs.tables["drawn"]), rel_tol=0.15)
+
+
+def rows_of(table: Any) -> Counter[tuple[Any, ...]]:
+    """The rows, in no order; the anomaly is the folder's name."""
+    rows = table.drop_columns(
+        [name for name in ("anomaly", "run_id") if name in table.column_names]
+    ).to_pylist()
+    return Counter(tuple(str(row[name]) for name in sorted(row)) for row in rows)
+
+
+def plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """With faults in order."""
+    return {name: sorted(n) if isinstance(n, list) else n for name, n in row.items()}
+
+
+def same(ours: Any, theirs: Any) -> bool:
+    """Whether two tables have the same rows, in any order."""
+
+    def told(rows: Any) -> Counter[str]:
+        without = [{k: v for k, v in row.items() if k != "run_id"} for row in rows]
+        return Counter(str(sorted(row.items())) for row in without)
+
+    return told(ours) == told(theirs)
+
+
+def close(ours: Any, theirs: Any) -> bool:
+    """Two roundings to hundredths may differ by one."""
+    return all(math.isclose(a, b, abs_tol=0.011) for a, b in zip(ours, theirs, strict=True))
