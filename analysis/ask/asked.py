@@ -6,11 +6,11 @@
         runs.anomalies.where("anomaly = 'lost'").toPandas()
 
 A view is made when it is first asked for, from one scan over the files of all runs, so a thousand
-runs are no thousand jobs. Views are of a Spark session of its own beside the caller's: nobody else's
+runs are no thousand jobs. Views are of a Spark session of its own beside the caller's: nobody's
 tables are seen or replaced, and nothing is written anywhere.
 
-A run that is named must be whole: what is wrong with it is an error. Of the runs below a folder that
-is named, those that cannot be asked are left out, and said (`left_out`).
+A run that is named must be whole: what is wrong with it is an error. Of the runs below a folder
+that is named, those that cannot be asked are left out, and said (`left_out`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import json
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -42,6 +43,7 @@ from harness.model.runs.run_folder import runs_below
 if TYPE_CHECKING:
     import pandas as pd
 
+Known = TypeVar("Known")
 Files = Callable[[AskedRun], Sequence[Path]]
 _BEGINS: Final = schema.of_columns((("run_id", "string"), ("begin_ns", "int64")))
 _CALL_JAVA: Final = ("reflect", "java_method", "try_reflect")
@@ -102,8 +104,7 @@ class Asked:
             raise AskError(f"no view {name!r}{near(name, VIEWS)}; there are {', '.join(VIEWS)}")
         if name not in self._views:
             view = VIEWS[name]
-            self._stored(view.stored).createOrReplaceTempView(f"stored_{view.stored}")
-            made = self._spark.sql(view.query.format(table=f"stored_{view.stored}"))
+            made = view.made(self._stored(view.stored))
             made.createOrReplaceTempView(name)
             self._views[name] = made
         return self._views[name]
@@ -152,7 +153,7 @@ class Asked:
                 self._lenient.update(each.resolve() for each in runs_below(place))
         self._lenient -= {place.resolve() for place in named}
         paths = dict.fromkeys([*(each.resolve() for each in named), *sorted(self._lenient)])
-        runs = [run for path in paths for run in self._each(path, lambda p=path: [asked_run(p)])]
+        runs = [run for path in paths for run in self._each(path, partial(asked_run, path))]
         if not runs:
             why = f" ({self.left_out[0]})" if self.left_out else ""
             where = ", ".join(map(str, places)) or "nowhere"
@@ -166,16 +167,16 @@ class Asked:
                 )
         return runs
 
-    def _each(self, path: Path, read: Callable[[], Sequence[Any]]) -> Sequence[Any]:
+    def _each(self, path: Path, read: Callable[[], Known]) -> list[Known]:
         """What is read of a run; of one that nobody named nothing, if it cannot be."""
         try:
-            return read()
+            return [read()]
         except AskError as error:
             if path not in self._lenient:
                 raise
             if str(error) not in self.left_out:
                 self.left_out.append(str(error))
-            return ()
+            return []
 
     def _stored(self, name: str) -> DataFrame:
         """A stored table of all runs, each row with its run's begin."""
@@ -188,8 +189,7 @@ class Asked:
         files: list[str] = []
         begins: list[dict[str, Any]] = []
         for run in self.runs_asked:
-            read = self._each(run.path, lambda run=run: [(files_of(run), run.load_ns[0])])
-            for found, begin_ns in read:
+            for found, begin_ns in self._each(run.path, partial(_found, run, files_of)):
                 files += map(str, found)
                 begins.append({"run_id": run.run_id, "begin_ns": begin_ns})
         if not files:
@@ -201,10 +201,13 @@ class Asked:
         return frame.join(known, on="run_id", how="inner")
 
     def _runs(self) -> DataFrame:
-        rows = [
-            row for run in self.runs_asked for row in self._each(run.path, lambda r=run: [r.row()])
-        ]
+        rows = [row for run in self.runs_asked for row in self._each(run.path, run.row)]
         return _rows(self._spark, rows, schema.of_columns(RUNS))
+
+
+def _found(run: AskedRun, files_of: Files) -> tuple[Sequence[Path], int]:
+    """A run's files, and when its load began."""
+    return files_of(run), run.load_ns[0]
 
 
 def _rows(spark: SparkSession, rows: Sequence[dict[str, Any]], kind: StructType) -> DataFrame:

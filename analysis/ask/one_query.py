@@ -6,8 +6,8 @@
     select * from parquet.`/etc/shadow`     refused: no view
 
 Spark's own parser reads the text, and each node of what it made must be one of `PARTS`, in
-subqueries too: what is not known to only read is refused. Functions that call any method of Java are
-taken from the session (analysis.ask.asked).
+subqueries too: what is not known to only read is refused. Functions that call any method of Java
+are taken from the session (analysis.ask.asked).
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""The runs that are asked, as the driver holds them: what is small, read once, and only when needed.
+"""The runs that are asked, as the driver holds them: small files, read once, when they are needed.
 
     run.json       who the run is, when its load began
     sealed.json    which tables its history has, with their digests
     report.json    what the check found: asked only for `runs`, `anomalies` and `windows`
 
 Nothing is judged here and nothing is written. A table is read as it was sealed or not at all: one
-that is missing, a link, or another than the one that was sealed is an error of one sentence; so is a
-run that was not sealed or, where that matters, not checked. Of a thousand runs each costs some
-milliseconds: folders are not listed but where their files have no names of their own.
+that is missing, a link, or another than the one that was sealed is an error of one sentence; so is
+a run that was not sealed or, where that matters, not checked. Of a thousand runs each costs some
+milliseconds: no folder is listed but those whose files nobody names.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class AskedRun:
             found = json.loads(json_text.read_bytes(file))
             if found["run_id"] != self.run_id:
                 raise ValueError(f"it is of run {found['run_id']}")
-            found["verdict"], found["sentence"], dict(found["anomalies"])  # noqa: B018  or KeyError
+            found["verdict"], found["sentence"], dict(found["anomalies"])
         except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             raise AskError(
                 f"{file}: not a report of this version ({_reason(error)}): {self._check} makes it "
@@ -138,7 +138,8 @@ class AskedRun:
     def _checked(self) -> Mapping[str, Any]:
         if self.report is None:
             raise AskError(
-                f"{self.path}: not checked yet, so it has no anomalies and no windows: {self._check}"
+                f"{self.path}: not checked yet, so nobody knows its anomalies and windows: "
+                f"{self._check} first"
             )
         return self.report
 
@@ -149,12 +150,9 @@ class AskedRun:
     def _made(self, name: str) -> Iterator[Path]:
         """The files of one table of the check."""
         folder = self.path / ANALYSIS / f"{name}.parquet"
-        try:
-            parts = sorted(each for each in os.listdir(folder) if each.endswith(".parquet"))
-        except OSError as error:
-            raise AskError(
-                f"{folder}: cannot be read ({error.strerror}): {self._check} makes it anew"
-            ) from None
+        parts = sorted(each.name for each in folder.glob("*.parquet"))
+        if not parts:
+            raise AskError(f"{folder}: missing, or without tables: {self._check} makes it anew")
         for part in parts:
             yield self._own(f"{ANALYSIS}/{name}.parquet/{part}")
 

@@ -1,8 +1,8 @@
 """The views that a question sees, each with `run_id`: what they say, and how they are made.
 
-A view is one query over a stored table (`stored`), whose rows have `begin_ns` beside their own
-columns, the begin of their run's load. Times that end in `_ns` stand as they were recorded; those in
-`_s` count from the begin of the load. docs/queries.md lists the columns; a test compares them.
+A view is made of one stored table (`stored`), whose rows have `begin_ns` beside their own columns,
+the begin of their run's load. Times that end in `_ns` stand as they were recorded; those in `_s`
+count from the begin of the load. docs/queries.md lists the columns; a test compares them.
 
     operations  send 7 begun at 5.2 s, acked at 5.3 s
     sends       the same, with took_ms = 100
@@ -12,9 +12,12 @@ columns, the begin of their run's load. Times that end in `_ns` stand as they we
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.frames import schema
 from harness.history.tables import SMALL_TABLES
@@ -24,101 +27,99 @@ from harness.history.tables import SMALL_TABLES
 class View:
     """One view."""
 
-    says: str  # what a row is, for `--help`
     stored: str  # the table it is made of
-    query: str  # over `stored`, as {table}
+    made: Callable[[DataFrame], DataFrame]
 
 
-def _since(name: str) -> str:
-    return f"round(({name}_ns - begin_ns) / 1e9, 6) as {name}_s"
+def _s(name: str, as_name: str) -> Column:
+    return F.round((F.col(name) - F.col("begin_ns")) / 1e9, 6).alias(as_name)
 
 
-def _ms(first: str, last: str, name: str) -> str:
-    return f"round(({last} - {first}) / 1e6, 3) as {name}"
+def _ms(first: str, last: str, as_name: str) -> Column:
+    return F.round((F.col(last) - F.col(first)) / 1e6, 3).alias(as_name)
 
 
-def _columns(*parts: str) -> str:
-    return ", ".join(parts)
+def _operations(table: DataFrame) -> DataFrame:
+    seconds = (_s("start_ns", "start_s"), _s("end_ns", "end_s"))
+    return table.select(*schema.OPERATIONS.names, *seconds, _ms("start_ns", "end_ns", "took_ms"))
 
 
-_OPERATION = "run_id, process, id"
-_SPENT = _columns("start_ns, end_ns", _since("start"), _since("end"))
-_TOOK = _ms("start_ns", "end_ns", "took_ms")
-_FAULT_S = (f"round(({of}_ns - begin_ns) / 1e9, 6) as {of}_s" for of in ("invoke", "heal_ok"))
-_IN_TIME = "over (partition by run_id, `partition` order by time_ns)"
-_BEFORE = _columns(
-    *(f"lag({name}) {_IN_TIME} as last_{name}" for name in ("leader", "leader_epoch"))
-)
-_NEW = "look = 1 or not (leader <=> last_leader and leader_epoch <=> last_leader_epoch)"
+def _sends(table: DataFrame) -> DataFrame:
+    return table.where("f = 'send'").select(
+        *("run_id", "process", "id", "partition", "value", "type", "offset", "error"),
+        *(_s("start_ns", "start_s"), _s("end_ns", "end_s")),
+        *(_ms("start_ns", "end_ns", "took_ms"), _ms("intended_ns", "end_ns", "due_ms")),
+        *("broker", "instance", "transaction", "intended_ns", "start_ns", "end_ns"),
+    )
+
+
+def _reads(table: DataFrame) -> DataFrame:
+    return table.where("f in ('read', 'poll', 'final-read')").select(
+        *("run_id", "process", "id", "f", "partition", "offset", "value"),
+        *(_s("start_ns", "start_s"), _s("end_ns", "end_s")),
+        _ms("intended_ns", "end_ns", "age_ms"),
+        *("broker", "instance", "generation", "epoch", "intended_ns", "start_ns", "end_ns"),
+    )
+
+
+def _transactions(table: DataFrame) -> DataFrame:
+    """The last that was told of each is how it ended, as far as it is known."""
+    told = table.where("event = 'transaction' and transaction is not null")
+    each = told.groupBy("run_id", "process", "transaction").agg(
+        F.max("instance").alias("instance"),
+        F.max_by("name", "time_ns").alias("outcome"),
+        F.min("time_ns").alias("begun_ns"),
+        F.max("time_ns").alias("ended_ns"),
+        F.min("begin_ns").alias("begin_ns"),
+    )
+    return each.select(
+        *("run_id", "process", "transaction", "instance", "outcome"),
+        *(_s("begun_ns", "begun_s"), _s("ended_ns", "ended_s"), "begun_ns", "ended_ns"),
+    )
+
+
+def _faults(table: DataFrame) -> DataFrame:
+    return table.select(
+        *("run_id", "fault", "step", "verb", "target", "nodes"),
+        *(_s("invoke_ns", "invoke_s"), _s("heal_ok_ns", "healed_s")),
+        *("invoke_ns", "ok_ns", "heal_invoke_ns", "heal_ok_ns"),
+        *("evidence", "heal_evidence", "error", "before", "after"),
+    )
+
+
+def _leaders(table: DataFrame) -> DataFrame:
+    """A row from where a leader or its epoch was first seen to where the next one was."""
+    looks = Window.partitionBy("run_id", "partition").orderBy("time_ns")
+    states = [
+        F.col(name).eqNullSafe(F.lag(name).over(looks)) for name in ("leader", "leader_epoch")
+    ]
+    new = (F.row_number().over(looks) == 1) | ~(states[0] & states[1])
+    return (
+        table.withColumn("new", new)
+        .where("new")
+        .withColumns({"from_ns": F.col("time_ns"), "to_ns": F.lead("time_ns").over(looks)})
+        .select(
+            *("run_id", "partition", "leader", "leader_epoch", "isr"),
+            *(_s("from_ns", "from_s"), _s("to_ns", "to_s"), "from_ns", "to_ns"),
+        )
+    )
+
+
+def _events(table: DataFrame) -> DataFrame:
+    return table.select(*(name for name, _ in SMALL_TABLES["events"]), _s("time_ns", "time_s"))
+
 
 VIEWS: Final[Mapping[str, View]] = {
-    "operations": View(
-        says="whatever a worker did: sends, reads, commits, look-ups",
-        stored="operations",
-        query=f"select {_columns(*schema.OPERATIONS.names, _since('start'), _since('end'), _TOOK)} "
-        "from {table}",
-    ),
-    "sends": View(
-        says="sends with how they ended, and how long that took",
-        stored="operations",
-        query=f"select {_OPERATION}, partition, value, type, offset, error, intended_ns, {_SPENT}, "
-        f"{_TOOK}, {_ms('intended_ns', 'end_ns', 'due_ms')}, broker, instance, transaction "
-        "from {table} where f = 'send'",
-    ),
-    "reads": View(
-        says="records that were read, by whom, and how old they were",
-        stored="operations",
-        query=f"select {_OPERATION}, f, partition, offset, value, intended_ns, {_SPENT}, "
-        f"{_ms('intended_ns', 'end_ns', 'age_ms')}, broker, instance, generation, epoch "
-        "from {table} where f in ('read', 'poll', 'final-read')",
-    ),
-    "transactions": View(
-        says="transactions: begun, ended, and how",
-        stored="events",
-        query="select run_id, process, transaction, max(instance) as instance, "
-        "max_by(name, time_ns) as outcome, min(time_ns) as begun_ns, max(time_ns) as ended_ns, "
-        "round((min(time_ns) - min(begin_ns)) / 1e9, 6) as begun_s, "
-        "round((max(time_ns) - min(begin_ns)) / 1e9, 6) as ended_s "
-        "from {table} where event = 'transaction' and transaction is not null "
-        "group by run_id, process, transaction",
-    ),
-    "faults": View(
-        says="faults: what was done to which nodes, from when to when, and the proof",
-        stored="faults",
-        query=f"select run_id, fault, step, verb, target, nodes, {_columns(*_FAULT_S)}, invoke_ns, "
-        "ok_ns, heal_invoke_ns, heal_ok_ns, evidence, heal_evidence, error, before, after "
-        "from {table}",
-    ),
-    "leaders": View(
-        says="who led a partition from when to when, by ZooKeeper or KRaft",
-        stored="views",
-        query="select run_id, `partition`, leader, leader_epoch, isr, "
-        "round((time_ns - begin_ns) / 1e9, 6) as from_s, "
-        f"round((lead(time_ns) {_IN_TIME} - begin_ns) / 1e9, 6) as to_s, "
-        f"time_ns as from_ns, lead(time_ns) {_IN_TIME} as to_ns "
-        f"from (select *, row_number() {_IN_TIME} as look, {_BEFORE} from {{table}}) where {_NEW}",
-    ),
-    "anomalies": View(
-        says="what the check found: a row an anomaly, with its evidence",
-        stored="anomalies",
-        query=f"select {_columns(*schema.EVIDENCE.names)} from {{table}}",
-    ),
-    "windows": View(
-        says="stretches in which nothing was acked, read or processed",
-        stored="windows",
-        query=f"select {_columns(*schema.WINDOWS.names)} from {{table}}",
-    ),
-    "events": View(
-        says="what workers told beside operations: rebalances, errors, where reads ended",
-        stored="events",
-        query=f"select {_columns(*(name for name, _ in SMALL_TABLES['events']), _since('time'))} "
-        "from {table}",
-    ),
-    "runs": View(
-        says="the runs themselves: scenario, verdict, when the load began",
-        stored="runs",
-        query="select * from {table}",
-    ),
+    "runs": View(stored="runs", made=lambda table: table),
+    "operations": View(stored="operations", made=_operations),
+    "sends": View(stored="operations", made=_sends),
+    "reads": View(stored="operations", made=_reads),
+    "transactions": View(stored="events", made=_transactions),
+    "faults": View(stored="faults", made=_faults),
+    "leaders": View(stored="views", made=_leaders),
+    "anomalies": View(stored="anomalies", made=lambda table: table.drop("begin_ns")),
+    "windows": View(stored="windows", made=lambda table: table.drop("begin_ns")),
+    "events": View(stored="events", made=_events),
 }
 RUNS: Final = (
     ("run_id", "string"),

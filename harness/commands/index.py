@@ -1,7 +1,8 @@
 """kafka-harness index: one page over all runs of a results folder, results/index.html.
 
-Runs are the folders that hold a run.json (harness.model.runs.run_folder: `runs_below`). What a run's files say is data, and what cannot be read is one line of the page:
-no Spark and no JVM is started, and nothing is judged anew.
+Runs are the folders that hold a run.json (harness.model.runs.run_folder: `runs_below`). What a
+run's files say is data, and what cannot be read is one line of the page: no Spark and no JVM is
+started, and nothing is judged anew.
 """
 
 from __future__ import annotations

@@ -31,7 +31,6 @@ from harness.model.runs.run_folder import StoreError, errors_told
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from analysis.ask.asked import Asked
 
 Format = Literal["table", "csv", "jsonl"]
 TABLE_ROWS: Final = 100

@@ -27,7 +27,6 @@ from harness.model.runs import disk
 from harness.model.runs.json_text import read_bytes
 from harness.model.runs.run_record import RecordError, RunRecord, parse
 
-
 DEPTH = 3  # results/SCENARIO/RUN, and one more for whoever sorts them
 _ALWAYS = frozenset({"run_id", "scenario", "seed", "backend", "state"})
 
@@ -80,7 +79,7 @@ class RunFolder:
         file = self.path / "run.json"
         try:
             found = json.loads(read_bytes(file))
-            if not isinstance(found, dict) or not _ALWAYS <= found.keys():
+            if not isinstance(found, dict) or not found.keys() >= _ALWAYS:
                 raise ValueError("it is no record of a run: restore the file")
         except FileNotFoundError:
             raise StoreError(f"{self.path}: not a run: it has no run.json") from None
