@@ -77,7 +77,10 @@ def in_words(error: PySparkException, columns: Iterable[str] = ()) -> str:
     condition, told = error.getCondition() or "", error.getMessageParameters() or {}
     if condition.startswith("UNRESOLVED_COLUMN") or condition == "FIELD_NOT_FOUND":
         name = told.get("objectName") or told.get("fieldName") or ""
-        last = name.replace("`", "").rsplit(".", 1)[-1]
+        whole = name.replace("`", "")
+        last = whole.rsplit(".", 1)[-1]
+        if last in set(columns):
+            return f"column {whole!r} is not known at that place of the query"
         return f"no column {last!r}{near(last, columns)}"
     if condition == "UNRESOLVED_ROUTINE":
         return f"no function {told.get('routineName', '').replace('`', '')!r} for questions"

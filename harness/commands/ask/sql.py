@@ -98,13 +98,14 @@ def _say(left_out: Sequence[str]) -> None:
 
 def _show(frame: DataFrame, question: Question, console: Console) -> None:
     if question.form == "table":
-        _as_table(frame, TABLE_ROWS if question.limit is None else question.limit, console)
+        print_answer(frame, TABLE_ROWS if question.limit is None else question.limit, console)
         return
     rows = (frame.limit(question.limit) if question.limit else frame).toLocalIterator()
     _write(_csv(frame.columns, rows) if question.form == "csv" else _jsonl(frame.columns, rows))
 
 
-def _as_table(frame: DataFrame, most: int, console: Console) -> None:
+def print_answer(frame: DataFrame, most: int, console: Console) -> None:
+    """An answer as a table, of at most so many rows; 0: all."""
     rows = (frame.limit(most + 1) if most else frame).collect()
     numbers = {name for name, kind in frame.dtypes if kind in ("int", "bigint", "double")}
     table = Table(box=None, pad_edge=False, header_style="bold")
