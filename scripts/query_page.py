@@ -2,8 +2,8 @@
 
     python -m scripts.query_page
 
-Each block of SQL is asked over `SAMPLE`, or over the run that the line "Of `…`:" before it names, and
-the table that `kafka-harness sql` prints stands in the block behind it.
+Each block of SQL is asked over `SAMPLE`, or over the run that the line "Of `…`:" before it names,
+and the table that `kafka-harness sql` prints stands in the block behind it.
 """
 
 from __future__ import annotations

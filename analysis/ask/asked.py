@@ -82,7 +82,7 @@ class Asked:
 
     def sql(self, query: str) -> DataFrame:
         """What a query over the views gives. Raises AskError."""
-        with _quiet(), self.reasons():
+        with self.reasons():
             names = used_views(self._spark, query)
             columns = {column for name in names for column in self.view(name).columns}
             try:
@@ -93,7 +93,7 @@ class Asked:
     def pandas(self, query: str) -> pd.DataFrame:
         """The same, as pandas has it. Raises AskError."""
         frame = self.sql(query)
-        with _quiet(), self.reasons(), warnings.catch_warnings():
+        with self.reasons(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it says what is raised, too
             found: pd.DataFrame = frame.toPandas()
             return found
@@ -136,13 +136,14 @@ class Asked:
     @contextlib.contextmanager
     def reasons(self) -> Iterator[None]:
         """Inside the block, what Spark raises while it computes is an AskError."""
-        try:
-            yield
-        except PySparkException as error:
-            raise AskError(f"the query cannot be answered: {in_words(error)}") from None
-        except Py4JError as error:
-            reason = str(error).split("\n", 1)[0]
-            raise AskError(f"Spark could not answer the query: {reason}") from None
+        with _quiet():
+            try:
+                yield
+            except PySparkException as error:
+                raise AskError(f"the query cannot be answered: {in_words(error)}") from None
+            except Py4JError as error:
+                reason = str(error).split("\n", 1)[0]
+                raise AskError(f"Spark could not answer the query: {reason}") from None
 
     # What the views are made of
 

@@ -84,8 +84,8 @@ def in_words(error: PySparkException, columns: Iterable[str] = ()) -> str:
         return f"no column {last!r}{near(last, columns)}"
     if condition == "UNRESOLVED_ROUTINE":
         return f"no function {told.get('routineName', '').replace('`', '')!r} for questions"
-    first = str(error).strip().split("\n", 1)[0]
-    first = re.sub(r"^\[[A-Z_.0-9]+\] ", "", first)
+    named = re.search(r"\[[A-Z_.0-9]+\] (.+)", str(error))  # behind the names of exceptions
+    first = named[1] if named else str(error).strip().split("\n", 1)[0]
     return re.sub(r"\.? SQLSTATE: \w{5}(?:; line .*)?", "", first).rstrip(". ")
 
 

@@ -102,7 +102,10 @@ def test_a_transaction_ended_as_was_told_last(spark: SparkSession) -> None:
     made = VIEWS["transactions"].made(told.withColumn("instance", told["transaction"]))
 
     found = made.select("transaction", "outcome", "begun_ns", "ended_ns").orderBy("transaction")
-    assert [tuple(row) for row in found.collect()] == [(0, "committed", 10, 30), (1, "begun", 40, 40)]
+    assert [tuple(row) for row in found.collect()] == [
+        (0, "committed", 10, 30),
+        (1, "begun", 40, 40),
+    ]
 
 
 def test_pandas_has_the_same(sample: Asked) -> None:
@@ -216,7 +219,7 @@ def test_what_would_leave_the_views_is_refused(sample: Asked, query: str) -> Non
         "select f.fault, n from faults f lateral view explode(nodes) t as n",
         "select * from (select type from sends) pivot (count(*) for type in ('ok', 'fail'))",
         "select sum(value) over w from sends window w as (partition by type) limit 3 offset 2",
-        "select type from sends union select verb from faults except select 'ok' intersect select 'x'",
+        "select type from sends union select 'x' except select 'ok' intersect select 'x'",
         "select type, count(*) from sends group by rollup(type) having count(*) > 1 order by all",
         "select value from sends qualify row_number() over (order by value) = 1",
         "select * from range(3) r, lateral (select r.id + 1), values (1) as v(x)",
@@ -317,7 +320,10 @@ def test_what_is_behind_a_link_is_not_read(
     [
         ("run.json", "[]"),
         ("run.json", "{"),
-        ("run.json", '{"run_id": "copies/other", "scenario": 1, "seed": 1, "backend": 1, "state": 1}'),
+        (
+            "run.json",
+            '{"run_id": "copies/other", "scenario": 1, "seed": 1, "backend": 1, "state": 1}',
+        ),
         ("history/sealed.json", "{}"),
     ],
 )
