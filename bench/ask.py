@@ -58,6 +58,9 @@ def copy_run(source: Path, to: Path, run_id: str) -> Path:
 def _copy_table(file: Path, to: Path, run_id: str) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     table = pq.read_table(file)
+    if not table.num_rows:
+        shutil.copyfile(file, to)
+        return
     at, kind = table.schema.get_field_index("run_id"), table.schema.field("run_id").type
     renamed = pa.array([run_id] * table.num_rows, pa.string()).cast(kind)
     pq.write_table(table.set_column(at, "run_id", renamed), to, compression="zstd")

@@ -31,7 +31,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, StructType
 
-from analysis.ask.one_query import in_words, near, used_views
+from analysis.ask.one_query import in_words, near, reason_in, used_views
 from analysis.ask.stored_tables import AskedRun, AskError, asked_run
 from analysis.ask.views import RUNS, VIEWS
 from analysis.frames import schema
@@ -142,8 +142,7 @@ class Asked:
             except PySparkException as error:
                 raise AskError(f"the query cannot be answered: {in_words(error)}") from None
             except Py4JError as error:
-                reason = str(error).split("\n", 1)[0]
-                raise AskError(f"Spark could not answer the query: {reason}") from None
+                raise AskError(f"the query cannot be answered: {reason_in(str(error))}") from None
 
     # What the views are made of
 

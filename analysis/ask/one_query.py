@@ -84,8 +84,15 @@ def in_words(error: PySparkException, columns: Iterable[str] = ()) -> str:
         return f"no column {last!r}{near(last, columns)}"
     if condition == "UNRESOLVED_ROUTINE":
         return f"no function {told.get('routineName', '').replace('`', '')!r} for questions"
-    named = re.search(r"\[[A-Z_.0-9]+\] (.+)", str(error))  # behind the names of exceptions
-    first = named[1] if named else str(error).strip().split("\n", 1)[0]
+    return reason_in(str(error))
+
+
+def reason_in(text: str) -> str:
+    """Spark's own sentence in what an exception says; else what the last one that it names says."""
+    named = re.search(r"\[[A-Z_.0-9]+\] (.+)", text)
+    raised = re.search(r"^: ?[\w.$]+: (.+)", text, re.MULTILINE)  # behind "An error occurred …"
+    found = named or raised
+    first = found[1] if found else text.strip().split("\n", 1)[0]
     return re.sub(r"\.? SQLSTATE: \w{5}(?:; line .*)?", "", first).rstrip(". ")
 
 

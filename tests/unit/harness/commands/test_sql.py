@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SAMPLE = DOCS / "sample" / "study-1"
-TYPES = """select 1 as n, null as nothing, true as yes, double('nan') as nan,
-array('a', null) as list, named_struct('a', 1) as struct, 'a,"b' as text, date'2026-11-24' as day, 1.50 as decimal"""
+TYPES = """
+select 1 as n, null as nothing, true as yes, double('nan') as nan, array('a', null) as list,
+named_struct('a', 1) as struct, 'a,"b' as text, date'2026-11-24' as day, 1.50 as decimal
+"""
 
 
 def asked(query: str, **more: Any) -> str:
