@@ -38,7 +38,7 @@ from analysis.frames import schema
 from analysis.frames.history import files_frame
 from analysis.spark.session import session
 from harness.history.tables import SMALL_TABLES
-from harness.model.runs.run_folder import runs_below
+from harness.model.runs.run_folder import RunFolder, runs_below
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +147,7 @@ class Asked:
     # What the views are made of
 
     def _opened(self, places: Sequence[Path]) -> list[AskedRun]:
-        named = [place for place in places if (place / "run.json").is_file()]
+        named = [place for place in places if RunFolder(path=place).recorded]
         for place in places:
             if place not in named:
                 self._lenient.update(each.resolve() for each in runs_below(place))

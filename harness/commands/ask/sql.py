@@ -26,7 +26,7 @@ from harness.commands.check import tell_spark_of_java
 from harness.commands.closing_table import plain
 from harness.host.output import print_table, unread
 from harness.model.printable import printable
-from harness.model.runs.run_folder import StoreError, errors_told
+from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -79,7 +79,7 @@ def _place(which: str, results: Path) -> Path:
     are below. Raises StoreError."""
     with errors_told(Path(which)):
         for path in (Path(which), results / which, results / which / "latest"):
-            if (path / "run.json").is_file():
+            if RunFolder(path=path).recorded:
                 return path
         if Path(which).is_dir():
             return Path(which)
