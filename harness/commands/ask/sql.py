@@ -69,7 +69,6 @@ def answer(question: Question, console: Console) -> None:
             _say(asked.left_out)
             with asked.reasons():
                 _show(frame, question, console)
-            del frame
     except AskError as error:
         raise StoreError(str(error)) from None
 
