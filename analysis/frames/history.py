@@ -77,19 +77,19 @@ def history_of(
         replicas=any(run.compared for run in runs),
         circular=any(row["circular"] for row in rows),
         transactions=_transactions(spark, told) if told else None,
-        watermarks=_files(spark, schema.WATERMARKS, watched) if watched else None,
+        watermarks=files_frame(spark, schema.WATERMARKS, watched) if watched else None,
     )
 
 
 def _operations(spark: SparkSession, files: Sequence[str]) -> DataFrame:
     """Each file by its name: of a folder Spark would read other files as well, or fewer."""
     if files:
-        return _files(spark, schema.OPERATIONS, files)
+        return files_frame(spark, schema.OPERATIONS, files)
     nothing = F.from_json(F.lit("[]"), ArrayType(schema.OPERATIONS))
     return spark.range(1).select(F.inline(nothing))
 
 
-def _files(spark: SparkSession, columns: StructType, files: Sequence[str]) -> DataFrame:
+def files_frame(spark: SparkSession, columns: StructType, files: Sequence[str]) -> DataFrame:
     """These files and no others: a folder named `run[1]` is no pattern that means `run1`.
 
     Spark reads all files of a call again for each that looks like a pattern (DataSource,
@@ -102,7 +102,7 @@ def _files(spark: SparkSession, columns: StructType, files: Sequence[str]) -> Da
 
 
 def _transactions(spark: SparkSession, files: Sequence[str]) -> DataFrame:
-    events = _files(spark, schema.TRANSACTIONS, files)
+    events = files_frame(spark, schema.TRANSACTIONS, files)
     return events.where((F.col("event") == "transaction") & F.col("transaction").isNotNull())
 
 

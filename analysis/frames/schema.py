@@ -11,6 +11,8 @@ Columns named `*_ns` are CLOCK_MONOTONIC of the run's host; `*_s` count from the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 from pyspark.sql.types import (
     ArrayType,
@@ -275,6 +277,21 @@ _ARROW: dict[str, pa.DataType] = {
     "double": pa.float64(),
     "array<int>": pa.list_(pa.int32()),
 }
+
+
+_OF_KIND: dict[str, DataType] = {
+    "string": _STRING,
+    "int64": _LONG,
+    "int32": _INT,
+    "bool": _BOOL,
+    "double": _DOUBLE,
+    "list<string>": ArrayType(_STRING),
+}
+
+
+def of_columns(columns: Iterable[tuple[str, str]]) -> StructType:
+    """A table by its columns' names and kinds, as harness.history.tables tells them."""
+    return _struct(**{name: _OF_KIND[kind] for name, kind in columns})
 
 
 def arrow(table: StructType) -> pa.Schema:

@@ -174,7 +174,7 @@ def open_run(path: Path) -> Run:
     footers = stored.operations(int(record["scenario"]["topic"]["partitions"]), findings)
     files = {process: path / OPERATIONS / f"{process}.parquet" for process in footers}
     events = stored.events(files, findings)
-    start_ns, end_ns = _load_bounds(record, list(footers.values()))
+    start_ns, end_ns = load_bounds(record, list(footers.values()))
     watched = record["scenario"]["check"].get("watermarks", False)
     faults, blind = stored.small("faults"), stored.small("blind")
     views = stored.views(faults, blind)
@@ -307,7 +307,7 @@ def _starts(footers: Iterable[pq.FileMetaData]) -> list[int]:
     return [int(low) for footer in footers for low, _ in statistics(footer, "start_ns")]
 
 
-def _load_bounds(record: dict[str, Any], footers: Sequence[pq.FileMetaData]) -> tuple[int, int]:
+def load_bounds(record: Mapping[str, Any], footers: Sequence[pq.FileMetaData]) -> tuple[int, int]:
     """When the load began and ended: its phase or, of a run that was killed, its operations."""
     for phase in record.get("phases") or []:
         if phase["name"] == "load":

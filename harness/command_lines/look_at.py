@@ -16,6 +16,7 @@ from harness.command_lines.options import (
     Backend,
     ConsumerConfig,
     KafkaHome,
+    Master,
     OneRun,
     OneScenario,
     ProducerConfig,
@@ -126,6 +127,57 @@ def export(
     export_run(find_run(run, results), form)
 
 
+def sql(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[RUN]... QUERY",
+            help="Run folders, run ids, scenarios (latest run) or folders of runs; none: all below "
+            "--results. Then one query.",
+            autocompletion=completion.runs,
+        ),
+    ],
+    form: Annotated[
+        Literal["table", "csv", "jsonl"],
+        typer.Option("--format", help="table: for people. csv, jsonl: for programs, all rows."),
+    ] = "table",
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, help="Rows at most, 0: all. By default 100 in a table, else all."
+        ),
+    ] = None,
+    master: Master = None,
+    results: Results = RESULTS,
+) -> None:
+    """Ask stored runs in SQL (Spark's): one query over these views, each with run_id.
+
+    \b
+    runs          the runs themselves: scenario, verdict, when the load began
+    operations    whatever a worker did: sends, reads, commits, look-ups
+    sends         sends with how they ended, and how long that took
+    reads         records that were read, by whom, and how old they were
+    transactions  transactions: begun, ended, and how
+    faults        what was done to which nodes, from when to when, and the proof
+    leaders       who led a partition from when to when
+    anomalies     what the check found: a row an anomaly, with its evidence
+    windows       stretches in which nothing was acked, read or processed
+    events        what workers told beside operations: rebalances, errors
+
+    Columns *_s count from the begin of the load, *_ns are as recorded. Nothing is written.
+    `kafka-harness docs queries` has every column, and ten questions with their answers.
+
+    kafka-harness sql study-1 "select type, count(*) from sends group by type"
+    """
+    from harness.commands.ask.sql import Question, answer
+
+    *runs, query = words
+    question = Question(
+        query=query, runs=runs, results=results, form=form, limit=limit, master=master
+    )
+    answer(question, console)
+
+
 def history(run: OneRun, results: Results = RESULTS) -> None:
     """Print a run's history as JSON lines: `export --format jsonl`.
 
@@ -169,4 +221,4 @@ def docs(
     console.print(f"as files: {PAGES}", markup=False)
 
 
-COMMANDS = (scenarios, show, report, index, export, history, docs)
+COMMANDS = (scenarios, show, report, index, sql, export, history, docs)

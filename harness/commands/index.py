@@ -1,16 +1,14 @@
 """kafka-harness index: one page over all runs of a results folder, results/index.html.
 
-Runs are the folders that hold a run.json, at most `DEPTH` folders below; links of the file system
-are not followed. What a run's files say is data, and what cannot be read is one line of the page:
-no Spark and no JVM is started, and nothing is judged anew.
+Runs are the folders that hold a run.json (harness.model.runs.run_folder: `runs_below`). What a
+run's files say is data, and what cannot be read is one line of the page: no Spark and no JVM is
+started, and nothing is judged anew.
 """
 
 from __future__ import annotations
 
-import os
 import shlex
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +16,7 @@ from rich.console import Console
 
 from harness.commands.closing_table import plain, shown
 from harness.model.runs import json_text
-from harness.model.runs.run_folder import StoreError, errors_told, write_atomically
-
-DEPTH = 3  # results/SCENARIO/RUN, and one more for whoever sorts them
+from harness.model.runs.run_folder import StoreError, errors_told, runs_below, write_atomically
 
 
 def write_index(results: Path, console: Console) -> Path:
@@ -37,7 +33,7 @@ def write_index(results: Path, console: Console) -> Path:
     entries: list[Entry] = []
     unshown: list[Unshown] = []
     with errors_told(results):
-        for folder in run_folders(results):
+        for folder in runs_below(results):
             place = folder.relative_to(results).parts
             try:
                 entries.append(entry_of(place, _report(folder)))
@@ -48,18 +44,6 @@ def write_index(results: Path, console: Console) -> Path:
     rest = f", {len(unshown)} not shown" if unshown else ""
     console.print(plain(f"index    {shown(page)}: {len(entries)} judged{rest}"))
     return page
-
-
-def run_folders(results: Path) -> Iterator[Path]:
-    """The folders of runs below, in order of their names."""
-    for root, folders, files in os.walk(results):
-        folder = Path(root)
-        if "run.json" in files and folder != results:
-            folders.clear()
-            yield folder
-            continue
-        deep = len(folder.relative_to(results).parts) >= DEPTH
-        folders[:] = [] if deep else sorted(name for name in folders if name[0] != ".")
 
 
 def _report(folder: Path) -> Any:

@@ -58,8 +58,10 @@ def test_every_module_says_what_it_is() -> None:
 
 
 def test_the_file_of_a_room_is_nothing_but_its_docstring() -> None:
-    """What stood in it would be imported with every module of the room."""
+    """What stood in it would be imported with every module of the room. One has a door for
+    notebooks, `analysis.open`, which imports nothing before it is called."""
     rooms = [file for file in python_files() if file.endswith("__init__.py")]
+    rooms.remove("analysis/__init__.py")
 
     assert [] == [file for file in rooms if len(tree(file).body) > 1]
 

@@ -13,6 +13,7 @@ A run's folder may be anybody's: a link in it that leads out of it is not follow
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Iterator
@@ -25,6 +26,9 @@ from typing import Any
 from harness.model.runs import disk
 from harness.model.runs.json_text import read_bytes
 from harness.model.runs.run_record import RecordError, RunRecord, parse
+
+DEPTH = 3  # results/SCENARIO/RUN, and one more for whoever sorts them
+_ALWAYS = frozenset({"run_id", "scenario", "seed", "backend", "state"})
 
 
 class StoreError(Exception):
@@ -68,6 +72,22 @@ class RunFolder:
             raise StoreError(f"{file}: cannot be read: {error.strerror}") from None
         except ValueError as error:  # RecordError is one
             raise StoreError(f"{file}: {error}") from None
+
+    def unverified(self) -> dict[str, Any]:
+        """run.json as it stands, for who asks many runs for little: only that it has the keys that
+        every record has is looked at. Raises StoreError."""
+        file = self.path / "run.json"
+        try:
+            found = json.loads(read_bytes(file))
+            if not isinstance(found, dict) or not found.keys() >= _ALWAYS:
+                raise ValueError("it is no record of a run: restore the file")
+        except FileNotFoundError:
+            raise StoreError(f"{self.path}: not a run: it has no run.json") from None
+        except OSError as error:
+            raise StoreError(f"{file}: cannot be read: {error.strerror}") from None
+        except (ValueError, RecursionError) as error:
+            raise StoreError(f"{file}: {error}") from None
+        return found
 
     def changed_ns(self) -> int:
         """When run.json was replaced, by the clock of its file. Raises StoreError."""
@@ -139,6 +159,19 @@ def find_run(which: str, results: Path) -> RunFolder:
                 found.refuse_links()
                 return found
     raise StoreError(f"{which}: no run there: give the folder that holds a run.json, or a run's id")
+
+
+def runs_below(results: Path) -> Iterator[Path]:
+    """The folders below, at most `DEPTH` deep, that hold a run.json, in order of their names; links
+    of the file system are not followed."""
+    for root, folders, files in os.walk(results):
+        folder = Path(root)
+        if "run.json" in files and folder != results:
+            folders.clear()
+            yield folder
+            continue
+        deep = len(folder.relative_to(results).parts) >= DEPTH
+        folders[:] = [] if deep else sorted(name for name in folders if name[0] != ".")
 
 
 @contextmanager

@@ -52,6 +52,7 @@ def test_the_help_names_every_command_and_every_exit_code():
         "report",
         "history",
         "export",
+        "sql",
         "scenarios",
         "show",
         "doctor",

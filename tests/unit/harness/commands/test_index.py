@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.commands.index import DEPTH, run_folders, write_index
-from harness.model.runs.run_folder import StoreError
+from harness.commands.index import write_index
+from harness.model.runs.run_folder import DEPTH, StoreError, runs_below
 from tests.support.pages import reports
 from tests.support.pages.page_reader import reading
 
@@ -99,7 +99,7 @@ def test_links_of_the_file_system_are_not_followed(results: Path, tmp_path: Path
     (results / "study-1" / "latest").symlink_to("20261121T021500Z-42")
     (results / "away").symlink_to(tmp_path / "outside")
 
-    assert len(list(run_folders(results))) == 1
+    assert len(list(runs_below(results))) == 1
 
 
 def test_hidden_folders_and_those_far_below_hold_no_runs(results: Path) -> None:
@@ -107,14 +107,14 @@ def test_hidden_folders_and_those_far_below_hold_no_runs(results: Path) -> None:
     stored(results, "/".join("d" * (DEPTH + 1)))
     inside = stored(results, "/".join("e" * DEPTH))
 
-    assert inside in set(run_folders(results))
-    assert len(list(run_folders(results))) == 2
+    assert inside in set(runs_below(results))
+    assert len(list(runs_below(results))) == 2
 
 
 def test_what_a_run_holds_is_no_run_of_its_own(results: Path) -> None:
     stored(results, "study-1/20261121T021500Z-42/history")
 
-    assert len(list(run_folders(results))) == 1
+    assert len(list(runs_below(results))) == 1
 
 
 def test_without_a_results_folder_it_says_so(tmp_path: Path) -> None:

@@ -1,0 +1,241 @@
+"""Stored runs, open to questions: in SQL, as Spark's DataFrames, as pandas' ones.
+
+    with analysis.open("results/study-1/latest") as runs:
+        runs.sql("select type, count(*) from sends group by type").show()
+        runs.pandas("select start_s, took_ms from sends").plot.scatter("start_s", "took_ms")
+        runs.anomalies.where("anomaly = 'lost'").toPandas()
+
+A view is made when it is first asked for, from one scan over the files of all runs, so a thousand
+runs are no thousand jobs. Views are of a Spark session of its own beside the caller's: nobody's
+tables are seen or replaced, and nothing is written anywhere.
+
+A run that is named must be whole: what is wrong with it is an error. Of the runs below a folder
+that is named, those that cannot be asked are left out, and said (`left_out`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import ArrayType, StructType
+
+from analysis.ask.one_query import in_words, near, reason_in, used_views
+from analysis.ask.stored_tables import AskedRun, AskError, asked_run
+from analysis.ask.views import RUNS, VIEWS
+from analysis.frames import schema
+from analysis.frames.history import files_frame
+from analysis.spark.session import session
+from harness.history.tables import SMALL_TABLES
+from harness.model.runs.run_folder import RunFolder, runs_below
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Known = TypeVar("Known")
+Files = Callable[[AskedRun], Sequence[Path]]
+_BEGINS: Final = schema.of_columns((("run_id", "string"), ("begin_ns", "int64")))
+_CALL_JAVA: Final = ("reflect", "java_method", "try_reflect")
+_SETTINGS: Final = {
+    "spark.sql.runSQLOnFiles": "false",
+    "spark.sql.variable.substitute": "false",  # of ${env:…}
+    "spark.sql.execution.arrow.pyspark.enabled": "true",  # to pandas
+}
+
+
+def _small(name: str) -> tuple[StructType, Files]:
+    return schema.of_columns(SMALL_TABLES[name]), lambda run: run.small(name)
+
+
+_STORED: Final[dict[str, tuple[StructType, Files]]] = {
+    "operations": (schema.OPERATIONS, AskedRun.operations),
+    "anomalies": (schema.EVIDENCE, AskedRun.anomalies),
+    "windows": (schema.WINDOWS, AskedRun.windows),
+    **{name: _small(name) for name in ("events", "faults", "views")},
+}
+
+
+class Asked:
+    """Opened runs; `close`, or the end of a `with`, stops the Spark session that was started."""
+
+    def __init__(self, places: Sequence[Path], *, master: str | None = None) -> None:
+        self.left_out: list[str] = []  # sentences
+        self._lenient: set[Path] = set()
+        self.runs_asked = self._opened(places)
+        self._stack = contextlib.ExitStack()
+        operations = sum(run.seal.operations for run in self.runs_asked)
+        started = self._stack.enter_context(session(master, operations))
+        self._spark = _of_its_own(started)
+        self._views: dict[str, DataFrame] = {}
+        self._frames: dict[str, DataFrame] = {}
+
+    def sql(self, query: str) -> DataFrame:
+        """What a query over the views gives. Raises AskError."""
+        with self.reasons():
+            names = used_views(self._spark, query)
+            columns = {column for name in names for column in self.view(name).columns}
+            try:
+                return self._spark.sql(query)
+            except PySparkException as error:
+                raise AskError(f"the query cannot be asked: {in_words(error, columns)}") from None
+
+    def pandas(self, query: str) -> pd.DataFrame:
+        """The same, as pandas has it. Raises AskError."""
+        frame = self.sql(query)
+        with self.reasons(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it says what is raised, too
+            found: pd.DataFrame = frame.toPandas()
+            return found
+
+    def view(self, name: str) -> DataFrame:
+        """One of the views. Raises AskError."""
+        if name not in VIEWS:
+            raise AskError(f"no view {name!r}{near(name, VIEWS)}; there are {', '.join(VIEWS)}")
+        if name not in self._views:
+            view = VIEWS[name]
+            made = view.made(self._stored(view.stored))
+            made.createOrReplaceTempView(name)
+            self._views[name] = made
+        return self._views[name]
+
+    def __getattr__(self, name: str) -> DataFrame:
+        """`runs.sends` is `runs.view("sends")`."""
+        if name not in VIEWS:
+            raise AttributeError(f"no view {name!r}{near(name, VIEWS)}")
+        return self.view(name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *VIEWS]
+
+    def close(self) -> None:
+        """Stop Spark, if it was started for this."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def reasons(self) -> Iterator[None]:
+        """Inside the block, what Spark raises while it computes is an AskError."""
+        with _quiet():
+            try:
+                yield
+            except PySparkException as error:
+                raise AskError(f"the query cannot be answered: {in_words(error)}") from None
+            except Py4JError as error:
+                raise AskError(f"the query cannot be answered: {reason_in(str(error))}") from None
+
+    # What the views are made of
+
+    def _opened(self, places: Sequence[Path]) -> list[AskedRun]:
+        named = [place for place in places if RunFolder(path=place).recorded]
+        for place in places:
+            if place not in named:
+                self._lenient.update(each.resolve() for each in runs_below(place))
+        self._lenient -= {place.resolve() for place in named}
+        paths = dict.fromkeys([*(each.resolve() for each in named), *sorted(self._lenient)])
+        runs = [run for path in paths for run in self._each(path, partial(asked_run, path))]
+        if not runs:
+            why = f" ({self.left_out[0]})" if self.left_out else ""
+            where = ", ".join(map(str, places)) or "nowhere"
+            raise AskError(f"{where}: no run there that can be asked{why}: give folders of runs")
+        by_id: dict[str, AskedRun] = {}
+        for run in runs:
+            other = by_id.setdefault(run.run_id, run)
+            if other is not run:
+                raise AskError(
+                    f"{run.path} and {other.path} are the same run {run.run_id}: ask one of them"
+                )
+        return runs
+
+    def _each(self, path: Path, read: Callable[[], Known]) -> list[Known]:
+        """What is read of a run; of one that nobody named nothing, if it cannot be."""
+        try:
+            return [read()]
+        except AskError as error:
+            if path not in self._lenient:
+                raise
+            if str(error) not in self.left_out:
+                self.left_out.append(str(error))
+            return []
+
+    def _stored(self, name: str) -> DataFrame:
+        """A stored table of all runs, each row with its run's begin."""
+        if name not in self._frames:
+            self._frames[name] = self._runs() if name == "runs" else self._scanned(name)
+        return self._frames[name]
+
+    def _scanned(self, name: str) -> DataFrame:
+        columns, files_of = _STORED[name]
+        files: list[str] = []
+        begins: list[dict[str, Any]] = []
+        for run in self.runs_asked:
+            for found, begin_ns in self._each(run.path, partial(_found, run, files_of)):
+                files += map(str, found)
+                begins.append({"run_id": run.run_id, "begin_ns": begin_ns})
+        if not files:
+            return _rows(self._spark, [], columns).withColumn("begin_ns", F.lit(0))
+        frame = files_frame(self._spark, columns, files)
+        if len(begins) == 1:
+            return frame.withColumn("begin_ns", F.lit(begins[0]["begin_ns"]).cast("bigint"))
+        known = F.broadcast(_rows(self._spark, begins, _BEGINS))
+        return frame.join(known, on="run_id", how="inner")
+
+    def _runs(self) -> DataFrame:
+        rows = [row for run in self.runs_asked for row in self._each(run.path, run.row)]
+        return _rows(self._spark, rows, schema.of_columns(RUNS))
+
+
+def _found(run: AskedRun, files_of: Files) -> tuple[Sequence[Path], int]:
+    """A run's files, and when its load began."""
+    return files_of(run), run.load_ns[0]
+
+
+def _rows(spark: SparkSession, rows: Sequence[dict[str, Any]], kind: StructType) -> DataFrame:
+    """Rows as a table, through one JSON text: so no Python worker has to start."""
+    parsed = F.from_json(F.lit(json.dumps(rows)), ArrayType(kind))
+    return spark.range(1).select(F.inline(parsed))
+
+
+def _of_its_own(started: SparkSession) -> SparkSession:
+    """A session of the same Spark with views and settings of its own, in which SQL only asks."""
+    spark = started.newSession()
+    for name, value in _SETTINGS.items():
+        spark.conf.set(name, value)
+    java: Any = spark._jvm
+    registry = spark._jsparkSession.sessionState().functionRegistry()
+    builtin, system = (java.scala.Some(part) for part in ("builtin", "system"))
+    for name in _CALL_JAVA:
+        identifier = java.org.apache.spark.sql.catalyst.FunctionIdentifier(name, builtin, system)
+        registry.dropFunction(identifier)
+    return spark
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what PySpark logs of each error that it raises."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before

@@ -1,0 +1,102 @@
+"""What may be asked: one query over the views, and nothing that does something.
+
+    select count(*) from sends              asked
+    insert overwrite directory '/tmp' …     refused: no query
+    select transform(f) using 'rm -r /' …   refused: it would start a program
+    select * from parquet.`/etc/shadow`     refused: no view
+
+Spark's own parser reads the text, and each node of what it made must be one of `PARTS`, in
+subqueries too: what is not known to only read is refused. Functions that call any method of Java
+are taken from the session (analysis.ask.asked).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from pyspark.errors import ParseException, PySparkException
+from pyspark.sql import SparkSession
+
+from analysis.ask.stored_tables import AskError
+from analysis.ask.views import VIEWS
+
+# Classes of org.apache.spark.sql.catalyst.plans.logical and .analysis: parts of a query.
+PARTS: Final = frozenset(
+    (
+        *("Project", "Filter", "Aggregate", "Sort", "Distinct", "Generate", "Window"),
+        *("GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample"),
+        *("Join", "LateralJoin", "Union", "Except", "Intersect", "AsOfJoin"),
+        *("SubqueryAlias", "LocalRelation", "OneRowRelation", "Pivot", "Unpivot", "Expand"),
+        *("UnresolvedRelation", "UnresolvedWith", "UnresolvedSubqueryColumnAliases"),
+        *("UnresolvedHaving", "UnresolvedQualify", "UnresolvedInlineTable", "UnresolvedHint"),
+        *("UnresolvedTableValuedFunction", "UnresolvedTVFAliases", "WithWindowDefinition"),
+        *("PipeOperator", "UnresolvedTranspose", "NaturalJoin", "Range"),
+    )
+)
+NAMES_SHOWN: Final = 3
+
+
+def used_views(spark: SparkSession, text: str) -> list[str]:
+    """The views that a query names. Raises AskError for all that is no query over them."""
+    try:
+        plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+    except ParseException as error:
+        raise AskError(f"the query cannot be read: {in_words(error)}") from None
+    aliases: set[str] = set()
+    named: dict[str, None] = {}
+    for node, kind in _every(spark, plan):
+        if kind not in PARTS:
+            raise AskError(
+                f"only one query can be asked, and this is none ({kind}): begin it with select or "
+                "with, and write what it gives to a file with --format csv"
+            )
+        if kind == "SubqueryAlias":
+            aliases.add(str(node.alias()).lower())
+        elif kind == "UnresolvedRelation":
+            named[str(node.tableName()).replace("`", "").lower()] = None
+    for name in named:
+        if name not in VIEWS and name not in aliases:
+            raise AskError(f"no view {name!r}{near(name, VIEWS)}; there are {', '.join(VIEWS)}")
+    return [name for name in named if name in VIEWS]
+
+
+def _every(spark: SparkSession, node: Any) -> Iterator[tuple[Any, str]]:
+    """Each node of a plan with the name of its class, those of subqueries and `with` too."""
+    as_java = spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava  # type: ignore[union-attr]
+    yield node, str(node.getClass().getSimpleName())
+    for parts in (node.children(), node.innerChildren(), node.subqueries()):
+        for part in as_java(parts) if parts.nonEmpty() else ():
+            yield from _every(spark, part)
+
+
+def in_words(error: PySparkException, columns: Iterable[str] = ()) -> str:
+    """Spark's reason as a part of a sentence; an unknown column with near ones among these."""
+    condition, told = error.getCondition() or "", error.getMessageParameters() or {}
+    if condition.startswith("UNRESOLVED_COLUMN") or condition == "FIELD_NOT_FOUND":
+        name = told.get("objectName") or told.get("fieldName") or ""
+        whole = name.replace("`", "")
+        last = whole.rsplit(".", 1)[-1]
+        if last in set(columns):
+            return f"column {whole!r} is not known at that place of the query"
+        return f"no column {last!r}{near(last, columns)}"
+    if condition == "UNRESOLVED_ROUTINE":
+        return f"no function {told.get('routineName', '').replace('`', '')!r} for questions"
+    return reason_in(str(error))
+
+
+def reason_in(text: str) -> str:
+    """Spark's own sentence in what an exception says; else what the last one that it names says."""
+    named = re.search(r"\[[A-Z_.0-9]+\] (.+)", text)
+    raised = re.search(r"^: ?[\w.$]+: (.+)", text, re.MULTILINE)  # behind "An error occurred …"
+    found = named or raised
+    first = found[1] if found else text.strip().split("\n", 1)[0]
+    return re.sub(r"\.? SQLSTATE: \w{5}(?:; line .*)?", "", first).rstrip(". ")
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """`; near it: …`, or nothing."""
+    found = difflib.get_close_matches(name.lower(), sorted(set(known)), NAMES_SHOWN, 0.4)
+    return f" (near it: {', '.join(found)})" if found else ""

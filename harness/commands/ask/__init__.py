@@ -1,0 +1,4 @@
+"""Commands that let stored runs be asked.
+
+May import what commands may, and commands.
+"""
