@@ -20,6 +20,7 @@ from analysis.report.wording import count_of
 from analysis.run_facts.configuration import Facts
 from analysis.verdict.judge import Counted, Gap, Judgement, Level, Verdict
 from harness.model.plan import Telling
+from harness.model.untold import FAULTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,8 @@ def sentence(
     """The whole text: two to five short sentences."""
     judgements, facts, reasons = judged.judgements, judged.facts, judged.verdict.reasons
     lost = judgements["lost"]
-    data = _data(judgements, judged.doubts, (acked, judged.deleted), _after(faults, plan), facts)
+    after = "" if FAULTS in facts.untold else _after(faults, plan)
+    data = _data(judgements, judged.doubts, (acked, judged.deleted), after, facts)
     parts = [
         data if lost.convicts else "",
         *_others(judgements, facts, broken=True),
