@@ -207,10 +207,11 @@ def _untold(facts: Facts) -> list[str]:
     whole = replace(facts, untold=frozenset(settings_untold(facts.untold)))
     known, could = promised(whole), not_recorded(facts)
     words = untold_words(sorted(facts.untold), [*known, *could])
-    missing = [name for name in could if name not in not_judged(facts.untold)]
-    if facts.untold and missing:
-        named = ", ".join(settings_untold(sorted(facts.untold)))
-        words.append(f"the history does not tell {named}: {', '.join(missing)} not judged")
+    for setting in settings_untold(sorted(facts.untold)):
+        alone = frozenset({setting})
+        for name in not_recorded(replace(facts, untold=alone)) if facts.untold else ():
+            if name not in not_judged(facts.untold):
+                words.append(f"the history does not tell {setting}: {name} is unknown")
     return words
 
 

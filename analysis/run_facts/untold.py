@@ -18,6 +18,7 @@ from harness.model.untold import (
     BEGINS,
     CHECKSUMS,
     EPOCHS,
+    LOOKUPS,
     RESETS,
     TRANSACTIONS,
     VALUES,
@@ -30,6 +31,7 @@ RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     VALUES: frozenset({"phantom", "vanished", "inconsistent-offset", "corrupt"}),
     EPOCHS: frozenset({"epoch-back"}),
     CHECKSUMS: frozenset({"corrupt"}),
+    LOOKUPS: frozenset({"stale-read"}),
     RESETS: frozenset({"poll-skip", "poll-back"}),
     TRANSACTIONS: frozenset(
         {"uncommitted-read", "torn", "hanging-transaction", "circular-flow", "stable-back"}
@@ -40,6 +42,7 @@ _WORDS: Final = {
     VALUES: "which values were read",
     EPOCHS: "leader epochs",
     CHECKSUMS: "checksums",
+    LOOKUPS: "look-ups",
     RESETS: "what moved readers",
     TRANSACTIONS: "transactions",
 }
@@ -95,5 +98,7 @@ def untold_words(untold: Collection[str], judged: Collection[str]) -> list[str]:
         kept = sorted(RESTS_ON.get(name, frozenset()) & {*judged})
         if kept:
             are = "is" if len(kept) == 1 else "are"
-            found.append(f"the history does not tell {_WORDS[name]}: {', '.join(kept)} {are} unknown")
+            found.append(
+                f"the history does not tell {_WORDS[name]}: {', '.join(kept)} {are} unknown"
+            )
     return found

@@ -38,8 +38,8 @@ def ends(found: Gathered, final: Sequence[str], partitions: int) -> Iterator[dic
         fields = {"partition": partition, "time_ns": last_ns}
         told = [each.to_end[partition] for each in readers if partition in each.to_end]
         if told:
-            start, end, time_ns = max(told, key=lambda each: each[1])
-            yield {**fields, "time_ns": time_ns, **_to(start, end, complete=True)}
+            start, end, at, _ = max(told, key=lambda each: each[1])
+            yield {**fields, **_to(start, min(at, end), complete=at >= end)}
             continue
         there = _of(mine, partition)
         known = np.union1d(_of([acked], partition), _of(others, partition))

@@ -35,7 +35,7 @@ from harness.history.record_format import FAIL, INFO, OK, OPEN, HistoryError
 
 UNKNOWN: Final = -1
 MOST_IN_A_RANGE: Final = 1_000_000
-Reader = Callable[[Path], Iterator[Told]]
+Reader = Callable[[Path], Iterator[tuple[int, bool, Told]]]
 
 
 @dataclass(kw_only=True)
@@ -69,7 +69,8 @@ class Reads:
     value: array[int] = field(default_factory=lambda: array("q"))  # place of its text; or UNKNOWN
     time_ns: array[int] = field(default_factory=lambda: array("q"))
     positions: list[tuple[int, int, int]] = field(default_factory=list)  # time, partition, offset
-    to_end: dict[int, tuple[int, int, int]] = field(default_factory=dict)  # start, end, time
+    # partition -> where the log began and ended, where the reader was, and when
+    to_end: dict[int, tuple[int, int, int, int]] = field(default_factory=dict)
     given: set[int] = field(default_factory=set)  # partitions
     moved: set[int] = field(default_factory=set)  # given, and nothing read of it since
     waiting: dict[int, int] = field(default_factory=lambda: defaultdict(int))  # not summed up yet
@@ -162,16 +163,17 @@ class Gathered:
 
     def read(self, told: Told) -> None:
         """What a line tells of a reader, once all sends are known."""
+        self._saw(told)
         if told.what not in READS or told.partition is None:
             return
-        self._saw(told)
         mine = self.reads.setdefault(told.process, Reads())
         partition = told.partition
         if told.what == GIVEN:
             mine.given.add(partition)
             mine.moved.add(partition)
         elif told.what == TO_END:
-            mine.to_end[partition] = told.offset or 0, told.last or 0, told.time_ns
+            log = told.offset or 0, told.last or 0
+            mine.to_end[partition] = (*log, told.count or 0, told.time_ns)
         elif told.what == READ and told.offset is not None:
             mine.waiting[partition] += 1
             if told.value is None:
@@ -213,28 +215,33 @@ def gathered(files: Iterable[tuple[Path, Reader]]) -> Gathered:
     """Everything that these files tell; each is read by its reader. Raises HistoryError."""
     found, with_reads = Gathered(), []
     for path, reader in files:
-        kinds = _through(path, reader, found.send, found.files.setdefault(str(path), set()))
-        if kinds & {*READS}:
+        if _sends_of(found, path, reader):
             with_reads.append((path, reader))
     found.sent = len(found.texts)
     for path, reader in with_reads:
-        _through(path, reader, found.read, set())
+        for number, _, told in reader(path):
+            _take(found.read, path, number, told)
     if not found.sends.type and not any(each.offset for each in found.reads.values()):
         named = ", ".join(found.files)
         raise HistoryError(f"{named}: nothing was sent or read: expected are lines that tell so")
     return found
 
 
-def _through(
-    path: Path, reader: Reader, take: Callable[[Told], None], processes: set[str]
-) -> set[str]:
-    """Take all that a file tells; which kinds of lines it has."""
-    kinds = set()
-    for told in reader(path):
-        kinds.add(told.what)
+def _sends_of(found: Gathered, path: Path, reader: Reader) -> bool:
+    """Take the sends that a file tells; whether it tells of readers, too. A program's own file that
+    does so has no sends."""
+    processes, reads = found.files.setdefault(str(path), set()), False
+    for number, named, told in reader(path):
         processes.add(told.process)
-        try:
-            take(told)
-        except _Wrong as error:
-            raise HistoryError(f"{path}: line {told.number}: {error}") from None
-    return kinds
+        reads |= told.what in READS
+        if reads and not named:
+            return True
+        _take(found.send, path, number, told)
+    return reads
+
+
+def _take(take: Callable[[Told], None], path: Path, number: int, told: Told) -> None:
+    try:
+        take(told)
+    except _Wrong as error:
+        raise HistoryError(f"{path}: line {number}: {error}") from None

@@ -37,8 +37,9 @@ class _Wrong(Exception):
     """Why a line is no operation."""
 
 
-def read_jepsen(path: Path) -> Iterator[Told]:
-    """What each operation of a file tells. Raises HistoryError."""
+def read_jepsen(path: Path) -> Iterator[tuple[int, bool, Told]]:
+    """What each operation of a file tells, with its line, all of named processes. Raises
+    HistoryError."""
     partitions: dict[str, int] = {}
     number = 0
     for number, raw in enumerate(numbered(path), 1):
@@ -47,7 +48,7 @@ def read_jepsen(path: Path) -> Iterator[Told]:
             if not isinstance(operation, dict) or "type" not in operation:
                 raise _Wrong(_EXPECTED)
             for told in _told(operation, partitions):
-                yield told._replace(number=number)
+                yield number, True, told
         except (EdnError, UnicodeDecodeError) as error:
             raise HistoryError(
                 f"{path}: line {number}: it is not EDN ({error}): {_EXPECTED}"

@@ -42,10 +42,9 @@ class Told(NamedTuple):
     value: str | None = None
     offset: int | None = None  # of a range: the first
     last: int | None = None  # of a range: the last offset; of a complete read: the log's end
-    count: int | None = None  # of a range: records; of a producer's own count: acks
+    count: int | None = None  # records of a range; a producer's own acks; a reader's position
     certain: bool = False  # a send that is certainly not in the log
     error: str | None = None
-    number: int = 0  # of the line
     topic: str | None = None
 
 
@@ -53,8 +52,9 @@ class _Wrong(Exception):
     """Why a line is none of ours: the end of a sentence that begins with its number."""
 
 
-def read_lines(path: Path) -> Iterator[Told]:
-    """What each line of a file tells. Raises HistoryError."""
+def read_lines(path: Path) -> Iterator[tuple[int, bool, Told]]:
+    """What each line of a file tells, with its number, and whether it names its process: where one
+    does not, its file is of one program that sends, or of one that reads. Raises HistoryError."""
     process = name_of(path)
     spoke: str | None = None  # of lines without a process: who they are of
     number = 0
@@ -75,7 +75,7 @@ def read_lines(path: Path) -> Iterator[Told]:
                             "program's lines in a file of its own, or a `process` in each line"
                         )
                     spoke = role
-                yield told._replace(number=number)
+                yield number, named is not None, told
         except _Wrong as error:
             raise HistoryError(f"{path}: line {number}: {error}") from None
     if not number:
@@ -227,7 +227,11 @@ def _parts(line: Line) -> list[Line]:
 def _to_end(line: Line, process: str, time_ns: int) -> Iterator[Told]:
     start = _number(line, "log_start", _LAST_OFFSET)
     end = _number(line, "log_end", _LAST_OFFSET, start)
-    yield Told(TO_END, process, time_ns, _place(line), None, start, end, topic=_topic(line))
+    position = end if line.get("position") is None else _number(line, "position", _LAST_OFFSET)
+    yield Told(
+        *(TO_END, process, time_ns, _place(line), None, start, end, position),
+        topic=_topic(line),
+    )
 
 
 def _summary(line: Line, process: str, time_ns: int) -> Iterator[Told]:

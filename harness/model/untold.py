@@ -19,8 +19,9 @@ EPOCHS: Final = "epochs"
 CHECKSUMS: Final = "checksums"
 RESETS: Final = "resets"
 TRANSACTIONS: Final = "transactions"
+LOOKUPS: Final = "lookups"
 # Of these nothing can be told in lines.
-NEVER_TOLD: Final = (EPOCHS, CHECKSUMS, RESETS, TRANSACTIONS)
+NEVER_TOLD: Final = (EPOCHS, CHECKSUMS, RESETS, TRANSACTIONS, LOOKUPS)
 # The settings on which promises depend, and whose they are.
 SETTINGS: Final = {
     "acks": "producer",
