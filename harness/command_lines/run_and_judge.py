@@ -190,6 +190,7 @@ def import_(  # each an option of the command
     """
     from harness.commands.check import check_runs
     from harness.foreign.about import read_about
+    from harness.foreign.folder import Wanted
     from harness.foreign.importing import import_files
 
     told = {
@@ -200,9 +201,8 @@ def import_(  # each an option of the command
     }
     known = read_about(about, {key: value for key, value in told.items() if value is not None})
     command = shlex.join(["kafka-harness", *sys.argv[1:]])
-    folder, summary = import_files(
-        files, final or (), known, name=name, results=results, command=command
-    )
+    wanted = Wanted(name=name, results=results, command=command, about=known)
+    folder, summary = import_files(files, final or (), wanted)
     console.print(summary, markup=False)
     if no_check:
         console.print(f"imported: {folder.path}", markup=False)

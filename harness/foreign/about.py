@@ -1,4 +1,4 @@
-"""What is known of an imported history beside its lines: the clients', topic's and brokers' settings.
+"""What is known of an imported history beside its lines: settings of clients, topic and brokers.
 
     faults = "none"
     [producer]

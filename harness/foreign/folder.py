@@ -4,15 +4,16 @@
     history/values.parquet                  value -> the text that was sent or read
     run.json                                what is known, and in `untold` what is not
 
-A producer's sends are numbered in order of their begin, or of their lines where none is told. A text
-that was read and that nobody sent has a value that no producer has. Nothing is made before every
-line was read; what fails later leaves no folder.
+A producer's sends are numbered in order of their begin, or of their lines where none is told. What
+was read and nobody sent has a value that no producer has. Nothing is made before every line was
+read; what fails later leaves no folder.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -20,11 +21,12 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import ValidationError
 
 from harness.foreign.about import About
 from harness.foreign.final_read import Numbers, ends
 from harness.foreign.gathered import UNKNOWN, Gathered, Reads
-from harness.history.placing import Places
+from harness.history.placing import Places, Write
 from harness.history.record_format import OK, OPEN, SEQUENCE_BITS, TYPE_NAMES, HistoryError
 from harness.history.seal_record import SEALED, Seal
 from harness.history.tables import (
@@ -35,7 +37,7 @@ from harness.history.tables import (
     schema,
 )
 from harness.model.runs.run_folder import RunFolder, create, errors_told, write_atomically
-from harness.model.runs.run_record import RecordError, RunRecord
+from harness.model.runs.run_record import RunRecord, problem_of
 from harness.model.untold import BEGINS, NEVER_TOLD, VALUES
 from harness.model.worker_kinds import FIRST_OUTPUT
 
@@ -46,16 +48,25 @@ _EPOCH_2000_NS: Final = 946_684_800 * 10**9
 Row = dict[str, Any]
 
 
-def make(
-    found: Gathered, about: About, final: Sequence[str], *, name: str, results: Path, command: str
-) -> RunFolder:
-    """The sealed folder. Raises HistoryError, StoreError and DiskError."""
-    untold = _untold(found, about)
-    record = _record(found, about, name, command, untold)
-    run = create(results, name, 0)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be made of a history."""
+
+    name: str
+    results: Path
+    command: str  # that makes it again
+    about: About = About()  # noqa: RUF009  frozen
+
+
+def make(found: Gathered, wanted: Wanted, final: Sequence[str]) -> RunFolder:
+    """The sealed folder; `final` are the readers whose reading is the final read. Raises
+    HistoryError, StoreError and DiskError."""
+    untold = _untold(found, wanted.about)
+    record = _record(found, wanted, untold)
+    run = create(wanted.results, wanted.name, 0)
     try:
         with errors_told(run.path):
-            _write(run, found, final, acks=None if "acks" in untold else about)
+            _write(run, found, final, acks=None if "acks" in untold else wanted.about)
             run.write(record(run.run_id))
     except BaseException:
         shutil.rmtree(run.path, ignore_errors=True)
@@ -72,16 +83,15 @@ def _untold(found: Gathered, about: About) -> tuple[str, ...]:
 # run.json
 
 
-def _record(
-    found: Gathered, about: About, name: str, command: str, untold: tuple[str, ...]
-) -> Any:
+def _record(found: Gathered, wanted: Wanted, untold: tuple[str, ...]) -> Callable[[str], RunRecord]:
     """A function of the run's id; what cannot be is refused before there is a folder."""
+    about = wanted.about
     spans = found.span_ns.values()
     start_ns, end_ns = min(s for s, _ in spans), max(e for _, e in spans)
     told = {
         "schema": 2,
         "scenario": {
-            "name": name,
+            "name": wanted.name,
             "title": about.title,
             "topic": {
                 **({"name": found.topic} if found.topic else {}),
@@ -101,7 +111,7 @@ def _record(
         "seed": 0,
         "backend": BACKEND,
         "state": "complete",
-        "command": command,
+        "command": wanted.command,
         "phases": [{"name": "load", "start_ns": max(1, start_ns), "end_ns": max(1, end_ns)}],
         "untold": list(untold),
         **_wall_clock(start_ns, end_ns),
@@ -118,9 +128,6 @@ def _record(
 
 
 def _first_line(error: ValueError) -> str:
-    from harness.model.runs.run_record import problem_of
-    from pydantic import ValidationError
-
     return problem_of(error) if isinstance(error, ValidationError) else str(error).split("\n")[0]
 
 
@@ -185,7 +192,7 @@ def _write(run: RunFolder, found: Gathered, final: Sequence[str], acks: About | 
     write_atomically(run.history / SEALED, sealed.model_dump_json(indent=1) + "\n")
 
 
-def _writer(table: pa.Table) -> Any:
+def _writer(table: pa.Table) -> Write:
     def write(path: Path) -> int:
         pq.write_table(table, path, compression="zstd", row_group_size=ROW_GROUP)
         return int(table.num_rows)
@@ -213,7 +220,7 @@ def _values(found: Gathered) -> Numbers:
 
 
 class _SendColumns:
-    """The sends' columns, with what follows from all of them together; mutable by nobody."""
+    """The sends' columns, with what follows from all of them together; as they are written."""
 
     def __init__(self, found: Gathered, *, asks_none: bool | None) -> None:
         told = found.sends

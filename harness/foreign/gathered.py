@@ -1,7 +1,7 @@
-"""What the lines of several files tell together: each send once, and each reader's records in order.
+"""What the lines of several files tell together: each send once, each reader's records in order.
 
     begin "7"    acked "7" at 0/41            =>  a send, ok, from its begin to its ack
-    acked "7" at 0/41                         =>  a send, ok, begun at its process's first line or later
+    acked "7" at 0/41                         =>  a send, ok, begun with its process or later
     begin "7", and no more                    =>  a send of which nobody knows
     record "7" at 0/41                        =>  a record read, of the value that was sent as "7"
     2 to 4 of partition 0                     =>  three records read, whose values nobody told
@@ -122,9 +122,9 @@ class Gathered:
         """What a line tells of a send."""
         self._saw(told)
         if told.what == COUNTED:
-            if told.count != self.acked[told.process]:
+            if told.many != self.acked[told.process]:
                 raise _Wrong(
-                    f"its program counts {told.count:,} acks, and its lines tell "
+                    f"its program counts {told.many:,} acks, and its lines tell "
                     f"{self.acked[told.process]:,}: some are missing"
                 )
             return
@@ -173,7 +173,7 @@ class Gathered:
             mine.moved.add(partition)
         elif told.what == TO_END:
             log = told.offset or 0, told.last or 0
-            mine.to_end[partition] = (*log, told.count or 0, told.time_ns)
+            mine.to_end[partition] = (*log, told.many or 0, told.time_ns)
         elif told.what == READ and told.offset is not None:
             mine.waiting[partition] += 1
             if told.value is None:
@@ -188,7 +188,7 @@ class Gathered:
             self._range(told, mine)
 
     def _range(self, told: Told, mine: Reads) -> None:
-        partition, count = told.partition or 0, told.count or 0
+        partition, count = told.partition or 0, told.many or 0
         if mine.waiting and not mine.ranges:
             listed = mine.waiting.pop(partition, 0)
             mine.waiting[-1] = 0  # from now on it is known to tell each record

@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.foreign.about import About
-from harness.foreign.folder import make
+from harness.foreign.folder import Wanted, make
 from harness.foreign.gathered import Gathered, Reader, gathered
 from harness.foreign.jepsen_edn import read_jepsen
 from harness.foreign.lines import numbered, read_lines
@@ -23,28 +22,24 @@ _JEPSEN = re.compile(rb"\s*(\{\s*:|#jepsen)")
 
 
 def import_files(
-    files: Sequence[Path],
-    final: Sequence[str],
-    about: About,
-    *,
-    name: str,
-    results: Path,
-    command: str,
+    files: Sequence[Path], final: Sequence[str], wanted: Wanted
 ) -> tuple[RunFolder, str]:
     """The sealed folder of what these files tell, and a sentence on it. Raises HistoryError,
     StoreError and DiskError."""
-    if not _NAME.fullmatch(name):
-        raise HistoryError(f"--name {name}: give a word of letters, digits, ., - and _")
+    if not _NAME.fullmatch(wanted.name):
+        raise HistoryError(f"--name {wanted.name}: give a word of letters, digits, ., - and _")
     if twice := [file for number, file in enumerate(files) if file in files[:number]]:
         raise HistoryError(f"{twice[0]}: it is given twice")
     readers = [(file, _reader(file)) for file in files]
     kinds = {reader for _, reader in readers}
     if len(kinds) > 1:
         odd = next(file for file, reader in readers if reader is not readers[0][1])
-        raise HistoryError(f"{odd}: it is of another kind than {files[0]}: import one kind at a time")
+        raise HistoryError(
+            f"{odd}: it is of another kind than {files[0]}: import one kind at a time"
+        )
     found = gathered(readers)
     chosen = _processes(final, found)
-    run = make(found, about, chosen, name=name, results=results, command=command)
+    run = make(found, wanted, chosen)
     return run, _summary(found, chosen)
 
 

@@ -5,9 +5,10 @@
     {:type :ok, :process 1, :f :poll, :value [[:poll {2 [[13 7]]}]]}  =>  "2/7" was read at 13
 
 A value is unique within its key alone, so its text has both. A key is a partition: the n-th that is
-met is partition n - 1, and the text says which it is. Sends of a :txn end with it; what transactions
-promise is not judged. A process that crashed is replaced by one with another number, so a process
-is one client. Other operations (:crash, :debug-topic-partitions, the nemesis) tell of no record.
+met is partition n - 1, and the text says which it is. Sends of a :txn end with it; what
+transactions promise is not judged. A process that crashed is replaced by one with another number,
+so a process is one client.
+Other operations (:crash, :debug-topic-partitions, the nemesis) tell of no record.
 """
 
 from __future__ import annotations
@@ -83,9 +84,7 @@ def _told(operation: dict[str, Any], partitions: dict[str, int]) -> Iterator[Tol
             yield from _polled(each[1], who, time_ns, partitions)
 
 
-def _send(
-    type_: str, who: str, time_ns: int, each: list[Any], partitions: dict[str, int]
-) -> Told:
+def _send(type_: str, who: str, time_ns: int, each: list[Any], partitions: dict[str, int]) -> Told:
     _, key, sent = each
     offset, value = sent if isinstance(sent, list) else (None, sent)
     if offset is not None and (type(offset) is not int or offset < 0):

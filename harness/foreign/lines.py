@@ -24,10 +24,14 @@ BEGIN, ACKED, ERROR, READ, RANGE, GIVEN, TO_END, COUNTED, OTHER = (
 )
 SENDS: Final = (BEGIN, ACKED, ERROR, COUNTED)
 READS: Final = (READ, RANGE, GIVEN, TO_END)
-LONGEST: Final = 2**24  # bytes of a line; a record is at most 1 MB unless a broker is told otherwise
+LONGEST: Final = (
+    2**24
+)  # bytes of a line; a record is at most 1 MB unless a broker is told otherwise
 MOST_PARTITIONS: Final = 1000
 _LAST_OFFSET, _LAST_NS = 2**48 - 1, 2**62
-_EXPECTED: Final = "expected is a line of VerifiableProducer or VerifiableConsumer, or of docs/lines.md"
+_EXPECTED: Final = (
+    "expected is a line of VerifiableProducer or VerifiableConsumer, or of docs/lines.md"
+)
 _MS: Final = 10**6
 Line = Mapping[str, Any]
 
@@ -42,7 +46,7 @@ class Told(NamedTuple):
     value: str | None = None
     offset: int | None = None  # of a range: the first
     last: int | None = None  # of a range: the last offset; of a complete read: the log's end
-    count: int | None = None  # records of a range; a producer's own acks; a reader's position
+    many: int | None = None  # records of a range; a producer's own acks; a reader's position
     certain: bool = False  # a send that is certainly not in the log
     error: str | None = None
     topic: str | None = None
@@ -105,7 +109,9 @@ def _object(raw: bytes) -> Line:
     try:
         line = json.loads(raw)
     except (ValueError, RecursionError):
-        cut = "" if raw.endswith(b"\n") else "; it is cut short: remove it if its program was killed"
+        cut = (
+            "" if raw.endswith(b"\n") else "; it is cut short: remove it if its program was killed"
+        )
         raise _Wrong(f"it is not JSON: {_EXPECTED}{cut}") from None
     if not isinstance(line, dict) or not isinstance(line.get("name"), str):
         raise _Wrong(f"it is no JSON object with a `name`: {_EXPECTED}")
@@ -207,7 +213,7 @@ def _consumed(line: Line, process: str, time_ns: int) -> Iterator[Told]:
         last = _number(part, "maxOffset", _LAST_OFFSET, first)
         yield Told(
             *(RANGE, process, time_ns, _place(part), None, first, last),
-            count=_number(part, "count", last - first + 1, 1),
+            many=_number(part, "count", last - first + 1, 1),
             topic=_topic(part),
         )
 
@@ -236,7 +242,7 @@ def _to_end(line: Line, process: str, time_ns: int) -> Iterator[Told]:
 
 def _summary(line: Line, process: str, time_ns: int) -> Iterator[Told]:
     if "acked" in line:
-        yield Told(COUNTED, process, time_ns, count=_number(line, "acked", _LAST_OFFSET))
+        yield Told(COUNTED, process, time_ns, many=_number(line, "acked", _LAST_OFFSET))
 
 
 def _other(_line: Line, process: str, time_ns: int) -> Iterator[Told]:

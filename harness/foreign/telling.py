@@ -1,7 +1,7 @@
 """A sealed history as the lines in which any program tells its own (harness.foreign.lines).
 
     send 7, from 10 to 20, ok at 0/41    =>  producer_send_begin at 10, producer_send_success at 20
-    a send that asked for no ack         =>  producer_send_success at offset -1, as Kafka's tool says
+    a send that asked for no ack         =>  producer_send_success at offset -1
     a record read, polled or looked up   =>  record_data
     `ends` of the final read             =>  read_to_end
 
@@ -86,9 +86,7 @@ def _completions(sends: pa.Table, texts: dict[int, str]) -> Iterator[Line]:
 
 
 def _reads(table: pa.Table, texts: dict[int, str]) -> Iterator[Line]:
-    delivered = pc.and_(
-        pc.is_in(table["f"], pa.array(_DELIVERED)), pc.equal(table["type"], "ok")
-    )
+    delivered = pc.and_(pc.is_in(table["f"], pa.array(_DELIVERED)), pc.equal(table["type"], "ok"))
     for row in _in_order(table.filter(delivered), "end_ns"):
         line = _line(row, "record_data", row["end_ns"], texts)
         yield {**line, "offset": row["offset"]}

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from harness.foreign.about import About
+from harness.foreign.folder import Wanted
 from harness.foreign.importing import import_files
 from harness.model.runs.run_folder import RunFolder
 
@@ -71,9 +72,8 @@ def imported(
 ) -> RunFolder:
     """The run that is made of these files."""
     name = folder.parent.name  # two runs of one second would have one id
-    run, _ = import_files(
-        files, final, about or About(), name=name, results=folder, command="import"
-    )
+    wanted = Wanted(name=name, results=folder, command="import", about=about or About())
+    run, _ = import_files(files, final, wanted)
     return run
 
 

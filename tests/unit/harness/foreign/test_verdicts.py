@@ -42,9 +42,8 @@ def reports(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, d
     safe = About(defaults=True, faults="none", producer={"acks": "all"}, replication_factor=1)
     runs["surely lost"] = pair(folder("sure"), SENDS, READS, safe)
     ranges = [given(100, 0), summed(110, 0, 2), ended(120)]
-    runs["ranges"] = pair(folder("ranges"), SENDS, ranges, KNOWN)
-    stopped = pair(folder("stopped"), SENDS, [*READS[:2], ended(120)], KNOWN)
-    runs["stopped early"] = stopped
+    runs["ranges"] = pair(folder("ranges"), SENDS, ranges)
+    runs["stopped early"] = pair(folder("stopped"), SENDS, [*READS[:2], ended(120)])
     nobody = folder("nobody")
     files = written(nobody / "p.jsonl", SENDS), written(nobody / "c.jsonl", READS)
     runs["no final read"] = imported(nobody / "results", *files)
