@@ -172,8 +172,7 @@ def import_(  # each an option of the command
         int | None, typer.Option(metavar="N", min=1, help="The topic's.")
     ] = None,
     defaults: Annotated[
-        bool,
-        typer.Option("--defaults", help="All settings that nobody tells had Kafka's defaults."),
+        bool, typer.Option("--defaults", help="Settings that nobody tells had Kafka's defaults.")
     ] = False,
     about: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A .toml file with all that is known.")
@@ -200,8 +199,8 @@ def import_(  # each an option of the command
         "defaults": defaults or None,
     }
     known = read_about(about, {key: value for key, value in told.items() if value is not None})
-    command = shlex.join(["kafka-harness", *sys.argv[1:]])
-    wanted = Wanted(name=name, results=results, command=command, about=known)
+    again = shlex.join(["kafka-harness", *sys.argv[1:]])
+    wanted = Wanted(name=name, results=results, command=again, about=known)
     folder, summary = import_files(files, final or (), wanted)
     console.print(summary, markup=False)
     if no_check:

@@ -111,7 +111,6 @@ def _record(found: Gathered, wanted: Wanted, untold: tuple[str, ...]) -> Callabl
         "seed": 0,
         "backend": BACKEND,
         "state": "complete",
-        "command": wanted.command,
         "phases": [{"name": "load", "start_ns": max(1, start_ns), "end_ns": max(1, end_ns)}],
         "untold": list(untold),
         **_wall_clock(start_ns, end_ns),
@@ -119,7 +118,8 @@ def _record(found: Gathered, wanted: Wanted, untold: tuple[str, ...]) -> Callabl
 
     def of(run_id: str) -> RunRecord:
         try:
-            return RunRecord.model_validate({**told, "run_id": run_id})
+            record = RunRecord.model_validate({**told, "run_id": run_id})
+            return record.changed(command=wanted.command)
         except ValueError as error:
             raise HistoryError(f"what is known of the history: {_first_line(error)}") from None
 
