@@ -20,7 +20,10 @@ pytestmark = pytest.mark.cluster
 RECORDS = 3000
 SCRIPT = """
 set -e
-tool() {{ {java} -cp '{path}' org.apache.kafka.tools."$@" 2>> {folder}/said; }}
+run="{java} -XX:TieredStopAtLevel=1 -cp {path}"
+tool() {{ $run org.apache.kafka.tools."$@" 2>> {folder}/said; }}
+tool TopicCommand --bootstrap-server $KAFKA --create --topic pair --partitions 1 \
+    --replication-factor 3 >> {folder}/said
 tool VerifiableProducer --bootstrap-server $KAFKA --topic pair --max-messages {n} --throughput -1 \
     --acks 1 > {folder}/producer.jsonl
 read_all="VerifiableConsumer --bootstrap-server $KAFKA --topic pair --max-messages {n}"
@@ -49,7 +52,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _tools(folder: Path, java: Path) -> Path:
-    """The jar of these tools, which no broker needs; the newest of the machine's own fetches."""
+    """The jar of these tools, which no broker needs: fetched once."""
     kept = Path.home() / ".cache" / "kafka-harness-tests" / f"kafka-tools-{KAFKA_VERSION}.jar"
     if not kept.exists():
         alone = '<dependency org="{0}" name="{1}" rev="{2}" conf="default->master"/>'
