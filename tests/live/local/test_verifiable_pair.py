@@ -20,8 +20,8 @@ pytestmark = pytest.mark.cluster
 RECORDS = 3000
 SCRIPT = """
 set -e
-run="{java} -XX:TieredStopAtLevel=1 -cp {path}"
-tool() {{ $run org.apache.kafka.tools."$@" 2>> {folder}/said; }}
+run=({java} -XX:TieredStopAtLevel=1 -cp '{path}')
+tool() {{ "${{run[@]}}" org.apache.kafka.tools."$@" 2>> {folder}/said; }}
 tool TopicCommand --bootstrap-server $KAFKA --create --topic pair --partitions 1 \
     --replication-factor 3 >> {folder}/said
 tool VerifiableProducer --bootstrap-server $KAFKA --topic pair --max-messages {n} --throughput -1 \
