@@ -23,6 +23,7 @@ from analysis.checks.promise import Promise
 from analysis.checks.replicas import backwards, divergence, watermarks
 from analysis.checks.transactions import atomicity, circular_flow
 from analysis.run_facts.configuration import Facts
+from analysis.run_facts.untold import least_safe, not_judged, safest
 
 ANOMALIES: tuple[Anomaly, ...] = (
     loss.LOST,
@@ -64,14 +65,22 @@ NAMES = tuple(BY_NAME)
 
 
 def unjudged(facts: Facts) -> tuple[str, ...]:
-    """The anomalies that the run could have, and that a history of its format cannot show."""
+    """The anomalies that the run could have, and that a history of its format, or one that does not
+    tell so much, cannot show."""
     whole = replace(facts, history_format=2)
-    return tuple(
-        each.name for each in ANOMALIES if each.judged.holds(whole) and not each.judged.holds(facts)
-    )
+    could = [
+        each
+        for each in ANOMALIES
+        if each.judged.holds(safest(whole)) or each.judged.holds(least_safe(whole))
+    ]
+    return tuple(each.name for each in could if not _is_judged(each, least_safe(facts)))
 
 
 def promised(facts: Facts) -> dict[str, tuple[Promise, ...]]:
     """What such a run promises of each anomaly that it can have: the rows that permit some records,
     then the one that speaks of all others."""
-    return {each.name: each.promised(facts) for each in ANOMALIES if each.judged.holds(facts)}
+    return {each.name: each.promised(facts) for each in ANOMALIES if _is_judged(each, facts)}
+
+
+def _is_judged(anomaly: Anomaly, facts: Facts) -> bool:
+    return anomaly.judged.holds(facts) and anomaly.name not in not_judged(facts.untold)

@@ -20,7 +20,9 @@ from analysis.causes.cause import Cause
 from analysis.causes.found import causes_of
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
+from analysis.causes.unseen import unseen_causes
 from analysis.checks.promise import Promise
+from analysis.run_facts import untold
 from analysis.run_facts.configuration import Facts, facts_of, lag_max_ms
 from analysis.run_facts.faults import Happened
 from analysis.stored.member_stops import stops_of
@@ -34,13 +36,16 @@ class Permission:
     facts: Facts  # as known
     promised: Mapping[str, tuple[Promise, ...]]  # by anomaly, see analysis.anomalies
     causes: tuple[Cause, ...]  # those that permit anything, by their numbers
+    # The same of the safest configuration that there may have been: what certainly permits.
+    certain: Mapping[str, tuple[Promise, ...]] | None = None  # None: all of it is known
 
     def permits(self, cause: Cause) -> tuple[str, ...]:
-        """The anomalies that a cause permits."""
+        """The anomalies that a cause permits, or puts in doubt."""
+        sure = self.promised if self.certain is None or not cause.sure else self.certain
         return tuple(
             anomaly
-            for anomaly, rows in self.promised.items()
-            if any(row.by is cause.kind for row in rows)
+            for anomaly in self.promised
+            if any(row.by is cause.kind for row in sure.get(anomaly, ()))
         )
 
     def rows(self, start_ns: int = 0) -> list[Mapping[str, Any]]:
@@ -57,16 +62,19 @@ def permission_of(run: Run) -> Permission:
     server = run.node_settings["server"]
     known = facts_of(run.scenario, server, happened.settings())
     least_safe = facts_of(run.scenario, server, happened.settings(unknown_did_all=True))
-    recorded = partial(replace, history_format=run.history_format)
+    recorded = partial(replace, history_format=run.history_format, untold=run.untold)
     return permission(recorded(known), recorded(least_safe), _seen(run, happened, known))
 
 
 def permission(known: Facts, least_safe: Facts, seen: Seen) -> Permission:
-    """The same of facts: `known`, and the least safe that may have been in force."""
-    rows = promised(least_safe)
+    """The same of facts: `known`, and the least safe that faults may have left in force."""
+    rows = promised(untold.least_safe(least_safe))
     wanted = {row.by for each in rows.values() for row in each}
-    found = tuple(cause for cause in causes_of(seen) if cause.kind in wanted)
-    return Permission(facts=known, promised=rows, causes=found)
+    kinds = {kind for kind in wanted if kind is not None}
+    found = [cause for cause in causes_of(seen) if cause.kind in wanted]
+    certain = promised(untold.safest(least_safe)) if known.untold else None
+    found += unseen_causes(found, kinds, known.untold)
+    return Permission(facts=known, promised=rows, causes=tuple(found), certain=certain)
 
 
 def _seen(run: Run, happened: Happened, facts: Facts) -> Seen:

@@ -55,7 +55,8 @@ def _of_all(
 
 for panel in (run_and_judge, look_at, write, clusters, this_host):
     for command in panel.COMMANDS:
-        app.command(rich_help_panel=panel.PANEL)(command)
+        name = command.__name__.rstrip("_").replace("_", "-")  # `import` is Python's own word
+        app.command(name, rich_help_panel=panel.PANEL)(command)
 
 
 def main() -> None:

@@ -6,10 +6,10 @@ A pure function: what was loaded and what Spark found in, one dictionary out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from analysis.anomalies import BY_NAME, NAMES
+from analysis.anomalies import BY_NAME, NAMES, promised
 from analysis.anomalies import unjudged as not_recorded
 from analysis.measures.cap import availability
 from analysis.measures.consumer_lag import worst
@@ -26,6 +26,7 @@ from analysis.report.clock import load_began_utc
 from analysis.report.headline import Judged, sentence
 from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.run_facts.configuration import Facts
+from analysis.run_facts.untold import not_judged, settings_untold, untold_words
 from analysis.stored.circles import Circles
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
@@ -46,6 +47,7 @@ from analysis.verdict.judge import (
     judge_levels,
 )
 from analysis.verdict.suspended import past_the_end, short_tables, suspended, unproved
+from harness.model.untold import BEGINS
 
 SCHEMA = 1
 EXAMPLES = 10
@@ -121,7 +123,7 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
         "run": _run(run),
         "counts": _counts(run, found),
         "rates": _rates(run, found.counts),
-        "latency_ms": _latency_ms(found),
+        "latency_ms": _latency_ms(found, permission.facts),
         "consumer_lag": worst(found.lag),
         **({"rebalances": rebalances(run)} if run.grouped else {}),
         **({"stable_lag": stable_lag(run)} if run.tells_transactions and run.tailing else {}),
@@ -174,6 +176,8 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
     _refuse_unjudged(run, demands, judgements, facts)
     # Without acks it is not known whether writes stopped.
     rows = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
+    if BEGINS in facts.untold:
+        rows = []
     windows = [outages.window(row, run) for row in rows]
     followed = replication(run, found.counts, tallies["lost"].count)
     gaps = judge_gaps(outages.longest(windows), demands, unsure)
@@ -181,10 +185,11 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
     gaps = unproved(gaps, damage)
     numbers = judge_counts({**found.counts, **(followed or {})}, demands, unsure)
     numbers = unproved(numbers, damage)
-    levels = unproved(judge_levels(found.counts, _latency_ms(found), demands, unsure), damage)
+    latency = _latency_ms(found, facts)
+    levels = unproved(judge_levels(found.counts, latency, demands, unsure), damage)
     return Judged(
         facts=facts,
-        verdict=decide(judgements, unsure, {**gaps, **numbers, **levels}),
+        verdict=decide(judgements, (*unsure, *_untold(facts)), {**gaps, **numbers, **levels}),
         judgements=judgements,
         doubts=unsure,
         windows=windows,
@@ -195,6 +200,19 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
         deleted=found.counts["acked_below_log_start"],
         available=availability(run, rows, facts.acks),
     )
+
+
+def _untold(facts: Facts) -> list[str]:
+    """What an imported history cannot show: no doubt of what it does show."""
+    whole = replace(facts, untold=frozenset(settings_untold(facts.untold)))
+    known, could = promised(whole), not_recorded(facts)
+    words = untold_words(sorted(facts.untold), [*known, *could])
+    for setting in settings_untold(sorted(facts.untold)):
+        alone = frozenset({setting})
+        for name in not_recorded(replace(facts, untold=alone)) if facts.untold else ():
+            if name not in not_judged(facts.untold):
+                words.append(f"the history does not tell {setting}: {name} is unknown")
+    return words
 
 
 def _demands(run: Run, found: Found) -> dict[str, Demand]:
@@ -296,7 +314,9 @@ def _rates(run: Run, counts: Mapping[str, int]) -> dict[str, float | None]:
     }
 
 
-def _latency_ms(found: Found) -> dict[str, dict[str, float] | None]:
+def _latency_ms(found: Found, facts: Facts) -> dict[str, dict[str, float] | None]:
+    if BEGINS in facts.untold:
+        return {"ack": None, "delivery": None}
     return {"ack": _quantiles(found.ack_ms), "delivery": _quantiles(found.delivery_ms)}
 
 

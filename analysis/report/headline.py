@@ -20,6 +20,7 @@ from analysis.report.wording import count_of
 from analysis.run_facts.configuration import Facts
 from analysis.verdict.judge import Counted, Gap, Judgement, Level, Verdict
 from harness.model.plan import Telling
+from harness.model.untold import BEGINS, FAULTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,9 @@ def sentence(
     """The whole text: two to five short sentences."""
     judgements, facts, reasons = judged.judgements, judged.facts, judged.verdict.reasons
     lost = judgements["lost"]
-    data = _data(judgements, judged.doubts, (acked, judged.deleted), _after(faults, plan), facts)
+    after = "" if FAULTS in facts.untold else _after(faults, plan)
+    data = _data(judgements, judged.doubts, (acked, judged.deleted), after, facts)
+    timed = acked and BEGINS not in facts.untold
     parts = [
         data if lost.convicts else "",
         *_others(judgements, facts, broken=True),
@@ -59,7 +62,7 @@ def sentence(
         "" if lost.convicts else data,
         _deleted(judged.deleted) if lost.count or not judged.doubts else "",
         *_others(judgements, facts, broken=False),
-        _stopped("produce", "Writes", judged.windows, threshold_ms) if acked else "",
+        _stopped("produce", "Writes", judged.windows, threshold_ms) if timed else "",
         _stopped("consume", "Reads", judged.windows, None),
         _stopped("process", "The consumer group", judged.windows, None),
     ]

@@ -81,8 +81,9 @@ def cap(
         return {"available": None, "consistent": None, "label": "", "words": ""}
     if doubts:  # it is invalid all the same
         available = Availability(value=None)
-    seen = next((name for name in INCONSISTENT if _seen(judgements[name])), None)
-    uncertain = bool(doubts) or any(judgements[name].suspended for name in INCONSISTENT)
+    known = [name for name in INCONSISTENT if name in judgements]
+    seen = next((name for name in known if _seen(judgements[name])), None)
+    uncertain = bool(doubts) or any(judgements[name].suspended for name in known)
     consistent = False if seen else None if uncertain else True
     gone = _gone(seen, judgements[seen].count) if seen else "nothing lost"
     return {

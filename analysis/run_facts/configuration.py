@@ -45,6 +45,7 @@ class Facts:
     uncommitted: bool = False  # consumers ask for what is not committed: isolation.level
     compacted: bool = False  # cleanup.policy, at one time or another
     history_format: int = 2  # docs/history.md; what format 1 lacks is not judged
+    untold: frozenset[str] = frozenset()  # of an imported history, by harness.model.untold
 
     @property
     def replicated(self) -> bool:

@@ -38,6 +38,7 @@ from harness.history.seal_record import SEALED, Seal, read_seal
 from harness.history.stored_tables import TableError
 from harness.model.runs import json_text
 from harness.model.runs.run_folder import RunFolder, StoreError
+from harness.model.untold import VALUES
 
 Rows = tuple[dict[str, Any], ...]
 HISTORY = "history"
@@ -73,6 +74,7 @@ class Tables:
     seal: Seal | None
     span_ns: Span = EVER_NS  # when the run was
     damage: list[Damage] = field(default_factory=list)
+    values_told: bool = True  # else records were read of which nobody says what they were
 
     def small(self, name: str) -> Rows:
         """A small table; no rows where it is damaged, or where it is of an older harness, which had
@@ -137,7 +139,7 @@ class Tables:
         torn = {str(each["process"]) for each in findings if each["kind"] not in HARMLESS}
         whole = {process: file for process, file in files.items() if process not in torn}
         unended = {str(each["process"]) for each in findings if each["kind"] == "no-end"}
-        for why in lacking(rows, whole, unended):
+        for why in lacking(rows, whole, unended, values_told=self.values_told):
             self.damage.append(Damage(file=f"{HISTORY}/events.parquet", why=why))
         return rows if len(self.damage) == known else ()
 
@@ -225,6 +227,7 @@ def tables_of(folder: Path, record: Mapping[str, Any]) -> Tables:
     if not (folder / HISTORY).is_dir():
         raise CheckError(f"{folder / HISTORY}: missing, or no folder: restore the run's history")
     found = Tables(folder=folder, run_id=run_id, seal=None, span_ns=_span_ns(record))
+    found.values_told = VALUES not in (record.get("untold") or ())
     file = f"{HISTORY}/{SEALED}"
     try:
         found.seal = read_seal(folder / HISTORY)

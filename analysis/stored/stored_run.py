@@ -76,6 +76,11 @@ class Run:
         return str(self.record["run_id"])
 
     @property
+    def untold(self) -> frozenset[str]:
+        """What an imported history does not tell (harness.model.untold)."""
+        return frozenset(self.record.get("untold") or ())
+
+    @property
     def plan(self) -> list[dict[str, Any]]:
         """Its planned steps, each with its effects and words."""
         plan: list[dict[str, Any]] = self.record["plan"]

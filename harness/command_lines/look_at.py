@@ -106,18 +106,19 @@ def report(run: OneRun, results: Results = RESULTS) -> None:
 def export(
     run: OneRun,
     form: Annotated[
-        Literal["jsonl", "jepsen"],
+        Literal["jsonl", "jepsen", "lines"],
         typer.Option(
             "--format",
             help="jsonl: all that was recorded, for people. "
-            "jepsen: EDN, as Jepsen's Kafka workload would have recorded it.",
+            "jepsen: EDN, as Jepsen's Kafka workload would have recorded it. "
+            "lines: sends and reads, as `import` takes them.",
         ),
     ] = "jsonl",
     results: Results = RESULTS,
 ) -> None:
     """Print a run's history in order of time, a line an event.
 
-    `kafka-harness docs history` describes both formats.
+    `kafka-harness docs history` and `docs lines` describe them.
 
     kafka-harness export --format jepsen study-1 > history.edn
     """

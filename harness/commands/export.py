@@ -1,7 +1,8 @@
-"""kafka-harness export: a run's history on stdout, a line each, in one of two formats.
+"""kafka-harness export: a run's history on stdout, a line each, in one of three formats.
 
     jsonl     everything that was recorded, for people (harness.history.export)
     jepsen    what Jepsen's Kafka workload would have recorded (harness.history.jepsen)
+    lines     sends and reads as any program may tell its own (harness.foreign.telling)
 
 Lines go out as they are made. What a format leaves out is counted on stderr. A reader that has seen
 enough (`| head`) ends it quietly.
@@ -20,7 +21,7 @@ from harness.host.unforeseen import details_go_to
 from harness.model.printable import printable
 from harness.model.runs.run_folder import RunFolder, errors_told
 
-Format = Literal["jsonl", "jepsen"]
+Format = Literal["jsonl", "jepsen", "lines"]
 TELL_EVERY: Final = 1_000_000  # lines
 
 
@@ -50,6 +51,10 @@ def _lines(run: RunFolder, form: Format, left_out: Counter[str]) -> Iterator[str
         from harness.history import jepsen  # noqa: PLC0415  needs pyarrow: most commands do not
 
         return jepsen.export(run.path, left_out)
+    if form == "lines":
+        from harness.foreign import telling  # noqa: PLC0415  the same
+
+        return telling.export(run.path, left_out)
     from harness.history import export  # noqa: PLC0415  the same
 
     return map(json.dumps, export.export(run.path))

@@ -121,6 +121,7 @@ FINDING_COLUMNS: Final = (
     ("count", "int64"),
     ("text", "string"),
 )
+VALUE_COLUMNS: Final = (("run_id", "string"), ("value", "int64"), ("text", "string"))
 ROW_GROUP: Final = 100_000  # operations: with so many a row group is written
 # Beside the operations each run has one of these: name of the file -> its columns.
 SMALL_TABLES: Final = {

@@ -171,6 +171,9 @@ class RunRecord(Record):
     phases: tuple[PhaseRecord, ...] = ()
     nodes: dict[Name, NodeRecord] = Field(default={}, description="by name")
     cluster: ClusterRecord | None = None
+    untold: tuple[str, ...] = Field(
+        default=(), description="what an imported history does not tell (harness.model.untold)"
+    )
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:

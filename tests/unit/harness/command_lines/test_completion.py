@@ -85,7 +85,7 @@ def test_a_press_of_tab_imports_nothing_that_is_slow() -> None:
 
 def test_every_command_stands_in_a_panel_and_shows_an_example() -> None:
     for command in cli.app.registered_commands:
-        name = command.callback.__name__.replace("_", "-") if command.callback else ""
+        name = str(command.name)
         assert command.rich_help_panel, name
         assert f"kafka-harness {name}" in str(command.callback.__doc__), name
 

@@ -1,0 +1,4 @@
+"""Other people's histories: read as lines or as EDN, made a run's folder, and told as lines.
+
+May import history and model.
+"""

@@ -1,0 +1,74 @@
+"""What is known of an imported history beside its lines: settings of clients, topic and brokers.
+
+    faults = "none"
+    [producer]
+    acks = "all"
+
+Whatever is not said is not known, and neither excuses nor convicts, unless `defaults = true` says
+that it was as Kafka and its Java client have it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from harness.history.record_format import HistoryError
+from harness.model.runs.run_record import problem_of
+from harness.model.sections.part import Value
+from harness.model.untold import FAULTS, OF_BROKERS, SETTINGS
+
+
+class About(BaseModel):
+    """What somebody says of a history that is not ours."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str = "an imported history"
+    faults: Literal["none", "unknown"] = "unknown"
+    defaults: bool = False
+    partitions: int | None = Field(default=None, ge=1, le=1000)
+    replication_factor: int | None = Field(default=None, ge=1, le=1000)
+    producer: dict[str, Value] = Field(default={})
+    consumer: dict[str, Value] = Field(default={})
+    topic: dict[str, Value] = Field(default={})
+    server: dict[str, Value] = Field(default={})
+
+    def untold(self) -> tuple[str, ...]:
+        """The settings that nobody told, and whether the faults are not known."""
+        faults = () if self.faults == "none" else (FAULTS,)
+        if self.defaults:
+            return faults
+        return (*faults, *(name for name, whose in SETTINGS.items() if not self._says(name, whose)))
+
+    def _says(self, name: str, whose: str) -> bool:
+        if name == "replication_factor":
+            return self.replication_factor is not None
+        own = name in getattr(self, whose)
+        return own or (whose == "topic" and OF_BROKERS.get(name, name) in self.server)
+
+
+def read_about(path: Path | None, told: dict[str, object]) -> About:
+    """What a file says, and what the command line says on top. Raises HistoryError."""
+    said = _loaded(path) if path is not None else {}
+    for key, value in told.items():
+        part, _, name = key.rpartition("/")
+        inside = said.setdefault(part, {}) if part else said
+        if isinstance(inside, dict):
+            inside[name] = value
+    try:
+        return About.model_validate(said)
+    except ValidationError as error:
+        raise HistoryError(f"{path or 'the options'}: {problem_of(error)}") from None
+
+
+def _loaded(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise HistoryError(f"{path}: cannot be read ({error.strerror})") from None
+    except ValueError as error:  # TOML's and UTF-8's alike
+        raise HistoryError(f"{path}: no TOML: {error}") from None

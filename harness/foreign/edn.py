@@ -1,0 +1,94 @@
+"""The EDN in which Jepsen writes a history: enough of it to read an operation, and no more.
+
+    {:index 1, :type :ok, :process 0, :f :send, :value [[:send 2 [13 7]]]}
+    =>  {"index": 1, "type": "ok", "process": 0, "f": "send", "value": [["send", 2, [13, 7]]]}
+
+Maps, vectors, lists, sets, keywords, symbols, texts, numbers, nil and booleans; a keyword becomes
+its name, a tag (`#jepsen.history.Op`) is passed over. edn_format, which the tests use, builds its
+parser anew at each call, which costs more than all that a line has.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+DEEPEST: Final = 50
+LONGEST_NUMBER: Final = 30
+_TOKEN: Final = re.compile(
+    r'[\s,]*(?:;[^\n]*)?[\s,]*("(?:[^"\\]|\\.)*"|#\{|#[A-Za-z][\w.*+!?/-]*|[\[\](){}]|[^\s,"\[\](){};]+)'
+)
+_NUMBER: Final = re.compile(r"[+-]?\d+N?")
+_FLOAT: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?M?")
+_CLOSES: Final = {"[": "]", "(": ")", "{": "}", "#{": "}"}
+_WORDS: Final = {"nil": None, "true": True, "false": False}
+
+
+class EdnError(ValueError):
+    """It is no EDN, or none of what is read here."""
+
+
+def loads(text: str) -> Any:
+    """The one value in a text. Raises EdnError."""
+    tokens = _tokens(text)
+    value = _value(next(tokens, None), tokens, 0)
+    if next(tokens, None) is not None:
+        raise EdnError("more than one value")
+    return value
+
+
+def _tokens(text: str) -> Iterator[str]:
+    at, end = 0, len(text.rstrip(" \t\r\n,"))
+    while at < end:
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise EdnError("not EDN")
+        yield found[1]
+        at = found.end()
+
+
+def _value(token: str | None, tokens: Iterator[str], depth: int) -> Any:
+    if token is None or depth > DEEPEST:
+        raise EdnError("cut short" if token is None else "too deep")
+    if token in _CLOSES:
+        return _collection(token, tokens, depth)
+    if token.startswith(":"):
+        return token[1:]
+    if token.startswith('"'):
+        return _text(token)
+    if token.startswith("#"):
+        return _value(next(tokens, None), tokens, depth + 1)
+    return _word(token)
+
+
+def _word(token: str) -> Any:
+    if token in ("]", ")", "}"):
+        raise EdnError("a bracket that nothing opens")
+    if _NUMBER.fullmatch(token) and len(token) < LONGEST_NUMBER:
+        return int(token.rstrip("N"))
+    if _FLOAT.fullmatch(token):
+        return float(token.rstrip("M"))
+    return _WORDS.get(token, token)
+
+
+def _collection(opened: str, tokens: Iterator[str], depth: int) -> Any:
+    found = []
+    while (token := next(tokens, None)) != _CLOSES[opened]:
+        found.append(_value(token, tokens, depth + 1))
+    if opened != "{":
+        return found
+    if len(found) % 2:
+        raise EdnError("a map with a key without value")
+    try:
+        return dict(zip(found[::2], found[1::2], strict=True))
+    except TypeError:
+        raise EdnError("a map whose keys are no plain values") from None
+
+
+def _text(token: str) -> str:
+    try:
+        return str(json.loads(token, strict=False))
+    except ValueError:
+        raise EdnError("a text with an escape that is none") from None

@@ -1,0 +1,40 @@
+"""What an imported history may not tell, by name: run.json's `untold` (docs/lines.md).
+
+    begins        when sends began: windows, latencies and order are not known
+    values        what some records read were, of which offsets alone are told
+    faults        what happened to the cluster, and who led
+    a setting     what it was: neither excuses nor convicts
+
+analysis.run_facts.untold says which findings rest on each.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+BEGINS: Final = "begins"
+VALUES: Final = "values"
+FAULTS: Final = "faults"
+EPOCHS: Final = "epochs"
+CHECKSUMS: Final = "checksums"
+RESETS: Final = "resets"
+TRANSACTIONS: Final = "transactions"
+LOOKUPS: Final = "lookups"
+# Of these nothing can be told in lines.
+NEVER_TOLD: Final = (EPOCHS, CHECKSUMS, RESETS, TRANSACTIONS, LOOKUPS)
+# The settings on which promises depend, and whose they are.
+SETTINGS: Final = {
+    "acks": "producer",
+    "retries": "producer",
+    "enable.idempotence": "producer",
+    "max.in.flight.requests.per.connection": "producer",
+    "transactional.id": "producer",
+    "isolation.level": "consumer",
+    "check.crcs": "consumer",
+    "replication_factor": "topic",
+    "cleanup.policy": "topic",
+    "unclean.leader.election.enable": "topic",
+    "inter.broker.protocol.version": "server",
+}
+# What a topic leaves to the brokers, by their name for it.
+OF_BROKERS: Final = {"cleanup.policy": "log.cleanup.policy"}

@@ -1,0 +1,137 @@
+"""What the check says of imported histories: what they cannot tell is unknown, and never good."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.job import check
+from harness.checkout import ROOT
+from harness.foreign import telling
+from harness.foreign.about import About
+from harness.model.runs.run_folder import RunFolder
+from tests.support.lines import acked, began, ended, given, imported, pair, read, summed, written
+
+KNOWN = About(defaults=True, faults="none")
+SENDS = [acked(10, "a", 0), acked(20, "b", 1), acked(30, "c", 1), acked(40, "d", 2)]
+READS = [given(100, 0), read(110, "a", 0), read(110, "c", 1), read(110, "d", 2), ended(120)]
+
+
+@pytest.fixture(scope="module")
+def reports(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """One job for all."""
+    del spark
+    runs: dict[str, RunFolder] = {}
+
+    def folder(name: str) -> Path:
+        return tmp_path_factory.mktemp(name)
+
+    whole = [acked(10, "a", 0), acked(20, "c", 1), acked(40, "d", 2)]
+    begun = [line for n, value in enumerate("acd") for line in (began(n * 10, value),)]
+    told = sorted([*begun, *whole], key=lambda line: line["timestamp"])
+    acks_1 = About(producer={"acks": "1"})
+    runs["one lost"] = pair(folder("lost"), SENDS, READS)
+    runs["none lost"] = pair(folder("none"), whole, READS, KNOWN)
+    runs["all told"] = pair(folder("told"), told, READS, KNOWN)
+    runs["acks=1"] = pair(folder("acks"), SENDS, READS, acks_1)
+    safe = About(defaults=True, faults="none", producer={"acks": "all"}, replication_factor=1)
+    runs["surely lost"] = pair(folder("sure"), SENDS, READS, safe)
+    ranges = [given(100, 0), summed(110, 0, 2), ended(120)]
+    runs["ranges"] = pair(folder("ranges"), SENDS, ranges)
+    runs["stopped early"] = pair(folder("stopped"), SENDS, [*READS[:2], ended(120)])
+    nobody = folder("nobody")
+    files = written(nobody / "p.jsonl", SENDS), written(nobody / "c.jsonl", READS)
+    runs["no final read"] = imported(nobody / "results", *files)
+    nobodys = [*READS[:-1], read(110, "never", 3), ended(120)]
+    runs["a stranger"] = pair(folder("strange"), whole, nobodys, KNOWN)
+    runs["a phantom"] = pair(folder("phantom"), told, nobodys, KNOWN)
+    found = check([run.path for run in runs.values()])
+    return dict(zip(runs, found, strict=True))
+
+
+def counts(report: dict[str, Any], *names: str) -> list[int]:
+    return [report["anomalies"][name]["count"] for name in names]
+
+
+@pytest.mark.parametrize("name", ["one lost", "acks=1"])
+def test_what_was_lost_is_found_and_in_doubt_where_nothing_is_known(reports, name):
+    report = reports[name]
+
+    assert [1] == counts(report, "lost")
+    assert "1 of 4 acknowledged records lost" in report["outcome"]["words"]
+    assert report["anomalies"]["lost"]["judged"] == {"permitted": 0, "forbidden": 0, "in_doubt": 1}
+    assert "unknown" == report["verdict"]
+
+
+def test_its_twin_lost_nothing_and_is_not_green(reports):
+    report = reports["none lost"]
+
+    assert "kept" == report["outcome"]["data"]
+    assert "unknown" == report["verdict"]
+    assert not {"reordered", "real-time-violation", "phantom"} & report["anomalies"].keys()
+    assert any("when sends began: " in why for why in report["reasons"])
+    assert [] == report["windows"]
+    assert {"ack": None, "delivery": None} == report["latency_ms"]
+
+
+def test_with_begins_order_is_judged_and_what_lines_never_tell_is_still_unknown(reports):
+    report = reports["all told"]
+
+    assert [0, 0, 0] == counts(report, "reordered", "real-time-violation", "phantom")
+    assert "unknown" == report["verdict"]
+    assert any("checksums: corrupt is unknown" in why for why in report["reasons"])
+
+
+def test_a_loss_that_nothing_could_permit_convicts(reports):
+    report = reports["surely lost"]
+
+    assert [1] == counts(report, "lost")
+    assert "invalid" == report["verdict"]
+
+
+@pytest.mark.parametrize("name", ["no final read", "stopped early", "ranges"])
+def test_without_a_final_read_to_the_end_nothing_is_called_lost(reports, name):
+    report = reports[name]
+
+    assert [0] == counts(report, "lost")
+    assert report["anomalies"]["unseen"]["count"] > 0
+    assert "unknown" == report["outcome"]["data"]
+    assert "unknown" == report["verdict"]
+
+
+def test_what_nobody_told_to_have_sent_is_a_phantom_only_where_all_begins_are_told(reports):
+    assert "phantom" not in reports["a stranger"]["anomalies"]
+    assert [1] == counts(reports["a phantom"], "phantom")
+
+
+# --- there and back
+
+
+@pytest.mark.parametrize("name", ["acks-1-leader-killed", "partition-ap", "leader-stopped"])
+def test_a_recorded_run_told_in_lines_has_the_same_findings(spark, tmp_path, name):
+    del spark
+    run = Path(shutil.copytree(ROOT / "tests" / "golden" / name, tmp_path / name))
+    left_out: Counter[str] = Counter()
+    file = written(tmp_path / "told.jsonl", telling.export(run, left_out))
+    back = imported(tmp_path / "results", file, final=["final-read-0"], about=KNOWN)
+
+    first, second = check([run, back.path])
+
+    for anomaly in ("lost", "vanished", "duplicate", "unseen", "inconsistent-offset", "phantom"):
+        assert found(run, anomaly) == found(back.path, anomaly), anomaly
+    assert first["counts"]["acked"] == second["counts"]["acked"]
+    assert first["counts"]["indeterminate_landed"] == second["counts"]["indeterminate_landed"]
+
+
+def found(run: Path, anomaly: str) -> list[str]:
+    """The texts of the values that have an anomaly."""
+    table = run / "history" / "values.parquet"
+    rows = pq.read_table(table).to_pylist() if table.exists() else []
+    texts = {row["value"]: row["text"] for row in rows}
+    evidence = pq.read_table(run / "analysis" / f"{anomaly}.parquet")["value"].to_pylist()
+    return sorted(texts.get(value, str(value)) for value in evidence)
