@@ -33,6 +33,7 @@ from analysis.measures.own_time import FOREVER_NS
 SHORT_NS = 10**9  # a fault shorter than this met what was sent within as much of it
 SHORTLY_NS = 2 * 10**9  # what was sent that long before a fault came shortly before it
 STILL_NS = 10**9
+_SLICE_BITS = 28  # slices of a quarter of a second, about
 # Errors of the client's own that a send gets after it has left, or may have.
 _AFTERWARDS = ("_ABORTED", "_MSG_TIMED_OUT", "_PURGE_QUEUE", "_PURGE_INFLIGHT", NO_ACK)
 
@@ -134,38 +135,82 @@ def work_done(history: History) -> DataFrame:
     asked for, though no fault that explains it was in force meanwhile), loaded_from_ns and
     loaded_until_ns (of those that left the client), met (the faults during which one was there),
     before (those shortly before which one was).
+
+    Sends are counted by the slice of time in which they began, those in a slice in which a fault
+    has an edge by the moment: of one row all began before such an edge, or none did, so that
+    what is true of the first to begin and the last to end is true of a send.
     """
-    runs = F.broadcast(history.runs.select("run_id", "load_end_ns", "faults", "deaths"))
+    runs = F.broadcast(history.runs.select("run_id", "load_end_ns", "faults", "deaths", _edges()))
     error, send = F.coalesce("error", F.lit("")), is_send()
     refused = send & (F.col("type") == "fail") & error.startswith("_") & ~error.isin(*_AFTERWARDS)
-    left, clear = send & ~refused, send & ~F.exists("faults", _meanwhile)
     answered = (F.col("type") == "ok") | error.isin("_ABORTED", NO_ACK)
-    return (
+    left, clear = send & ~refused, send & ~answered & ~F.exists("faults", _meanwhile)
+    keys = ["run_id", "process", "f", "type", "partition"]
+    alone = F.array_contains("edges", _slice(F.col("start_ns")))
+    slice_ns = F.shiftleft(_slice(F.col("start_ns")), _SLICE_BITS)
+    began = F.when(alone, F.col("start_ns")).otherwise(slice_ns)
+    by_slice = (
         history.operations.join(runs, on="run_id", how="inner")
         .withColumn("until_ns", F.coalesce("end_ns", died_ns(), "load_end_ns"))
-        .groupBy("run_id", "process", "f", "type", "partition")
+        .groupBy(*keys, F.when(send, began).alias("began"))
         .agg(
             F.count(F.lit(1)).alias("count"),
             F.min("start_ns").alias("first_ns"),
             F.max(F.coalesce("end_ns", "start_ns")).alias("last_ns"),
             F.count_if(refused).alias("refused"),
-            F.count_if(clear & ~answered).alias("unexplained"),
+            F.count_if(clear).alias("unexplained"),
             F.min(F.when(left, F.col("start_ns"))).alias("loaded_from_ns"),
             F.max(F.when(left, F.col("until_ns"))).alias("loaded_until_ns"),
-            F.array_distinct(F.flatten(F.collect_set(F.when(left, _met())))).alias("met"),
-            F.array_distinct(F.flatten(F.collect_set(F.when(left, _before())))).alias("before"),
         )
     )
+    faults = history.runs.select("run_id", "faults")
+    return (
+        by_slice.join(
+            F.broadcast(history.runs.select("run_id", "faults")), on="run_id", how="inner"
+        )
+        .withColumns({"met": _met(), "before": _before()})
+        .groupBy(*keys)
+        .agg(
+            F.sum("count").alias("count"),
+            F.min("first_ns").alias("first_ns"),
+            F.max("last_ns").alias("last_ns"),
+            F.sum("refused").alias("refused"),
+            F.sum("unexplained").alias("unexplained"),
+            F.min("loaded_from_ns").alias("loaded_from_ns"),
+            F.max("loaded_until_ns").alias("loaded_until_ns"),
+            F.array_distinct(F.flatten(F.collect_set("met"))).alias("met"),
+            F.array_distinct(F.flatten(F.collect_set("before"))).alias("before"),
+        )
+    )
+
+
+def _slice(time_ns: Column) -> Column:
+    return F.shiftright(time_ns, _SLICE_BITS)
+
+
+def _edges() -> Column:
+    """The slices in which the begin of a send decides which faults met it."""
+    latest = F.transform("faults", lambda fault: _slice(_latest_ns(fault)))
+    begun = F.transform("faults", lambda fault: _slice(fault["invoke_ns"]))
+    return F.array_distinct(F.concat(latest, begun)).alias("edges")
+
+
+def _latest_ns(fault: Column) -> Column:
+    """Until when a send that a fault met can have begun."""
+    return F.coalesce(fault["end_ns"], F.lit(FOREVER_NS)) + _margin_ns(fault)
+
+
+def _margin_ns(fault: Column) -> Column:
+    lasted_ns = F.coalesce(fault["end_ns"], F.lit(FOREVER_NS)) - fault["invoke_ns"]
+    return F.when(lasted_ns < SHORT_NS, SHORT_NS).otherwise(0)
 
 
 def _met() -> Column:
     """The numbers of the faults that met a send."""
 
     def met(fault: Column) -> Column:
-        end_ns = F.coalesce(fault["end_ns"], F.lit(FOREVER_NS))
-        margin_ns = F.when(end_ns - fault["invoke_ns"] < SHORT_NS, SHORT_NS).otherwise(0)
-        return (F.col("start_ns") <= end_ns + margin_ns) & (
-            F.col("until_ns") >= fault["invoke_ns"] - margin_ns
+        return (F.col("loaded_from_ns") <= _latest_ns(fault)) & (
+            F.col("loaded_until_ns") >= fault["invoke_ns"] - _margin_ns(fault)
         )
 
     return F.transform(F.filter("faults", met), lambda fault: fault["fault"])
@@ -176,7 +221,9 @@ def _before() -> Column:
 
     def before(fault: Column) -> Column:
         shortly_ns = fault["invoke_ns"] - SHORTLY_NS
-        return (F.col("start_ns") <= fault["invoke_ns"]) & (F.col("until_ns") >= shortly_ns)
+        return (F.col("loaded_from_ns") <= fault["invoke_ns"]) & (
+            F.col("loaded_until_ns") >= shortly_ns
+        )
 
     return F.transform(F.filter("faults", before), lambda fault: fault["fault"])
 
