@@ -19,6 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from analysis.frames.history import history_of
+from analysis.measures.by_driver.measured import measured
 from analysis.permission import Permission, permission_of
 from analysis.queries import Queries
 from analysis.report import write
@@ -60,7 +61,7 @@ def _check(spark: SparkSession, runs: Sequence[Run]) -> dict[Path, dict[str, Any
     try:
         circles = {run.run_id: circles_of(run) for run in runs}
         asked = Queries(history_of(spark, runs, rows, circles), empty=proven_empty(runs))
-        found = write.compute(spark, asked, runs, folder)
+        found = write.compute(spark, asked, runs, folder, measured(runs))
         answers = {run.run_id: _with(found[run.run_id], circles[run.run_id]) for run in runs}
         return {
             run.path: _publish(run, answers[run.run_id], permissions[run.run_id]) for run in runs

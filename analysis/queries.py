@@ -1,4 +1,4 @@
-"""All checks of all runs as Spark sees them: eight queries over one history.
+"""All checks of all runs as Spark sees them: nine queries over one history.
 
 Pure DataFrame -> DataFrame; nothing is computed before `analysis.report.write` asks for it.
 """
@@ -84,9 +84,11 @@ class Queries:
 
     def landings(self) -> DataFrame:
         """A row a run."""
-        # Of a run in which no value was sent or read, payloads may have been delivered twice.
-        again = redeliveries(self._history.operations)
-        return landings(self.fates, self._history.runs).join(again, on="run_id", how="full")
+        return landings(self.fates, self._history.runs)
+
+    def redeliveries(self) -> DataFrame:
+        """A row a run in which anything was delivered."""
+        return redeliveries(self._history.operations)
 
     def acks(self) -> DataFrame:
         """A row a partition and cut of the load."""

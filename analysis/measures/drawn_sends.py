@@ -26,6 +26,7 @@ from pyspark.sql.types import ArrayType
 from analysis.frames import schema
 from analysis.frames.history import History
 from analysis.frames.operations import is_ack, is_send
+from analysis.measures.latency_and_rates import hundredths
 from analysis.stored.stored_run import Run
 
 Row = Mapping[str, Any]
@@ -42,9 +43,9 @@ def sends(history: History) -> DataFrame:
         "type",
         F.col("intended_ns").alias("due_ns"),
         "end_ns",
-        F.round(ended_ns / 1e6, 2).alias("ms"),
+        (hundredths(ended_ns) / 100).alias("ms"),  # as the quantiles that it is compared with
         is_ack().alias("acked"),
-        F.shiftrightunsigned(F.xxhash64("process", "id"), 33).alias("draw"),
+        F.shiftrightunsigned(F.xxhash64(F.crc32("process"), "id"), 33).alias("draw"),
     )
 
 

@@ -35,7 +35,7 @@ SHORTLY_NS = 2 * 10**9  # what was sent that long before a fault came shortly be
 STILL_NS = 10**9
 _SLICE_BITS = 28  # slices of a quarter of a second, about
 # Errors of the client's own that a send gets after it has left, or may have.
-_AFTERWARDS = ("_ABORTED", "_MSG_TIMED_OUT", "_PURGE_QUEUE", "_PURGE_INFLIGHT", NO_ACK)
+AFTERWARDS = ("_ABORTED", "_MSG_TIMED_OUT", "_PURGE_QUEUE", "_PURGE_INFLIGHT", NO_ACK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ def work_done(history: History) -> DataFrame:
     """
     runs = F.broadcast(history.runs.select("run_id", "load_end_ns", "faults", "deaths", _edges()))
     error, send = F.coalesce("error", F.lit("")), is_send()
-    refused = send & (F.col("type") == "fail") & error.startswith("_") & ~error.isin(*_AFTERWARDS)
+    refused = send & (F.col("type") == "fail") & error.startswith("_") & ~error.isin(*AFTERWARDS)
     answered = (F.col("type") == "ok") | error.isin("_ABORTED", NO_ACK)
     left, clear = send & ~refused, send & ~answered & ~F.exists("faults", _meanwhile)
     keys = ["run_id", "process", "f", "type", "partition"]
@@ -165,9 +165,7 @@ def work_done(history: History) -> DataFrame:
     )
     faults = history.runs.select("run_id", "faults")
     return (
-        by_slice.join(
-            F.broadcast(history.runs.select("run_id", "faults")), on="run_id", how="inner"
-        )
+        by_slice.join(F.broadcast(faults), on="run_id", how="inner")
         .withColumns({"met": _met(), "before": _before()})
         .groupBy(*keys)
         .agg(

@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +28,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import NAMES
 from analysis.frames import schema
+from analysis.measures.by_driver.measured import Measured
 from analysis.measures.consumer_lag import lag
 from analysis.measures.drawn_sends import drawn, limits, points
 from analysis.measures.latency_and_rates import QUANTILES
@@ -36,7 +37,7 @@ from analysis.measures.work_done import Work
 from analysis.queries import Queries
 from analysis.report.build import COUNTED, EXAMPLES, PAST, AnomalyFinding, Found, no_finding
 from analysis.report.parts.run_files import run_files
-from analysis.spark.at_once import at_once
+from analysis.spark.at_once import Asking, at_once
 from analysis.stored.stored_run import Run
 from analysis.stories.tell import tell
 
@@ -63,49 +64,64 @@ def unique() -> str:
 
 
 def compute(
-    spark: SparkSession, queries: Queries, runs: Sequence[Run], folder: Path
+    spark: SparkSession,
+    queries: Queries,
+    runs: Sequence[Run],
+    folder: Path,
+    known: Mapping[str, Measured] | None = None,
 ) -> dict[str, Results]:
-    """Let Spark answer all queries; evidence goes below `folder`. By run_id."""
+    """Let Spark answer all queries, but for the measures that are known already; evidence goes
+    below `folder`. By run_id."""
     with at_once(spark) as ask:
         evidence = ask(lambda: _write_evidence(queries, [run.run_id for run in runs], folder))
-        counts = ask(lambda: _by_run(queries.counts()))
-        acks = ask(lambda: _by_run(queries.acks()))
-        work = ask(lambda: _by_run(queries.work()))
-        sends = ask(lambda: _by_run(drawn(queries.sends(), _drawn_limits(counts.result()))))
-        positions = ask(lambda: _by_run(queries.positions()))
+        measures = None if known is not None else _measures(ask, queries, runs)
         landings = ask(lambda: _by_run(queries.landings()))
         windows = ask(lambda: _by_run(queries.windows()))
         ask(_load_views)
+    measured = (known or {}) if measures is None else measures()
     return {
         run.run_id: _results(
             run,
             evidence=evidence.result().get(run.run_id, {}),
-            counts=counts.result().get(run.run_id, []),
+            measured=measured[run.run_id],
             landings=(landings.result().get(run.run_id) or [{}])[0],
-            acks=acks.result().get(run.run_id, []),
             windows=windows.result().get(run.run_id, []),
-            work=work.result().get(run.run_id, []),
-            sends=sends.result().get(run.run_id, []),
-            positions=positions.result().get(run.run_id, []),
         )
         for run in runs
     }
 
 
-def _results(  # noqa: PLR0913  each is the answer to one query
+def _measures(
+    ask: Asking, queries: Queries, runs: Sequence[Run]
+) -> Callable[[], Mapping[str, Measured]]:
+    """Ask Spark for all measures: what will have them, once all is answered."""
+    counts = ask(lambda: _by_run(queries.counts()))
+    asked = {
+        "counts": counts,
+        "acks": ask(lambda: _by_run(queries.acks())),
+        "work": ask(lambda: _by_run(queries.work())),
+        "sends": ask(lambda: _by_run(drawn(queries.sends(), _drawn_limits(counts.result())))),
+        "positions": ask(lambda: _by_run(queries.positions())),
+        "redeliveries": ask(lambda: _by_run(queries.redeliveries())),
+    }
+
+    def of(run: Run) -> Measured:
+        return Measured(**{name: each.result().get(run.run_id, []) for name, each in asked.items()})
+
+    return lambda: {run.run_id: of(run) for run in runs}
+
+
+def _results(
     run: Run,
     *,
     evidence: Mapping[str, Path],
-    counts: Sequence[Row],
+    measured: Measured,
     landings: Row,
-    acks: Sequence[Row],
     windows: Sequence[Row],
-    work: Sequence[Row],
-    sends: Sequence[Row],
-    positions: Sequence[Row],
 ) -> Results:
-    by_bucket = {row["bucket"]: row for row in counts}
-    whole: Row = {**landings, **by_bucket.pop(None, {})}
+    by_bucket = {row["bucket"]: dict(row) for row in measured.counts}
+    again = measured.redeliveries[0] if measured.redeliveries else {}
+    whole: Row = {**landings, **again, **by_bucket.pop(None, {})}
     lost = _buckets_of_lost(run, evidence.get("lost"))
     findings = {name: _finding(name, evidence.get(name)) for name in NAMES}
     found = Found(
@@ -114,16 +130,16 @@ def _results(  # noqa: PLR0913  each is the answer to one query
         delivery_ms=landings.get("latency_ms"),
         findings=findings,
         stories=tell(run, evidence, {name: each.examples for name, each in findings.items()}),
-        acks=acks,
+        acks=measured.acks,
         windows=sorted(windows, key=lambda w: (w["start_ns"], w["partition"], w["kind"])),
-        work=Work(rows=work),
-        lag=lag(run, positions),
+        work=Work(rows=measured.work),
+        lag=lag(run, measured.positions),
     )
     return Results(
         found=found,
         timeline=_timeline(run, by_bucket, lost),
         evidence=evidence,
-        sends=points(run, sends),
+        sends=points(run, measured.sends),
     )
 
 

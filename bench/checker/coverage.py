@@ -274,6 +274,7 @@ QUERIES: Mapping[str, Sql | Left] = {  # by the name of the method
     "evidence": Sql(text="evidence"),
     "counts": Sql(text="counts"),
     "landings": Sql(text="landings"),
+    "redeliveries": Sql(text="redeliveries"),
     "acks": Sql(text="acks"),
     "windows": Sql(text="windows"),
     "work": Sql(text="work"),

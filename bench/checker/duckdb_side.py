@@ -175,7 +175,7 @@ def _tables(connection: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, A
     """The small answers."""
     names = [way.text for way in QUERIES.values() if isinstance(way, Sql)]
     told = {}
-    for name in (*names, "acked_isr_alone", "redeliveries"):
+    for name in (*names, "acked_isr_alone"):
         if name != "evidence":
             answer = connection.execute(f"from {name}")
             head = [column[0] for column in answer.description or ()]

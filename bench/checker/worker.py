@@ -61,6 +61,7 @@ def _check(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:
             patched.enter_context(mock.patch.object(job, name, _timed(job, name, took)))
         if plain:
             patched.enter_context(mock.patch.object(job, "proven_empty", return_value=frozenset()))
+            patched.enter_context(mock.patch.object(job, "measured", return_value=None))
         report = job.check([folder], started=spark)[0]
     counts = {name: each["count"] for name, each in report["anomalies"].items() if each["count"]}
     return {
@@ -91,6 +92,7 @@ def _shuffled(spark: Any) -> int:
 
 def _profile(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:
     from analysis.frames.history import history_of  # noqa: PLC0415
+    from analysis.measures.by_driver.measured import measured  # noqa: PLC0415
     from analysis.permission import permission_of  # noqa: PLC0415
     from analysis.queries import Queries  # noqa: PLC0415
     from analysis.report import write  # noqa: PLC0415
@@ -111,6 +113,8 @@ def _profile(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:
     rows = {run.run_id: permission_of(run).rows(run.load_start_ns)}
     circles = {run.run_id: timed("circles", lambda: circles_of(run))}
     empty = frozenset() if plain else timed("screens", lambda: proven_empty([run]))
+    if not plain:
+        timed("measures, by the driver", lambda: measured([run]))
     asked = Queries(history_of(spark, [run], rows, circles), empty=empty)
     timed("fates, kept", asked.fates.count)
     timed("places, kept", asked.places.count)

@@ -78,7 +78,7 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
         times = [_ms(row[name]) for name in ("start_ns", "end_ns", "next_success_ns")]
         key = (row["kind"], row["partition"], *times, row["attempts"])
         found[int(row["run_id"])]["windows"][key] += 1
-    for row in queries.landings().collect():
+    for row in queries.redeliveries().collect():
         found[int(row["run_id"])]["redeliveries"]["all"] += row["redeliveries"] or 0
     for row in _rows(queries.tables):
         for name, key in _details(row):

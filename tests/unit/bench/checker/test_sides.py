@@ -154,5 +154,7 @@ def same(ours: Any, theirs: Any) -> bool:
 
 
 def close(ours: Any, theirs: Any) -> bool:
-    """Two roundings to hundredths may differ by one."""
-    return all(math.isclose(a, b, abs_tol=0.011) for a, b in zip(ours, theirs, strict=True))
+    """Ours are rounded to four digits, theirs to hundredths; two roundings may differ by one."""
+    return all(
+        math.isclose(a, b, rel_tol=0.0005, abs_tol=0.011) for a, b in zip(ours, theirs, strict=True)
+    )

@@ -1,0 +1,4 @@
+"""The measures of a run whose files the driver can open: the same answers, by numpy.
+
+May import the other measures, frames and stored.
+"""
