@@ -103,7 +103,7 @@ def write(folder: Path, operations: int, shape: str = "clean") -> Made:
             expected += _found(plot, stops=shape == "planted")
             for process, columns in _recorded(plot, group, last=last):
                 history.record(process, columns)
-            history.tell("events", [*readers.events(plot), *_corrupt(plot)])
+            history.tell("events", [*readers.events(plot), *_without_value(plot)])
             history.tell("faults", [_fault(cycle)])
         history.tell("views", _views(load))
         log_ends = middle if shape == "tail-lost" else state.offset
@@ -214,25 +214,29 @@ def _recorded(
 
 def _first_assigned(load: Load) -> Iterator[dict[str, Any]]:
     for number in range(MEMBERS):
-        yield {
-            "process": f"group-consumer-{number}",
-            "event": "assigned",
-            "generation": 1,
-            "time_ns": load.start_ns - S // 2,
-            "text": readers.owned(number),
-        }
+        yield from readers.joined(number, 1, load.start_ns - S // 2, readers.owned(number))
 
 
-def _corrupt(plot: Plot) -> Iterator[dict[str, Any]]:
-    for at in plot.corrupt:
-        yield {
-            "process": "consumer-0",
-            "event": "corrupt-payload",
-            "time_ns": int(plot.entries.stable_ns[at]) + MS,
-            "partition": int(plot.entries.partition[at]),
-            "position": int(plot.entries.offset[at]),
-            "text": "a payload",
+def _without_value(plot: Plot) -> Iterator[dict[str, Any]]:
+    """What each reader told of records that have no value."""
+    entries = plot.entries
+    for at in np.flatnonzero(~entries.readable).tolist():
+        partition, offset = int(entries.partition[at]), int(entries.offset[at])
+        event = "corrupt-payload" if at in plot.corrupt else "unparsable"
+        given = {
+            "consumer-0": entries.tail[at],
+            f"group-consumer-{partition % MEMBERS}": entries.polled[at],
+            f"final-read-{partition % MEMBERS}": entries.final[at],
         }
+        for process in (name for name, was in given.items() if was):
+            yield {
+                "process": process,
+                "event": event,
+                "time_ns": int(entries.stable_ns[at]) + MS,
+                "partition": partition,
+                "position": offset,
+                "text": "a payload",
+            }
 
 
 def _ends(

@@ -269,12 +269,19 @@ def events(plot: Plot) -> Iterator[dict[str, Any]]:
             "time_ns": taken_ns,
             "text": owned(number),
         }
-        yield member | {
-            "event": "assigned",
-            "generation": cycle.number + 2,
-            "time_ns": given_ns,
-            "text": owned(number, less=plot.nobodys, more=plot.of_two),
-        }
+        yield from joined(
+            number,
+            cycle.number + 2,
+            given_ns,
+            owned(number, less=plot.nobodys, more=plot.of_two),
+        )
+
+
+def joined(member: int, generation: int, at_ns: int, partitions: str) -> Iterator[dict[str, Any]]:
+    """What a member tells when it has come into a generation."""
+    told = {"process": f"group-consumer-{member}", "generation": generation, "time_ns": at_ns}
+    yield told | {"event": "member", "name": f"member-{member}"}
+    yield told | {"event": "assigned", "text": partitions}
 
 
 def owned(member: int, *, less: int | None = None, more: int | None = None) -> str:
