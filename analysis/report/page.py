@@ -367,6 +367,7 @@ def _policy(script: str) -> str:
     )
 
 
+@cache
 def _environment() -> Environment:
     made = environment()
     made.globals |= {"address": address, "reads_word": reads_word, "whose": whose}

@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyspark
 from pyspark import SparkContext
@@ -60,6 +61,14 @@ _PROPERTIES = (
 )
 _SMALL = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _LARGE = ("-XX:+UseParallelGC",)
+
+_ASKED_FOR = (
+    "functions",
+    "org.apache.spark.sql.functions",
+    "PythonUtils",
+    "PythonSQLUtils",
+    "org.apache.spark.sql.classic.SparkSession",
+)
 
 _SETTINGS = {
     "spark.ui.enabled": "false",
@@ -109,6 +118,7 @@ def session(
         stack.callback(_stop, spark)
         _forget_gateway()
         spark.sparkContext.setLogLevel("OFF")
+        _remember(spark.sparkContext._jvm)
         yield spark
 
 
@@ -269,6 +279,25 @@ def _forget_gateway() -> None:
     """PySpark has read it, and no child process of ours is meant to."""
     for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"):
         os.environ.pop(name, None)
+
+
+class _Asked:
+    """A Java class whose members are asked for once."""
+
+    def __init__(self, java: Any) -> None:
+        self._java = java
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._java, name)
+        setattr(self, name, member)
+        return member
+
+
+def _remember(jvm: Any) -> None:
+    """Ask for the classes that PySpark asks for with each column only once. Py4J remembers none,
+    and the JVM looks through all jars for a class of that name in each package that it knows."""
+    for name in _ASKED_FOR:
+        setattr(jvm, name, _Asked(getattr(jvm, name)))
 
 
 def _stop(spark: SparkSession) -> None:

@@ -145,7 +145,8 @@ def both(
 ) -> list[tuple[dict[str, list[Row]], Measured]]:
     """What Spark answers and what the driver measures, of each of many random runs."""
     folder, draw = tmp_path_factory.mktemp("measured"), random.Random(17)
-    known, files = [], {}
+    known: list[Row] = []
+    files: dict[str, list[Path]] = {}
     for run_id in map(str, range(RUNS)):
         known.append(facts(draw, run_id))
         files[run_id] = []
