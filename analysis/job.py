@@ -18,14 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from analysis.elsewhere.evidence_place import EvidencePlace, is_local, require_shared
+from analysis.elsewhere.masters import require_master
 from analysis.elsewhere.staged import Staged
 from analysis.elsewhere.store import connect
-from analysis.elsewhere.trouble import Unreachable, reason_of
+from analysis.elsewhere.trouble import TROUBLE, Unreachable, reason_of
 from analysis.frames.history import history_of
 from analysis.permission import Permission, permission_of
 from analysis.queries import Queries
@@ -52,6 +51,8 @@ def check(
     `master`: a Spark cluster's URL; this machine when None. `started`: a session that is there
     already. Raises CheckError, Unreachable and, where there is no room, DiskError.
     """
+    if master is not None and started is None:
+        require_master(master)
     asked = [run.rstrip("/") if isinstance(run, str) else run.resolve() for run in runs]
     places = list(dict.fromkeys(asked))
     if any(isinstance(place, str) for place in places):
@@ -110,12 +111,11 @@ def _started(
 ) -> SparkSession:
     try:
         return stack.enter_context(start)
-    except (PySparkException, Py4JError) as error:
+    except TROUBLE as error:
         if master is None:
             raise
         raise Unreachable(
-            f"{master}: Spark could not start there ({reason_of(error)}): is it a master's URL, and "
-            "is it up?"
+            f"--master {master}: Spark could not start there ({reason_of(error)})"
         ) from error
 
 
@@ -142,7 +142,7 @@ def _check(spark: SparkSession, runs: Sequence[Run], staged: Mapping[str, Staged
             )
             for run in runs
         }
-    except (PySparkException, Py4JError) as error:  # whose words the session still has to tell
+    except TROUBLE as error:  # whose words the session still has to tell
         raise _told(runs[0], error) from error
     finally:
         if asked is not None:
@@ -156,9 +156,9 @@ def _check(spark: SparkSession, runs: Sequence[Run], staged: Mapping[str, Staged
 def _told(run: Run, error: Exception) -> Exception:
     if full := trouble_told(str(error), run.path):
         return full
-    reason = str(error).split("\n", 1)[0]
     if run.uri is not None:  # each of its tables has been read: it is not damaged
-        return Unreachable(f"{run.uri}: Spark could not check it there: {reason}")
+        return Unreachable(f"{run.uri}: Spark could not check it there: {reason_of(error)}")
+    reason = str(error).split("\n", 1)[0]
     return CheckError(f"{run.path}: Spark could not read its history: {reason}")
 
 

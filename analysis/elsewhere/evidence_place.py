@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.dataset as ds
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.elsewhere.store import Store
+from analysis.elsewhere.trouble import TROUBLE
 from analysis.stored.run_files import CheckError
 
 _MOST_LOOKS = 64
@@ -103,7 +102,7 @@ def require_shared(spark: SparkSession, folders: Sequence[Path]) -> None:
                 files.append(str(seen / f"{number}.txt"))
         try:
             there = spark.read.option("__globPaths__", "false").text(files).count() == len(files)
-        except (PySparkException, Py4JError) as error:
+        except TROUBLE as error:
             if not any(words in str(error) for words in ("FILE_NOT_EXIST", "does not exist")):
                 raise
             there = False

@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from analysis.elsewhere.trouble import told
+from analysis.elsewhere.trouble import TROUBLE, told
 
 # Each object appears whole, and renaming one copies it.
 OF_OBJECTS = frozenset({"s3a", "s3", "s3n", "gs", "oss", "cos", "cosn", "obs"})
@@ -119,7 +118,7 @@ class Store:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except Py4JError as error:
+        except TROUBLE as error:
             raise told(self.uri, error) from error
 
 
@@ -130,6 +129,6 @@ def connect(spark: SparkSession, uri: str) -> Store:
     try:
         configuration = spark.sparkContext._jsc.hadoopConfiguration()
         files = jvm.org.apache.hadoop.fs.Path(uri).getFileSystem(configuration)
-    except Py4JError as error:
+    except TROUBLE as error:
         raise told(uri, error) from error
     return Store(uri=uri, files=files, jvm=jvm)

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -50,11 +50,11 @@ def check_runs(
             folder.read()
             _try_to_write(folder)
             operations += sealing.seal(folder.path).operations
-    with (
-        console.status("checking the history with Spark"),
-        errors_told(here[0].path if here else Path()),
-        details_go_to(here[0].path if here else Path()),
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(console.status("checking the history with Spark"))
+        if here:
+            stack.enter_context(errors_told(here[0].path))
+            stack.enter_context(details_go_to(here[0].path))
         try:
             started = ahead.spark(operations) if ahead else None
             places = [each.path if isinstance(each, RunFolder) else each for each in folders]

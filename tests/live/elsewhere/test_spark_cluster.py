@@ -1,12 +1,15 @@
-"""Runs in an HDFS, checked by a Spark cluster whose workers see neither our disk nor our code.
+"""Runs in a store, checked by a Spark cluster whose workers see neither our disk nor our code.
 
 The executors have Spark's jars and nothing else: no project, no NumPy, no PyArrow, no PySpark and
 no Python that has them. The findings are those of the same runs checked in their folders.
+
+The store is an HDFS; with TEST_S3=1 it is one that speaks S3, too (`make test-s3`).
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -19,64 +22,84 @@ import pytest
 
 from bench.checker import histories
 from harness.checkout import ROOT
-from harness.model.exit_codes import UNKNOWN
-from tests.live.elsewhere.hdfs import SPARK, Hdfs, hdfs
+from harness.model.exit_codes import BAD_ARGUMENTS, UNKNOWN
 from tests.live.elsewhere.standalone import HOST, MEMORY, SparkCluster, standalone
+from tests.live.elsewhere.stores import SPARK, Filled, hdfs, s3
 from tests.support.commands import COMMAND, Ran, ran
 
 pytestmark = [pytest.mark.cluster, pytest.mark.jvm]
 
-GOLDEN = ("acks-1-leader-killed", "partition-ap")
+GOLDEN = "acks-1-leader-killed"
 PLANTED = "planted"  # two of each anomaly, in transactions and groups; sealed with digests
-RUNS = (*GOLDEN, PLANTED)
+RUNS = (GOLDEN, PLANTED)
 OPERATIONS = 20_000
+MADE = ("analysis", "report.json", "report.html", "junit.xml")
+# Short lives of little memory: as Spark starts for a small check on this machine.
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+SETTINGS = {
+    "spark.executor.memory": MEMORY,
+    "spark.executor.extraJavaOptions": QUICK,
+    "spark.driver.extraJavaOptions": QUICK,
+    "spark.ui.enabled": "false",
+}
+WITH_S3 = pytest.mark.skipif("TEST_S3" not in os.environ, reason="690 MB of jars: make test-s3")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """An HDFS with runs, the same runs in folders, and a Spark cluster that sees only the HDFS."""
+    """A store with runs, the same runs in folders, and a Spark cluster that sees only the store."""
 
-    store: Hdfs
+    store: Filled
     cluster: SparkCluster
     folders: Path
     environment: dict[str, str]
 
-    def check(self, *runs: str, master: bool = True, **environment: str) -> Ran:
+    def check(self, *runs: str, master: bool = True) -> Ran:
         """`kafka-harness check` to its end."""
         where = ["--master", self.cluster.master] if master else []
-        told = {**self.environment, **environment}
         argv = [*COMMAND, "check", *runs, *where]
-        return ran(argv, self.folders, limit_s=300, environment=told)
+        return ran(argv, self.folders, limit_s=300, environment=self.environment)
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+@pytest.fixture(scope="module", params=[hdfs, pytest.param(s3, marks=WITH_S3)])
+def place(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Place]:
     scratch, folders = (tmp_path_factory.mktemp(name) for name in ("scratch", "results"))
-    for name in GOLDEN:
-        shutil.copytree(ROOT / "tests" / "golden" / name, folders / name)
+    shutil.copytree(ROOT / "tests" / "golden" / GOLDEN, folders / GOLDEN)
     histories.write(folders / PLANTED, operations=OPERATIONS, shape="planted")
     hidden = [ROOT, folders, Path(sys.prefix), SPARK.parent]
-    settings = scratch / "conf"
-    settings.mkdir()
-    (settings / "spark-defaults.conf").write_text(f"spark.executor.memory {MEMORY}\n")
-    told = {"SPARK_CONF_DIR": str(settings), "SPARK_LOCAL_IP": HOST, "SPARK_LOCAL_HOSTNAME": HOST}
-    with hdfs(scratch) as store, standalone(scratch, workers=2, hidden=hidden) as cluster:
+    with request.param(scratch) as store, standalone(scratch, workers=2, hidden=hidden) as cluster:
         for name in RUNS:
             store.put(folders / name, f"/results/{name}")
-        yield Place(store=store, cluster=cluster, folders=folders, environment=told)
+        yield Place(
+            store=store,
+            cluster=cluster,
+            folders=folders,
+            environment=told(scratch / "conf", {**SETTINGS, **store.settings}),
+        )
+
+
+def told(folder: Path, settings: dict[str, str]) -> dict[str, str]:
+    """The environment in which Spark is told so, as any user tells it."""
+    folder.mkdir()
+    lines = "".join(f"{key} {value}\n" for key, value in settings.items())
+    (folder / "spark-defaults.conf").write_text(lines)
+    return {
+        "SPARK_CONF_DIR": str(folder),
+        "SPARK_LOCAL_IP": HOST,
+        "SPARK_LOCAL_HOSTNAME": HOST,
+    }
 
 
 @pytest.fixture(scope="module")
 def both(place: Place) -> tuple[Ran, Ran]:
     """The same check of the store by the cluster, and of the folders by this process."""
-    import time; t=time.time()
     away = place.check(*(f"{place.store.uri}/results/{name}" for name in RUNS))
-    print("AWAY", time.time()-t); t=time.time()
     assert away.code == UNKNOWN, away.out + away.err
     home = place.check(*(str(place.folders / name) for name in RUNS), master=False)
-    print("HOME", time.time()-t)
     for name in RUNS:
-        for made in ("analysis", "report.json", "report.html", "junit.xml"):
+        for made in MADE:
             place.store.fetch(f"/results/{name}/{made}", place.folders / f"{name}-away" / made)
     return away, home
 
@@ -125,7 +148,15 @@ def test_each_worker_computed(both, place):
 
 @pytest.mark.parametrize("name", RUNS)
 def test_nothing_unfinished_is_left_in_the_store(both, place, name):
-    made = {"analysis", "report.json", "report.html", "junit.xml"}
-    there = {each.name for each in (place.folders / name).iterdir()} | made
+    there = {each.name for each in (place.folders / name).iterdir()} | {*MADE}
 
     assert there == place.store.names(f"/results/{name}")
+
+
+def test_a_folder_that_executors_do_not_see_is_one_sentence(place):
+    folder = place.folders / GOLDEN
+    refused = place.check(str(folder))
+
+    assert refused.code == BAD_ARGUMENTS
+    assert f"the executors of {place.cluster.master} do not see this folder" in refused.err
+    assert [] == list(folder.glob(".*"))
