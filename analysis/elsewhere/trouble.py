@@ -111,8 +111,9 @@ def _without_connector(uri: str) -> str:
 
 def _causes(error: Exception) -> Iterator[_Cause]:
     """Java's exception, its cause, that one's cause, …"""
-    error = getattr(error, "_origin", None) or error  # of PySpark's own
-    found: Any = error.java_exception if isinstance(error, Py4JJavaError) else None
+    found: Any = getattr(error, "_origin", None)  # of PySpark's own
+    if isinstance(error, Py4JJavaError):
+        found = error.java_exception
     for _ in range(_MOST_CAUSES):
         if found is None:
             return
