@@ -123,7 +123,7 @@ def main(names: Sequence[str]) -> int:
     """Fetch those; one line on stderr where that fails."""
     try:
         for name in names:
-            fetch(ALL[name], say=print)
+            fetch(ALL[name], say=lambda line: sys.stdout.write(f"{line}\n"))
     except HostError as error:
         sys.stderr.write(f"{error}\n")
         return 1

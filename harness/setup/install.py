@@ -68,7 +68,7 @@ def set_up_checkout(*, tests: bool) -> None:
             _install_python_packages()
     _prepare(PYTHON)
     if tests:
-        _fetch(PYTHON, "jars_for_tests", "minicluster")
+        _fetch(PYTHON, "-m", "harness.distribution.jars_for_tests", "minicluster")
     if fresh:
         _train_spark(PYTHON)
 
@@ -79,7 +79,7 @@ def _alone() -> AbstractContextManager[None]:
 
 def _prepare(python: Path) -> None:
     _check_namespaces(python)
-    _fetch(python, "class_archives")
+    _fetch(python, "-m", "harness.distribution.class_archives")
 
 
 # --- system packages
@@ -172,9 +172,9 @@ def _check_namespaces(python: Path) -> None:
         raise SetUpError(found.stdout.strip())
 
 
-def _fetch(python: Path, what: str, *names: str) -> None:
+def _fetch(python: Path, *module: str) -> None:
     """Jars and class archives, unless they are in the cache; its progress is for the user."""
-    fetch = [str(python), "-P", "-u", "-m", f"harness.distribution.{what}", *names]
+    fetch = [str(python), "-P", "-u", *module]
     if subprocess.run(fetch, stdin=subprocess.DEVNULL, check=False).returncode != 0:
         raise SetUpError("jars could not be set up: see the lines above")
 

@@ -23,9 +23,9 @@ import pytest
 from bench.checker import histories
 from harness.checkout import ROOT
 from harness.model.exit_codes import BAD_ARGUMENTS, UNKNOWN
-from tests.live.elsewhere.standalone import HOST, MEMORY, SparkCluster, standalone
-from tests.live.elsewhere.stores import SPARK, Filled, hdfs, s3
 from tests.support.commands import COMMAND, Ran, ran
+from tests.support.labs.spark_cluster import HOST, MEMORY, SparkCluster, standalone
+from tests.support.labs.stores import SPARK, Filled, hdfs, s3
 
 pytestmark = [pytest.mark.cluster, pytest.mark.jvm]
 

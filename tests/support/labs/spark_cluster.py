@@ -19,7 +19,7 @@ from pathlib import Path
 
 from harness.host.java import find_java
 from harness.waiting import wait_until
-from tests.live.elsewhere.stores import SPARK
+from tests.support.labs.stores import SPARK
 
 HOST = "127.0.0.1"
 MEMORY = "700m"
