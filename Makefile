@@ -6,7 +6,7 @@ PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --ge
     --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint unit check oracle test second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends image harness-image wheel
+.PHONY: help setup demo lint unit check oracle test test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends image harness-image wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -36,6 +36,11 @@ check: lint ## what every change must pass: lint, and the tests that need no clu
 test: ## every test, those on real clusters too: two at a time, on clusters one at a time and last
 	$(SETUP) --tests
 	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
+
+test-s3: ## the test of a Spark cluster whose runs lie in a store, on S3 too (fetches 690 MB of jars once)
+	$(SETUP) --tests
+	@$(BIN)/python -m harness.distribution.jars_for_tests minicluster s3
+	@TEST_S3=1 $(BIN)/python -m pytest tests/live/elsewhere
 
 oracle: ## anomalies, and what permits a record, against their second opinions: N=10000 random histories of each (SEED=1)
 	$(SETUP)
@@ -84,6 +89,7 @@ requirements: ## pin and hash anew what set-up installs (UP=--upgrade: the newes
 	$(SETUP)
 	@$(PIN) pyproject.toml --all-extras --output-file requirements/packages.txt
 	@$(PIN) requirements/build.in --constraint requirements/packages.txt --output-file requirements/build.txt
+	@$(PIN) requirements/s3.in --output-file requirements/s3.txt
 
 image: ## the docker backend's image from Debian packages and Kafka's jars, without a registry
 	$(SETUP)

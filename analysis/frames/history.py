@@ -62,9 +62,10 @@ def history_of(
 ) -> History:
     """Everything the checks need of these runs; `causes` are rows of schema.CAUSE by run_id,
     `circles` what analysis.stored.circles found."""
-    files = [str(file) for run in runs for file in run.tables]
-    told = [str(run.path / EVENTS) for run in runs if run.tells_transactions]
-    watched = [str(run.path / WATERMARKS) for run in runs if run.watched and run.watermarks]
+    files = [run.address(file) for run in runs for file in run.tables]
+    told = [run.address(run.path / EVENTS) for run in runs if run.tells_transactions]
+    followed = [run for run in runs if run.watched and run.watermarks]
+    watched = [run.address(run.path / WATERMARKS) for run in followed]
     rows = [run_row(run, causes[run.run_id], circles.get(run.run_id)) for run in runs]
     return History(
         operations=_operations(spark, files),

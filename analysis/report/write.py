@@ -27,6 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import NAMES
+from analysis.elsewhere.evidence_place import EvidencePlace
 from analysis.frames import schema
 from analysis.measures.by_driver.measured import Measured
 from analysis.measures.consumer_lag import lag
@@ -67,13 +68,13 @@ def compute(
     spark: SparkSession,
     queries: Queries,
     runs: Sequence[Run],
-    folder: Path,
+    place: EvidencePlace,
     known: Mapping[str, Measured] | None = None,
 ) -> dict[str, Results]:
     """Let Spark answer all queries, but for the measures that are known already; evidence goes
-    below `folder`. By run_id."""
+    to `place`. By run_id."""
     with at_once(spark) as ask:
-        evidence = ask(lambda: _write_evidence(queries, [run.run_id for run in runs], folder))
+        evidence = ask(lambda: _write_evidence(queries, [run.run_id for run in runs], place))
         measures = None if known is not None else _measures(ask, queries, runs)
         landings = ask(lambda: _by_run(queries.landings()))
         windows = ask(lambda: _by_run(queries.windows()))
@@ -202,16 +203,15 @@ def publish_texts(run: Run, results: Results, report: dict[str, Any]) -> None:
 
 
 def _write_evidence(
-    queries: Queries, run_ids: Sequence[str], folder: Path
+    queries: Queries, run_ids: Sequence[str], place: EvidencePlace
 ) -> dict[str, dict[str, Path]]:
     """run_id -> anomaly -> folder. A run's folder is named by its number: its id may be too long
     for a name, or empty. Both columns name the folders and stay in the rows."""
     number = F.array_position(F.array(*map(F.lit, run_ids)), F.col("run_id"))  # from 1 on
     copies = {"of_run": number, "of_anomaly": F.col("anomaly")}
-    table = queries.evidence().withColumns(copies).write.partitionBy("of_run", "of_anomaly")
-    table.option("compression", "zstd").parquet(str(folder))
+    place.write(queries.evidence().withColumns(copies), list(copies))
     folders: dict[str, dict[str, Path]] = {}
-    for found in folder.glob("of_run=*/of_anomaly=*"):
+    for found in place.folder.glob("of_run=*/of_anomaly=*"):
         of_run, anomaly = (part.split("=", 1)[1] for part in found.parts[-2:])
         folders.setdefault(run_ids[int(of_run) - 1], {})[anomaly] = found
     return folders

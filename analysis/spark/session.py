@@ -31,6 +31,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 SMALL, BIG = 60_000, 2_000_000  # operations
+HERE = "local[*]"
 MOST_MIB = 3072  # of a check below BIG; a million operations take about 1 GiB
 START_LIMIT_S = 60.0
 END_LIMIT_S = 20.0
@@ -70,15 +71,19 @@ _ASKED_FOR = (
     "org.apache.spark.sql.classic.SparkSession",
 )
 
-_SETTINGS = {
-    "spark.ui.enabled": "false",
+_ANYWHERE = {  # the rest is told by whoever runs the cluster
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.catalogImplementation": "in-memory",
+    "spark.log.level": "OFF",
     "spark.sql.session.timeZone": "UTC",
     # Where in Python each column was made, told to the JVM: three quarters of all calls to it.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
+_SETTINGS = {
+    **_ANYWHERE,
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
 }
 
@@ -112,12 +117,12 @@ def session(
             process = _start([java, *stack.enter_context(_temporary(scratch)), *options])
             if process is not None:
                 stack.callback(_end, process, ARCHIVE_LIMIT_S if archive_to else END_LIMIT_S)
-            for key, value in {**_SETTINGS, **_sizes(operations)}.items():
-                builder = builder.config(key, value)
-        spark = builder.master(master or "local[*]").getOrCreate()
+        settings = {**_SETTINGS, **_sizes(operations)} if master is None else _ANYWHERE
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        spark = builder.master(master or HERE).getOrCreate()
         stack.callback(_stop, spark)
         _forget_gateway()
-        spark.sparkContext.setLogLevel("OFF")
         _remember(spark.sparkContext._jvm)
         yield spark
 
@@ -132,6 +137,14 @@ def archive_path() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     folder = os.environ.get("KAFKA_HARNESS_CACHE") or f"{base}/kafka-harness"
     return Path(folder).expanduser() / "class-archives" / f"spark-{pyspark.__version__}-{key}.jsa"
+
+
+def make_room_for(spark: SparkSession, operations: int) -> None:
+    """Tell a session that has started how much there is to check. For a big history Spark's own
+    settings are right, or the user's."""
+    if operations < BIG:
+        for key, value in _plans(operations).items():
+            spark.conf.set(key, value)
 
 
 def _sizes(operations: int) -> Mapping[str, str]:

@@ -3,8 +3,8 @@
 `open_run` reads what is small: run.json and the tables beside the operations. It goes through every
 operations file too, so that what is damaged is left out and named before Spark starts
 (analysis.stored.run_files); what operations say is only ever asked of Spark
-(analysis.frames.history). A run's folder must be readable by the driver and, with a cluster, under
-the same path by its executors.
+(analysis.frames.history). The driver reads files at `path`; Spark's executors read them there too,
+or at the run's URI (analysis.elsewhere).
 """
 
 from __future__ import annotations
@@ -63,6 +63,11 @@ class Run:
     damage: tuple[Damage, ...] = ()  # what is left out
     events: tuple[dict[str, Any], ...] = ()  # of the workers, those in KEPT
     history_format: int = 2  # 1: without clients, transactions, generations and epochs
+    uri: str | None = None  # of its folder, where Spark reads it; None: at `path`
+
+    def address(self, file: Path) -> str:
+        """What Spark calls one of its files."""
+        return str(file) if self.uri is None else f"{self.uri}/{file.relative_to(self.path)}"
 
     @property
     def suspect(self) -> tuple[Damage, ...]:

@@ -91,6 +91,7 @@ def _shuffled(spark: Any) -> int:
 
 
 def _profile(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:
+    from analysis.elsewhere.evidence_place import EvidencePlace  # noqa: PLC0415
     from analysis.frames.history import history_of  # noqa: PLC0415
     from analysis.measures.by_driver.measured import measured  # noqa: PLC0415
     from analysis.permission import permission_of  # noqa: PLC0415
@@ -120,7 +121,8 @@ def _profile(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:
     timed("places, kept", asked.places.count)
     out = Path(tempfile.mkdtemp(prefix="bench-"))
     try:
-        timed("evidence", lambda: write._write_evidence(asked, [run.run_id], out / "evidence"))
+        place = EvidencePlace(folder=out / "evidence")
+        timed("evidence", lambda: write._write_evidence(asked, [run.run_id], place))
     finally:
         shutil.rmtree(out, ignore_errors=True)
     for name in QUERIES.keys() - {"evidence"}:

@@ -47,7 +47,7 @@ OneScenario = Annotated[
 Runs = Annotated[
     list[str],
     typer.Argument(
-        help="Run folders, run ids, or scenarios (latest run).",
+        help="Run folders or their URIs (hdfs://, s3a://), run ids, or scenarios (latest run).",
         metavar="RUN",
         autocompletion=completion.runs,
     ),

@@ -101,12 +101,17 @@ def run(
 def check(runs: Runs, master: Master = None, results: Results = RESULTS) -> None:
     """Check stored runs again; needs no cluster, only their folders.
 
+    A URI that Spark reads and writes will do as well: reports then go there.
+
     kafka-harness check study-1 results/study-2/20261121T120000Z-7
+
+    kafka-harness check s3a://bucket/study-1/20261121T120000Z-7 --master spark://host:7077
     """
     from harness.commands.check import check_runs
     from harness.model.runs.run_folder import find_run
+    from harness.model.runs.uris import as_path, is_uri
 
-    folders = [find_run(which, results) for which in runs]
+    folders = [which if is_uri(which) else find_run(as_path(which), results) for which in runs]
     raise typer.Exit(check_runs(folders, master=master, console=console))
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -15,6 +15,7 @@ from harness.commands.closing_table import show_how_many_valid, show_report
 from harness.history import sealing
 from harness.host import system_packages
 from harness.host.java import find_java
+from harness.host.machine import HostError
 from harness.host.unforeseen import details_go_to
 from harness.model.exit_codes import worst
 from harness.model.runs import run_folder
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def check_runs(
-    folders: Sequence[RunFolder],
+    folders: Sequence[RunFolder | str],
     *,
     master: str | None,
     console: Console,
@@ -34,32 +35,37 @@ def check_runs(
 ) -> int:
     """Seal and check stored runs in one Spark job, show each report, return the exit code.
 
-    `ahead`: a Spark session that is starting already.
+    A run is a folder, or the URI of one in a store. `ahead`: a Spark session that is starting
+    already.
     """
     from analysis import job  # noqa: PLC0415  Spark is slow to import, and only needed here
 
     system_packages.require(["chmod"])  # Spark's file system calls it
     tell_spark_of_java()
     operations = 0
-    for folder in folders:
+    here = [folder for folder in folders if isinstance(folder, RunFolder)]
+    for folder in here:
         with errors_told(folder.path), details_go_to(folder.path):
             folder.refuse_links()
             folder.read()
             _try_to_write(folder)
             operations += sealing.seal(folder.path).operations
-    with (
-        console.status("checking the history with Spark"),
-        errors_told(folders[0].path if folders else Path()),
-        details_go_to(folders[0].path if folders else Path()),
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(console.status("checking the history with Spark"))
+        if here:
+            stack.enter_context(errors_told(here[0].path))
+            stack.enter_context(details_go_to(here[0].path))
         try:
             started = ahead.spark(operations) if ahead else None
-            reports = job.check([folder.path for folder in folders], master, started)
+            places = [each.path if isinstance(each, RunFolder) else each for each in folders]
+            reports = job.check(places, master, started)
         except job.CheckError as error:
             raise run_folder.StoreError(str(error)) from None
+        except job.Unreachable as error:
+            raise HostError(str(error)) from None
     codes = []
-    for folder, report in zip(folders, reports, strict=True):
-        show_report(report, folder, console)
+    for where, report in zip(folders, reports, strict=True):
+        show_report(report, where, console)
         codes.append(int(report["exit_code"]))
     show_how_many_valid(codes, len(folders), console)
     return worst(codes)

@@ -58,9 +58,9 @@ def _check_of(folder: RunFolder) -> str:
     return f"`kafka-harness check {shlex.quote(str(folder.path))}`"
 
 
-def show_report(report: dict[str, Any], folder: RunFolder, console: Console) -> None:
+def show_report(report: dict[str, Any], folder: RunFolder | str, console: Console) -> None:
     """The labels, the sentence, anomalies, demands, windows, the page, the command to run it
-    again."""
+    again. `folder`: the run's, or its URI."""
     verdict, outcome = report["verdict"], report["outcome"]
     console.print()
     console.print(plain(f"outcome  {outcome['words']}", DATA_STYLE[outcome["data"]]))
@@ -73,7 +73,8 @@ def show_report(report: dict[str, Any], folder: RunFolder, console: Console) -> 
     console.print(_anomaly_table(report))
     if report["windows"]:
         console.print(_window_table(report))
-    console.print(plain(f"report   {shown(folder.path / 'report.html')}"))
+    where = folder if isinstance(folder, str) else shown(folder.path)
+    console.print(plain(f"report   {where.rstrip('/')}/report.html"))
     console.print(plain(f"rerun    {report['run']['command']}"))
 
 

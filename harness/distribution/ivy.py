@@ -24,7 +24,8 @@ _MODULE = """\
   </dependencies>
 </ivy-module>
 """
-_DEPENDENCY = '    <dependency org="{0}" name="{1}" rev="{2}" conf="default->runtime,master"/>'
+_DEPENDENCY = '    <dependency org="{0}" name="{1}" rev="{2}" conf="default->{conf}"/>'
+_WITH_NEEDS, _ALONE = "runtime,master", "master"
 _SETTINGS = """\
 <ivysettings>
   <settings defaultResolver="central"/>
@@ -38,15 +39,17 @@ class IvyError(Exception):
     """Ivy is not there, or could not get everything; the reason in a few words."""
 
 
-def retrieve(
+def retrieve(  # noqa: PLR0913  what Ivy is told
     modules: list[tuple[str, str, str]],
     *,
     into: Path,
     scratch: Path,
     java: Path,
     say: Callable[[str], object],
+    alone: bool = False,
 ) -> None:
-    """Copy the jars of `modules` (organisation, name, version) and of all they need to `into`.
+    """Copy the jars of `modules` (organisation, name, version) and of all they need to `into`;
+    `alone`: without what they need.
 
     `scratch` is an empty folder for Ivy's own files. $KAFKA_HARNESS_MAVEN names a mirror to ask
     in Maven Central's stead; $https_proxy is heeded. Raises IvyError.
@@ -54,7 +57,8 @@ def retrieve(
     mirror = os.environ.get("KAFKA_HARNESS_MAVEN")
     settings, module = scratch / "settings.xml", scratch / "ivy.xml"
     settings.write_text(_SETTINGS.format(root=f' root="{mirror}"' if mirror else ""))
-    wanted = [_DEPENDENCY.format(*wanted) for wanted in modules]
+    conf = _ALONE if alone else _WITH_NEEDS
+    wanted = [_DEPENDENCY.format(*wanted, conf=conf) for wanted in modules]
     module.write_text(_MODULE.format(dependencies="\n".join(wanted)))
     command = [
         str(java),

@@ -67,6 +67,8 @@ def set_up_checkout(*, tests: bool) -> None:
             _install_system_packages(needs, tests=tests)
             _install_python_packages()
     _prepare(PYTHON)
+    if tests:
+        _fetch(PYTHON, "-m", "harness.distribution.jars_for_tests", "minicluster")
     if fresh:
         _train_spark(PYTHON)
 
@@ -77,7 +79,7 @@ def _alone() -> AbstractContextManager[None]:
 
 def _prepare(python: Path) -> None:
     _check_namespaces(python)
-    _fetch_kafka(python)
+    _fetch(python, "-m", "harness.distribution.class_archives")
 
 
 # --- system packages
@@ -160,7 +162,7 @@ def _stamped() -> bool:
     return PYTHON.exists() and STAMP.exists() and STAMP.read_text() == _wanted()
 
 
-# --- the host, and Kafka
+# --- the host, and jars
 
 
 def _check_namespaces(python: Path) -> None:
@@ -170,11 +172,11 @@ def _check_namespaces(python: Path) -> None:
         raise SetUpError(found.stdout.strip())
 
 
-def _fetch_kafka(python: Path) -> None:
+def _fetch(python: Path, *module: str) -> None:
     """Jars and class archives, unless they are in the cache; its progress is for the user."""
-    fetch = [str(python), "-P", "-u", "-m", "harness.distribution.class_archives"]
+    fetch = [str(python), "-P", "-u", *module]
     if subprocess.run(fetch, stdin=subprocess.DEVNULL, check=False).returncode != 0:
-        raise SetUpError("Kafka could not be set up: see the lines above")
+        raise SetUpError("jars could not be set up: see the lines above")
 
 
 def _train_spark(python: Path) -> None:

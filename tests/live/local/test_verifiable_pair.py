@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.distribution import ivy
-from harness.distribution.kafka_home import KAFKA_VERSION, find_kafka
+from harness.distribution.jars_for_tests import TOOLS, fetch
+from harness.distribution.kafka_home import find_kafka
 from harness.foreign.about import About
 from harness.foreign.folder import Wanted
 from harness.foreign.importing import import_files
@@ -40,7 +39,8 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The logs of a producer and of two consumers."""
     folder = tmp_path_factory.mktemp("pair")
     java = find_java().path
-    path = f"{_tools(folder, java)}:{find_kafka().class_path}"
+    [tools] = fetch(TOOLS)  # which no broker needs
+    path = f"{tools}:{find_kafka().class_path}"
     script = SCRIPT.format(java=java, path=path, folder=folder, n=RECORDS)
     done = subprocess.run(
         [*COMMAND, "up", "baseline", "--", "bash", "-c", script],
@@ -52,22 +52,6 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     said = folder / "said"
     assert done.returncode == 0, done.stdout + done.stderr + said.read_text()
     return folder
-
-
-def _tools(folder: Path, java: Path) -> Path:
-    """The jar of these tools, which no broker needs: fetched once."""
-    kept = Path.home() / ".cache" / "kafka-harness-tests" / f"kafka-tools-{KAFKA_VERSION}.jar"
-    if not kept.exists():
-        alone = '<dependency org="{0}" name="{1}" rev="{2}" conf="default->master"/>'
-        into, scratch = folder / "jars", folder / "scratch"
-        scratch.mkdir()
-        module = ("org.apache.kafka", "kafka-tools", KAFKA_VERSION)
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(ivy, "_DEPENDENCY", alone)
-            ivy.retrieve([module], into=into, scratch=scratch, java=java, say=lambda _: None)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(into / kept.name, kept)
-    return kept
 
 
 @pytest.fixture(scope="module")

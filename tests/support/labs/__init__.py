@@ -1,1 +1,1 @@
-"""Docker, Kubernetes, networks and a foreign Kafka, for tests that need the real ones."""
+"""Docker, Kubernetes, networks, stores, Spark, a foreign Kafka: for tests that need real ones."""

@@ -1,0 +1,40 @@
+"""A cluster's URL is looked at before Spark is started with it."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from analysis.elsewhere.masters import require_master
+from analysis.elsewhere.trouble import Unreachable
+from analysis.stored.run_files import CheckError
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@pytest.mark.parametrize("master", ["nonsense", "sc://host:15002", "spark://", "spark://host", ""])
+def test_what_is_no_clusters_url_is_told(master: str) -> None:
+    with pytest.raises(CheckError, match=r"^--master .*no URL of a Spark cluster: give spark://"):
+        require_master(master)
+
+
+def test_a_master_that_does_not_answer_is_unreachable(port: int) -> None:
+    with pytest.raises(Unreachable, match="nothing answers there"):
+        require_master(f"spark://127.0.0.1:{port}")
+
+
+def test_one_of_several_masters_is_enough(port: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        require_master(f"spark://127.0.0.1:{port},127.0.0.1:{server.getsockname()[1]}")
+
+
+@pytest.mark.parametrize(
+    "master", ["local", "local[2]", "local-cluster[2,1,512]", "yarn", "k8s://x"]
+)
+def test_the_others_are_left_to_spark(master: str) -> None:
+    require_master(master)
