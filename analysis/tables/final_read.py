@@ -4,6 +4,8 @@
     and, where times are told, it ended after the last ack                offset that it has
     an acked offset at or behind its first is not in it               =>  not complete: it stopped
                                                                           before, or passed over it
+    an ack told no offset                                             =>  not complete: nobody knows
+                                                                          how far it had to get
     the user says that it is complete                                 =>  complete, from offset 0
     some of its values are not told                                   =>  not complete
 
@@ -50,11 +52,16 @@ def _end(told: Row | None, missed: int | None, late: bool, complete: bool) -> di
     if told is not None and told["valueless"]:
         return {"complete": False}
     if complete:
-        return _to(0, 0 if told is None else told["highest"] + 1, complete=True)
+        return _to(0, _after(told), complete=True)
     if told is None or told["first"] is None:  # it read nothing there
         return _to(0, 0, complete=False)
-    whole = late and missed is None
+    whole = late and missed is None and not told["unplaced"]
     return _to(told["first"], told["last"] + 1 if missed is None else missed, complete=whole)
+
+
+def _after(told: Row | None) -> int:
+    """The offset behind the last that anybody tells of."""
+    return 0 if told is None or told["highest"] is None else int(told["highest"]) + 1
 
 
 def _to(start: int, end: int, *, complete: bool) -> dict[str, Any]:
@@ -65,13 +72,14 @@ def _to(start: int, end: int, *, complete: bool) -> dict[str, Any]:
 
 def _told(found: Tables) -> dict[int, Row]:
     """Of each partition the first and last offset of the final read, of how many of its records no
-    value is told, and the highest offset that anybody tells of."""
+    value is told, how many acks tell no offset, and the highest offset that anybody tells of."""
     final = F.col("final")
     rows = _places(found).groupBy("partition")
     told = rows.agg(
         F.min(F.when(final, F.col("offset"))).alias("first"),
         F.max(F.when(final, F.col("offset"))).alias("last"),
         F.count_if(final & F.col("value").isNull()).alias("valueless"),
+        F.count_if(F.col("offset").isNull()).alias("unplaced"),
         F.max("offset").alias("highest"),
     )
     return {row["partition"]: row for row in told.collect()}
@@ -87,7 +95,7 @@ def _missed(found: Tables) -> dict[int, int]:
         .agg(F.max("final").alias("final"))
         .where(~F.col("final"))
         .join(F.broadcast(firsts), on="partition", how="inner")
-        .where(F.col("offset") >= F.col("first"))
+        .where(F.col("offset") >= F.col("first"))  # no ack without offset
         .groupBy("partition")
         .agg(F.min("offset").alias("offset"))
     )
@@ -95,7 +103,7 @@ def _missed(found: Tables) -> dict[int, int]:
 
 
 def _places(found: Tables) -> DataFrame:
-    """Where a record was acked or read."""
-    acked = found.sends.where((F.col("type") == "ok") & F.col("offset").isNotNull())
+    """Where a record was acked or read; the offset of an ack may not be known."""
+    acked = found.sends.where(F.col("type") == "ok")
     where = acked.select("partition", "offset", "value", F.lit(False).alias("final"))
     return where.unionByName(found.reads.select("partition", "offset", "value", "final"))

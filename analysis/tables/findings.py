@@ -16,7 +16,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.anomalies import BY_NAME, promised, unjudged
+from analysis.anomalies import BY_NAME, promised, untold_reasons
 from analysis.frames.claims import odd
 from analysis.frames.evidence import Rule, Table, Tables, evidence, rows
 from analysis.frames.history_frames import History, runs_frame
@@ -24,7 +24,7 @@ from analysis.frames.operations import fates, places
 from analysis.frames.permission import FORBIDDEN, IN_DOUBT
 from analysis.frames.steps import steps
 from analysis.run_facts.configuration import Facts
-from analysis.run_facts.untold import least_safe, untold_words
+from analysis.run_facts.untold import least_safe
 from analysis.tables.numbered import Keep, Numbered
 
 RUN_ID: Final = "tables"
@@ -64,7 +64,7 @@ class Findings:
 
     # Anomaly -> how its rows are judged -> how many: all that are judged, found or not.
     counts: Mapping[str, Mapping[str, int]]
-    unknown: Mapping[str, str]  # anomalies that cannot be judged -> why, in words
+    reasons: Sequence[str]  # what cannot be judged, and why
     evidence: DataFrame  # schema.EVIDENCE
     texts: DataFrame  # value, text
     doubt: str | None  # what is not known of what may permit what was found
@@ -108,22 +108,11 @@ def findings(
     doubtful = sorted(each["cause"] for each in counted if each["judged"] == IN_DOUBT)
     return Findings(
         counts=counts,
-        unknown=_unknown(facts, judged),
+        reasons=untold_reasons(facts),
         evidence=found,
         texts=numbered.values,
         doubt=known.doubts[doubtful[0]] if doubtful else None,
     )
-
-
-def _unknown(facts: Facts, judged: Mapping[str, Any]) -> dict[str, str]:
-    """The anomalies that are not judged, and why: as a report has it."""
-    names = unjudged(facts)
-    told = {}
-    for name in names:
-        if name not in judged:
-            words = (w for each in sorted(facts.untold) for w in untold_words([each], [name]))
-            told[name] = next(words, "the configuration is not told in full")
-    return told
 
 
 def _found(tables: Tables, names: Sequence[str]) -> DataFrame:

@@ -10,6 +10,7 @@ is written. Exit codes are those of kafka-harness: 0, 1, 2, 254, 255.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.frames.permission import FORBIDDEN, IN_DOUBT
+from analysis.spark.session import SMALL, session
 from analysis.tables.final_read import ends
 from analysis.tables.findings import Findings, Known, findings, known_of, shown
 from analysis.tables.numbered import numbered
@@ -83,10 +85,13 @@ def _asked(arguments: Sequence[str]) -> argparse.Namespace:
 def _checked(spark: SparkSession, asked: argparse.Namespace, known: Known) -> int:
     complete = asked.final_read_is_complete
     told = tables(spark, asked.sends, asked.reads, all_final=complete)
-    found = judged(told, known, complete=complete)
-    _show(told, found)
-    for row in shown(found, asked.rows).toLocalIterator():
-        _say(json.dumps({name: value for name, value in row.asDict().items() if value is not None}))
+    small = session(operations=told.operations, started=spark)
+    with small if told.operations < SMALL else contextlib.nullcontext():
+        found = judged(told, known, complete=complete)
+        _show(told, found)
+        for row in shown(found, asked.rows).toLocalIterator():
+            known_cells = {name: cell for name, cell in row.asDict().items() if cell is not None}
+            _say(json.dumps(known_cells, ensure_ascii=False))
     return INVALID if found.verdict == "invalid" else UNKNOWN
 
 
@@ -118,8 +123,8 @@ def _show(told: Tables, found: Findings) -> None:
         _say(f"{name:<22}{cells[0]:>10,}{cells[1]:>11,}{cells[2]:>10,}")
     if found.doubt:
         _say(f"in doubt, since {found.doubt}")
-    for name, why in found.unknown.items():
-        _say(f"{name}: unknown ({why})")
+    for reason in found.reasons:
+        _say(reason)
 
 
 def _say(line: str) -> None:

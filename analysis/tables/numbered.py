@@ -95,7 +95,8 @@ def _unsent(found: Tables, sends: DataFrame) -> DataFrame:
 def _reads(found: Tables, values: DataFrame) -> DataFrame:
     rows = found.reads.withColumnRenamed("value", "text").join(values, on="text", how="left")
     rows = _with_numbers(rows, _numbers(found))
-    time_ns = F.greatest(F.coalesce("end_ns", F.lit(found.end_ns)), F.lit(1))
+    # After the load where it is not told: so it is no lag of a reader.
+    time_ns = F.greatest(F.coalesce("end_ns", F.lit(found.end_ns + 1)), F.lit(1))
     in_order = Window.partitionBy("process").orderBy("end_ns", "partition", "offset", "value", "f")
     return (
         rows.withColumn("end_ns", time_ns)

@@ -21,7 +21,7 @@ from analysis.tables import columns
 from analysis.tables.columns import READS, SENDS, Typed
 from analysis.tables.opened import TableError, open_table, told
 from harness.history.record_format import PROCESS_NAME
-from harness.model.untold import BEGINS, NEVER_TOLD, VALUES
+from harness.model.untold import BEGINS, NEVER_TOLD, READ_TIMES, VALUES
 from harness.model.worker_kinds import FIRST_OUTPUT
 
 MOST_PARTITIONS: Final = 1000
@@ -54,6 +54,7 @@ class Tables:
     last_final_ns: int | None
     begins_told: bool
     values_told: bool
+    read_times_told: bool
     topic: str | None
 
     @property
@@ -66,7 +67,8 @@ class Tables:
         """What they do not tell, by harness.model.untold."""
         begins = () if self.begins_told else (BEGINS,)
         values = () if self.values_told else (VALUES,)
-        return (*begins, *values, *NEVER_TOLD)
+        times = () if self.read_times_told else (READ_TIMES,)
+        return (*begins, *values, *times, *NEVER_TOLD)
 
 
 def tables(spark: SparkSession, sends: str, reads: str, *, all_final: bool = False) -> Tables:
@@ -82,8 +84,8 @@ def tables(spark: SparkSession, sends: str, reads: str, *, all_final: bool = Fal
     of_sends = _look(sent, sent_rows, _wrong_sends(both), _send_facts())
     of_reads = _look(read, read_rows, _wrong_reads(both), _read_facts())
     _refuse_two_topics(both, of_sends, of_reads)
-    producers, _ = _processes(sent, sent_rows)
-    readers, final_readers = _processes(read, read_rows)
+    producers, _ = _processes(sent, sent_rows, of_sends)
+    readers, final_readers = _processes(read, read_rows, of_reads)
     _refuse_twice(sent, sent_rows)
     times = [row[name] for row in (of_sends, of_reads) for name in ("first_ns", "last_ns")]
     known = [time for time in times if time is not None]
@@ -104,6 +106,7 @@ def tables(spark: SparkSession, sends: str, reads: str, *, all_final: bool = Fal
         last_final_ns=None if of_reads["timeless"] else of_reads["last_final_ns"],
         begins_told=not of_sends["beginless"] and not of_sends["timeless"],
         values_told=not of_reads["valueless"],
+        read_times_told=not of_reads["unread"],
         topic=of_sends["topic"] or of_reads["topic"],
     )
 
@@ -191,6 +194,7 @@ def _read_facts() -> dict[str, Column]:
     return {
         "final": F.count_if(final),
         "valueless": F.count_if(F.col("value").isNull()),
+        "unread": F.count_if(F.col("end_ns").isNull()),
         "timeless": F.count_if(final & F.col("end_ns").isNull()),
         "last_final_ns": F.max(F.when(final, F.col("end_ns"))),
         "first_ns": F.min("end_ns"),
@@ -228,8 +232,11 @@ def _look(
     return row
 
 
-def _processes(table: Typed, rows: DataFrame) -> tuple[dict[str, int], tuple[str, ...]]:
+def _processes(table: Typed, rows: DataFrame, look: Row) -> tuple[dict[str, int], tuple[str, ...]]:
     """How many rows each process has, and which of them made the final read."""
+    if "process" not in table.has:
+        name, final = (READER, look["final"]) if "final" in look else (PRODUCER, 0)
+        return {name: look["rows"]}, (name,) if final else ()
     final = F.count_if("final") if "final" in rows.columns else F.lit(0)
     with told(table.name):
         counted = rows.groupBy("process").agg(F.count("*").alias("rows"), final.alias("final"))

@@ -50,7 +50,7 @@ def check_tables(asked: Asked, console: Console) -> int:
     with session(asked.master, _expected(asked)) as spark:
         try:
             with console.status("reading the tables with Spark"):
-                told, folder = _run_of(spark, asked)
+                told, folder = run_of(spark, asked)
         except TableError as error:
             raise HistoryError(str(error)) from None
         sends, reads = sum(told.producers.values()), sum(told.readers.values())
@@ -62,7 +62,7 @@ def check_tables(asked: Asked, console: Console) -> int:
             return check_runs([folder], master=asked.master, console=console)
 
 
-def _run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
+def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
     """What the tables tell, and the sealed run. Raises TableError, HistoryError and others."""
     from analysis.tables.final_read import ends  # noqa: PLC0415  as above
     from analysis.tables.numbered import numbered  # noqa: PLC0415

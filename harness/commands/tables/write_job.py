@@ -37,7 +37,7 @@ _PROGRAM: Final = '''"""Check two tables, sends and reads: what Kafka lost, dupl
 
     spark-submit {name} --sends TABLE --reads TABLE [--final-read-is-complete] [--rows N]
 
-Written by {version}; its page of documentation is docs/tables.md.
+Written by kafka-harness {version}, commit {commit}; docs/tables.md describes it.
 Its driver needs PySpark 4 and Python 3.11, its executors need nothing.
 Exit codes: 0 valid, 1 invalid, 2 unknown, 254 bad arguments or tables, 255 anything else.
 """
@@ -93,7 +93,8 @@ def write_job(file: Path, about: About) -> None:
         raise StoreError(f"--write-job {file}: no file can be there: give a name in a folder")
     text = _PROGRAM.format(
         name=file.name,
-        version=release.described(),
+        version=release.version(),
+        commit=release.commit(),
         main=MAIN,
         known=_packed(known(about).encode()),
         modules=_packed(_archive()),
