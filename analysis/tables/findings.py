@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from typing import Any, Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import BY_NAME, promised, untold_reasons
 from analysis.frames.claims import odd
 from analysis.frames.evidence import Rule, Table, Tables, evidence, rows
 from analysis.frames.history_frames import History, runs_frame
-from analysis.frames.operations import fates, places
+from analysis.frames.operations import fates, offset_of, places
 from analysis.frames.permission import FORBIDDEN, IN_DOUBT
 from analysis.frames.steps import steps
 from analysis.run_facts.configuration import Facts
@@ -67,6 +67,7 @@ class Findings:
     reasons: Sequence[str]  # what cannot be judged, and why
     evidence: DataFrame  # schema.EVIDENCE
     texts: DataFrame  # value, text
+    below: int  # acked, and below where the log is taken to begin: nobody can tell
     doubt: str | None  # what is not known of what may permit what was found
 
     @property
@@ -111,8 +112,15 @@ def findings(
         reasons=untold_reasons(facts),
         evidence=found,
         texts=numbered.values,
+        below=values.where(_is_below()).count(),
         doubt=known.doubts[doubtful[0]] if doubtful else None,
     )
+
+
+def _is_below() -> Column:
+    """As the report counts them (analysis.measures.latency_and_rates)."""
+    below = offset_of(F.col("acked_place")) < F.col("log_start")
+    return F.col("first_place").isNull() & below
 
 
 def _found(tables: Tables, names: Sequence[str]) -> DataFrame:

@@ -121,6 +121,8 @@ def _show(told: Tables, found: Findings) -> None:
     for name, by in found.counts.items():
         cells = (sum(by.values()), by.get(FORBIDDEN, 0), by.get(IN_DOUBT, 0))
         _say(f"{name:<22}{cells[0]:>10,}{cells[1]:>11,}{cells[2]:>10,}")
+    if found.below:
+        _say(f"{found.below:,} acked below the first offset of the final read: unknown")
     if found.doubt:
         _say(f"in doubt, since {found.doubt}")
     for reason in found.reasons:

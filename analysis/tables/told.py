@@ -158,13 +158,17 @@ def _wrong_words(name: str, known: Sequence[str]) -> Iterator[_Wrong]:
 
 def _wrong_anyhow(table: Typed, both: Sequence[Typed]) -> Iterator[_Wrong]:
     for name in table.cells:
-        yield columns.is_no_number(name), f"shown_{name}", f"have a {name} that is no whole number"
+        yield (
+            columns.is_no_number(name),
+            f"shown_{name}",
+            f"have {_a(name)} that is no whole number",
+        )
     limits = {"partition": (0, MOST_PARTITIONS - 1), "offset": (-1, LAST_OFFSET)}
     limits |= dict.fromkeys(("start_ns", "end_ns"), (0, LAST_NS))
     for name in (name for name in limits if name in table.has):
         least, most = limits[name]
         beyond = ~F.col(name).between(least, most)
-        yield beyond, name, f"have a {name} that is not {least} to {most}"
+        yield beyond, name, f"have {_a(name)} that is not {least} to {most}"
     if "process" in table.has:
         named = F.coalesce(F.col("process").rlike(rf"^{PROCESS_NAME}\z"), F.lit(False))
         yield ~named, "process", f"have a process that is not {_HOW_NAMED}"
@@ -271,6 +275,10 @@ def _refuse_two_topics(both: Sequence[Typed], *looks: Row) -> None:
                 f"{table.name}: it has records of topic {topic}, beside {known[0][1]}: check one "
                 "topic at a time"
             )
+
+
+def _a(name: str) -> str:
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def _short(text: str) -> str:

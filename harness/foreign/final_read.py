@@ -5,8 +5,8 @@
     among its own, and its last line is later than the last ack            offset that it has
     the same, but an acked offset is not among them                    =>  not complete: it stopped
                                                                            before, or passed over it
-    an ack told no offset                                              =>  not complete: nobody knows
-                                                                           how far it had to get
+    an ack told no offset                                              =>  not complete: how far it
+                                                                           had to get is not known
     ranges without values                                              =>  not complete
 
 That somebody calls it a final read is believed; that it got to the end is not, without a sign.

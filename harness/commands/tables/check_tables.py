@@ -21,7 +21,7 @@ from harness.history.record_format import HistoryError
 from harness.model.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from analysis.tables.numbered import Numbered
     from analysis.tables.told import Tables
@@ -84,10 +84,18 @@ def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
         final_reader=next(iter(told.final_readers), None),
     )
     asks_none = str(about.producer.get("acks", "all")) == "0"
-    made = numbered(told, asks_none=asks_none, keep=lambda frame: frame.persist())
-    folder = make_of_tables(facts, asked.wanted, lambda *where: _write(made, *where))
-    spark.catalog.clearCache()
-    return told, folder
+    kept: list[DataFrame] = []
+
+    def keep(frame: DataFrame) -> DataFrame:
+        kept.append(frame.persist())
+        return kept[-1]
+
+    made = numbered(told, asks_none=asks_none, keep=keep)
+    try:
+        return told, make_of_tables(facts, asked.wanted, lambda *where: _write(made, *where))
+    finally:
+        for frame in kept:
+            frame.unpersist()
 
 
 def _write(made: Numbered, below: Path, run_id: str) -> None:

@@ -24,12 +24,12 @@ from harness.model.runs.run_folder import RunFolder
 Row = dict[str, Any]
 
 
-def sent(value: Any, offset: int | None, partition: int | None = 0, **more: Any) -> Row:
+def sent(value: Any, offset: Any, partition: int | None = 0, **more: Any) -> Row:
     """A send that was acknowledged, unless `type` says otherwise."""
     return {"value": value, "type": "ok", "partition": partition, "offset": offset, **more}
 
 
-def was_read(value: Any, offset: int, partition: int = 0, **more: Any) -> Row:
+def was_read(value: Any, offset: Any, partition: int = 0, **more: Any) -> Row:
     """A record that was read."""
     return {"value": value, "partition": partition, "offset": offset, **more}
 
