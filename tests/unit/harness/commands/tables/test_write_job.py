@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import py4j
+import py4j  # type: ignore[import-untyped]
 import pyspark
 import pytest
 from rich.console import Console
@@ -104,8 +104,8 @@ def test_bad_tables_and_options_have_their_sentence_and_exit_code(tmp_path, alon
     wrong = submit(job, alone, "--sends", "no.csv")
 
     assert BAD_ARGUMENTS == missing.returncode == wrong.returncode
-    assert "error: no.csv: there is no such file or folder" in missing.stderr
-    assert "error: the following arguments are required: --reads" in wrong.stderr
+    assert "error: no.csv: there is no such file or folder" in missing.stdout + missing.stderr
+    assert "error: the following arguments are required: --reads" in wrong.stdout + wrong.stderr
 
 
 def test_its_modules_import_pyspark_and_the_standard_library_alone():
