@@ -29,6 +29,7 @@ from analysis.tables.told import Tables, tables
 from harness.model.exit_codes import BAD_ARGUMENTS, INVALID, UNKNOWN
 
 ROWS = 100
+NO_FINAL = "no final read, so nothing is called lost"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -114,7 +115,7 @@ def _kept(frame: DataFrame) -> DataFrame:
 
 def _show(told: Tables, found: Findings) -> None:
     sends, reads = sum(told.producers.values()), sum(told.readers.values())
-    final = f"{told.final:,} by the final read" if told.final else "no final read"
+    final = f"{told.final:,} by the final read" if told.final else NO_FINAL
     _say(f"{sends:,} sends, {told.acked:,} acked; {reads:,} records read, {final}")
     _say(f"verdict  {found.verdict.upper()}")
     _say(f"{'anomaly':<22}{'seen':>10}{'forbidden':>11}{'in doubt':>10}")

@@ -11,6 +11,7 @@ read; what fails later leaves no folder.
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ from harness.model.worker_kinds import FIRST_OUTPUT
 NO_ACK: Final = "_NO_ACK"  # how a send without acks ends, as our own workers record it
 BACKEND: Final = "imported"
 NOBODYS: Final = FIRST_OUTPUT - 1  # the producer of what nobody sent
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _EPOCH_2000_NS: Final = 946_684_800 * 10**9
 Row = dict[str, Any]
 
@@ -83,6 +85,12 @@ def make(found: Gathered, wanted: Wanted, final: Sequence[str]) -> RunFolder:
     )
     acks = None if "acks" in untold else wanted.about
     return sealed(extent, wanted, untold, lambda run: _write(run, found, final, acks=acks))
+
+
+def refuse_name(name: str) -> None:
+    """Raises HistoryError where it can be no folder's."""
+    if not _NAME.fullmatch(name):
+        raise HistoryError(f"--name {name}: give a word of letters, digits, ., - and _")
 
 
 def sealed(

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from harness.commands.check import check_runs, tell_spark_of_java
 from harness.commands.closing_table import plain
-from harness.foreign.folder import Extent, Wanted
+from harness.foreign.folder import Extent, Wanted, refuse_name
 from harness.foreign.table_folder import FILE, ToldTables, make_of_tables
 from harness.history.record_format import HistoryError
 from harness.model.runs.run_folder import RunFolder
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from analysis.tables.numbered import Numbered
     from analysis.tables.told import Tables
 
+NO_FINAL: Final = "no final read, so nothing is called lost"
 BYTES_A_ROW: Final = 20  # at least, of a file that is not compressed much
 
 
@@ -46,6 +47,7 @@ def check_tables(asked: Asked, console: Console) -> int:
     from analysis.spark.session import session  # noqa: PLC0415  Spark is slow to import
     from analysis.tables.opened import TableError  # noqa: PLC0415  and only needed here
 
+    refuse_name(asked.wanted.name)
     tell_spark_of_java()
     with session(asked.master, _expected(asked)) as spark:
         try:
@@ -54,7 +56,7 @@ def check_tables(asked: Asked, console: Console) -> int:
         except TableError as error:
             raise HistoryError(str(error)) from None
         sends, reads = sum(told.producers.values()), sum(told.readers.values())
-        final = f"{told.final:,} by the final read" if told.final else "no final read"
+        final = f"{told.final:,} by the final read" if told.final else NO_FINAL
         console.print(
             plain(f"{sends:,} sends, {told.acked:,} acked; {reads:,} records read, {final}")
         )
