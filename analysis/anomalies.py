@@ -23,7 +23,13 @@ from analysis.checks.promise import Promise
 from analysis.checks.replicas import backwards, divergence, watermarks
 from analysis.checks.transactions import atomicity, circular_flow
 from analysis.run_facts.configuration import Facts
-from analysis.run_facts.untold import least_safe, not_judged, safest
+from analysis.run_facts.untold import (
+    least_safe,
+    not_judged,
+    safest,
+    settings_untold,
+    untold_words,
+)
 
 ANOMALIES: tuple[Anomaly, ...] = (
     loss.LOST,
@@ -74,6 +80,20 @@ def unjudged(facts: Facts) -> tuple[str, ...]:
         if each.judged.holds(safest(whole)) or each.judged.holds(least_safe(whole))
     ]
     return tuple(each.name for each in could if not _is_judged(each, least_safe(facts)))
+
+
+def untold_reasons(facts: Facts) -> list[str]:
+    """What a history that does not tell so much cannot show, a sentence each: no doubt of what it
+    does show."""
+    whole = replace(facts, untold=frozenset(settings_untold(facts.untold)))
+    known, could = promised(whole), unjudged(facts)
+    words = untold_words(sorted(facts.untold), [*known, *could])
+    for setting in settings_untold(sorted(facts.untold)):
+        alone = frozenset({setting})
+        for name in unjudged(replace(facts, untold=alone)):
+            if name not in not_judged(facts.untold):
+                words.append(f"the history does not tell {setting}: {name} is unknown")
+    return words
 
 
 def promised(facts: Facts) -> dict[str, tuple[Promise, ...]]:

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.frames import schema
 from analysis.frames.claims import VICTIMS, contested
-from analysis.frames.history import History
+from analysis.frames.history_frames import History
 from analysis.frames.operations import SENT_NAMES, offset_of, partition_of
 from analysis.frames.permission import PERMITTED, permission
 from harness.history.record_format import SEQUENCE_BITS

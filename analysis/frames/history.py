@@ -7,9 +7,7 @@ in force, what the final read reached) goes to Spark as one row of schema.RUNS.
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +17,7 @@ from pyspark.sql.types import ArrayType, StructType
 
 from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
+from analysis.frames.history_frames import History, runs_frame
 from analysis.frames.operations import OFFSET_BITS
 from analysis.stored.circles import Circles
 from analysis.stored.group_life import outdated, shared, unowned
@@ -30,28 +29,13 @@ from harness.history.tables import partitions_named
 from harness.model.client_settings import retries_of
 from harness.model.worker_kinds import kind_named
 
+__all__ = ["History", "history_of", "runs_frame"]
+
 Row = Mapping[str, Any]
 PATTERN = frozenset("{}[]*?\\")  # what Spark takes for one
 TOLD_LATE_NS = 10**9  # a client tells of a reset up to a poll later
 CHECKPOINTS, CHECKPOINTS_MS = "replica.high.watermark.checkpoint.interval.ms", 5000
 SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
-    """All runs of one check, for Spark."""
-
-    operations: DataFrame  # schema.OPERATIONS
-    runs: DataFrame  # schema.RUNS
-    groups: bool = False  # whether any of them has a consumer group
-    transforms: bool = False  # whether its members send what they make of what they are given
-    outdated: bool = False  # whether any member kept an older generation than others were given
-    shared: bool = False  # whether any partition had two owners in one generation
-    unowned: bool = False  # whether any partition was nobody's in a generation that lasted
-    replicas: bool = False  # whether the replicas of any were compared
-    circular: bool = False  # whether transactions of any read from each other in a circle
-    transactions: DataFrame | None = None  # schema.TRANSACTIONS; None: nobody told of any
-    watermarks: DataFrame | None = None  # schema.WATERMARKS; None: nobody followed them
 
 
 def history_of(
@@ -105,12 +89,6 @@ def files_frame(spark: SparkSession, columns: StructType, files: Sequence[str]) 
 def _transactions(spark: SparkSession, files: Sequence[str]) -> DataFrame:
     events = files_frame(spark, schema.TRANSACTIONS, files)
     return events.where((F.col("event") == "transaction") & F.col("transaction").isNotNull())
-
-
-def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
-    """Rows of schema.RUNS as a table, through one JSON text: so no Python worker has to start."""
-    parsed = F.from_json(F.lit(json.dumps(rows)), ArrayType(schema.RUNS))
-    return spark.range(1).select(F.inline(parsed))
 
 
 def run_row(run: Run, causes: Sequence[Row] = (), circles: Circles | None = None) -> dict[str, Any]:

@@ -12,8 +12,8 @@ Columns named `*_ns` are CLOCK_MONOTONIC of the run's host; `*_s` count from the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
@@ -25,6 +25,9 @@ from pyspark.sql.types import (
     StructField,
     StructType,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _STRING, _LONG, _INT, _BOOL, _DOUBLE = (
     StringType(),
@@ -269,16 +272,6 @@ TIMELINE = _struct(
     ack_p99_ms=_DOUBLE,
 )
 
-_ARROW: dict[str, pa.DataType] = {
-    "string": pa.string(),
-    "bigint": pa.int64(),
-    "int": pa.int32(),
-    "boolean": pa.bool_(),
-    "double": pa.float64(),
-    "array<int>": pa.list_(pa.int32()),
-}
-
-
 _OF_KIND: dict[str, DataType] = {
     "string": _STRING,
     "int64": _LONG,
@@ -296,4 +289,14 @@ def of_columns(columns: Iterable[tuple[str, str]]) -> StructType:
 
 def arrow(table: StructType) -> pa.Schema:
     """The same table for pyarrow."""
-    return pa.schema([(f.name, _ARROW[f.dataType.simpleString()]) for f in table.fields])
+    import pyarrow as pa  # noqa: PLC0415  the one-file job (docs/tables.md) has PySpark alone
+
+    kinds = {
+        "string": pa.string(),
+        "bigint": pa.int64(),
+        "int": pa.int32(),
+        "boolean": pa.bool_(),
+        "double": pa.float64(),
+        "array<int>": pa.list_(pa.int32()),
+    }
+    return pa.schema([(f.name, kinds[f.dataType.simpleString()]) for f in table.fields])

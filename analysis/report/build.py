@@ -6,10 +6,10 @@ A pure function: what was loaded and what Spark found in, one dictionary out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.anomalies import BY_NAME, NAMES, promised
+from analysis.anomalies import BY_NAME, NAMES, untold_reasons
 from analysis.anomalies import unjudged as not_recorded
 from analysis.measures.cap import availability
 from analysis.measures.consumer_lag import worst
@@ -26,7 +26,6 @@ from analysis.report.clock import load_began_utc
 from analysis.report.headline import Judged, sentence
 from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.run_facts.configuration import Facts
-from analysis.run_facts.untold import not_judged, settings_untold, untold_words
 from analysis.stored.circles import Circles
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
@@ -47,7 +46,7 @@ from analysis.verdict.judge import (
     judge_levels,
 )
 from analysis.verdict.suspended import past_the_end, short_tables, suspended, unproved
-from harness.model.untold import BEGINS
+from harness.model.untold import BEGINS, READ_TIMES
 
 SCHEMA = 1
 EXAMPLES = 10
@@ -189,7 +188,9 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
     levels = unproved(judge_levels(found.counts, latency, demands, unsure), damage)
     return Judged(
         facts=facts,
-        verdict=decide(judgements, (*unsure, *_untold(facts)), {**gaps, **numbers, **levels}),
+        verdict=decide(
+            judgements, (*unsure, *untold_reasons(facts)), {**gaps, **numbers, **levels}
+        ),
         judgements=judgements,
         doubts=unsure,
         windows=windows,
@@ -200,19 +201,6 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
         deleted=found.counts["acked_below_log_start"],
         available=availability(run, rows, facts.acks),
     )
-
-
-def _untold(facts: Facts) -> list[str]:
-    """What an imported history cannot show: no doubt of what it does show."""
-    whole = replace(facts, untold=frozenset(settings_untold(facts.untold)))
-    known, could = promised(whole), not_recorded(facts)
-    words = untold_words(sorted(facts.untold), [*known, *could])
-    for setting in settings_untold(sorted(facts.untold)):
-        alone = frozenset({setting})
-        for name in not_recorded(replace(facts, untold=alone)) if facts.untold else ():
-            if name not in not_judged(facts.untold):
-                words.append(f"the history does not tell {setting}: {name} is unknown")
-    return words
 
 
 def _demands(run: Run, found: Found) -> dict[str, Demand]:
@@ -317,7 +305,8 @@ def _rates(run: Run, counts: Mapping[str, int]) -> dict[str, float | None]:
 def _latency_ms(found: Found, facts: Facts) -> dict[str, dict[str, float] | None]:
     if BEGINS in facts.untold:
         return {"ack": None, "delivery": None}
-    return {"ack": _quantiles(found.ack_ms), "delivery": _quantiles(found.delivery_ms)}
+    delivery = None if READ_TIMES in facts.untold else found.delivery_ms
+    return {"ack": _quantiles(found.ack_ms), "delivery": _quantiles(delivery)}
 
 
 def _quantiles(values: Sequence[float] | None) -> dict[str, float] | None:

@@ -134,7 +134,10 @@ def _time_of(run: Run, process: str, hit: Sequence[Stretch], work: Work) -> Stre
 
 
 def _not_named(run: Run) -> Iterator[str]:
-    """Workers that the scenario asks for and that neither run.json nor the history knows."""
+    """Workers that the scenario asks for and that neither run.json nor the history knows; nobody
+    asked for those of an imported history."""
+    if run.untold:
+        return
     named = {worker["process"] for worker in run.record.get("workers") or []}
     try:
         work = WorkloadPart.model_validate(run.scenario["workload"])

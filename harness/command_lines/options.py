@@ -45,7 +45,7 @@ OneScenario = Annotated[
     ),
 ]
 Runs = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
         help="Run folders or their URIs (hdfs://, s3a://), run ids, or scenarios (latest run).",
         metavar="RUN",
@@ -110,6 +110,30 @@ TimeLimit = Annotated[
 Results = Annotated[Path, typer.Option(metavar="DIR", help="Where runs are kept.")]
 Master = Annotated[
     str | None, typer.Option(metavar="URL", help="A Spark cluster; this machine by default.")
+]
+Sends = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TABLE",
+        help="Instead of runs: what was sent. Parquet or CSV, a file, folder or URI; or a Spark "
+        "table.",
+    ),
+]
+Reads = Annotated[str | None, typer.Option(metavar="TABLE", help="What was read.")]
+Complete = Annotated[
+    bool,
+    typer.Option(
+        "--final-read-is-complete",
+        help="The final read has everything from offset 0 on; by default nobody knows.",
+    ),
+]
+AboutTables = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Of tables: a .toml file with what is known."),
+]
+WriteJob = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the check of tables as one file for spark-submit."),
 ]
 
 

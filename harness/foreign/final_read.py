@@ -5,6 +5,8 @@
     among its own, and its last line is later than the last ack            offset that it has
     the same, but an acked offset is not among them                    =>  not complete: it stopped
                                                                            before, or passed over it
+    an ack told no offset                                              =>  not complete: how far it
+                                                                           had to get is not known
     ranges without values                                              =>  not complete
 
 That somebody calls it a final read is believed; that it got to the end is not, without a sign.
@@ -31,7 +33,7 @@ def ends(found: Gathered, final: Sequence[str], partitions: int) -> Iterator[dic
         return
     last_ns = max(found.span_ns[name][1] for name in final if name in found.span_ns)
     late = last_ns >= found.last_ack_ns
-    acked = _acked(found)
+    acked, unplaced = _acked(found), _unplaced(found)
     others = [_places(each) for name, each in found.reads.items() if name not in final]
     mine = [_places(each) for each in readers]
     for partition in range(partitions):
@@ -48,7 +50,7 @@ def ends(found: Gathered, final: Sequence[str], partitions: int) -> Iterator[dic
         given = any(partition in each.given for each in readers) or bool(len(there))
         missed = np.setdiff1d(known[known >= start], there, assume_unique=True)
         ranges = any(each.ranges for each in readers)
-        whole = late and given and not ranges and not len(missed)
+        whole = late and given and not ranges and not len(missed) and partition not in unplaced
         if ranges:
             yield {**fields, "complete": False}
         else:
@@ -69,6 +71,12 @@ def _acked(found: Gathered) -> tuple[Numbers, Numbers]:
     )
     known = (type_ == OK) & (offset >= 0)
     return partition[known], offset[known]
+
+
+def _unplaced(found: Gathered) -> set[int]:
+    """The partitions in which an ack told no offset."""
+    sends = zip(found.sends.partition, found.sends.type, found.sends.offset, strict=True)
+    return {partition for partition, type_, offset in sends if type_ == OK and offset < 0}
 
 
 def _places(reads: Reads) -> tuple[Numbers, Numbers]:

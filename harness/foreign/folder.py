@@ -11,8 +11,9 @@ read; what fails later leaves no folder.
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -44,6 +45,7 @@ from harness.model.worker_kinds import FIRST_OUTPUT
 NO_ACK: Final = "_NO_ACK"  # how a send without acks ends, as our own workers record it
 BACKEND: Final = "imported"
 NOBODYS: Final = FIRST_OUTPUT - 1  # the producer of what nobody sent
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _EPOCH_2000_NS: Final = 946_684_800 * 10**9
 Row = dict[str, Any]
 
@@ -58,15 +60,49 @@ class Wanted:
     about: About = About()  # noqa: RUF009  frozen
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How far a history reaches."""
+
+    start_ns: int
+    end_ns: int
+    topic: str | None
+    partitions: int
+    producers: int
+
+
 def make(found: Gathered, wanted: Wanted, final: Sequence[str]) -> RunFolder:
     """The sealed folder; `final` are the readers whose reading is the final read. Raises
     HistoryError, StoreError and DiskError."""
     untold = _untold(found, wanted.about)
-    record = _record(found, wanted, untold)
+    spans = found.span_ns.values()
+    extent = Extent(
+        start_ns=min(start for start, _ in spans),
+        end_ns=max(end for _, end in spans),
+        topic=found.topic,
+        partitions=_partitions(found, wanted.about),
+        producers=len(found.processes),
+    )
+    acks = None if "acks" in untold else wanted.about
+    return sealed(extent, wanted, untold, lambda run: _write(run, found, final, acks=acks))
+
+
+def refuse_name(name: str) -> None:
+    """Raises HistoryError where it can be no folder's."""
+    if not _NAME.fullmatch(name):
+        raise HistoryError(f"--name {name}: give a word of letters, digits, ., - and _")
+
+
+def sealed(
+    extent: Extent, wanted: Wanted, untold: tuple[str, ...], write: Callable[[RunFolder], None]
+) -> RunFolder:
+    """The folder of such a run, once `write` has put its sealed history there; none where anything
+    fails. Raises HistoryError, StoreError and DiskError."""
+    record = _record(extent, wanted, untold)
     run = create(wanted.results, wanted.name, 0)
     try:
         with errors_told(run.path):
-            _write(run, found, final, acks=None if "acks" in untold else wanted.about)
+            write(run)
             run.write(record(run.run_id))
     except BaseException:
         shutil.rmtree(run.path, ignore_errors=True)
@@ -83,26 +119,24 @@ def _untold(found: Gathered, about: About) -> tuple[str, ...]:
 # run.json
 
 
-def _record(found: Gathered, wanted: Wanted, untold: tuple[str, ...]) -> Callable[[str], RunRecord]:
+def _record(extent: Extent, wanted: Wanted, untold: tuple[str, ...]) -> Callable[[str], RunRecord]:
     """A function of the run's id; what cannot be is refused before there is a folder."""
-    about = wanted.about
-    spans = found.span_ns.values()
-    start_ns, end_ns = min(s for s, _ in spans), max(e for _, e in spans)
+    about, start_ns, end_ns = wanted.about, extent.start_ns, extent.end_ns
     told = {
         "schema": 2,
         "scenario": {
             "name": wanted.name,
             "title": about.title,
             "topic": {
-                **({"name": found.topic} if found.topic else {}),
-                "partitions": _partitions(found, about),
+                **({"name": extent.topic} if extent.topic else {}),
+                "partitions": max(about.partitions or 1, extent.partitions),
                 **_if_any("replication_factor", about.replication_factor),
                 "config": about.topic,
             },
             "cluster": {"server": about.server},
             "workload": {
                 "kind": "stream",
-                "producers": max(1, len(found.processes)),
+                "producers": max(1, extent.producers),
                 "consumers": 0,
                 "producer": about.producer,
                 "consumer": about.consumer,
@@ -168,10 +202,7 @@ def _write(run: RunFolder, found: Gathered, final: Sequence[str], acks: About | 
         table = _operations(run.run_id, name, (found, columns, values), name in final)
         path = f"operations/{name}.parquet"
         operations += places.put(path, name, OPERATION_COLUMNS, _writer(table))
-    rows = [{"run_id": run.run_id, **row} for row in _events(found, final)]
-    for name, wanted in SMALL_TABLES.items():
-        small = pa.Table.from_pylist(rows if name == "events" else [], schema(wanted))
-        places.put(f"{name}.parquet", name, wanted, _writer(small))
+    put_small(places, _events(found, final))
     texts = pa.table(
         {
             "run_id": pa.repeat(pa.scalar(run.run_id), len(values)),
@@ -181,15 +212,28 @@ def _write(run: RunFolder, found: Gathered, final: Sequence[str], acks: About | 
         schema=schema(VALUE_COLUMNS),
     )
     places.put("values.parquet", "values", VALUE_COLUMNS, _writer(texts))
-    sealed = Seal(
+    seal(places, names, operations)
+
+
+def put_small(places: Places, events: Iterable[Row]) -> None:
+    """The small tables, of which a history that is not ours has events alone."""
+    rows = [{"run_id": places.run_id, **row} for row in events]
+    for name, wanted in SMALL_TABLES.items():
+        small = pa.Table.from_pylist(rows if name == "events" else [], schema(wanted))
+        places.put(f"{name}.parquet", name, wanted, _writer(small))
+
+
+def seal(places: Places, processes: Sequence[str], operations: int) -> None:
+    """The mark that all of it is there."""
+    made = Seal(
         version=2,
-        run_id=run.run_id,
-        processes=tuple(names),
+        run_id=places.run_id,
+        processes=tuple(processes),
         operations=operations,
         findings=0,
         tables=places.tables,
     )
-    write_atomically(run.history / SEALED, sealed.model_dump_json(indent=1) + "\n")
+    write_atomically(places.folder / SEALED, made.model_dump_json(indent=1) + "\n")
 
 
 def _writer(table: pa.Table) -> Write:

@@ -10,14 +10,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.foreign.folder import Wanted, make
+from harness.foreign.folder import Wanted, make, refuse_name
 from harness.foreign.gathered import Gathered, Reader, gathered
 from harness.foreign.jepsen_edn import read_jepsen
 from harness.foreign.lines import numbered, read_lines
 from harness.history.record_format import HistoryError
 from harness.model.runs.run_folder import RunFolder
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _JEPSEN = re.compile(rb"\s*(\{\s*:|#jepsen)")
 
 
@@ -26,8 +25,7 @@ def import_files(
 ) -> tuple[RunFolder, str]:
     """The sealed folder of what these files tell, and a sentence on it. Raises HistoryError,
     StoreError and DiskError."""
-    if not _NAME.fullmatch(wanted.name):
-        raise HistoryError(f"--name {wanted.name}: give a word of letters, digits, ., - and _")
+    refuse_name(wanted.name)
     if twice := [file for number, file in enumerate(files) if file in files[:number]]:
         raise HistoryError(f"{twice[0]}: it is given twice")
     readers = [(file, _reader(file)) for file in files]

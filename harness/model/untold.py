@@ -2,6 +2,7 @@
 
     begins        when sends began: windows, latencies and order are not known
     values        what some records read were, of which offsets alone are told
+    read-times    when records were read: how long deliveries took
     faults        what happened to the cluster, and who led
     a setting     what it was: neither excuses nor convicts
 
@@ -14,6 +15,7 @@ from typing import Final
 
 BEGINS: Final = "begins"
 VALUES: Final = "values"
+READ_TIMES: Final = "read-times"
 FAULTS: Final = "faults"
 EPOCHS: Final = "epochs"
 CHECKSUMS: Final = "checksums"

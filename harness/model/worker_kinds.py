@@ -15,11 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.model.scenario import WorkloadPart
+if TYPE_CHECKING:  # the one-file job (docs/tables.md) knows the kinds, and has no pydantic
+    from harness.model.scenario import WorkloadPart
 
-Count = Callable[[WorkloadPart], int]
+Count = Callable[["WorkloadPart"], int]
 
 _STREAM_ONLY = 'only a workload of kind "stream" has such workers'
 

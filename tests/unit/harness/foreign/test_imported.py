@@ -101,6 +101,12 @@ def test_a_final_read_is_complete_only_if_nothing_known_lies_outside(tmp_path, r
     assert {0: complete} == ends(pair(tmp_path, SENDS, reads))
 
 
+def test_where_an_ack_told_no_offset_nobody_knows_how_far_it_had_to_get(tmp_path):
+    sends = [acked(10, "a", 0), acked(20, "b", -1)]
+
+    assert {0: (False, 0, 1)} == ends(pair(tmp_path, sends, [read(31, "a", 0), ended(40)]))
+
+
 def test_a_partition_of_which_it_read_nothing_is_complete_only_if_it_was_given_it(tmp_path):
     reads = [given(30, 0, 1), read(31, "a", 0), read(31, "b", 1), ended(40)]
 

@@ -1,0 +1,40 @@
+"""What the checks see of one check's runs: DataFrames, and which of them have anything.
+
+analysis.frames.history makes it of stored runs, analysis.tables of two tables.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import ArrayType
+
+from analysis.frames import schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """All runs of one check, for Spark."""
+
+    operations: DataFrame  # schema.OPERATIONS
+    runs: DataFrame  # schema.RUNS
+    groups: bool = False  # whether any of them has a consumer group
+    transforms: bool = False  # whether its members send what they make of what they are given
+    outdated: bool = False  # whether any member kept an older generation than others were given
+    shared: bool = False  # whether any partition had two owners in one generation
+    unowned: bool = False  # whether any partition was nobody's in a generation that lasted
+    replicas: bool = False  # whether the replicas of any were compared
+    circular: bool = False  # whether transactions of any read from each other in a circle
+    transactions: DataFrame | None = None  # schema.TRANSACTIONS; None: nobody told of any
+    watermarks: DataFrame | None = None  # schema.WATERMARKS; None: nobody followed them
+
+
+def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
+    """Rows of schema.RUNS as a table, through one JSON text: so no Python worker has to start."""
+    parsed = F.from_json(F.lit(json.dumps(rows)), ArrayType(schema.RUNS))
+    return spark.range(1).select(F.inline(parsed))

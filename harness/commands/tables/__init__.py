@@ -1,0 +1,4 @@
+"""Commands that check two tables of anybody's, here or as one spark-submit (docs/tables.md).
+
+May import what commands may, and commands.
+"""

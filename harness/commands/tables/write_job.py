@@ -1,0 +1,188 @@
+"""kafka-harness check --write-job FILE: the check of two tables as one file for spark-submit.
+
+The file is a Python program that carries the checkers' own modules, as they are here, in a zip
+archive within it: those that analysis.tables.job needs, and nothing else. So its driver needs
+PySpark alone, its executors need nothing, and no rule stands anywhere twice. What is known of the
+configuration (`--about`) is put into it as well, with what that permits.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import io
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from harness import release
+from harness.foreign.about import About
+from harness.foreign.folder import Extent, Wanted, put_small, seal, sealed
+from harness.history.placing import Places
+from harness.model.runs.run_folder import RunFolder, StoreError, write_atomically
+from harness.model.untold import NEVER_TOLD
+
+MAIN: Final = "analysis.tables.job"
+OURS: Final = ("analysis", "harness")
+# Fields of analysis.frames.schema.RUNS that the configuration decides.
+_CONFIGURED: Final = (
+    *("transforms", "transactional", "dirty", "one_copy", "to_end", "dense", "checkpoint_ns"),
+    *("threshold_ns", "bucket_ns"),
+)
+_WIDTH: Final = 100
+_PROGRAM: Final = '''"""Check two tables, sends and reads: what Kafka lost, duplicated or made up.
+
+    spark-submit {name} --sends TABLE --reads TABLE [--final-read-is-complete] [--rows N]
+
+Written by kafka-harness {version}, commit {commit}; docs/tables.md describes it.
+Its driver needs PySpark 4 and Python 3.11, its executors need nothing.
+Exit codes: 0 valid, 1 invalid, 2 unknown, 254 bad arguments or tables, 255 anything else.
+"""
+
+import atexit
+import base64
+import os
+import sys
+import tempfile
+
+if sys.version_info < (3, 11):
+    sys.exit("error: this job needs Python 3.11 or newer: set spark.pyspark.driver.python")
+
+# What is known of the configuration, and what it permits: JSON.
+KNOWN = base64.b85decode("""
+{known}
+""".replace("\\n", "")).decode()
+# The checkers: a zip archive of Python sources.
+MODULES = """
+{modules}
+"""
+
+
+def main():
+    file, archive = tempfile.mkstemp(suffix=".zip", prefix="kafka-harness-")
+    with os.fdopen(file, "wb") as opened:
+        opened.write(base64.b85decode(MODULES.replace("\\n", "")))
+    atexit.register(os.unlink, archive)
+    sys.path.insert(0, archive)
+    try:
+        import pyspark
+
+        if int(pyspark.__version__.split(".")[0]) < 4:
+            sys.exit("error: this job needs PySpark 4 or newer, and this is " + pyspark.__version__)
+        from {main} import main as check
+
+        code = check(sys.argv[1:], KNOWN)
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        sys.stderr.write("error: " + type(error).__name__ + ": " + lines[0] + "\\n")
+        code = 255
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+
+def write_job(file: Path, about: About) -> None:
+    """Write the program. Raises HistoryError, StoreError and DiskError."""
+    if file.is_dir() or not file.parent.is_dir():
+        raise StoreError(f"--write-job {file}: no file can be there: give a name in a folder")
+    text = _PROGRAM.format(
+        name=file.name,
+        version=release.version(),
+        commit=release.commit(),
+        main=MAIN,
+        known=_packed(known(about).encode()),
+        modules=_packed(_archive()),
+    )
+    try:
+        write_atomically(file, text)
+    except OSError as error:
+        raise StoreError(f"--write-job {file}: cannot be written ({error.strerror})") from None
+
+
+def modules(name: str = MAIN) -> dict[str, Path]:
+    """The modules of ours that a module needs when it is imported, and itself: name -> source."""
+    found: dict[str, Path] = {}
+    wanted = [name]
+    while wanted:
+        each = wanted.pop()
+        spec = None if each in found else find_spec(each)
+        if spec is None or spec.origin is None:
+            continue
+        found[each] = Path(spec.origin)
+        parent = each.rpartition(".")[0]
+        wanted += [parent] if parent else []
+        wanted += _imported(ast.parse(found[each].read_text()))
+    return found
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """What a module imports where it begins; what stands below `if TYPE_CHECKING` is not needed."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names if each.name.split(".")[0] in OURS)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OURS:
+            assert node.module is not None
+            yield node.module
+            for each in node.names:
+                if _is_module(f"{node.module}.{each.name}"):
+                    yield f"{node.module}.{each.name}"
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # its parent is no package
+        return False
+
+
+def _archive() -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, source in sorted(modules().items()):
+            path = name.replace(".", "/")
+            path += "/__init__.py" if source.name == "__init__.py" else ".py"
+            # Without a time: the same sources make the same file.
+            archive.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), source.read_bytes())
+    return made.getvalue()
+
+
+def _packed(data: bytes) -> str:
+    text = base64.b85encode(data).decode()
+    return "\n".join(text[at : at + _WIDTH] for at in range(0, len(text), _WIDTH))
+
+
+def known(about: About) -> str:
+    """What is known of a configuration, as analysis.tables.findings takes it: what a check finds of
+    a run without operations. Raises HistoryError."""
+    from analysis.frames.history import run_row  # noqa: PLC0415  Spark is slow to import
+    from analysis.permission import permission_of  # noqa: PLC0415  and only needed here
+    from analysis.stored.stored_run import open_run  # noqa: PLC0415
+    from analysis.tables.findings import Known  # noqa: PLC0415
+
+    nothing = Extent(start_ns=1, end_ns=1, topic=None, partitions=1, producers=1)
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = Wanted(name="known", results=Path(folder), command="", about=about)
+        made = sealed(nothing, wanted, (*NEVER_TOLD, *about.untold()), _fill)
+        run = open_run(made.path)
+    permission = permission_of(run)
+    row = run_row(run)
+    causes = [{**cause, "partition": None} for cause in permission.rows()]
+    return Known(
+        facts=permission.facts,
+        run={name: row[name] for name in _CONFIGURED},
+        causes=causes,
+        doubts=[cause.why for cause in permission.causes],
+    ).told()
+
+
+def _fill(run: RunFolder) -> None:
+    places = Places(folder=run.history, run_id=run.run_id)
+    (run.history / "operations").mkdir()
+    put_small(places, ())
+    seal(places, (), 0)

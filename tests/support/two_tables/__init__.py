@@ -1,0 +1,1 @@
+"""Two tables of anybody's, for tests of what is made and found of them."""

@@ -1,0 +1,140 @@
+"""The one-file job: it needs PySpark alone, and finds what the check finds."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import py4j  # type: ignore[import-untyped]
+import pyspark
+import pytest
+from rich.console import Console
+
+from harness.commands.tables.check_tables import Asked, check_tables
+from harness.commands.tables.write_job import MAIN, modules, write_job
+from harness.foreign.about import About
+from harness.foreign.folder import Wanted
+from harness.model.exit_codes import BAD_ARGUMENTS, INVALID
+from harness.model.runs.run_folder import StoreError
+from tests.support.two_tables.told import Story, as_csv, sent, was_read
+
+SAFE = About(defaults=True, faults="none", producer={"acks": "all"}, replication_factor=1)
+STORY = Story(
+    sends=[sent("a", 0), sent("é,1", 1), sent("c", 2), sent("d", 0, 1)],
+    reads=[was_read("a", 0), was_read("c", 2), was_read("c", 3), was_read("d", 0, 1)],
+    complete=True,
+    about=SAFE,
+)
+SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+LIMIT_S = 300
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> dict[str, str]:
+    """An environment whose Python has PySpark and nothing else of ours or of anybody's."""
+    libraries, python = tmp_path / "libraries", tmp_path / "python"
+    libraries.mkdir()
+    for package in (pyspark, py4j):
+        (libraries / package.__name__).symlink_to(Path(package.__file__ or "").parent)
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    python.chmod(0o755)
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
+    return {**kept, "PYSPARK_PYTHON": str(python), "PYTHONPATH": str(libraries)}
+
+
+def submit(job: Path, environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    """What spark-submit says of a job, elsewhere."""
+    elsewhere = job.parent / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+    command = [str(SUBMIT), "--master", "local[1]", str(job), *words]
+    done = subprocess.run(
+        command,
+        cwd=elsewhere,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert [] == list(elsewhere.iterdir())
+    return done
+
+
+def test_it_finds_what_the_check_finds_where_nothing_else_is_installed(tmp_path, spark, alone):
+    sends, reads = STORY.files(tmp_path / "tables", as_csv)
+    wanted = Wanted(name="t", results=tmp_path / "results", command="check", about=SAFE)
+    asked = Asked(sends=sends, reads=reads, complete=True, wanted=wanted)
+    code = check_tables(asked, Console(file=(tmp_path / "out").open("w")))
+    [file] = (tmp_path / "results" / "t").glob("2*/report.json")
+    report = json.loads(file.read_text())
+    write_job(job := tmp_path / "job.py", SAFE)
+
+    for package in ("harness", "analysis", "numpy", "pyarrow", "pydantic"):
+        imported = subprocess.run(
+            [alone["PYSPARK_PYTHON"], "-c", f"import {package}"], env=alone, cwd="/", check=False
+        )
+        assert imported.returncode == 1
+    done = submit(job, alone, "--sends", sends, "--reads", reads, "--final-read-is-complete")
+
+    lines = done.stdout.splitlines()
+    table = {
+        line.split()[0]: line.split()[1] for line in lines if line.split()[0] in report["anomalies"]
+    }
+    found = [json.loads(line) for line in lines if line.startswith("{")]
+    assert {name: str(each["count"]) for name, each in report["anomalies"].items()} == table
+    assert {"lost": 1, "duplicate": 1, "hole": 1} == {
+        name: each["count"] for name, each in report["anomalies"].items() if each["count"]
+    }
+    assert [("duplicate", "c"), ("hole", None), ("lost", "é,1")] == [
+        (row["anomaly"], row.get("value")) for row in found
+    ]
+    assert f"verdict  {report['verdict'].upper()}" in lines
+    assert INVALID == code == done.returncode
+
+
+@pytest.mark.jvm
+def test_bad_tables_and_options_have_their_sentence_and_exit_code(tmp_path, alone):
+    write_job(job := tmp_path / "job.py", About())
+
+    missing = submit(job, alone, "--sends", "no.csv", "--reads", "no.csv")
+    wrong = submit(job, alone, "--sends", "no.csv")
+
+    assert BAD_ARGUMENTS == missing.returncode == wrong.returncode
+    assert "error: no.csv: there is no such file or folder" in missing.stdout + missing.stderr
+    assert "error: the following arguments are required: --reads" in wrong.stdout + wrong.stderr
+
+
+def test_its_modules_import_pyspark_and_the_standard_library_alone():
+    found = {
+        name.split(".")[0]
+        for file in modules().values()
+        for node in ast.parse(file.read_text()).body
+        for name in _imported(node)
+    }
+
+    others = found - set(sys.stdlib_module_names) - {"analysis", "harness"}
+    assert {"pyspark", "py4j"} == others
+    assert MAIN in modules()
+
+
+def _imported(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [each.name for each in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+
+
+def test_the_same_sources_make_the_same_file(tmp_path):
+    for name in ("one.py", "two.py"):
+        write_job(tmp_path / name, SAFE)
+
+    one, two = ((tmp_path / name).read_text() for name in ("one.py", "two.py"))
+    assert one == two.replace("two.py", "one.py")
+
+
+def test_a_place_where_no_file_can_be_is_refused(tmp_path):
+    with pytest.raises(StoreError, match="no file can be there"):
+        write_job(tmp_path / "no" / "job.py", SAFE)
