@@ -52,6 +52,7 @@ from analysis.frames.operations import (
 
 ABORTED_NAME = "_ABORTED"  # docs/history.md, "In a transaction"
 UNITS_NS = (10**4, 10**5, 10**6, 10**7)  # what latencies are rounded to: each up to 10,000 of it
+PLACES = 6  # of a quantile, in ms
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
 
 
@@ -200,4 +201,6 @@ def hundredths(length_ns: Column) -> Column:
 def quantiles(latency: Column | str, times: Column | int = 1) -> Column:
     """The quantiles, in ms, of latencies in hundredths, each seen so many times."""
     ranks = F.array(*[F.lit(q) for q in QUANTILES.values()])
-    return F.transform(F.percentile(latency, ranks, times), lambda each: each / 100)
+    found = F.percentile(latency, ranks, times)
+    # Between two hundredths lie thousandths of these at most: the rest is floating point's.
+    return F.transform(found, lambda each: F.round(each / 100, PLACES))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from analysis.measures.by_driver.batches import FS, NONE, TYPES, Batch, Mask, NotPlain
 from analysis.measures.consumer_lag import FEWEST, GROUP, ROWS, SLICES
-from analysis.measures.latency_and_rates import ABORTED_NAME, QUANTILES, UNITS_NS
+from analysis.measures.latency_and_rates import ABORTED_NAME, PLACES, QUANTILES, UNITS_NS
 from analysis.stored.columns import Numbers
 
 Row = dict[str, Any]
@@ -156,7 +156,8 @@ def quantiles(ordered: Numbers, times: Numbers) -> list[float]:
     low, high = np.floor(rank), np.ceil(rank)
     lower, higher = (ordered[np.searchsorted(upto, each + 1)] for each in (low, high))
     between = (high - rank) * lower + (rank - low) * higher
-    return [float(each) / 100 for each in np.where(lower == higher, lower, between)]
+    told = np.where(lower == higher, lower, between)
+    return [round(float(each) / 100, PLACES) for each in told]
 
 
 class Acks:
