@@ -22,7 +22,7 @@ import pytest
 
 from bench.checker import histories
 from harness.checkout import ROOT
-from harness.model.exit_codes import BAD_ARGUMENTS, UNKNOWN
+from harness.model.exit_codes import BAD_ARGUMENTS, INVALID
 from tests.support.commands import COMMAND, Ran, ran
 from tests.support.labs.spark_cluster import HOST, MEMORY, SparkCluster, standalone
 from tests.support.labs.stores import SPARK, Filled, hdfs, s3
@@ -96,7 +96,7 @@ def told(folder: Path, settings: dict[str, str]) -> dict[str, str]:
 def both(place: Place) -> tuple[Ran, Ran]:
     """The same check of the store by the cluster, and of the folders by this process."""
     away = place.check(*(f"{place.store.uri}/results/{name}" for name in RUNS))
-    assert away.code == UNKNOWN, away.out + away.err
+    assert away.code == INVALID, away.out + away.err
     home = place.check(*(str(place.folders / name) for name in RUNS), master=False)
     for name in RUNS:
         for made in MADE:
