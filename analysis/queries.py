@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable
-from functools import reduce
 
 from pyspark.sql import DataFrame
 
 from analysis.anomalies import ANOMALIES
-from analysis.checks.anomaly import Anomaly
+from analysis.checks.anomaly import Anomaly, found_rows
 from analysis.frames.claims import odd
-from analysis.frames.evidence import Rule, Table, Tables, evidence, rows
+from analysis.frames.evidence import Table, Tables, evidence
 from analysis.frames.history import History
 from analysis.frames.operations import fates, places
 from analysis.frames.steps import steps
@@ -76,7 +75,7 @@ class Queries:
 
     def evidence(self) -> DataFrame:
         """One row an anomaly, schema.EVIDENCE."""
-        return evidence(_found(self.tables, self._anomalies, self._empty), self._history)
+        return evidence(found_rows(self.tables, self._anomalies, self._empty), self._history)
 
     def counts(self) -> DataFrame:
         """A row a run, a row a bucket of time."""
@@ -109,16 +108,3 @@ class Queries:
     def positions(self) -> DataFrame:
         """A row a slice of the load, partition and reader."""
         return positions(self._history)
-
-
-def _found(
-    tables: Tables, anomalies: Iterable[Anomaly], empty: Collection[Table] = ()
-) -> DataFrame:
-    """One row an anomaly: each table is gone through once, for all rules that look at it."""
-    rules: dict[Table, dict[str, Rule]] = {}
-    for anomaly in anomalies:
-        for table, rule in anomaly.rules.items():
-            rules.setdefault(table, {})[anomaly.name] = rule()
-    made = ((table(tables), of_it) for table, of_it in rules.items() if table not in empty)
-    parts = [rows(table, of_it) for table, of_it in made if table is not None]
-    return reduce(DataFrame.unionByName, parts)

@@ -9,12 +9,15 @@ from here; `analysis.anomalies` lists the records.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 
+from pyspark.sql import DataFrame
+
 from analysis.checks.promise import Condition, Promise
-from analysis.frames.evidence import Rule, Table
+from analysis.frames.evidence import Rule, Table, Tables, rows
 from analysis.run_facts.configuration import Facts
 from harness.checkout import ROOT
 
@@ -67,3 +70,17 @@ class Anomaly:
                 if promise.speaks_of_all:
                     break
         return tuple(rows)
+
+
+def found_rows(
+    tables: Tables, anomalies: Iterable[Anomaly], empty: Collection[Table] = ()
+) -> DataFrame:
+    """One row an anomaly: each table is gone through once, for all rules that look at it. `empty`:
+    tables in which no rule holds for any row."""
+    rules: dict[Table, dict[str, Rule]] = {}
+    for anomaly in anomalies:
+        for table, rule in anomaly.rules.items():
+            rules.setdefault(table, {})[anomaly.name] = rule()
+    made = ((table(tables), of_it) for table, of_it in rules.items() if table not in empty)
+    parts = [rows(table, of_it) for table, of_it in made if table is not None]
+    return reduce(DataFrame.unionByName, parts)

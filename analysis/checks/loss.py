@@ -125,6 +125,11 @@ def unacknowledged_lost() -> Rule:
     )
 
 
+def is_below_start() -> Column:
+    """Whether an acked record that was not found lay below the log's start."""
+    return _is_absent() & (offset_of(F.col("acked_place")) < F.col("log_start"))
+
+
 def is_unacknowledged_lost() -> Column:
     """Whether a send that asked for no ack (acks=0) is provably not in the log."""
     whole = F.col("complete") & (F.col("log_start") == 0)

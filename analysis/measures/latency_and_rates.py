@@ -34,7 +34,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.checks.loss import is_readable, is_unacknowledged_lost, lost
+from analysis.checks.loss import is_below_start, is_readable, is_unacknowledged_lost, lost
 from analysis.frames.elections import is_past
 from analysis.frames.history import History
 from analysis.frames.operations import (
@@ -47,7 +47,6 @@ from analysis.frames.operations import (
     is_final,
     is_processed,
     is_send,
-    offset_of,
 )
 
 ABORTED_NAME = "_ABORTED"  # docs/history.md, "In a transaction"
@@ -137,7 +136,6 @@ def landings(fates: DataFrame, runs: DataFrame) -> DataFrame:
     had_ns = F.coalesce("delivered_ns", F.when(_waits_in_vain(), F.col("load_end_ns")))
     late = F.when(F.col("sent").isNotNull(), hundredths(had_ns - F.col("intended_ns")))
     gone, past = lost().holds, is_past()
-    below = ~landed & (offset_of(F.col("acked_place")) < F.col("log_start"))
     known = F.broadcast(runs.select("run_id", "elections", "load_end_ns", "tailing", "grouped"))
     return (
         fates.join(known, on="run_id", how="inner")
@@ -145,7 +143,7 @@ def landings(fates: DataFrame, runs: DataFrame) -> DataFrame:
         .agg(
             F.count_if(doubt & landed).alias("indeterminate_landed"),
             F.count_if(doubt & ~landed & whole).alias("indeterminate_not_landed"),
-            F.count_if(below).alias("acked_below_log_start"),
+            F.count_if(is_below_start()).alias("acked_below_log_start"),
             F.count_if(is_unacknowledged_lost()).alias("unacknowledged_lost"),
             F.count_if(past & gone).alias("lost_past_log_end"),
             F.count_if(past & landed).alias("kept_past_log_end"),

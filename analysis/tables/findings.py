@@ -10,17 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import reduce
 from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import BY_NAME, promised, untold_reasons
+from analysis.checks.anomaly import found_rows
+from analysis.checks.loss import is_below_start
 from analysis.frames.claims import odd
-from analysis.frames.evidence import Rule, Table, Tables, evidence, rows
+from analysis.frames.evidence import Tables, evidence
 from analysis.frames.history_frames import History, runs_frame
-from analysis.frames.operations import fates, offset_of, places
+from analysis.frames.operations import fates, places
 from analysis.frames.permission import FORBIDDEN, IN_DOUBT
 from analysis.frames.steps import steps
 from analysis.run_facts.configuration import Facts
@@ -100,7 +101,7 @@ def findings(
         places=found_at,
         steps=lambda: steps(operations, found_at, history.runs),
     )
-    found = keep(evidence(_found(tables, list(judged)), history))
+    found = keep(evidence(found_rows(tables, [BY_NAME[name] for name in judged]), history))
     counted = found.groupBy("anomaly", "judged", "cause").count().collect()
     counts: dict[str, dict[str, int]] = {name: {} for name in judged}
     for each in counted:
@@ -112,26 +113,9 @@ def findings(
         reasons=untold_reasons(facts),
         evidence=found,
         texts=numbered.values,
-        below=values.where(_is_below()).count(),
+        below=values.where(is_below_start()).count(),
         doubt=known.doubts[doubtful[0]] if doubtful else None,
     )
-
-
-def _is_below() -> Column:
-    """As the report counts them (analysis.measures.latency_and_rates)."""
-    below = offset_of(F.col("acked_place")) < F.col("log_start")
-    return F.col("first_place").isNull() & below
-
-
-def _found(tables: Tables, names: Sequence[str]) -> DataFrame:
-    """One row an anomaly, each table of rules gone through once."""
-    rules: dict[Table, dict[str, Rule]] = {}
-    for name in names:
-        for table, rule in BY_NAME[name].rules.items():
-            rules.setdefault(table, {})[name] = rule()
-    made = ((table(tables), of_it) for table, of_it in rules.items())
-    parts = [rows(table, of_it) for table, of_it in made if table is not None]
-    return reduce(DataFrame.unionByName, parts)
 
 
 def shown(found: Findings, most: int) -> DataFrame:

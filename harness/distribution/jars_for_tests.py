@@ -12,7 +12,6 @@ that is in PySpark, or among Kafka's jars. They are kept beside Kafka's, in `jar
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.distribution import ivy
-from harness.distribution.kafka_home import KAFKA_VERSION, Say, cache_folder, locked
+from harness.distribution.kafka_home import KAFKA_VERSION, Say, cache_folder, locked, sha256_of
 from harness.host.java import find_java
 from harness.host.machine import HostError
 
@@ -110,8 +109,7 @@ def fetch(jars: Jars, say: Say = lambda _line: None) -> list[Path]:
 
 
 def _check(jar: Path, expected: str) -> None:
-    with jar.open("rb") as opened:
-        found = hashlib.file_digest(opened, "sha256").hexdigest()
+    found = sha256_of(jar)
     if found != expected:
         raise HostError(
             f"{jar.name}: fetched with another SHA-256 ({found}) than expected: unset "

@@ -132,7 +132,7 @@ def damaged(home: KafkaHome) -> list[str]:
     if not bill.exists():  # a user's own build has no bill
         return []
     jars = json.loads(bill.read_text())["jars"]
-    return [name for name, jar in jars.items() if _sha256(home.libs / name) != jar["sha256"]]
+    return [name for name, jar in jars.items() if sha256_of(home.libs / name) != jar["sha256"]]
 
 
 def class_archive(home: KafkaHome, java: Java, role: Role) -> Path:
@@ -266,7 +266,7 @@ def _retrieve(work: Path, say: Say) -> None:
 def _write_bill(work: Path) -> int:
     """Say what was fetched and how many jars; refuse what this version was not made with."""
     libs = sorted((work / "libs").glob("*.jar"))
-    jars = {jar.name: {"sha256": _sha256(jar), "bytes": jar.stat().st_size} for jar in libs}
+    jars = {jar.name: {"sha256": sha256_of(jar), "bytes": jar.stat().st_size} for jar in libs}
     digest = _digest("".join(f"{jar['sha256']}  {name}\n" for name, jar in jars.items()))
     if digest != BILL_SHA256:
         raise KafkaHomeError(
@@ -279,7 +279,8 @@ def _write_bill(work: Path) -> int:
     return len(jars)
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

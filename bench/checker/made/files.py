@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 
 from harness.history import tables
 from harness.history.seal_record import SEALED
+from harness.history.stored_tables import digest
 
 _OPERATIONS = tables.schema(tables.OPERATION_COLUMNS)
 _FEW = ("run_id", "process", "f", "type", "partition", "error", "broker", "instance")
@@ -100,7 +100,7 @@ class Sealed:
             "operations": self.operations,
             "findings": 0,
             "tables": {
-                name: {"rows": rows, "sha256": _digest(self._folder / name), "kept": False}
+                name: {"rows": rows, "sha256": digest(self._folder / name), "kept": False}
                 for name, rows in sorted(self._rows.items())
             },
         }
@@ -128,8 +128,3 @@ def _texts(given: Any, kind: pa.DataType) -> pa.Array:
     for number, text in enumerate(known[1:], start=1):
         numbers[given == text] = number
     return pa.array(known, kind).take(pa.array(numbers))
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
