@@ -25,13 +25,13 @@ from analysis.elsewhere.masters import require_master
 from analysis.elsewhere.staged import Staged
 from analysis.elsewhere.store import connect
 from analysis.elsewhere.trouble import TROUBLE, Unreachable, reason_of
-from analysis.frames.history import history_of
+from analysis.frames.history import history_of, run_row
 from analysis.measures.by_driver.measured import measured
 from analysis.permission import Permission, permission_of
 from analysis.queries import Queries
 from analysis.report import write
 from analysis.report.build import report
-from analysis.screens import proven_empty
+from analysis.screens.several import screens
 from analysis.spark.session import BIG, HERE, make_room_for, session
 from analysis.stored.circles import Circles, circles_of
 from analysis.stored.run_files import CheckError
@@ -127,15 +127,24 @@ def _check(spark: SparkSession, runs: Sequence[Run], staged: Mapping[str, Staged
         store=store,
         shared=store is None and is_local(spark),
     )
+    left_to = runs[0].path / f".suspects-{write.unique()}"
     permissions = {run.run_id: permission_of(run) for run in runs}
-    rows = {run.run_id: permissions[run.run_id].rows(run.load_start_ns) for run in runs}
-    # A screen is for folders: a store is left to plain Spark SQL.
-    empty = frozenset() if staged else proven_empty(runs)
     asked = None
     try:
         circles = {run.run_id: circles_of(run) for run in runs}
-        asked = Queries(history_of(spark, runs, rows, circles), empty=empty)
-        known = None if staged else measured(runs)
+        facts = {
+            run.run_id: run_row(
+                run, permissions[run.run_id].rows(run.load_start_ns), circles[run.run_id]
+            )
+            for run in runs
+        }
+        history = history_of(spark, runs, facts)
+        # A screen is for folders: a store is left to plain Spark SQL.
+        told = None if staged else screens(runs, facts, runs[0].path)
+        left = told.left(spark, history, left_to) if told else None
+        asked = Queries(history, left=left)
+        fates = {run_id: each.fates() for run_id, each in told.by_run.items()} if told else {}
+        known = None if staged else measured(runs, facts, fates)
         found = write.compute(spark, asked, runs, place, known)
         answers = {run.run_id: _with(found[run.run_id], circles[run.run_id]) for run in runs}
         return {
@@ -151,8 +160,8 @@ def _check(spark: SparkSession, runs: Sequence[Run], staged: Mapping[str, Staged
             asked.forget()
         with suppress(CheckError, Unreachable):  # what is left there says less than what happened
             place.clear()
-        for left in (place.folder, *map(write.unfinished, runs)):
-            shutil.rmtree(left, ignore_errors=True)
+        for unused in (place.folder, left_to, *map(write.unfinished, runs)):
+            shutil.rmtree(unused, ignore_errors=True)
 
 
 def _told(run: Run, error: Exception) -> Exception:

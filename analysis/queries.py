@@ -6,16 +6,19 @@ Pure DataFrame -> DataFrame; nothing is computed before `analysis.report.write` 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial, reduce
 
 from pyspark.sql import DataFrame
 
 from analysis.anomalies import ANOMALIES
 from analysis.checks.anomaly import Anomaly, found_rows
 from analysis.frames.claims import odd
-from analysis.frames.evidence import Table, Tables, evidence
+from analysis.frames.evidence import Tables, evidence
 from analysis.frames.history import History
 from analysis.frames.operations import fates, places
+from analysis.frames.signs import Sign
 from analysis.frames.steps import steps
 from analysis.measures.availability import windows
 from analysis.measures.consumer_lag import positions
@@ -23,6 +26,15 @@ from analysis.measures.drawn_sends import sends
 from analysis.measures.latency_and_rates import counts, landings, redeliveries
 from analysis.measures.leadership import acks_between_cuts
 from analysis.measures.work_done import work_done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What a screen has left for Spark (analysis.screens)."""
+
+    history: History  # operations: those of suspects
+    signs: frozenset[Sign]  # what was seen
+    steps: Callable[[], DataFrame]  # analysis.frames.steps
 
 
 class Queries:
@@ -33,10 +45,10 @@ class Queries:
         self,
         history: History,
         anomalies: Iterable[Anomaly] = ANOMALIES,
-        empty: Collection[Table] = (),
+        left: Left | None = None,
     ) -> None:
-        """`empty`: tables in which no rule holds for any row (analysis.screens)."""
-        self._history, self._anomalies, self._empty = history, anomalies, empty
+        """`left`: what a screen says; None: all is asked of everything."""
+        self._history, self._anomalies, self._left = history, tuple(anomalies), left
         self._kept: dict[str, DataFrame] = {}
         self._making = threading.RLock()
 
@@ -59,7 +71,20 @@ class Queries:
     def tables(self) -> Tables:
         """What the tables of rules are made from."""
         return Tables(
-            history=self._history, values=self.fates, places=self.places, steps=self.steps
+            history=self._history,
+            values=lambda: self.fates,
+            places=lambda: self.places,
+            steps=self.steps,
+        )
+
+    def _few(self, left: Left) -> Tables:
+        """The same of suspects."""
+        few = left.history
+        return Tables(
+            history=few,
+            values=partial(self._keep, "few fates", lambda: fates(few.operations, few.runs)),
+            places=partial(self._keep, "few places", lambda: odd(places(few.operations))),
+            steps=left.steps,
         )
 
     def _keep(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
@@ -73,9 +98,19 @@ class Queries:
         for kept in self._kept.values():
             kept.unpersist()
 
-    def evidence(self) -> DataFrame:
-        """One row an anomaly, schema.EVIDENCE."""
-        return evidence(found_rows(self.tables, self._anomalies, self._empty), self._history)
+    def evidence(self) -> DataFrame | None:
+        """One row an anomaly, schema.EVIDENCE; None: there is nothing to look at."""
+        if self._left is None:
+            parts = [found_rows(self.tables, self._anomalies)]
+        else:
+            signs = self._left.signs
+            seen = [
+                each for each in self._anomalies if each.signs and not signs.isdisjoint(each.signs)
+            ]
+            unsigned = [each for each in self._anomalies if each.signs is None]
+            parts = [found_rows(self._few(self._left), seen), found_rows(self.tables, unsigned)]
+        made = [part for part in parts if part is not None]
+        return evidence(reduce(DataFrame.unionByName, made), self._history) if made else None
 
     def counts(self) -> DataFrame:
         """A row a run, a row a bucket of time."""

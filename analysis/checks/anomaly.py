@@ -9,7 +9,7 @@ from here; `analysis.anomalies` lists the records.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame
 
 from analysis.checks.promise import Condition, Promise
 from analysis.frames.evidence import Rule, Table, Tables, rows
+from analysis.frames.signs import Sign
 from analysis.run_facts.configuration import Facts
 from harness.checkout import ROOT
 
@@ -45,6 +46,7 @@ class Anomaly:
     outcomes: tuple[str, ...] = ()  # how its count splits
     lasts: str | None = None  # of one whose rule says how long it lasted: until when, in words
     judged: Condition = IN_EVERY_RUN  # which runs can have it at all
+    signs: tuple[Sign, ...] | None = None  # without any of these there is none; None: not known
     promises: tuple[Promise, ...] = field(default=())
 
     def __post_init__(self) -> None:
@@ -72,15 +74,13 @@ class Anomaly:
         return tuple(rows)
 
 
-def found_rows(
-    tables: Tables, anomalies: Iterable[Anomaly], empty: Collection[Table] = ()
-) -> DataFrame:
-    """One row an anomaly: each table is gone through once, for all rules that look at it. `empty`:
-    tables in which no rule holds for any row."""
+def found_rows(tables: Tables, anomalies: Iterable[Anomaly]) -> DataFrame | None:
+    """One row an anomaly: each table is gone through once, for all rules that look at it. None:
+    there is nothing to look at."""
     rules: dict[Table, dict[str, Rule]] = {}
     for anomaly in anomalies:
         for table, rule in anomaly.rules.items():
             rules.setdefault(table, {})[anomaly.name] = rule()
-    made = ((table(tables), of_it) for table, of_it in rules.items() if table not in empty)
+    made = ((table(tables), of_it) for table, of_it in rules.items())
     parts = [rows(table, of_it) for table, of_it in made if table is not None]
-    return reduce(DataFrame.unionByName, parts)
+    return reduce(DataFrame.unionByName, parts) if parts else None

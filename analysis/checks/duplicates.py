@@ -78,6 +78,7 @@ from analysis.checks.promise import (
 from analysis.frames.claims import VICTIMS, is_contested
 from analysis.frames.evidence import Rule, by_place, by_value
 from analysis.frames.operations import ACKED, FAILED, offset_of, partition_of
+from analysis.frames.signs import Sign
 
 
 def duplicate() -> Rule:
@@ -146,6 +147,7 @@ def contested() -> Rule:
 DUPLICATE = Anomaly(
     name="duplicate",
     rules={by_value: duplicate},
+    signs=(Sign.UNCLAIMED, Sign.STRAY),
     outcomes=("in_log", "in_reads"),
     meaning="one value at two offsets",
     noun="duplicate",
@@ -204,6 +206,7 @@ DUPLICATE = Anomaly(
 INCONSISTENT_OFFSET = Anomaly(
     name="inconsistent-offset",
     rules={by_value: misplaced, by_place: contested},
+    signs=(Sign.MISSED, Sign.UNCLAIMED, Sign.STRAY, Sign.CONTESTED, Sign.GARBLED),
     outcomes=("two_values", "acked_elsewhere", "passed_over", "other_partition"),
     meaning="two values at one offset, or not at the offset or in the partition that was reported",
     noun="inconsistent offset",

@@ -42,6 +42,7 @@ from analysis.checks.promise import (
 )
 from analysis.frames.evidence import Rule, by_place
 from analysis.frames.operations import place_of
+from analysis.frames.signs import Sign
 from analysis.frames.steps import by_step
 
 LAST_NS = 2**63 - 1
@@ -72,6 +73,7 @@ def epoch_back() -> Rule:
 CORRUPT = Anomaly(
     name="corrupt",
     rules={by_place: corrupt},
+    signs=(Sign.GARBLED,),
     meaning="read with a checksum that is wrong: something changed it after it was sent",
     noun="corrupt record",
     headline="{n} {was} read that {is} not as {written}",
@@ -94,6 +96,7 @@ CORRUPT = Anomaly(
 EPOCH_BACK = Anomaly(
     name="epoch-back",
     rules={by_step: epoch_back},
+    signs=(Sign.OLDER,),
     meaning="a later record of an earlier leader epoch",
     noun="falling epoch",
     headline="{n} {was} read with a lower leader epoch than the one before {them}",

@@ -74,6 +74,7 @@ from analysis.checks.promise import (
 )
 from analysis.frames.evidence import Rule, by_value
 from analysis.frames.operations import ACKED, UNASKED, offset_of
+from analysis.frames.signs import Sign
 
 
 def lost() -> Rule:
@@ -164,6 +165,7 @@ def _passed_for_good() -> Column:
 LOST = Anomaly(
     name="lost",
     rules={by_value: lost},
+    signs=(Sign.MISSED,),
     outcomes=("delivered_before", "never_delivered"),
     meaning="acknowledged, and absent from the complete final read",
     noun="lost record",
@@ -224,6 +226,7 @@ LOST = Anomaly(
 VANISHED = Anomaly(
     name="vanished",
     rules={by_value: vanished},
+    signs=(Sign.STRAY,),
     meaning="seen by a read, and absent from the complete final read",
     noun="vanished record",
     headline="{n} that consumers had already read {is} gone",
@@ -260,6 +263,7 @@ VANISHED = Anomaly(
 UNSEEN = Anomaly(
     name="unseen",
     rules={by_value: unseen},
+    signs=(Sign.MISSED,),
     meaning="acknowledged and not found, but the final read was incomplete",
     noun="unseen record",
     promises=(
@@ -274,6 +278,7 @@ UNSEEN = Anomaly(
 UNACKNOWLEDGED_LOST = Anomaly(
     name="unacknowledged-lost",
     rules={by_value: unacknowledged_lost},
+    signs=(Sign.UNASKED,),
     meaning="sent with acks=0, and absent from the complete final read",
     noun="unacknowledged lost record",
     headline="{n} sent with acks=0 {is} gone",

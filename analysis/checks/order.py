@@ -64,6 +64,7 @@ from analysis.checks.promise import (
 )
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import ACKED, offset_of, partition_of
+from analysis.frames.signs import Sign
 from analysis.run_facts.configuration import Facts
 from harness.history.record_format import SEQUENCE_BITS
 
@@ -77,7 +78,8 @@ def in_order_of_place(tables: Tables) -> DataFrame:
     it: `overtaken_by` of its client's sends (null: its client is not known), `passed_by` of all."""
     runs = tables.history.runs.select("run_id", "ends", "transactional")
     found = (
-        tables.values.where((F.col("sent") == ACKED) & _is_at_home())
+        tables.values()
+        .where((F.col("sent") == ACKED) & _is_at_home())
         .join(F.broadcast(runs), on="run_id", how="inner")
         .select(
             *_KEPT,
@@ -151,6 +153,7 @@ def _keeps_order(facts: Facts) -> bool:
 REORDERED = Anomaly(
     name="reordered",
     rules={in_order_of_place: reordered},
+    signs=(Sign.OVERTAKEN,),
     meaning="behind a record that the same client sent to the partition later",
     noun="reordered record",
     headline="{n} {is} in the log behind records that the same producer sent later",
@@ -220,6 +223,7 @@ REORDERED = Anomaly(
 REAL_TIME_VIOLATION = Anomaly(
     name="real-time-violation",
     rules={in_order_of_place: out_of_time},
+    signs=(Sign.OUT_OF_TIME,),
     meaning="behind a record whose send began after this one was acknowledged",
     noun="real-time violation",
     headline="{n} {is} in the log behind records that were sent after the ack",

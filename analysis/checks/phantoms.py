@@ -33,6 +33,7 @@ from analysis.checks.promise import (
 )
 from analysis.frames.evidence import Rule, Tables, by_place
 from analysis.frames.operations import FAILED, is_send
+from analysis.frames.signs import Sign
 
 # The errors of sends whose record certainly never left the client: produce() raised, or what was
 # still in its queue was thrown away (librdkafka, rd_kafka_produceva and rd_kafka_purge). One that
@@ -101,7 +102,8 @@ def _by_phantom_value(tables: Tables) -> DataFrame:
     errors = failed.groupBy("run_id", "value").agg(F.max("error").alias("fail_error"))
     runs = F.broadcast(tables.history.runs.select("run_id", "transactional"))
     return (
-        tables.values.where(_is_phantom())
+        tables.values()
+        .where(_is_phantom())
         .join(errors, on=["run_id", "value"], how="left")
         .join(runs, on="run_id", how="inner")
     )
@@ -110,6 +112,7 @@ def _by_phantom_value(tables: Tables) -> DataFrame:
 PHANTOM = Anomaly(
     name="phantom",
     rules={_by_phantom_value: phantom, by_place: unparsable},
+    signs=(Sign.UNCLAIMED, Sign.STRAY, Sign.GARBLED),
     outcomes=("never_sent", "send_failed", "aborted", "unparsable"),
     meaning="read, but never sent, or its send failed",
     noun="phantom",

@@ -63,6 +63,7 @@ from analysis.checks.promise import (
 )
 from analysis.frames.evidence import Rule
 from analysis.frames.operations import place_of
+from analysis.frames.signs import Sign
 from analysis.frames.steps import by_step
 
 _POSITION = "Kafka documentation, KafkaConsumer: Offsets and Consumer Position"
@@ -137,6 +138,7 @@ def _after_a_cut(why: str) -> tuple[Promise, Promise]:
 POLL_SKIP = Anomaly(
     name="poll-skip",
     rules={by_step: skipped_over},
+    signs=(Sign.SKIP,),
     outcomes=("passed", "put_under"),
     meaning="a step of a reader over records that the log has",
     noun="poll skip",
@@ -159,6 +161,7 @@ POLL_SKIP = Anomaly(
 POLL_BACK = Anomaly(
     name="poll-back",
     rules={by_step: went_back},
+    signs=(Sign.BACK,),
     outcomes=("went_back", "repeats"),
     meaning="a step of a reader back to what it had passed, without a rebalance, seek or reset",
     noun="backward poll",
@@ -178,6 +181,7 @@ POLL_BACK = Anomaly(
 HOLE = Anomaly(
     name="hole",
     rules={by_step: hole},
+    signs=(Sign.HOLE,),
     meaning="a stretch of offsets of the log at which there is no record",
     noun="hole",
     judged=when("without transactions and compaction", lambda facts: facts.dense),

@@ -28,6 +28,7 @@ from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import ALWAYS, REPLICATION, permitted
 from analysis.frames.evidence import Rule, by_value
 from analysis.frames.operations import ACKED
+from analysis.frames.signs import Sign
 
 
 def stale_read() -> Rule:
@@ -50,6 +51,7 @@ def _since_the_ack() -> Column:
 STALE_READ = Anomaly(
     name="stale-read",
     rules={by_value: stale_read},
+    signs=(Sign.NOT_FOUND,),
     outcomes=("appeared", "late", "never"),
     meaning="a look-up that began after the ack and did not find the record in time",
     noun="stale read",

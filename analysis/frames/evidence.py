@@ -52,9 +52,10 @@ class Tables:
     """What the tables that rules look at are made from."""
 
     history: History
-    values: DataFrame  # analysis.frames.operations.fates, kept for all
-    places: DataFrame  # analysis.frames.claims.odd, kept for all
-    steps: Callable[[], DataFrame]  # analysis.frames.steps, kept for all; made when it is asked for
+    # Each is made when it is first asked for, and kept for all.
+    values: Callable[[], DataFrame]  # analysis.frames.operations.fates
+    places: Callable[[], DataFrame]  # analysis.frames.claims.odd
+    steps: Callable[[], DataFrame]  # analysis.frames.steps
 
 
 # One table that rules look at; None where none of the runs has what it is made from.
@@ -64,16 +65,20 @@ Table = Callable[[Tables], DataFrame | None]
 def by_value(tables: Tables) -> DataFrame:
     """A row for each value: analysis.frames.operations.fates, and `instead`, the other value that
     the final read has at the acked offset."""
-    there = tables.places.where(F.col("final_value").isNotNull()).select(
-        "run_id", F.col("place").alias("acked_place"), F.col("final_value").alias("instead")
+    there = (
+        tables.places()
+        .where(F.col("final_value").isNotNull())
+        .select(
+            "run_id", F.col("place").alias("acked_place"), F.col("final_value").alias("instead")
+        )
     )
-    return tables.values.join(F.broadcast(there), on=["run_id", "acked_place"], how="left")
+    return tables.values().join(F.broadcast(there), on=["run_id", "acked_place"], how="left")
 
 
 def by_place(tables: Tables) -> DataFrame:
     """A row for each place with two values or a payload that is none: analysis.frames.claims."""
     history = tables.history
-    return contested(tables.places, history.operations, tables.values, history.runs)
+    return contested(tables.places(), history.operations, tables.values(), history.runs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -41,16 +40,15 @@ SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy w
 def history_of(
     spark: SparkSession,
     runs: Sequence[Run],
-    causes: Mapping[str, Sequence[Row]],
-    circles: Mapping[str, Circles | None] = MappingProxyType({}),
+    facts: Mapping[str, Row],
 ) -> History:
-    """Everything the checks need of these runs; `causes` are rows of schema.CAUSE by run_id,
-    `circles` what analysis.stored.circles found."""
+    """Everything the checks need of these runs; `facts` are their rows of schema.RUNS by run_id:
+    `run_row`."""
     files = [run.address(file) for run in runs for file in run.tables]
     told = [run.address(run.path / EVENTS) for run in runs if run.tells_transactions]
     followed = [run for run in runs if run.watched and run.watermarks]
     watched = [run.address(run.path / WATERMARKS) for run in followed]
-    rows = [run_row(run, causes[run.run_id], circles.get(run.run_id)) for run in runs]
+    rows = [facts[run.run_id] for run in runs]
     return History(
         operations=_operations(spark, files),
         runs=runs_frame(spark, rows),
@@ -59,6 +57,7 @@ def history_of(
         outdated=any(row["outdated"] for row in rows),
         shared=any(row["shared"] for row in rows),
         unowned=any(row["unowned"] for row in rows),
+        hanging=any(row["hanging"] for row in rows),
         replicas=any(run.compared for run in runs),
         circular=any(row["circular"] for row in rows),
         transactions=_transactions(spark, told) if told else None,

@@ -12,7 +12,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import ArrayType
+from pyspark.sql.types import ArrayType, StructType
 
 from analysis.frames import schema
 
@@ -23,18 +23,32 @@ class History:
 
     operations: DataFrame  # schema.OPERATIONS
     runs: DataFrame  # schema.RUNS
+    everything: DataFrame | None = None  # operations that a screen has left out, too; None: none
     groups: bool = False  # whether any of them has a consumer group
     transforms: bool = False  # whether its members send what they make of what they are given
     outdated: bool = False  # whether any member kept an older generation than others were given
     shared: bool = False  # whether any partition had two owners in one generation
     unowned: bool = False  # whether any partition was nobody's in a generation that lasted
+    hanging: bool = True  # whether any last stable offset stands
     replicas: bool = False  # whether the replicas of any were compared
     circular: bool = False  # whether transactions of any read from each other in a circle
     transactions: DataFrame | None = None  # schema.TRANSACTIONS; None: nobody told of any
     watermarks: DataFrame | None = None  # schema.WATERMARKS; None: nobody followed them
 
+    @property
+    def all_operations(self) -> DataFrame:
+        """Those of values with which nothing is wrong, too."""
+        return self.operations if self.everything is None else self.everything
+
 
 def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
-    """Rows of schema.RUNS as a table, through one JSON text: so no Python worker has to start."""
-    parsed = F.from_json(F.lit(json.dumps(rows)), ArrayType(schema.RUNS))
+    """Rows of schema.RUNS as a table."""
+    return rows_frame(spark, rows, schema.RUNS)
+
+
+def rows_frame(
+    spark: SparkSession, rows: Sequence[Mapping[str, Any]], columns: StructType
+) -> DataFrame:
+    """Rows as a table, through one JSON text: so no Python worker has to start."""
+    parsed = F.from_json(F.lit(json.dumps(rows)), ArrayType(columns))
     return spark.range(1).select(F.inline(parsed))

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from analysis.frames.evidence import Tables
 from analysis.frames.operations import is_delivery, is_final, place_of
@@ -32,6 +33,17 @@ from analysis.frames.operations import is_delivery, is_final, place_of
 _KEPT = (
     *("run_id", "partition", "offset", "end_ns", "kept_offset", "next_offset", "load_end_ns"),
     *("reader", "from_offset", "from_value", "other_value"),
+)
+STEPS = StructType(  # what `steps` gives
+    [
+        *(StructField(name, StringType()) for name in ("run_id", "odd", "reader")),
+        StructField("partition", IntegerType()),
+        *(
+            StructField(name, LongType())
+            for name in ("value", "offset", "end_ns", "kept_offset", "next_offset", "load_end_ns")
+        ),
+        *(StructField(name, LongType()) for name in ("from_offset", "from_value", "other_value")),
+    ]
 )
 # What a row of that order is: a record of the log, a step to this offset, or the log's end.
 _LOG, _STEP, _END = 0, 1, 2
@@ -69,7 +81,7 @@ def steps(operations: DataFrame, odd: DataFrame, runs: DataFrame) -> DataFrame:
 def by_step(tables: Tables) -> DataFrame:
     """A row for each oddity, with what became of its value."""
     known = ("sent", "copies", "sent_ns", "acked_ns", "delivered_ns")
-    fates = tables.values.select("run_id", "value", *known)
+    fates = tables.values().select("run_id", "value", *known)
     return tables.steps().join(fates, on=["run_id", "value"], how="left")
 
 

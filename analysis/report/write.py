@@ -14,7 +14,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -75,29 +75,37 @@ def compute(
     to `place`. By run_id."""
     with at_once(spark) as ask:
         evidence = ask(lambda: _write_evidence(queries, [run.run_id for run in runs], place))
-        measures = None if known is not None else _measures(ask, queries, runs)
-        landings = ask(lambda: _by_run(queries.landings()))
-        windows = ask(lambda: _by_run(queries.windows()))
+        measures = _measures(ask, queries, runs, known)
         ask(_load_views)
-    measured = (known or {}) if measures is None else measures()
+    measured = measures()
     return {
         run.run_id: _results(
-            run,
-            evidence=evidence.result().get(run.run_id, {}),
-            measured=measured[run.run_id],
-            landings=(landings.result().get(run.run_id) or [{}])[0],
-            windows=windows.result().get(run.run_id, []),
+            run, evidence=evidence.result().get(run.run_id, {}), measured=measured[run.run_id]
         )
         for run in runs
     }
 
 
 def _measures(
-    ask: Asking, queries: Queries, runs: Sequence[Run]
+    ask: Asking, queries: Queries, runs: Sequence[Run], known: Mapping[str, Measured] | None
 ) -> Callable[[], Mapping[str, Measured]]:
-    """Ask Spark for all measures: what will have them, once all is answered."""
+    """Ask Spark for what is not known: what will have all measures, once all is answered."""
+    of_fates = {}
+    if known is None or any(each.windows is None for each in known.values()):
+        of_fates = {
+            "landings": ask(lambda: _by_run(queries.landings())),
+            "windows": ask(lambda: _by_run(queries.windows())),
+        }
+    if known is not None:
+
+        def with_known(run: Run) -> Measured:
+            more = {name: each.result().get(run.run_id, []) for name, each in of_fates.items()}
+            return replace(known[run.run_id], **more)
+
+        return lambda: {run.run_id: with_known(run) for run in runs}
     counts = ask(lambda: _by_run(queries.counts()))
     asked = {
+        **of_fates,
         "counts": counts,
         "acks": ask(lambda: _by_run(queries.acks())),
         "work": ask(lambda: _by_run(queries.work())),
@@ -117,9 +125,9 @@ def _results(
     *,
     evidence: Mapping[str, Path],
     measured: Measured,
-    landings: Row,
-    windows: Sequence[Row],
 ) -> Results:
+    landings = measured.landings[0] if measured.landings else {}
+    windows = measured.windows or []
     by_bucket = {row["bucket"]: dict(row) for row in measured.counts}
     again = measured.redeliveries[0] if measured.redeliveries else {}
     whole: Row = {**landings, **again, **by_bucket.pop(None, {})}
@@ -209,7 +217,10 @@ def _write_evidence(
     for a name, or empty. Both columns name the folders and stay in the rows."""
     number = F.array_position(F.array(*map(F.lit, run_ids)), F.col("run_id"))  # from 1 on
     copies = {"of_run": number, "of_anomaly": F.col("anomaly")}
-    place.write(queries.evidence().withColumns(copies), list(copies))
+    evidence = queries.evidence()
+    if evidence is None:
+        return {}
+    place.write(evidence.withColumns(copies), list(copies))
     folders: dict[str, dict[str, Path]] = {}
     for found in place.folder.glob("of_run=*/of_anomaly=*"):
         of_run, anomaly = (part.split("=", 1)[1] for part in found.parts[-2:])

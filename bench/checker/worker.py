@@ -60,7 +60,7 @@ def _check(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:
         for name in APART.values():
             patched.enter_context(mock.patch.object(job, name, _timed(job, name, took)))
         if plain:
-            patched.enter_context(mock.patch.object(job, "proven_empty", return_value=frozenset()))
+            patched.enter_context(mock.patch.object(job, "screens", return_value=None))
             patched.enter_context(mock.patch.object(job, "measured", return_value=None))
         report = job.check([folder], started=spark)[0]
     counts = {name: each["count"] for name, each in report["anomalies"].items() if each["count"]}
@@ -92,12 +92,12 @@ def _shuffled(spark: Any) -> int:
 
 def _profile(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:
     from analysis.elsewhere.evidence_place import EvidencePlace  # noqa: PLC0415
-    from analysis.frames.history import history_of  # noqa: PLC0415
+    from analysis.frames.history import history_of, run_row  # noqa: PLC0415
     from analysis.measures.by_driver.measured import measured  # noqa: PLC0415
     from analysis.permission import permission_of  # noqa: PLC0415
     from analysis.queries import Queries  # noqa: PLC0415
     from analysis.report import write  # noqa: PLC0415
-    from analysis.screens import proven_empty  # noqa: PLC0415
+    from analysis.screens.several import screens  # noqa: PLC0415
     from analysis.stored.circles import circles_of  # noqa: PLC0415
     from analysis.stored.stored_run import open_run  # noqa: PLC0415
     from bench.checker.coverage import QUERIES  # noqa: PLC0415
@@ -112,19 +112,25 @@ def _profile(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:
 
     run = timed("open", lambda: open_run(folder))
     rows = {run.run_id: permission_of(run).rows(run.load_start_ns)}
-    circles = {run.run_id: timed("circles", lambda: circles_of(run))}
-    empty = frozenset() if plain else timed("screens", lambda: proven_empty([run]))
-    if not plain:
-        timed("measures, by the driver", lambda: measured([run]))
-    asked = Queries(history_of(spark, [run], rows, circles), empty=empty)
-    timed("fates, kept", asked.fates.count)
-    timed("places, kept", asked.places.count)
+    circles = timed("circles", lambda: circles_of(run))
+    facts = {run.run_id: run_row(run, rows[run.run_id], circles)}
+    history = history_of(spark, [run], facts)
     out = Path(tempfile.mkdtemp(prefix="bench-"))
+    told = None if plain else timed("screens", lambda: screens([run], facts, out))
+    if told is not None:
+        fates = {run_id: each.fates() for run_id, each in told.by_run.items()}
+        timed("measures, by the driver", lambda: measured([run], facts, fates))
+    left = told.left(spark, history, out / "suspects") if told else None
+    asked = Queries(history, left=left)
     try:
         place = EvidencePlace(folder=out / "evidence")
         timed("evidence", lambda: write._write_evidence(asked, [run.run_id], place))
     finally:
+        asked.forget()
         shutil.rmtree(out, ignore_errors=True)
+    asked = Queries(history)
+    timed("fates, kept", asked.fates.count)
+    timed("places, kept", asked.places.count)
     for name in QUERIES.keys() - {"evidence"}:
         timed(name, functools.partial(_answered, getattr(asked, name)))
     asked.forget()

@@ -50,6 +50,7 @@ from analysis.checks.promise import (
 )
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import place_of
+from analysis.frames.signs import Sign
 from analysis.run_facts.configuration import Facts
 
 _EVER_NS = 2**63 - 1
@@ -182,6 +183,7 @@ _GENERATIONS = "Kafka protocol: OffsetCommit, ILLEGAL_GENERATION; KIP-62"
 COMMIT_BACK = Anomaly(
     name="commit-back",
     rules={by_answer: went_back},
+    signs=(Sign.LOWER,),
     meaning="offsets that the coordinator knew no more, though it had acknowledged their commit",
     noun="falling committed offset",
     judged=when(

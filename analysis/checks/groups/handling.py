@@ -61,6 +61,7 @@ from analysis.checks.promise import (
 )
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import is_processed, offset_of, partition_of, place_of
+from analysis.frames.signs import Sign
 
 
 def handled(operations: DataFrame, fates: DataFrame) -> DataFrame:
@@ -220,14 +221,14 @@ def _is_skipped() -> Column:
 
 def _by_handled_value(tables: Tables) -> DataFrame | None:
     history = tables.history
-    return handled(history.operations, tables.values) if history.groups else None
+    return handled(history.operations, tables.values()) if history.groups else None
 
 
 def _by_skipped_value(tables: Tables) -> DataFrame | None:
     given = _by_handled_value(tables)
     if given is None:
         return None
-    return given_up(given.where(_is_skipped()), tables.history.operations)
+    return given_up(given.where(_is_skipped()), tables.history.all_operations)
 
 
 _WITH_A_GROUP = when(
@@ -237,6 +238,7 @@ _WITH_A_GROUP = when(
 SKIPPED = Anomaly(
     name="skipped",
     rules={_by_skipped_value: skipped},
+    signs=(Sign.PASSED,),
     outcomes=("polled", "never_polled", "failed"),
     meaning="committed by the consumer group, but processed by no member",
     noun="skipped record",
@@ -306,6 +308,7 @@ SKIPPED = Anomaly(
 REPROCESSED = Anomaly(
     name="reprocessed",
     rules={_by_handled_value: reprocessed},
+    signs=(Sign.AGAIN,),
     outcomes=("by_another", "by_the_same"),
     meaning="processed more than once by the consumer group",
     noun="reprocessed record",

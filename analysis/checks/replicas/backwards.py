@@ -57,6 +57,7 @@ from analysis.checks.replicas.watermarks import WHERE_FOLLOWED, by_look
 from analysis.checks.transactions.atomicity import MARKER_FLIPPED, TOLD_TO_COMMITTED
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import offset_of, partition_of, place_of
+from analysis.frames.signs import Sign
 
 SEEN_LATE_NS = 2 * 10**9
 
@@ -139,7 +140,8 @@ def _by_partition(tables: Tables) -> DataFrame | None:
     )
     known = ("run_id", "partition", "load_end_ns", "committed_end", "uncommitted_end")
     return (
-        tables.values.where(at.isNotNull())
+        tables.values()
+        .where(at.isNotNull())
         .select("run_id", partition, "delivered_place", "delivered_ns", "value")
         .join(
             F.broadcast(runs.select("*", "end.committed_end", "end.uncommitted_end").drop("end")),
@@ -207,6 +209,7 @@ WATERMARK_BACK = Anomaly(
 STABLE_BACK = Anomaly(
     name="stable-back",
     rules={_by_partition: stable_back},
+    signs=(Sign.UNSTABLE,),
     meaning="a last stable offset that is not above what was read as committed",
     noun="falling stable offset",
     of="last stable offset",

@@ -30,6 +30,7 @@ from analysis.checks.promise import NO_EPOCHS, OTHERWISE, TOOK, forbidden, permi
 from analysis.frames.claims import all_of_them, with_claims
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import is_final, offset_of, partition_of, place_of
+from analysis.frames.signs import Sign
 
 
 def held(operations: DataFrame, runs: DataFrame) -> DataFrame:
@@ -91,12 +92,13 @@ def _by_diverged_place(tables: Tables) -> DataFrame | None:
     if not history.replicas:
         return None
     few = held(history.operations, history.runs).where(_is_diverged())
-    return with_claims(few, history.operations, tables.values)
+    return with_claims(few, history.operations, tables.values())
 
 
 DIVERGED = Anomaly(
     name="diverged",
     rules={_by_diverged_place: diverged},
+    signs=(Sign.DIFFERS,),
     outcomes=("differs", "lacks"),
     meaning="two replicas hold different values at one offset, or one lacks a committed record",
     noun="diverged offset",

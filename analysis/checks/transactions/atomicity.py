@@ -70,6 +70,7 @@ from analysis.checks.promise import (
 )
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import ACKED, UNKNOWN, is_send, place_of
+from analysis.frames.signs import Sign
 from analysis.run_facts.configuration import Facts
 
 COMMIT_ASKED = "commit-asked"
@@ -142,7 +143,8 @@ def _by_value_in_transactions(tables: Tables) -> DataFrame | None:
     )
     found = F.max(F.col("first_place").isNotNull()).over(Window.partitionBy(*by_transaction))
     return (
-        tables.values.drop("transaction")
+        tables.values()
+        .drop("transaction")
         .join(sends, on=["run_id", "value"], how="inner")
         .join(ends, on=[*by_transaction], how="inner")
         .withColumn("found_some", found)
@@ -151,7 +153,7 @@ def _by_value_in_transactions(tables: Tables) -> DataFrame | None:
 
 def _by_hanging_partition(tables: Tables) -> DataFrame | None:
     """A row for each partition whose last stable offset stands."""
-    if tables.history.transactions is None:
+    if tables.history.transactions is None or not tables.history.hanging:
         return None
     return tables.history.runs.select("run_id", F.inline("hanging"))
 
@@ -172,6 +174,7 @@ MARKER_FLIPPED = permitted(
 UNCOMMITTED_READ = Anomaly(
     name="uncommitted-read",
     rules={_by_value_in_transactions: uncommitted_read},
+    signs=(Sign.EARLY,),
     outcomes=("before", "never"),
     meaning="read though the commit of its transaction had not been asked for",
     noun="uncommitted read",
@@ -210,6 +213,7 @@ UNCOMMITTED_READ = Anomaly(
 TORN = Anomaly(
     name="torn",
     rules={_by_value_in_transactions: torn},
+    signs=(Sign.TORN,),
     outcomes=("committed", "doubtful"),
     meaning="missing from a transaction of which the final read has other records",
     noun="torn transaction's record",

@@ -33,6 +33,7 @@ from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import OTHERWISE, SET_BACK, forbidden, permitted, when
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import place_of
+from analysis.frames.signs import Sign
 
 
 def circular() -> Rule:
@@ -52,12 +53,13 @@ def _by_circular_transaction(tables: Tables) -> DataFrame | None:
     if not tables.history.circular:
         return None
     found = tables.history.runs.select("run_id", F.inline("circular"))
-    return tables.values.join(F.broadcast(found), on=["run_id", "value"], how="inner")
+    return tables.values().join(F.broadcast(found), on=["run_id", "value"], how="inner")
 
 
 CIRCULAR_FLOW = Anomaly(
     name="circular-flow",
     rules={_by_circular_transaction: circular},
+    signs=(Sign.CIRCLE,),
     meaning="a committed transaction that read, through others or at once, from one that read from "
     "it",
     noun="circular transaction",

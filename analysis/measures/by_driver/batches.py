@@ -27,6 +27,7 @@ NONE = np.iinfo(np.int64).min
 ROWS = 1 << 17  # of a batch
 _TEXTS = ("run_id", "process", "f", "type", "error")
 _NUMBERS = ("id", "partition", "value", "offset", "intended_ns", "start_ns", "end_ns")
+MORE = ("instance", "transaction", "epoch")  # what older histories do not have
 _ALWAYS = ("id", "partition", "intended_ns", "start_ns")  # never null in what a recorder wrote
 _MOST = 1 << 20  # partitions
 _LATEST_NS = 1 << 60  # sums of times stay whole numbers
@@ -55,6 +56,9 @@ class Batch:
     intended_ns: Numbers
     start_ns: Numbers
     end_ns: Numbers
+    instance: Numbers  # the next three: of no row unless they were asked for
+    transaction: Numbers
+    epoch: Numbers
 
     def did(self, *names: str) -> Mask:
         """Which are one of these."""
@@ -73,16 +77,18 @@ class Batch:
         return which
 
 
-def batches(file: Path, run_id: str) -> Iterator[Batch]:
-    """The operations of a file; NotPlain."""
+def batches(file: Path, run_id: str, more: Sequence[str] = ()) -> Iterator[Batch]:
+    """The operations of a file; NotPlain. `more`: columns that may be missing."""
     process: str | None = None
-    if not _is_known(pq.read_schema(file)):
+    schema = pq.read_schema(file)
+    if not _is_known(schema):
         raise NotPlain(file)
+    columns = [*_TEXTS, *_NUMBERS, *(name for name in more if name in schema.names)]
     with pq.ParquetFile(file, read_dictionary=list(_TEXTS)) as parquet:
-        for read in parquet.iter_batches(ROWS, columns=[*_TEXTS, *_NUMBERS], use_threads=False):
+        for read in parquet.iter_batches(ROWS, columns=columns, use_threads=False):
             if not read.num_rows:
                 continue
-            batch = _batch(read, run_id)
+            batch = _batch(read, run_id, more)
             if process not in (None, batch.process):
                 raise NotPlain(file)
             process = batch.process
@@ -100,10 +106,13 @@ def _is_known(schema: pa.Schema) -> bool:
     )
 
 
-def _batch(read: pa.RecordBatch, run_id: str) -> Batch:
+def _batch(read: pa.RecordBatch, run_id: str, more: Sequence[str]) -> Batch:
     if any(read.column(name).null_count for name in (*_ALWAYS, "run_id", "process", "f", "type")):
         raise NotPlain("a row lacks what all have")
     told = {name: _numbers(read.column(name)) for name in _NUMBERS}
+    there = set(more) & set(read.schema.names)
+    nothing = np.full(read.num_rows if more else 0, NONE)
+    told |= {name: _numbers(read.column(name)) if name in there else nothing for name in MORE}
     times = (told["intended_ns"], told["start_ns"], told["end_ns"])
     late = any(np.any(each > _LATEST_NS) for each in times)
     if late or np.any((told["partition"] < 0) | (told["partition"] >= _MOST)):

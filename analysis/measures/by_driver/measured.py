@@ -7,23 +7,31 @@ where the history is not plain: a test asks both about random histories.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
-from analysis.frames.history import run_row
-from analysis.measures.by_driver.batches import NotPlain, batches
+from analysis.measures.by_driver.batches import Batch, NotPlain, batches
+from analysis.measures.by_driver.fates import Fates
+from analysis.measures.by_driver.landings import Landings
 from analysis.measures.by_driver.sample import drawn
 from analysis.measures.by_driver.timeline import Acks, Counts, Positions, Redeliveries
+from analysis.measures.by_driver.windows import Windows
 from analysis.measures.by_driver.work import Work
 from analysis.measures.drawn_sends import limits
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.stored.stored_run import Run
 
 Row = Mapping[str, Any]
+
+
+class Measure(Protocol):
+    """What goes through batches."""
+
+    def see(self, batch: Batch) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,24 +44,41 @@ class Measured:
     positions: Sequence[Row]
     sends: Sequence[Row]
     redeliveries: Sequence[Row]
+    # None: fates were not told.
+    landings: Sequence[Row] | None = None
+    windows: Sequence[Row] | None = None
 
 
-def measured(runs: Iterable[Run]) -> dict[str, Measured] | None:
-    """Of all of these runs, by run_id; None: ask Spark."""
+def measured(
+    runs: Iterable[Run], facts: Mapping[str, Row], fates: Mapping[str, Iterable[Fates]]
+) -> dict[str, Measured] | None:
+    """Of all of these runs, by run_id; None: ask Spark. `facts`: their rows of schema.RUNS;
+    `fates`: what became of their values, by partition, where a screen has told it."""
     try:
-        return {run.run_id: of_files(run.tables, run_row(run), run.operations) for run in runs}
+        return {
+            run.run_id: of_files(
+                run.tables, facts[run.run_id], run.operations, fates.get(run.run_id)
+            )
+            for run in runs
+        }
     except (NotPlain, pa.ArrowException, OSError):  # Spark tells what is wrong with it
         return None
 
 
-def of_files(files: Sequence[Path], facts: Row, operations: int) -> Measured:
+def of_files(
+    files: Sequence[Path], facts: Row, operations: int, fates: Iterable[Fates] | None = None
+) -> Measured:
     """Of a run with these files of operations, `facts` a row of schema.RUNS; NotPlain."""
     counts, acks, work = Counts(facts), Acks(facts), Work(facts)
     positions, redeliveries = Positions(facts), Redeliveries(operations)
+    windows, landings = Windows(facts), Landings(facts)
+    measures: list[Measure] = [counts, acks, work, positions, redeliveries]
+    if fates is not None:
+        measures.append(windows)
     sent = []
     for file in files:
         for batch in batches(file, facts["run_id"]):
-            for measure in (counts, acks, work, positions, redeliveries):
+            for measure in measures:
                 measure.see(batch)
             if file not in sent and batch.did("send").any():
                 sent.append(file)
@@ -66,7 +91,16 @@ def of_files(files: Sequence[Path], facts: Row, operations: int) -> Measured:
         positions=list(positions.rows()),
         sends=list(drawn(again, _limits(counted))) if counted else [],
         redeliveries=list(redeliveries.rows()),
+        windows=list(windows.rows(_seen(landings, fates))) if fates is not None else None,
+        landings=[landings.row()] if fates is not None else None,
     )
+
+
+def _seen(landings: Landings, fates: Iterable[Fates]) -> Iterator[Fates]:
+    """Fates, once they are counted."""
+    for each in fates:
+        landings.see(each)
+        yield each
 
 
 def _limits(counted: Sequence[Row]) -> Row:

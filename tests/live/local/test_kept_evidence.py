@@ -1,4 +1,5 @@
-"""A real leader is killed and comes back: what truncation takes from it was kept before."""
+"""A real leader, cut from its followers, is killed and comes back: what truncation takes from it was
+kept before."""
 
 from __future__ import annotations
 
@@ -28,9 +29,15 @@ def kept(run: Ran) -> Rows:
 
 
 @pytest.fixture(scope="module")
-def killed(run: Ran) -> str:
-    (fault,) = faults_of(run)
-    return str(fault["nodes"][0])
+def kill(run: Ran) -> dict[str, Any]:
+    """The fault that ended the leader; the one before cut it from its followers."""
+    _, fault = faults_of(run)
+    return fault
+
+
+@pytest.fixture(scope="module")
+def killed(kill: dict[str, Any]) -> str:
+    return str(kill["nodes"][0])
 
 
 @pytest.fixture(scope="module")
@@ -74,13 +81,12 @@ def test_it_truncated_where_the_new_leader_had_begun(kept, killed, lost):
     assert election["broker"] != killed
 
 
-def test_the_times_of_the_brokers_logs_are_those_of_the_run(run, kept, killed):
-    (fault,) = faults_of(run)
+def test_the_times_of_the_brokers_logs_are_those_of_the_run(kept, kill, killed):
     (election,) = of(kept, "led", epoch=1)
     (cut,) = of(kept, "truncated", broker=killed)
 
-    assert fault["invoke_ns"] / 1e6 < election["logged_ms"] < fault["heal_ok_ns"] / 1e6
-    assert fault["heal_invoke_ns"] / 1e6 < cut["logged_ms"] < fault["heal_ok_ns"] / 1e6
+    assert kill["invoke_ns"] / 1e6 < election["logged_ms"] < kill["heal_ok_ns"] / 1e6
+    assert kill["heal_invoke_ns"] / 1e6 < cut["logged_ms"] < kill["heal_ok_ns"] / 1e6
 
 
 def test_at_the_end_nobody_has_it_and_all_logs_are_alike(kept, lost):

@@ -72,7 +72,9 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
     )
     queries = checks.Queries(history)
     found: list[Found] = [defaultdict(Counter) for _ in cases]
-    for row in queries.evidence().collect():
+    found_rows = queries.evidence()
+    assert found_rows is not None
+    for row in found_rows.collect():
         found[int(row["run_id"])][_name(row)][_key(row)] += 1
     for row in queries.windows().collect():
         times = [_ms(row[name]) for name in ("start_ns", "end_ns", "next_success_ns")]

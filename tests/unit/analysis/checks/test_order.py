@@ -238,8 +238,8 @@ def test_a_replaced_client_is_another_one(
     values = fates(operations, runs)
     tables = Tables(
         history=History(operations=operations, runs=runs, groups=False, replicas=False),
-        values=values,
-        places=values,
+        values=lambda: values,
+        places=lambda: values,
         steps=lambda: values,
     )
     seen = rows(in_order_of_place(tables), {REORDERED.name: reordered()}).collect()

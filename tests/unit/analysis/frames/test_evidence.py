@@ -9,7 +9,7 @@ import pytest
 from analysis import queries as checks
 from analysis.anomalies import BY_NAME
 from analysis.frames.evidence import Tables, rows
-from analysis.frames.history import history_of
+from analysis.frames.history import history_of, run_row
 from analysis.stored.stored_run import open_run
 from tests.support.histories import (
     aborted,
@@ -59,7 +59,7 @@ TOLD = story(
 def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     """The rows of some anomalies of the story."""
     run = open_run(write(TOLD, tmp_path_factory.mktemp("told") / "run", "told/1"))
-    history = history_of(spark, [run], {run.run_id: []})
+    history = history_of(spark, [run], {run.run_id: run_row(run)})
     tables = checks.Queries(history).tables
     names = ("inconsistent-offset", "phantom", "vanished", "skipped", "early-read")
     return {name: list(_rows(name, tables)) for name in names}

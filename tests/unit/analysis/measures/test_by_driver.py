@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.frames.history import History, runs_frame
+from analysis.frames.history import History, run_row, runs_frame
 from analysis.frames.schema import OPERATIONS
 from analysis.measures import drawn_sends
 from analysis.measures.by_driver.batches import NotPlain
@@ -266,10 +266,10 @@ def test_columns_of_other_kinds_are_left_to_spark(file: Path) -> None:
 def test_a_file_that_cannot_be_opened_is_left_to_spark(tmp_path: Path) -> None:
     parts = (sent(1, at=0), read(1, at=0), final_read(1))
     run = open_run(told_runs.write(story(*parts), tmp_path / "run", "told/1"))
-    assert measured([run]) is not None
+    assert measured([run], {run.run_id: run_row(run)}, {}) is not None
 
     run.tables[0].write_bytes(b"PAR1")
 
-    assert measured([run]) is None
+    assert measured([run], {run.run_id: run_row(run)}, {}) is None
     run.tables[0].unlink()
-    assert measured([run]) is None
+    assert measured([run], {run.run_id: run_row(run)}, {}) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.frames.history import history_of
+from analysis.frames.history import history_of, run_row
 from analysis.measures.consumer_lag import GROUP, lag, positions
 from analysis.stored.stored_run import Run, open_run
 from tests.support.histories import Part, final_read, looked_up, ns_of, polled, read, sent, story
@@ -22,7 +22,7 @@ def told_run(folder: Path, *parts: Part, **record: Any) -> Run:
 
 def lags(spark: SparkSession, run: Run) -> dict[float, dict[str, int]]:
     """By the end of the slice: the load's 10 s have slices of 100 ms."""
-    rows = positions(history_of(spark, [run], {run.run_id: []})).collect()
+    rows = positions(history_of(spark, [run], {run.run_id: run_row(run)})).collect()
     return {row["t_s"]: row["lag"] for row in lag(run, [row.asDict() for row in rows])}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from analysis.frames.history import history_of
+from analysis.frames.history import history_of, run_row
 from analysis.measures.drawn_sends import DRAWS, EACH, drawn, limits, points, sends
 from analysis.stored.stored_run import Run, open_run
 from tests.support.histories import Part, doubtful, failed, final_read, sent, story
@@ -30,7 +30,7 @@ def told_run(folder: Path, *parts: Part) -> Run:
 
 def picked(spark: SparkSession, run: Run, **limit: Any) -> list[dict[str, Any]]:
     row = {"run_id": run.run_id, "p99_ms": 4.0, "p999_ms": 40.0, "max_ms": 9000.0, **limit}
-    table = sends(history_of(spark, [run], {run.run_id: []}))
+    table = sends(history_of(spark, [run], {run.run_id: run_row(run)}))
     return points(run, [found.asDict() for found in drawn(table, [row]).collect()])
 
 

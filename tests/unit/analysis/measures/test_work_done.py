@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from analysis.frames.history import history_of
+from analysis.frames.history import history_of, run_row
 from analysis.measures.work_done import Work, work_done
 from analysis.stored.stored_run import open_run
 from tests.support import told_runs
@@ -68,7 +68,9 @@ def worked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Cal
     ]
     rows = [
         row.asDict()
-        for row in work_done(history_of(spark, runs, {run.run_id: [] for run in runs})).collect()
+        for row in work_done(
+            history_of(spark, runs, {run.run_id: run_row(run) for run in runs})
+        ).collect()
     ]
     return lambda name: Work(rows=[row for row in rows if row["run_id"] == f"told/{name}"])
 

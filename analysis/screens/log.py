@@ -1,0 +1,120 @@
+"""The log as the final read has it, an array for each thing that is known of a place.
+
+    partition 0 from 5 to 8, partition 1 from 0 to 2    =>  5 elements: 0/5, 0/6, 0/7, 1/0, 1/1
+
+`value` is what the final read has there, of several the greatest; EMPTY where it has nothing, and
+GARBLED where it has a payload that is no value. What was acked, delivered or processed there counts
+only if it is that value. Places outside, where no final read got to, are nobody's: -1.
+
+56 bytes a record: in memory, and from `MOST_BYTES` on in a file that has no name.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.measures.by_driver.batches import NONE, Mask, NotPlain
+from analysis.stored.columns import Numbers
+
+EMPTY, GARBLED = NONE, NONE + 1
+NEVER = np.iinfo(np.int64).max  # of a time: later than any
+NOBODY = -1
+MOST_BYTES = 1 << 31
+Small = npt.NDArray[np.int32]
+
+
+class Log:
+    """What is known of each place."""
+
+    def __init__(
+        self, ends: Sequence[Mapping[str, Any]], operations: int, scratch: Path | None = None
+    ) -> None:
+        """`ends` by partition, as schema.END; NotPlain where they name more than there can be."""
+        firsts = [int(end["log_start"] or 0) for end in ends]
+        stops = [
+            first if (p := end["position"]) is None else int(p)
+            for first, end in zip(firsts, ends, strict=True)
+        ]
+        sizes = [max(0, stop - first) for first, stop in zip(firsts, stops, strict=True)]
+        if sum(sizes) > 16 * operations + (1 << 20) or any(first < 0 for first in firsts):
+            raise NotPlain("more offsets than a log of so many records has")
+        self._first = np.array(firsts, dtype=np.int64)
+        self._size = np.array(sizes, dtype=np.int64)
+        self.bounds = np.concatenate(([0], np.cumsum(self._size))).astype(np.int64)
+        self._scratch = scratch
+        size = int(self.bounds[-1])
+        self._big = size * 56 > MOST_BYTES
+        self.value = self._room(size, EMPTY)
+        self.intended_ns = self._room(size, NONE)
+        self.sent_ns = self._room(size, NONE)
+        self.acked_ns = self._room(size, NONE)
+        self.delivered_ns = self._room(size, NEVER)
+        self.done_ns = self._room(size, NEVER)
+        self.client: Small = self._room(size, NOBODY, np.int32)
+        self.transaction: Small = self._room(size, NOBODY, np.int32)
+
+    def _room(self, size: int, fill: int, kind: type = np.int64) -> Any:
+        if not self._big:
+            return np.full(size, fill, dtype=kind)
+        with tempfile.TemporaryFile(dir=self._scratch) as file:
+            room = np.memmap(file, dtype=kind, shape=(size,), mode="w+")
+        for begin in range(0, size, 1 << 22):
+            room[begin : begin + (1 << 22)] = fill
+        return room
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions the topic has."""
+        return len(self._size)
+
+    def at(self, partition: Numbers, offset: Numbers) -> Numbers:
+        """The number of each place; NOBODY outside."""
+        there = (partition >= 0) & (partition < len(self._size))
+        known = np.where(there, partition, 0)
+        if not len(self._size):
+            return np.full(len(partition), NOBODY)
+        since = offset - self._first[known]
+        inside = there & (offset >= 0) & (since >= 0) & (since < self._size[known])
+        return np.where(inside, self.bounds[known] + since, NOBODY)
+
+    def has(self, place: Numbers, value: Numbers) -> Mask:
+        """Whether the final read has these values at these places."""
+        if not len(self.value):
+            return np.zeros(len(place), dtype=bool)
+        found: Mask = (place != NOBODY) & (value != NONE)
+        found &= self.value[place] == value
+        return found
+
+    def there(self, place: Numbers) -> Numbers:
+        """What the final read has at each place."""
+        if not len(self.value):
+            return np.full(len(place), EMPTY)
+        return np.where(place == NOBODY, EMPTY, self.value[place])
+
+    def span(self, partition: int) -> slice:
+        """A partition's places."""
+        return slice(int(self.bounds[partition]), int(self.bounds[partition + 1]))
+
+    def offset(self, partition: int, place: Numbers) -> Numbers:
+        """The offsets of a partition's places."""
+        told: Numbers = place - self.bounds[partition] + self._first[partition]
+        return told
+
+    def first(self, partition: int) -> int:
+        """Its first offset."""
+        return int(self._first[partition])
+
+
+def least_at(times: Numbers, place: Numbers, moment: Numbers) -> None:
+    """Lower the times at these places to these moments, where they are earlier. A place may come
+    several times."""
+    if np.any(np.diff(moment) < 0):
+        np.minimum.at(times, place, moment)
+    else:  # written in reverse, the first of a place is written last
+        times[place[::-1]] = np.minimum(times[place], moment)[::-1]

@@ -1,0 +1,266 @@
+"""What is odd about readers' steps and about the log: the rows of analysis.frames.steps, by numpy.
+
+A reader's records come in the order of its file. Two that follow one another are looked at again
+where the second is not at the next offset, is of an older epoch, or the final read has another
+value where the first was: few, but for the markers of transactions, over which every reader steps.
+Of these, the log's array tells what lies between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from analysis.measures.by_driver.batches import NONE, Batch, Mask, NotPlain
+from analysis.screens.log import EMPTY, GARBLED, NOBODY, Log
+from analysis.screens.values import distinct
+from analysis.stored.columns import Numbers
+
+Row = dict[str, Any]
+_MOVES = 1 << 22  # of candidates and moves that are compared at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Steps:
+    """Steps of one reader, in columns; what is null is NONE."""
+
+    partition: Numbers
+    instance: Numbers
+    offset: Numbers
+    value: Numbers
+    end_ns: Numbers
+    epoch: Numbers
+    from_offset: Numbers
+    from_value: Numbers
+    from_ns: Numbers
+    from_epoch: Numbers
+
+    def of(self, which: Mask) -> _Steps:
+        return _Steps(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
+
+    @property
+    def older(self) -> Mask:
+        """Whether the second is of an earlier leader."""
+        known: Mask = (self.epoch != NONE) & (self.from_epoch != NONE)
+        return known & (self.epoch < self.from_epoch)
+
+
+class Readers:
+    """The steps of all readers of a run."""
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, int], tuple[int, ...]] = {}  # what a reader was given last
+        self._ids: dict[str, int] = {}
+        self._found: list[tuple[str, _Steps]] = []
+
+    def see(self, batch: Batch, mine: Mask, log: Log) -> None:
+        """Look at what a reader was given; the log is whole."""
+        rows = np.flatnonzero(mine)
+        if not len(rows):
+            return
+        numbers = batch.id[rows]
+        if np.any(np.diff(numbers) <= 0) or numbers[0] <= self._ids.get(batch.process, NONE):
+            raise NotPlain("a file that is not in the order of its numbers")
+        self._ids[batch.process] = int(numbers[-1])
+        steps = self._steps(batch, rows)
+        odd = (steps.offset != steps.from_offset + 1) | steps.older
+        odd |= _replaced(steps, log) != NONE
+        if np.any(odd):
+            some = steps.of(odd)
+            self._found.append((batch.process, some.of(_may_tell(some, log))))
+
+    def _steps(self, batch: Batch, rows: Numbers) -> _Steps:
+        """Each record with the one before it of its client and partition."""
+        key = ((batch.instance[rows] + 1) << 20) | batch.partition[rows]
+        key = np.where(batch.instance[rows] == NONE, batch.partition[rows], key)
+        order = np.argsort(key, kind="stable") if np.any(np.diff(key)) else np.arange(len(rows))
+        rows, key = rows[order], key[order]
+        told = (batch.offset[rows], batch.value[rows], batch.start_ns[rows], batch.epoch[rows])
+        before = [np.concatenate(([NONE], each[:-1])) for each in told]
+        firsts = np.flatnonzero(np.diff(key, prepend=key[0] - 1))
+        lasts = np.concatenate((firsts[1:], [len(rows)])) - 1
+        some = np.ones(len(rows), dtype=bool)
+        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
+            whose = batch.process, int(key[first])
+            known = self._last.get(whose)
+            some[first] = known is not None
+            for each, number in zip(before, known or (), strict=False):
+                each[first] = number
+            self._last[whose] = tuple(int(each[last]) for each in told)
+        names = ("from_offset", "from_value", "from_ns", "from_epoch")
+        here = ("partition", "instance", "offset", "value", "end_ns", "epoch")
+        steps = _Steps(
+            **{name: getattr(batch, name)[rows] for name in here},
+            **dict(zip(names, before, strict=True)),
+        )
+        return steps if some.all() else steps.of(some)
+
+    def rows(self, log: Log, facts: Mapping[str, Any]) -> Iterator[Row]:
+        """The rows of analysis.frames.steps, but for holes; without run_id."""
+        whole = {p: np.flatnonzero(log.value[log.span(p)] != EMPTY) for p in range(log.partitions)}
+        for process, steps in self._found:
+            told = steps.of(~_moved(process, steps, facts["moves"]))
+            for number in range(len(told.offset)):
+                yield from _kinds(process, told, number, log, whole, facts)
+
+
+def _replaced(steps: _Steps, log: Log) -> Numbers:
+    """What the final read has where the first was, if that is not what was read; else NONE."""
+    there = log.there(log.at(steps.partition, steps.from_offset))
+    other = (there > GARBLED) & (steps.from_value != NONE) & (there != steps.from_value)
+    return np.where(other, there, NONE)
+
+
+def _may_tell(steps: _Steps, log: Log) -> Mask:
+    """As analysis.frames.steps._may_tell."""
+    behind = steps.offset <= steps.from_offset
+    replaced = _replaced(steps, log) != NONE
+    older = steps.older & ~behind
+    told: Mask = behind | replaced | older
+    left = np.flatnonzero(~told)
+    told[left] = _over(steps.of(left), log)
+    return told
+
+
+def _over(steps: _Steps, log: Log) -> Mask:
+    """Whether the log has a record between the two."""
+    found = np.zeros(len(steps.offset), dtype=bool)
+    between = steps.from_offset + 1
+    left = np.flatnonzero(between < steps.offset)
+    for _ in range(3):  # markers of transactions are few in a row
+        place = log.at(steps.partition[left], between[left])
+        hit = log.there(place) != EMPTY
+        found[left[hit]] = True
+        between[left] += 1
+        left = left[~hit]
+        left = left[between[left] < steps.offset[left]]
+        if not len(left):
+            return found
+    for partition in distinct(steps.partition[left]):
+        if not 0 <= partition < log.partitions:
+            continue
+        mine = left[steps.partition[left] == partition]
+        there = log.offset(
+            partition,
+            np.flatnonzero(log.value[log.span(partition)] != EMPTY) + log.span(partition).start,
+        )
+        first = np.searchsorted(there, between[mine])
+        known = first < len(there)
+        found[mine[known]] = there[first[known]] < steps.offset[mine[known]]
+    return found
+
+
+def _moved(process: str, steps: _Steps, moves: Sequence[Mapping[str, Any]]) -> Mask:
+    """As analysis.frames.steps._moved."""
+    own = [move for move in moves if move["process"] == process]
+    moved = np.zeros(len(steps.offset), dtype=bool)
+    if not own or not len(moved):
+        return moved
+    of = np.array([NONE if move["partition"] is None else move["partition"] for move in own])
+    since, told = (np.array([move[name] for move in own]) for name in ("since_ns", "time_ns"))
+    each = max(1, _MOVES // len(own))
+    for first in range(0, len(moved), each):
+        part = slice(first, first + each)
+        partition, from_ns, end_ns = (
+            getattr(steps, name)[part, None] for name in ("partition", "from_ns", "end_ns")
+        )
+        here = (of == NONE) | (of == partition)
+        moved[part] = np.any(here & (told >= from_ns) & (since <= end_ns), axis=1)
+    return moved
+
+
+def _kinds(
+    process: str,
+    steps: _Steps,
+    number: int,
+    log: Log,
+    whole: Mapping[int, Numbers],
+    facts: Mapping[str, Any],
+) -> Iterator[Row]:
+    """All that is odd about one step."""
+    at = {f.name: int(getattr(steps, f.name)[number]) for f in fields(steps)}
+    row: dict[str, int | None] = {name: None if n == NONE else n for name, n in at.items()}
+    partition, offset, before = at["partition"], at["offset"], at["from_offset"]
+    other = int(_replaced(steps.of(np.array([number])), log)[0])
+    kept, kept_value = _kept(log, whole, partition, offset)
+    there = int(log.there(log.at(np.array([partition]), np.array([offset])))[0])
+    put_under = other != NONE
+    known = row["instance"] is not None
+    over = kept is not None and kept > before
+    newer = NONE not in (at["epoch"], at["from_epoch"]) and at["epoch"] > at["from_epoch"]
+    confirmed = at["value"] != NONE and there == at["value"]
+    told = {
+        "partition": partition,
+        "offset": offset,
+        "end_ns": row["end_ns"],
+        "kept_offset": kept,
+        "next_offset": next_of(kept, facts["ends"], partition),
+        "load_end_ns": facts["load_end_ns"],
+        "reader": process,
+        "from_offset": before,
+        "from_value": row["from_value"],
+        "other_value": other if put_under else None,
+    }
+    forth, tells = offset > before, known or not facts["to_end"]
+    if confirmed and forth and tells and (over or put_under):
+        yield {**told, "odd": "skip", "value": other if put_under else kept_value}
+    if known and not forth and not (newer and put_under):
+        yield {**told, "odd": "back", "value": row["value"]}
+    if forth and bool(steps.older[number]):
+        yield {**told, "odd": "older", "value": row["value"]}
+
+
+def _kept(
+    log: Log, whole: Mapping[int, Numbers], partition: int, offset: int
+) -> tuple[int | None, int | None]:
+    """The last record of the log below an offset, and its value."""
+    there = whole.get(partition)
+    if there is None or not len(there):
+        return None, None
+    first = log.first(partition)
+    at = int(np.searchsorted(there, offset - first)) - 1
+    if at < 0:
+        return None, None
+    value = int(log.value[log.span(partition).start + there[at]])
+    return int(there[at]) + first, None if value == GARBLED else value
+
+
+def next_of(kept: int | None, ends: Sequence[Mapping[str, Any]], partition: int) -> int:
+    """Where the log's next record should be."""
+    start = (ends[partition]["log_start"] or 0) if partition < len(ends) else 0
+    return max(start, 0 if kept is None else kept + 1)
+
+
+def holes(
+    log: Log, facts: Mapping[str, Any], ended: Iterable[tuple[Numbers, Numbers, Numbers]]
+) -> Iterator[Row]:
+    """Offsets of complete logs that hold nothing, as rows of analysis.frames.steps. `ended`: what
+    final reads have, as partitions, offsets and when each was read; asked only if there are any."""
+    if not facts["dense"]:
+        return
+    found: dict[tuple[int, int], Row] = {}
+    for partition, end in enumerate(facts["ends"][: log.partitions]):
+        if not end["complete"]:
+            continue
+        span = log.span(partition)
+        there = np.flatnonzero(log.value[span] != EMPTY) + log.first(partition)
+        if not len(there):
+            continue
+        due = np.concatenate(([0], there + 1))
+        due = np.maximum(due, end["log_start"] or 0)
+        upto = there if end["position"] is None else np.append(there, end["position"])
+        for at in np.flatnonzero(upto > due[: len(upto)]).tolist():
+            told = {"partition": partition, "offset": int(upto[at]), "odd": "hole", "end_ns": None}
+            told |= {"kept_offset": int(there[at - 1]) if at else None}
+            told |= {"next_offset": int(due[at]), "load_end_ns": facts["load_end_ns"]}
+            found[partition, int(upto[at]) if at < len(there) else NOBODY] = told
+    if any(offset != NOBODY for _, offset in found):
+        for partitions, offsets, moments in ended:
+            for number in np.flatnonzero(np.isin(offsets, [at for _, at in found])).tolist():
+                row = found.get((int(partitions[number]), int(offsets[number])))
+                if row is not None:
+                    row["end_ns"] = min(row["end_ns"] or moments[number], int(moments[number]))
+    yield from found.values()

@@ -1,0 +1,101 @@
+"""What readers were given beside the log, and what they looked for in vain; what replicas hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from analysis.frames.signs import Sign
+from analysis.measures.by_driver.batches import NONE, Batch, NotPlain
+from analysis.screens.log import GARBLED, NEVER, Log, least_at
+from analysis.screens.suspects import Suspects, known
+from analysis.stored.columns import Numbers
+
+
+class Reads:
+    """All deliveries and look-ups of a run."""
+
+    def __init__(self, log: Log, suspects: Suspects, facts: Mapping[str, Any]) -> None:
+        self._log, self._suspects, self._facts = log, suspects, facts
+
+    def see(self, batch: Batch) -> None:
+        """Look at a batch's."""
+        ok = batch.ended("ok")
+        given = batch.did("read", "lookup", "poll") & ok
+        if np.any(given):
+            self._see(batch, np.flatnonzero(given))
+        vain = batch.did("lookup") & ~ok & (batch.end_ns != NONE)
+        self._suspects.see(Sign.NOT_FOUND, known(batch.value[vain]))
+
+    def _see(self, batch: Batch, rows: Numbers) -> None:
+        if np.any((batch.offset[rows] < 0) | (batch.end_ns[rows] == NONE)):
+            raise NotPlain("a delivery without an offset or an end")
+        log, suspects = self._log, self._suspects
+        value, partition, offset = batch.value[rows], batch.partition[rows], batch.offset[rows]
+        place = log.at(partition, offset)
+        there = log.has(place, value)
+        least_at(log.delivered_ns, place[there], batch.end_ns[rows][there])
+        garbled = value == NONE
+        if np.any(garbled):
+            suspects.signs.add(Sign.GARBLED)
+            beside = log.there(place[garbled])
+            suspects.values.add(beside[beside > GARBLED])
+        stray = ~there & ~garbled
+        suspects.see(Sign.STRAY, value[stray])
+        suspects.claim(log, partition[stray], offset[stray], value[stray])
+
+    def furthest(self) -> None:
+        """See the furthest record of each partition that was read, if it is not below the last
+        stable offset."""
+        log, found, told = self._log, [], False
+        for partition, end in enumerate(self._facts["ends"][: log.partitions]):
+            stable, high = end["committed_end"], end["uncommitted_end"]
+            if stable is None or high is None:
+                continue
+            span = log.span(partition)
+            read = np.flatnonzero(log.delivered_ns[span] != NEVER)
+            offset = log.offset(partition, read + span.start)
+            read = read[offset < high]
+            told |= Sign.STRAY in self._suspects.signs
+            if len(read):
+                place = int(read[-1]) + span.start
+                found.append(int(log.value[place]))
+                told |= int(log.offset(partition, np.array([place]))[0]) >= stable
+        if told:
+            self._suspects.signs.add(Sign.UNSTABLE)
+            self._suspects.values.add(np.array(found, dtype=np.int64))
+
+
+class Replicas:
+    """What dumped replicas hold."""
+
+    def __init__(self, log: Log, suspects: Suspects, facts: Mapping[str, Any]) -> None:
+        self._log, self._suspects, self._facts = log, suspects, facts
+        self._holders = np.zeros(len(log.value), dtype=np.int32)
+
+    def see(self, batch: Batch) -> None:
+        """Look at a batch's."""
+        rows = np.flatnonzero(batch.did("replica") & (batch.value != NONE))
+        if not len(rows):
+            return
+        place = self._log.at(batch.partition[rows], batch.offset[rows])
+        there = self._log.has(place, batch.value[rows])
+        np.add.at(self._holders, place[there], 1)
+        self._suspects.see(Sign.DIFFERS, batch.value[rows[~there]])
+        beside = self._log.there(place[~there])
+        self._suspects.see(Sign.DIFFERS, beside[beside > GARBLED])
+
+    def look(self) -> None:
+        """See what too few of them hold."""
+        log = self._log
+        for partition, end in enumerate(self._facts["ends"][: log.partitions]):
+            starts = [d["log_start"] for d in self._facts["dumps"] if d["partition"] == partition]
+            if not end["complete"] or not starts:
+                continue
+            span = log.span(partition)
+            there = np.flatnonzero(log.value[span] > GARBLED) + span.start
+            offset = log.offset(partition, there)
+            owed = sum((offset >= start).astype(np.int32) for start in starts if start is not None)
+            self._suspects.see(Sign.DIFFERS, log.value[there[self._holders[there] < owed]])

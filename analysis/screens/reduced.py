@@ -1,0 +1,168 @@
+"""A smaller history: the operations without which no suspect can be told.
+
+Those of suspected values, those without a value (payloads that are none, commits and what
+coordinators answered), and nothing else: a fate is made of the operations of its value alone, and
+who else was at its places is suspected too. Fates are made of it by numpy as well, for measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from analysis.frames.operations import (
+    ACKED,
+    FAILED,
+    NO_ACK,
+    OFFSET_BITS,
+    UNASKED,
+    UNKNOWN,
+)
+from analysis.measures.by_driver.batches import NONE, Mask, NotPlain
+from analysis.measures.by_driver.fates import Fates, offset_of
+from analysis.screens.values import Values, distinct
+from analysis.stored.columns import Numbers
+from harness.history import tables
+
+MOST = 10_000_000  # rows that are kept in memory
+_SCHEMA = tables.schema(tables.OPERATION_COLUMNS)
+_LATEST = np.iinfo(np.int64).max
+
+
+def reduce(files: Sequence[Path], values: Values) -> pa.Table:
+    """The operations that are left; NotPlain where they are too many."""
+    parts, rows = [_SCHEMA.empty_table()], 0
+    for file in files:
+        with pq.ParquetFile(file) as parquet:
+            for group in range(parquet.num_row_groups):
+                if not parquet.metadata.row_group(group).num_rows:
+                    continue
+                value = parquet.read_row_group(group, columns=["value"])["value"]
+                numbers = pc.fill_null(value, NONE).to_numpy()
+                mine = values.has(numbers) | (numbers == NONE)
+                if not mine.any():
+                    continue
+                kept = parquet.read_row_group(group).filter(pa.array(mine))
+                parts.append(_whole(kept))
+                rows += kept.num_rows
+                if rows > MOST:
+                    raise NotPlain("too many suspects")
+    return pa.concat_tables(parts)
+
+
+def _whole(table: pa.Table) -> pa.Table:
+    """With all columns; what its format does not have is null."""
+    nothing = pa.nulls(table.num_rows)
+    told = {name: table[name] if name in table.column_names else nothing for name in _SCHEMA.names}
+    return pa.table(told).cast(_SCHEMA)
+
+
+def fates_of(table: pa.Table, facts: Mapping[str, Any]) -> Iterator[Fates]:
+    """The fates of its values, by partition: as analysis.frames.operations.fates makes them."""
+    table = table.filter(pc.is_valid(table["value"]))
+    if not table.num_rows:
+        return
+    order = pc.sort_indices(table, sort_keys=[("value", "ascending")])
+    rows = _Rows(table.take(order))
+    made = rows.fates(facts)
+    for home in distinct(made.home):
+        yield made.of(made.home == home)
+
+
+class _Rows:
+    """Operations by value, in columns."""
+
+    def __init__(self, table: pa.Table) -> None:
+        names = ("value", "partition", "offset", "intended_ns", "start_ns", "end_ns")
+        self.of = {name: _numbers(table[name]) for name in names}
+        f, kind = (np.asarray(table[name].to_pylist(), dtype=object) for name in ("f", "type"))
+        ok = np.asarray(kind == "ok", dtype=bool)
+        self.send = np.asarray(f == "send", dtype=bool)
+        self.ack = self.send & ok
+        self.given = np.isin(f.astype(str), ("read", "lookup", "poll")) & ok
+        self.done = np.asarray(f == "process", dtype=bool) & ok
+        self.final = np.asarray(f == "final-read", dtype=bool)
+        unasked = np.asarray(pc.fill_null(pc.equal(table["error"], NO_ACK), False))
+        rank = np.where(unasked, UNASKED, UNKNOWN)
+        rank = np.where(kind == "fail", FAILED, rank)
+        self.rank = np.where(ok, ACKED, rank)
+        place = (self.of["partition"] << OFFSET_BITS) | self.of["offset"]
+        self.place = np.where(ok & (self.of["offset"] != NONE), place, NONE)
+        self.firsts = np.flatnonzero(np.diff(self.of["value"], prepend=self.of["value"][0] - 1))
+
+    def most(self, numbers: Numbers, which: Mask) -> Numbers:
+        """The greatest of each value's; NONE without any."""
+        told: Numbers = np.maximum.reduceat(np.where(which, numbers, NONE), self.firsts)
+        return told
+
+    def least(self, numbers: Numbers, which: Mask) -> Numbers:
+        """The least of each value's; NONE without any."""
+        some = which & (numbers != NONE)
+        told = np.minimum.reduceat(np.where(some, numbers, _LATEST), self.firsts)
+        return np.where(told == _LATEST, NONE, told)
+
+    def fates(self, facts: Mapping[str, Any]) -> Fates:
+        """One row a value."""
+        of, seen = self.of, self.given | self.final
+        acked = self.ack & (of["end_ns"] != NONE)
+        home = self.most(of["partition"], self.send)
+        lowest = self.least(self.place, seen)
+        home = np.where(home == NONE, _partition(lowest), home)
+        acked_place = self.most(self.place, acked)
+        ends = facts["ends"]
+        at = np.where((home >= 0) & (home < len(ends)), home, len(ends))
+        complete = np.array([*(bool(end["complete"]) for end in ends), False])[at]
+        log_start = np.array([*(end["log_start"] or 0 for end in ends), 0], dtype=np.int64)[at]
+        position = np.array(
+            [*(NONE if end["position"] is None else end["position"] for end in ends), NONE],
+            dtype=np.int64,
+        )[at]
+        offset = offset_of(acked_place)
+        within = (acked_place != NONE) & (offset >= log_start) & (offset < position)
+        return Fates(
+            value=of["value"][self.firsts],
+            sent=self.most(self.rank, self.send),
+            home=home,
+            intended_ns=self.least(of["intended_ns"], self.send),
+            sent_ns=self.least(of["start_ns"], self.send),
+            ended_ns=self.most(of["end_ns"], self.send),
+            acked_ns=self.least(of["end_ns"], acked),
+            acked_place=acked_place,
+            delivered_ns=self.least(of["end_ns"], self.given),
+            done_ns=self.least(of["end_ns"], self.done),
+            first_place=self.least(self.place, self.final),
+            complete=complete,
+            log_start=log_start,
+            passed=~self._stayed(acked) & ~complete & within,
+            one_copy=np.full(len(home), bool(facts["one_copy"])),
+        )
+
+    def _stayed(self, acked: Mask) -> Mask:
+        """Whether the final read has a value where it was acked."""
+        number = np.zeros(len(self.place), dtype=np.int64)
+        number[self.firsts[1:]] = 1
+        number = np.cumsum(number)
+        order = np.lexsort((self.place, number))
+        same = (np.diff(number[order]) == 0) & (np.diff(self.place[order]) == 0)
+        starts = np.flatnonzero(np.concatenate(([True], ~same)))
+        acks, finals = (
+            np.maximum.reduceat(each[order].astype(np.int8), starts) for each in (acked, self.final)
+        )
+        stayed = np.zeros(len(self.firsts), dtype=bool)
+        stayed[number[order][starts[(acks == 1) & (finals == 1)]]] = True
+        return stayed
+
+
+def _partition(place: Numbers) -> Numbers:
+    return np.where(place == NONE, NONE, place >> OFFSET_BITS)
+
+
+def _numbers(column: pa.ChunkedArray) -> Numbers:
+    numbers: Numbers = pc.fill_null(column.cast(pa.int64()), NONE).to_numpy()
+    return numbers

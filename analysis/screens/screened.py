@@ -1,0 +1,257 @@
+"""A history, screened: which of its values anything can be wrong with, and what became of all.
+
+    screened = screen(files, facts, operations=1_000_000)
+    screened.signs         what was seen; an anomaly none of whose signs was seen is not there
+    screened.suspects      the operations that Spark must be given to tell the others
+    screened.steps         the odd steps of readers, which need no Spark
+    screened.fates()       what became of each value, by partition, for measures
+
+The final read becomes an array (analysis.screens.log), everything else is held against it in one
+pass over the files. It is exact: nothing is hashed. Where a history is not plain, NotPlain is
+raised, and Spark is given all of it: a test asks both about random histories of every anomaly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from analysis.frames.operations import ACKED, OFFSET_BITS
+from analysis.frames.signs import Sign
+from analysis.measures.by_driver.batches import MORE, NONE, Batch, Mask, NotPlain, batches
+from analysis.measures.by_driver.fates import Fates, joined
+from analysis.screens import order
+from analysis.screens.groups import Groups
+from analysis.screens.log import GARBLED, NEVER, NOBODY, Log
+from analysis.screens.readers import Readers, holes
+from analysis.screens.reads import Reads, Replicas
+from analysis.screens.reduced import fates_of, reduce
+from analysis.screens.sends import Aside, Sends
+from analysis.screens.suspects import Suspects
+from analysis.screens.transactions import Note, Transactions
+from analysis.stored.columns import Numbers
+
+Row = Mapping[str, Any]
+_NO_END = {"complete": False, "log_start": None}
+_TOLD = (
+    *("sent", "intended_ns", "sent_ns", "ended_ns", "acked_ns", "acked_place"),
+    *("delivered_ns", "done_ns", "first_place"),
+)
+_KINDS = {"skip": Sign.SKIP, "back": Sign.BACK, "older": Sign.OLDER, "hole": Sign.HOLE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screened:
+    """What a screen says of one run."""
+
+    facts: Row
+    signs: frozenset[Sign]
+    suspects: pa.Table  # operations
+    steps: Sequence[Row]  # rows of analysis.frames.steps, without run_id
+    log: Log
+    aside: Aside  # sends of plain values that claim no place
+    odd: Mask  # of the log's places: of values that are suspected
+
+    def fates(self) -> Iterator[Fates]:
+        """What became of each value, by partition."""
+        suspected = {int(each.home[0]): each for each in fates_of(self.suspects, self.facts)}
+        aside = int(self.aside.home.max(initial=-1)) + 1
+        for partition in range(max(len(self.facts["ends"]), self.log.partitions, aside)):
+            yield joined(
+                [
+                    self._claimed(partition),
+                    self._aside(partition),
+                    *([suspected.pop(partition)] if partition in suspected else []),
+                ]
+            )
+        yield from suspected.values()
+
+    def _claimed(self, partition: int) -> Fates:
+        log = self.log
+        if partition >= log.partitions:
+            return self._fates(partition, np.zeros(0, dtype=np.int64), {})
+        span = log.span(partition)
+        mine = (log.acked_ns[span] != NONE) & ~self.odd[span]
+        place = np.flatnonzero(mine) + span.start
+        at = (partition << OFFSET_BITS) | log.offset(partition, place)
+        acked_ns = log.acked_ns[place]
+        return self._fates(
+            partition,
+            log.value[place],
+            {
+                "sent": np.full(len(place), ACKED),
+                "intended_ns": log.intended_ns[place],
+                "sent_ns": log.sent_ns[place],
+                "ended_ns": acked_ns,
+                "acked_ns": acked_ns,
+                "acked_place": at,
+                "delivered_ns": _known(log.delivered_ns[place]),
+                "done_ns": _known(log.done_ns[place]),
+                "first_place": at,
+            },
+        )
+
+    def _aside(self, partition: int) -> Fates:
+        log, aside = self.log, self.aside.of(self.aside.home == partition)
+        there = aside.landed != NOBODY
+        told = {name: np.full(len(there), NONE) for name in ("delivered_ns", "done_ns")}
+        first = np.full(len(there), NONE)
+        landed = aside.landed[there]
+        if len(landed):
+            told["delivered_ns"][there] = _known(log.delivered_ns[landed])
+            told["done_ns"][there] = _known(log.done_ns[landed])
+            first[there] = (partition << OFFSET_BITS) | log.offset(partition, landed)
+        return self._fates(
+            partition,
+            aside.value,
+            {
+                "sent": aside.sent,
+                "intended_ns": aside.intended_ns,
+                "sent_ns": aside.sent_ns,
+                "ended_ns": aside.ended_ns,
+                "first_place": first,
+                **told,
+            },
+        )
+
+    def _fates(self, partition: int, value: Numbers, told: Mapping[str, Numbers]) -> Fates:
+        nothing = np.full(len(value), NONE)
+        ends, many = self.facts["ends"], len(value)
+        end = ends[partition] if partition < len(ends) else _NO_END
+        return Fates(
+            value=value,
+            home=np.full(many, partition),
+            complete=np.full(many, bool(end["complete"])),
+            log_start=np.full(many, end["log_start"] or 0),
+            passed=np.zeros(many, dtype=bool),
+            one_copy=np.full(many, bool(self.facts["one_copy"])),
+            **{name: told.get(name, nothing) for name in _TOLD},
+        )
+
+
+def screen(
+    files: Sequence[Path],
+    facts: Row,
+    operations: int,
+    *,
+    notes: Iterable[Note] | None = None,
+    scratch: Path | None = None,
+) -> Screened:
+    """Screen a run with these files of operations, `facts` a row of schema.RUNS; NotPlain.
+
+    `notes`: what its workers told of transactions; None: nothing can be said of these.
+    """
+    log = _log(files, facts, operations, scratch)
+    suspects = Suspects(operations)
+    transactions = Transactions(notes)
+    if np.any(log.value == GARBLED):
+        suspects.signs.add(Sign.GARBLED)
+    sends = Sends(log, suspects, transactions, facts, operations)
+    reads, replicas = Reads(log, suspects, facts), Replicas(log, suspects, facts)
+    groups, readers = Groups(log, suspects), Readers()
+    for file in files:
+        for batch in batches(file, facts["run_id"], MORE):
+            for each in (sends, reads, replicas, groups):
+                each.see(batch)
+            readers.see(batch, _steps(batch), log)
+    aside = sends.aside()
+    transactions.look(log, aside, suspects)
+    groups.look()
+    reads.furthest()
+    replicas.look()
+    order.look(log, aside, suspects, operations)
+    suspects.compare_claims()
+    if facts["circular"]:
+        circular = [row["value"] for row in facts["circular"]]
+        suspects.see(Sign.CIRCLE, np.array(circular, dtype=np.int64))
+    steps = [*readers.rows(log, facts), *holes(log, facts, _ended(files))]
+    for row in steps:
+        told = [] if row["value"] is None else [row["value"]]
+        suspects.signs.add(_KINDS[row["odd"]])
+        suspects.values.add(np.array(told, dtype=np.int64))
+    if suspects.values or Sign.GARBLED in suspects.signs or Sign.LOWER in suspects.signs:
+        left = reduce(files, suspects.values)
+    else:
+        left = reduce((), suspects.values)
+    return Screened(
+        facts=facts,
+        signs=frozenset(suspects.signs),
+        suspects=left,
+        steps=steps,
+        log=log,
+        aside=aside.of(~suspects.values.has(aside.value)),
+        odd=suspects.values.has(log.value),
+    )
+
+
+def _steps(batch: Batch) -> Mask:
+    """What is a step of a reader."""
+    return (batch.did("read", "poll") & batch.ended("ok")) | batch.did("final-read")
+
+
+def _log(files: Sequence[Path], facts: Row, operations: int, scratch: Path | None) -> Log:
+    """The log, as far as the final read has it."""
+    bounds: dict[int, tuple[int, int]] = {}
+    for partition, offset, _ in _finals(files, "offset"):
+        if np.any(offset < 0) or np.any(partition < 0) or np.any(partition >= 1 << 20):
+            raise NotPlain("a final read without an offset")
+        for each in np.unique(partition).tolist():
+            mine = offset[partition == each]
+            least, most = bounds.get(each, (int(mine[0]), int(mine[0])))
+            bounds[each] = min(least, int(mine.min())), max(most, int(mine.max()))
+    wide = max([len(facts["ends"]), *(each + 1 for each in bounds)])
+    ends = [{"log_start": 0, "position": 0}] * wide
+    for each, (least, most) in bounds.items():
+        ends[each] = {"log_start": least, "position": most + 1}
+    log = Log(ends, operations, scratch)
+    for partition, offset, value in _finals(files, "value"):
+        place = log.at(partition, offset)
+        told = np.where(value == NONE, GARBLED, value)
+        before = log.value[place]
+        if np.any((before != NONE) & (before != told)):
+            raise NotPlain("final reads that do not agree")
+        log.value[place] = told
+        if np.any(log.value[place] != told):
+            raise NotPlain("a final read that does not agree with itself")
+    return log
+
+
+def _finals(files: Sequence[Path], more: str) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+    """Partition, offset and another column of what final reads have."""
+    for file in files:
+        with pq.ParquetFile(file, read_dictionary=["f"]) as parquet:
+            names = ["f", *dict.fromkeys(("partition", "offset", more))]
+            for group in range(parquet.num_row_groups):
+                if not _may_have_finals(parquet.metadata.row_group(group)):
+                    continue
+                table = parquet.read_row_group(group, columns=names, use_threads=False)
+                mine = table.filter(pc.equal(table["f"], "final-read"))
+                if mine.num_rows:
+                    partition, offset, value = (
+                        pc.fill_null(mine[name].cast(pa.int64()), NONE).to_numpy()
+                        for name in ("partition", "offset", more)
+                    )
+                    yield partition, offset, value
+
+
+def _may_have_finals(group: Any) -> bool:
+    """Whether a row group may have records of a final read, as its footer tells."""
+    columns = (group.column(number) for number in range(group.num_columns))
+    told = next((each.statistics for each in columns if each.path_in_schema == "f"), None)
+    return told is None or not told.has_min_max or told.min <= "final-read" <= told.max
+
+
+def _ended(files: Sequence[Path]) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+    """When each record of the final read was read."""
+    return _finals(files, "end_ns")
+
+
+def _known(times: Numbers) -> Numbers:
+    return np.where(times == NEVER, NONE, times)

@@ -1,0 +1,94 @@
+"""The runs of one check, screened: what Spark is left with.
+
+    told = screens(runs, facts, scratch)
+    told.left(spark, history, folder)    what Spark must still be asked
+
+`folder` is one that Spark's executors see, and is not there yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from analysis.frames import schema
+from analysis.frames.history import History, files_frame
+from analysis.frames.history_frames import rows_frame
+from analysis.frames.signs import Sign
+from analysis.frames.steps import STEPS
+from analysis.measures.by_driver.batches import NotPlain
+from analysis.queries import Left
+from analysis.screens.screened import Screened, screen
+from analysis.screens.transactions import Note
+from analysis.stored.stored_run import EVENTS, Run
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screens:
+    """What the screens of all runs of a check say."""
+
+    by_run: Mapping[str, Screened]
+
+    @property
+    def signs(self) -> frozenset[Sign]:
+        """What was seen in any of them."""
+        return frozenset().union(*(each.signs for each in self.by_run.values()))
+
+    def left(self, spark: SparkSession, history: History, folder: Path) -> Left:
+        """What Spark must be asked about: suspects, which are written below `folder`."""
+        folder.mkdir()
+        file = folder / "operations.parquet"
+        suspects = pa.concat_tables([each.suspects for each in self.by_run.values()])
+        pq.write_table(suspects, file, compression="zstd")
+        rows = [
+            {"run_id": run_id, **row} for run_id, each in self.by_run.items() for row in each.steps
+        ]
+        few = replace(
+            history,
+            operations=files_frame(spark, schema.OPERATIONS, [str(file)]),
+            everything=history.operations,
+        )
+        steps = rows_frame(spark, rows, STEPS)
+        return Left(history=few, signs=self.signs, steps=lambda: steps)
+
+
+def screens(runs: Sequence[Run], facts: Mapping[str, Row], scratch: Path) -> Screens | None:
+    """Of all of these runs, whose rows of schema.RUNS are `facts`; None: Spark must be given all.
+
+    Outputs of transformers are linked to what others sent, so a run with these is given whole.
+    """
+    if any(run.transforms for run in runs):
+        return None
+    try:
+        return Screens(
+            by_run={
+                run.run_id: screen(
+                    run.tables,
+                    facts[run.run_id],
+                    run.operations,
+                    notes=list(_notes(run)) if run.tells_transactions else None,
+                    scratch=scratch,
+                )
+                for run in runs
+            }
+        )
+    except (NotPlain, pa.ArrowException, OSError):  # Spark tells what is wrong with it
+        return None
+
+
+def _notes(run: Run) -> Iterator[Note]:
+    """What its workers told of transactions."""
+    names = ["process", "transaction", "name", "time_ns"]
+    table = pq.read_table(run.path / EVENTS, columns=["event", *names])
+    mine = pc.and_(pc.equal(table["event"], "transaction"), pc.is_valid(table["transaction"]))
+    columns = (table.filter(mine)[name].to_pylist() for name in names)
+    yield from zip(*columns, strict=True)
