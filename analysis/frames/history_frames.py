@@ -12,7 +12,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import ArrayType, StructType
+from pyspark.sql.types import ArrayType
 
 from analysis.frames import schema
 
@@ -42,13 +42,6 @@ class History:
 
 
 def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
-    """Rows of schema.RUNS as a table."""
-    return rows_frame(spark, rows, schema.RUNS)
-
-
-def rows_frame(
-    spark: SparkSession, rows: Sequence[Mapping[str, Any]], columns: StructType
-) -> DataFrame:
-    """Rows as a table, through one JSON text: so no Python worker has to start."""
-    parsed = F.from_json(F.lit(json.dumps(rows)), ArrayType(columns))
+    """Rows of schema.RUNS as a table, through one JSON text: so no Python worker has to start."""
+    parsed = F.from_json(F.lit(json.dumps(rows)), ArrayType(schema.RUNS))
     return spark.range(1).select(F.inline(parsed))

@@ -253,7 +253,8 @@ def holes(
         due = np.maximum(due, end["log_start"] or 0)
         upto = there if end["position"] is None else np.append(there, end["position"])
         for at in np.flatnonzero(upto > due[: len(upto)]).tolist():
-            told = {"partition": partition, "offset": int(upto[at]), "odd": "hole", "end_ns": None}
+            told: Row = {"partition": partition, "offset": int(upto[at]), "odd": "hole"}
+            told |= {"value": None, "end_ns": None}
             told |= {"kept_offset": int(there[at - 1]) if at else None}
             told |= {"next_offset": int(due[at]), "load_end_ns": facts["load_end_ns"]}
             found[partition, int(upto[at]) if at < len(there) else NOBODY] = told
@@ -262,5 +263,7 @@ def holes(
             for number in np.flatnonzero(np.isin(offsets, [at for _, at in found])).tolist():
                 row = found.get((int(partitions[number]), int(offsets[number])))
                 if row is not None:
-                    row["end_ns"] = min(row["end_ns"] or moments[number], int(moments[number]))
+                    moment = int(moments[number])
+                    before = row["end_ns"]
+                    row["end_ns"] = moment if before is None else min(before, moment)
     yield from found.values()

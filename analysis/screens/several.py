@@ -20,7 +20,6 @@ from pyspark.sql import SparkSession
 
 from analysis.frames import schema
 from analysis.frames.history import History, files_frame
-from analysis.frames.history_frames import rows_frame
 from analysis.frames.signs import Sign
 from analysis.frames.steps import STEPS
 from analysis.measures.by_driver.batches import NotPlain
@@ -57,7 +56,9 @@ class Screens:
             operations=files_frame(spark, schema.OPERATIONS, [str(file)]),
             everything=history.operations,
         )
-        steps = rows_frame(spark, rows, STEPS)
+        odd = folder / "steps.parquet"
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema.arrow(STEPS)), odd)
+        steps = files_frame(spark, STEPS, [str(odd)])
         return Left(history=few, signs=self.signs, steps=lambda: steps)
 
 

@@ -150,10 +150,10 @@ def _by_partition(tables: Tables) -> DataFrame | None:
         )
         .where(offset_of(at) < F.col("uncommitted_end"))
         .groupBy(*known)
-        .agg(
-            F.max("delivered_place").alias("place"),
-            F.max_by("delivered_ns", "delivered_place").alias("delivered_ns"),
-            F.max_by("value", "delivered_place").alias("value"),
+        # Several values may have been read at one place.
+        .agg(F.max(F.struct("delivered_place", "delivered_ns", "value")).alias("last"))
+        .select(
+            *known, F.col("last.delivered_place").alias("place"), "last.delivered_ns", "last.value"
         )
     )
 

@@ -42,6 +42,7 @@ class Landings:
         self._seen = True
         absent, offset = fates.absent, offset_of(fates.acked_place)
         below = (offset != NONE) & (offset < fates.log_start)
+        gone = absent & ((fates.complete & ~below) | (fates.passed & fates.one_copy))
         doubt = (fates.sent == UNKNOWN) | (fates.sent == UNASKED)
         unasked = (fates.sent == UNASKED) & (fates.log_start == 0)
         past = self._is_past(fates, offset)
@@ -50,7 +51,7 @@ class Landings:
             "indeterminate_not_landed": doubt & absent & fates.complete,
             "acked_below_log_start": absent & below,
             "unacknowledged_lost": unasked & absent & fates.complete,
-            "lost_past_log_end": past & _is_lost(fates, offset),
+            "lost_past_log_end": past & gone,
             "kept_past_log_end": past & ~absent,
         }
         for name, sort in sorts.items():
@@ -58,9 +59,8 @@ class Landings:
         self._latencies.see(self._late(fates))
 
     def _is_past(self, fates: Fates, offset: Numbers) -> Mask:
-        """As analysis.frames.elections.is_past."""
-        past = np.zeros(len(offset), dtype=bool)
-        known = (offset != NONE) & (fates.acked_ns != NONE)
+        """As analysis.frames.elections.is_past: acked, and with an offset."""
+        past, known = np.zeros(len(offset), dtype=bool), fates.acked_ns != NONE
         for election in self._run["elections"]:
             mine = known & (fates.acked_place >> OFFSET_BITS == election["partition"])
             since = fates.acked_ns < election["looked_ns"]
@@ -73,7 +73,7 @@ class Landings:
         if self._run["tailing"] or self._run["grouped"]:
             waits = (had_ns == NONE) & self._is_there(fates)
             had_ns = np.where(waits, self._run["load_end_ns"], had_ns)
-        timed = (had_ns != NONE) & (fates.intended_ns != NONE) & (fates.sent != NONE)
+        timed = (had_ns != NONE) & (fates.intended_ns != NONE)
         return hundredths(had_ns[timed] - fates.intended_ns[timed])
 
     def _is_there(self, fates: Fates) -> Mask:
@@ -88,10 +88,3 @@ class Landings:
             return {}
         numbers, times = self._latencies.told
         return {**self._counts, "latency_ms": quantiles(numbers, times) if len(numbers) else None}
-
-
-def _is_lost(fates: Fates, offset: Numbers) -> Mask:
-    """As analysis.checks.loss.lost."""
-    kept = np.where(offset == NONE, fates.log_start == 0, offset >= fates.log_start)
-    provable = (fates.complete & kept) | (fates.passed & fates.one_copy)
-    return np.asarray((fates.sent == ACKED) & fates.absent & provable)

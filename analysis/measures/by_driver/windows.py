@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from analysis.frames.operations import ACKED
 from analysis.measures.by_driver.batches import FS, NONE, TYPES, Batch, Mask, NotPlain
 from analysis.measures.by_driver.fates import Fates, offset_of
 from analysis.stored.columns import Numbers
@@ -142,7 +141,7 @@ class Windows:
             sent = fates.sent_ns != NONE
             return fates.sent_ns[sent], self._ended_ns(fates)[sent]
         until_ns = fates.delivered_ns if kind == "consume" else fates.done_ns
-        waits = (fates.sent == ACKED) & fates.readable & (fates.acked_ns != NONE)
+        waits = fates.readable & (fates.acked_ns != NONE)
         waits &= (until_ns == NONE) | (until_ns > fates.acked_ns)
         ends_ns = until_ns[waits]
         left = np.flatnonzero(ends_ns == NONE)

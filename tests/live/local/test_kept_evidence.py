@@ -1,5 +1,5 @@
-"""A real leader, cut from its followers, is killed and comes back: what truncation takes from it was
-kept before."""
+"""A real leader is cut from its followers, killed, and comes back: what truncation takes from it
+was kept before."""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -26,12 +25,11 @@ from analysis.frames.evidence import Tables, rows
 from analysis.frames.history import History, runs_frame
 from analysis.frames.operations import OFFSET_BITS
 from analysis.frames.schema import OPERATIONS, TRANSACTIONS, arrow
-from analysis.stored import group_life
 from tests.support import told_runs
 from tests.support.histories import LOAD_START_NS
-from tests.support.oracle import LOAD_MS, MS, THRESHOLD_MS, Case, Found, Row, oracle
-from tests.support.oracles.outputs import due
+from tests.support.oracle import MS, Case, Found, oracle
 from tests.support.random_histories.any_rows import chaos
+from tests.support.random_histories.cases import note_rows, run_row, sealed_rows
 from tests.support.random_histories.drawing import drawn
 from tests.support.random_histories.plants import planted
 from tests.support.random_histories.transformed import transformed
@@ -57,8 +55,8 @@ STEPS = {"poll-skip", "poll-back", "epoch-back", "hole"}
 def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Found]:
     """What the checks find in each case, from one Spark job, in the oracle's words."""
     file = folder / "operations.parquet"
-    told_runs.write_rows(file, _sealed(cases))
-    runs = runs_frame(spark, [_run_row(case, n) for n, case in enumerate(cases)])
+    told_runs.write_rows(file, sealed_rows(cases))
+    runs = runs_frame(spark, [run_row(case, n) for n, case in enumerate(cases)])
     operations = spark.read.schema(OPERATIONS).parquet(str(file))
     notes = spark.read.schema(TRANSACTIONS).parquet(str(_notes(cases, folder)))
     history = History(
@@ -146,73 +144,10 @@ def _ms(time_ns: int | None) -> int | None:
     return None if time_ns is None else (time_ns - LOAD_START_NS) // MS
 
 
-def _sealed(cases: Sequence[Case]) -> list[Row]:
-    return [
-        _sealed_row(row, {"run_id": str(number), "id": id_})
-        for number, case in enumerate(cases)
-        for id_, row in enumerate(case.rows)
-    ]
-
-
-def _sealed_row(row: Row, known: Row) -> Row:
-    start_ns = LOAD_START_NS + row["start"] * MS
-    end_ns = None if row["end"] is None else LOAD_START_NS + row["end"] * MS
-    return {
-        **row,
-        **known,
-        "intended_ns": LOAD_START_NS + due(row) * MS,
-        "start_ns": start_ns,
-        "end_ns": end_ns,
-    }
-
-
 def _notes(cases: Sequence[Case], folder: Path) -> Path:
-    rows = [
-        {**note, "run_id": str(n), "time_ns": LOAD_START_NS + note["time"] * MS}
-        for n, case in enumerate(cases)
-        for note in case.notes
-    ]
     file = folder / "events.parquet"
-    pq.write_table(pa.Table.from_pylist(rows, schema=arrow(TRANSACTIONS)), file)
+    pq.write_table(pa.Table.from_pylist(note_rows(cases), schema=arrow(TRANSACTIONS)), file)
     return file
-
-
-def _run_row(case: Case, number: int) -> Row:
-    return {
-        "run_id": str(number),
-        "load_start_ns": LOAD_START_NS,
-        "load_end_ns": LOAD_START_NS + LOAD_MS * MS,
-        "threshold_ns": THRESHOLD_MS * MS,
-        "bucket_ns": 100 * MS,
-        "tailing": case.tailing,
-        "grouped": case.grouped,
-        "ends": case.ends,
-        "one_copy": case.one_copy,
-        "transactional": case.transactional,
-        "transforms": case.transforms,
-        "dirty": case.dirty,
-        "dumps": case.dumps,
-        "moves": [_move(move) for move in case.moves],
-        "outdated": group_life.outdated(_told(case)),
-        "to_end": case.to_end,
-        "dense": case.dense,
-        "corrupt": [partition << OFFSET_BITS | offset for partition, offset in case.corrupt],
-        "faults": [],
-        "leaders": [],
-    }
-
-
-def _told(case: Case) -> Any:
-    """The case's events, as a stored run has them."""
-    events = [
-        {**each, "time_ns": LOAD_START_NS + each["time"] * MS, "text": "0"} for each in case.events
-    ]
-    return SimpleNamespace(grouped=True, scenario={"workload": {}}, events=events)
-
-
-def _move(move: Row) -> Row:
-    written_ns = LOAD_START_NS + move["time"] * MS
-    return {**move, "since_ns": written_ns - move["late"] * MS, "time_ns": written_ns}
 
 
 def compare(cases: Sequence[Case], found: Sequence[Found], expected: Sequence[Found]) -> None:

@@ -1,0 +1,209 @@
+"""A screened history shows what the whole one shows: random histories of every anomaly, both ways.
+
+Each is screened, and Spark is asked twice: all of it, and what the screens have left. Rows of
+evidence, windows and landings must be the same, and so must the odd steps. A history that is not
+plain is left to Spark, so it proves nothing here: most must be plain.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.anomalies import ANOMALIES
+from analysis.frames.history import History, runs_frame
+from analysis.frames.schema import OPERATIONS, TRANSACTIONS, arrow
+from analysis.frames.steps import STEPS
+from analysis.measures.by_driver.batches import NotPlain, batches
+from analysis.measures.by_driver.landings import Landings
+from analysis.measures.by_driver.windows import Windows
+from analysis.queries import Left, Queries
+from analysis.screens.screened import Screened, screen
+from harness.history import tables
+from tests.support.oracle import Case, oracle
+from tests.support.random_histories.any_rows import chaos
+from tests.support.random_histories.cases import note_rows, run_row, sealed_rows
+from tests.support.random_histories.drawing import drawn
+from tests.support.random_histories.plants import planted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Row = dict[str, Any]
+NEVER_HERE = {"transforms": False}  # outputs are linked to what others sent: not screened
+FACTS = ("alone", "circular", "corrupt", "deaths", "elections", "hanging", "moves")
+
+
+def files_of(case: Case, number: int, folder: Path) -> list[Path]:
+    """A file of each process's operations."""
+    by_process: dict[str, list[Row]] = defaultdict(list)
+    for row in sealed_rows([case]):
+        by_process[row["process"]].append({**row, "run_id": str(number)})
+    schema = tables.schema(tables.OPERATION_COLUMNS)
+    files = []
+    for rows in by_process.values():
+        file = folder / f"{number}-{len(files)}.parquet"
+        told = [{name: row.get(name) for name in schema.names} for row in rows]
+        pq.write_table(pa.Table.from_pylist(told, schema=schema), file)
+        files.append(file)
+    return files
+
+
+def facts_of(case: Case, number: int) -> Row:
+    """What the driver knows of it."""
+    draw = random.Random(number)
+    row = {**run_row(case, number), **NEVER_HERE}
+    ends = [{**end, **stable(draw)} for end in row["ends"]]
+    return {**{name: [] for name in FACTS}, **row, "ends": ends}
+
+
+def stable(draw: random.Random) -> Row:
+    """A last stable offset and a high watermark, as they may be."""
+    return {
+        name: draw.choice([None, *range(6)]) for name in ("committed_end", "uncommitted_end")
+    }
+
+
+class Both:
+    """Histories, screened and asked both ways."""
+
+    def __init__(self, spark: SparkSession, cases: Sequence[Case], folder: Path) -> None:
+        self.screened: dict[int, Screened] = {}
+        self.facts: dict[int, Row] = {}
+        self.files: dict[int, list[Path]] = {}
+        self.cases = dict(enumerate(cases))
+        for number, case in self.cases.items():
+            files, facts = files_of(case, number, folder), facts_of(case, number)
+            notes = [
+                (row["process"], row["transaction"], row["name"], row["time_ns"])
+                for row in note_rows([case])
+            ]
+            try:
+                told = screen(files, facts, len(case.rows), notes=notes)
+            except NotPlain:
+                continue
+            self.screened[number], self.facts[number] = told, facts
+            self.files[number] = files
+        self.whole = self._history(spark, folder)
+        self.left = self._left(spark, folder)
+
+    def _history(self, spark: SparkSession, folder: Path) -> History:
+        operations = [str(file) for files in self.files.values() for file in files]
+        notes = [
+            {**row, "run_id": str(n)} for n in self.screened for row in note_rows([self.cases[n]])
+        ]
+        file = folder / "events.parquet"
+        pq.write_table(pa.Table.from_pylist(notes, schema=arrow(TRANSACTIONS)), file)
+        return History(
+            operations=spark.read.schema(OPERATIONS).parquet(*operations),
+            runs=runs_frame(spark, list(self.facts.values())),
+            groups=True,
+            outdated=True,
+            replicas=True,
+            transactions=spark.read.schema(TRANSACTIONS).parquet(str(file)),
+        )
+
+    def _left(self, spark: SparkSession, folder: Path) -> Left:
+        from dataclasses import replace  # noqa: PLC0415
+
+        told = pa.concat_tables([each.suspects for each in self.screened.values()])
+        pq.write_table(told, folder / "suspects.parquet")
+        rows = [
+            {"run_id": str(n), **row} for n, each in self.screened.items() for row in each.steps
+        ]
+        few = spark.read.schema(OPERATIONS).parquet(str(folder / "suspects.parquet"))
+        odd = folder / "steps.parquet"
+        pq.write_table(pa.Table.from_pylist(rows, schema=arrow(STEPS)), odd)
+        steps = spark.read.schema(STEPS).parquet(str(odd))
+        return Left(
+            history=replace(self.whole, operations=few, everything=self.whole.operations),
+            signs=frozenset().union(*(each.signs for each in self.screened.values())),
+            steps=lambda: steps,
+        )
+
+    def fail_with(self, what: str, differing: Counter[Any], other: Counter[Any]) -> None:
+        """Fail with the smallest history that differs."""
+        runs = {key[0] for key in (differing - other) + (other - differing)}
+        number = min(map(int, runs), key=lambda n: len(self.cases[n].rows))
+        mine = [
+            Counter({k: v for k, v in each.items() if k[0] == str(number)})
+            for each in (differing, other)
+        ]
+        rows = "\n".join(map(str, self.cases[number].rows))
+        pytest.fail(
+            f"{what}: {len(runs)} differ; whole {mine[0] - mine[1]}\nscreened {mine[1] - mine[0]}\n"
+            f"{self.screened[number].signs}\n{self.cases[number].ends}\n{rows}"
+        )
+
+
+def counted(answer: DataFrame | None) -> Counter[Any]:
+    """Rows as texts, by run."""
+    assert answer is not None
+    return Counter((row["run_id"], str(sorted_row(row))) for row in answer.collect())
+
+
+def sorted_row(row: Any) -> list[tuple[str, Any]]:
+    return sorted((name, value) for name, value in row.asDict(recursive=True).items())
+
+
+@pytest.fixture(scope="module", params=[chaos, planted], ids=["chaos", "planted"])
+def both(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Both:
+    histories: Callable[[], Any] = request.param
+    return Both(spark, drawn(histories()), tmp_path_factory.mktemp("screened"))
+
+
+def test_most_are_plain(both: Both) -> None:
+    assert len(both.screened) > len(both.cases) / 2
+
+
+def test_suspects_show_what_everything_shows(both: Both) -> None:
+    whole, few = Queries(both.whole), Queries(both.whole, left=both.left)
+    rows, left = counted(whole.evidence()), counted(few.evidence())
+    whole.forget()
+    few.forget()
+
+    if rows != left:
+        both.fail_with("evidence", rows, left)
+
+
+def test_where_no_sign_was_seen_there_is_nothing(both: Both) -> None:
+    signs = {each.name: set(each.signs) for each in ANOMALIES if each.signs is not None}
+    for number, screened in both.screened.items():
+        case = both.cases[number]
+        found = {name for name, values in oracle(case).items() if +values}
+        for name in found & signs.keys():
+            assert signs[name] & screened.signs, (name, case.rows, case.ends, screened.signs)
+
+
+def test_fates_give_the_windows_and_landings_of_all(both: Both) -> None:
+    queries = Queries(both.whole)
+    windows, landings = counted(queries.windows()), counted(queries.landings())
+    queries.forget()
+    told: dict[str, Counter[Any]] = {"windows": Counter(), "landings": Counter()}
+    for number, screened in both.screened.items():
+        facts, run_id = both.facts[number], str(number)
+        seen, landed = Windows(facts), Landings(facts)
+        for file in both.files[number]:
+            for batch in batches(file, run_id):
+                seen.see(batch)
+        fates = list(screened.fates())
+        for each in fates:
+            landed.see(each)
+        rows = [{"run_id": run_id, **row} for row in seen.rows(fates)]
+        told["windows"].update((run_id, str(sorted(row.items()))) for row in rows)
+        if row := landed.row():
+            told["landings"][run_id, str(sorted({"run_id": run_id, **row}.items()))] += 1
+
+    if windows != told["windows"]:
+        both.fail_with("windows", windows, told["windows"])
+    if landings != told["landings"]:
+        both.fail_with("landings", landings, told["landings"])
