@@ -142,6 +142,8 @@ def _check(spark: SparkSession, runs: Sequence[Run], staged: Mapping[str, Staged
         # A screen is for folders: a store is left to plain Spark SQL.
         told = None if staged else screens(runs, facts, runs[0].path)
         left = told.left(spark, history, left_to) if told else None
+        if told and is_local(spark):
+            make_room_for(spark, told.suspects)
         asked = Queries(history, left=left)
         fates = {run_id: each.fates() for run_id, each in told.by_run.items()} if told else {}
         known = None if staged else measured(runs, facts, fates)

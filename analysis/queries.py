@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial, reduce
 
 from pyspark.sql import DataFrame
@@ -17,8 +16,8 @@ from analysis.checks.anomaly import Anomaly, found_rows
 from analysis.frames.claims import odd
 from analysis.frames.evidence import Tables, evidence
 from analysis.frames.history import History
+from analysis.frames.left import Left
 from analysis.frames.operations import fates, places
-from analysis.frames.signs import Sign
 from analysis.frames.steps import steps
 from analysis.measures.availability import windows
 from analysis.measures.consumer_lag import positions
@@ -26,15 +25,6 @@ from analysis.measures.drawn_sends import sends
 from analysis.measures.latency_and_rates import counts, landings, redeliveries
 from analysis.measures.leadership import acks_between_cuts
 from analysis.measures.work_done import work_done
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """What a screen has left for Spark (analysis.screens)."""
-
-    history: History  # operations: those of suspects
-    signs: frozenset[Sign]  # what was seen
-    steps: Callable[[], DataFrame]  # analysis.frames.steps
 
 
 class Queries:

@@ -23,7 +23,6 @@ class History:
 
     operations: DataFrame  # schema.OPERATIONS
     runs: DataFrame  # schema.RUNS
-    everything: DataFrame | None = None  # operations that a screen has left out, too; None: none
     groups: bool = False  # whether any of them has a consumer group
     transforms: bool = False  # whether its members send what they make of what they are given
     outdated: bool = False  # whether any member kept an older generation than others were given
@@ -34,11 +33,6 @@ class History:
     circular: bool = False  # whether transactions of any read from each other in a circle
     transactions: DataFrame | None = None  # schema.TRANSACTIONS; None: nobody told of any
     watermarks: DataFrame | None = None  # schema.WATERMARKS; None: nobody followed them
-
-    @property
-    def all_operations(self) -> DataFrame:
-        """Those of values with which nothing is wrong, too."""
-        return self.operations if self.everything is None else self.everything
 
 
 def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:

@@ -30,6 +30,7 @@ class Sign(Enum):
     HOLE = auto()  # the log has an offset without a record
     PASSED = auto()  # a group committed past a record that no member processed
     AGAIN = auto()  # members processed a record twice
+    OUTDATED = auto()  # a member kept a generation when a newer one had been given out
     LOWER = auto()  # a coordinator answered less than had been committed
     EARLY = auto()  # a reader was given a record before its commit was asked for, or without
     TORN = auto()  # a transaction is in the final read in part

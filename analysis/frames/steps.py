@@ -201,7 +201,8 @@ def _ends(runs: DataFrame) -> DataFrame:
 
 
 def _beside_the_log(both: DataFrame) -> DataFrame:
-    """Each row with the log's last record below it; of several at one place the first alone."""
+    """Each row with the log's last record below it; of several at one place the one that was read
+    first alone."""
     is_log = F.col("sort") == _LOG
     # Twice the offset, so that a record and the steps to it are neighbours.
     key = F.col("offset") * 2 + (~is_log).cast("int")
@@ -210,7 +211,8 @@ def _beside_the_log(both: DataFrame) -> DataFrame:
     here = in_order.rangeBetween(-1, 0)
     kept = F.max(F.when(is_log, F.struct("offset", "read"))).over(below)
     there = F.max(F.when(is_log, F.col("read"))).over(here)
-    again = F.coalesce(F.lag("key").over(in_order) == F.col("key"), F.lit(False))
+    in_time = Window.partitionBy("run_id", "partition").orderBy("key", "end_ns")
+    again = F.coalesce(F.lag("key").over(in_time) == F.col("key"), F.lit(False))
     return (
         both.where(F.col("offset").isNotNull())
         .withColumn("key", key)

@@ -70,13 +70,12 @@ class Groups:
         """See what was passed over, and what coordinators forgot."""
         commits, answers = _joined(self._commits), _joined(self._answers)
         upto: dict[int, int] = {}
-        for partition, offset, _, _ in (commits, answers):
-            for each in distinct(partition) if len(partition) else ():
-                most = int(offset[partition == each].max())
+        for of, offset, _, _ in (commits, answers):
+            for each in distinct(of) if len(of) else ():
+                most = int(offset[of == each].max())
                 upto[each] = max(upto.get(each, most), most)
-        log = self._log
         for partition, (started, _) in self._started.items():
-            if partition < log.partitions and upto.get(partition, NONE) > started:
+            if partition < self._log.partitions and upto.get(partition, NONE) > started:
                 self._passed(partition, started, upto[partition])
         if Sign.PASSED in self._suspects.signs:
             # Where the group began is told by a record.
@@ -94,6 +93,7 @@ class Groups:
             part = slice(first, last)
             idle = (log.value[part] > GARBLED) & (log.done_ns[part] == NEVER)
             self._suspects.see(Sign.PASSED, log.value[part][idle])
+            self._suspects.passed.add(log.value[part][idle])
 
 
 def _joined(parts: list[tuple[Numbers, ...]]) -> tuple[Numbers, ...]:

@@ -38,7 +38,7 @@ class _Steps:
     from_ns: Numbers
     from_epoch: Numbers
 
-    def of(self, which: Mask) -> _Steps:
+    def of(self, which: Mask | Numbers) -> _Steps:
         return _Steps(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
     @property
@@ -100,11 +100,11 @@ class Readers:
 
     def rows(self, log: Log, facts: Mapping[str, Any]) -> Iterator[Row]:
         """The rows of analysis.frames.steps, but for holes; without run_id."""
-        whole = {p: np.flatnonzero(log.value[log.span(p)] != EMPTY) for p in range(log.partitions)}
+        beside = _Beside(log, facts)
         for process, steps in self._found:
-            told = steps.of(~_moved(process, steps, facts["moves"]))
-            for number in range(len(told.offset)):
-                yield from _kinds(process, told, number, log, whole, facts)
+            left = steps.of(~_moved(process, steps, facts["moves"]))
+            for number in range(len(left.offset)):
+                yield from beside.kinds(process, left, number)
 
 
 def _replaced(steps: _Steps, log: Log) -> Numbers:
@@ -143,10 +143,7 @@ def _over(steps: _Steps, log: Log) -> Mask:
         if not 0 <= partition < log.partitions:
             continue
         mine = left[steps.partition[left] == partition]
-        there = log.offset(
-            partition,
-            np.flatnonzero(log.value[log.span(partition)] != EMPTY) + log.span(partition).start,
-        )
+        there = offsets_of(log, partition)
         first = np.searchsorted(there, between[mine])
         known = first < len(there)
         found[mine[known]] = there[first[known]] < steps.offset[mine[known]]
@@ -172,63 +169,66 @@ def _moved(process: str, steps: _Steps, moves: Sequence[Mapping[str, Any]]) -> M
     return moved
 
 
-def _kinds(
-    process: str,
-    steps: _Steps,
-    number: int,
-    log: Log,
-    whole: Mapping[int, Numbers],
-    facts: Mapping[str, Any],
-) -> Iterator[Row]:
-    """All that is odd about one step."""
-    at = {f.name: int(getattr(steps, f.name)[number]) for f in fields(steps)}
-    row: dict[str, int | None] = {name: None if n == NONE else n for name, n in at.items()}
-    partition, offset, before = at["partition"], at["offset"], at["from_offset"]
-    other = int(_replaced(steps.of(np.array([number])), log)[0])
-    kept, kept_value = _kept(log, whole, partition, offset)
-    there = int(log.there(log.at(np.array([partition]), np.array([offset])))[0])
-    put_under = other != NONE
-    known = row["instance"] is not None
-    over = kept is not None and kept > before
-    newer = NONE not in (at["epoch"], at["from_epoch"]) and at["epoch"] > at["from_epoch"]
-    confirmed = at["value"] != NONE and there == at["value"]
-    told = {
-        "partition": partition,
-        "offset": offset,
-        "end_ns": row["end_ns"],
-        "kept_offset": kept,
-        "next_offset": next_of(kept, facts["ends"], partition),
-        "load_end_ns": facts["load_end_ns"],
-        "reader": process,
-        "from_offset": before,
-        "from_value": row["from_value"],
-        "other_value": other if put_under else None,
-    }
-    forth, tells = offset > before, known or not facts["to_end"]
-    if confirmed and forth and tells and (over or put_under):
-        yield {**told, "odd": "skip", "value": other if put_under else kept_value}
-    if known and not forth and not (newer and put_under):
-        yield {**told, "odd": "back", "value": row["value"]}
-    if forth and bool(steps.older[number]):
-        yield {**told, "odd": "older", "value": row["value"]}
+class _Beside:
+    """Steps beside the log, as rows."""
+
+    def __init__(self, log: Log, facts: Mapping[str, Any]) -> None:
+        self._log, self._facts = log, facts
+        self._there: dict[int, Numbers] = {}  # by partition: the offsets at which there is a record
+
+    def kinds(self, process: str, steps: _Steps, number: int) -> Iterator[Row]:
+        """All that is odd about one step."""
+        at = {f.name: int(getattr(steps, f.name)[number]) for f in fields(steps)}
+        row: dict[str, int | None] = {name: None if n == NONE else n for name, n in at.items()}
+        here, offset, before = np.array([number]), at["offset"], at["from_offset"]
+        other = int(_replaced(steps.of(here), self._log)[0])
+        kept, kept_value = self._kept(at["partition"], offset)
+        there = self._log.there(self._log.at(steps.partition[here], steps.offset[here]))
+        put_under, known = other != NONE, row["instance"] is not None
+        over = kept is not None and kept > before
+        newer = NONE not in (at["epoch"], at["from_epoch"]) and at["epoch"] > at["from_epoch"]
+        confirmed = at["value"] != NONE and int(there[0]) == at["value"]
+        told = {
+            "partition": at["partition"],
+            "offset": offset,
+            "end_ns": row["end_ns"],
+            "kept_offset": kept,
+            "next_offset": _next_of(kept, self._facts["ends"], at["partition"]),
+            "load_end_ns": self._facts["load_end_ns"],
+            "reader": process,
+            "from_offset": before,
+            "from_value": row["from_value"],
+            "other_value": other if put_under else None,
+        }
+        forth, tells = offset > before, known or not self._facts["to_end"]
+        if confirmed and forth and tells and (over or put_under):
+            yield {**told, "odd": "skip", "value": other if put_under else kept_value}
+        if known and not forth and not (newer and put_under):
+            yield {**told, "odd": "back", "value": row["value"]}
+        if forth and bool(steps.older[number]):
+            yield {**told, "odd": "older", "value": row["value"]}
+
+    def _kept(self, partition: int, offset: int) -> tuple[int | None, int | None]:
+        """The last record of the log below an offset, and its value."""
+        if not 0 <= partition < self._log.partitions:
+            return None, None
+        if partition not in self._there:
+            self._there[partition] = offsets_of(self._log, partition)
+        there = self._there[partition]
+        at = int(np.searchsorted(there, offset)) - 1
+        if at < 0:
+            return None, None
+        value = int(self._log.there(self._log.at(np.array([partition]), there[at : at + 1]))[0])
+        return int(there[at]), None if value == GARBLED else value
 
 
-def _kept(
-    log: Log, whole: Mapping[int, Numbers], partition: int, offset: int
-) -> tuple[int | None, int | None]:
-    """The last record of the log below an offset, and its value."""
-    there = whole.get(partition)
-    if there is None or not len(there):
-        return None, None
-    first = log.first(partition)
-    at = int(np.searchsorted(there, offset - first)) - 1
-    if at < 0:
-        return None, None
-    value = int(log.value[log.span(partition).start + there[at]])
-    return int(there[at]) + first, None if value == GARBLED else value
+def offsets_of(log: Log, partition: int) -> Numbers:
+    """The offsets at which a partition's log has a record."""
+    span = log.span(partition)
+    return log.offset(partition, np.flatnonzero(log.value[span] != EMPTY) + span.start)
 
 
-def next_of(kept: int | None, ends: Sequence[Mapping[str, Any]], partition: int) -> int:
+def _next_of(kept: int | None, ends: Sequence[Mapping[str, Any]], partition: int) -> int:
     """Where the log's next record should be."""
     start = (ends[partition]["log_start"] or 0) if partition < len(ends) else 0
     return max(start, 0 if kept is None else kept + 1)
@@ -245,8 +245,7 @@ def holes(
     for partition, end in enumerate(facts["ends"][: log.partitions]):
         if not end["complete"]:
             continue
-        span = log.span(partition)
-        there = np.flatnonzero(log.value[span] != EMPTY) + log.first(partition)
+        there = offsets_of(log, partition)
         if not len(there):
             continue
         due = np.concatenate(([0], there + 1))

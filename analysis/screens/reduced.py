@@ -24,7 +24,7 @@ from analysis.frames.operations import (
     UNASKED,
     UNKNOWN,
 )
-from analysis.measures.by_driver.batches import NONE, Mask, NotPlain
+from analysis.measures.by_driver.batches import NONE, Batch, Mask, NotPlain, batches
 from analysis.measures.by_driver.fates import Fates, offset_of
 from analysis.screens.values import Values, distinct
 from analysis.stored.columns import Numbers
@@ -54,6 +54,57 @@ def reduce(files: Sequence[Path], values: Values) -> pa.Table:
                 if rows > MOST:
                     raise NotPlain("too many suspects")
     return pa.concat_tables(parts)
+
+
+def later_processed(files: Sequence[Path], run_id: str, passed: Values) -> Numbers:
+    """Of each of these values, the first that the member that was given it last processed behind
+    it, if it did: the values that tell whether it went on (analysis.checks.groups.handling).
+
+    Only files of members are gone through; NotPlain.
+    """
+    found = []
+    for file in files:
+        polls: list[tuple[Numbers, ...]] = []  # of these values: end_ns, partition, offset, value
+        later: list[tuple[Numbers, ...]] = []  # start_ns, partition, offset, value
+        for batch in batches(file, run_id):
+            given = batch.did("poll")
+            mine = given & passed.has(batch.value)
+            if np.any(mine):
+                polls.append(_some(batch, "end_ns", mine))
+            done = batch.did("process") & batch.ended("ok") & (batch.value != NONE)
+            if np.any(done):
+                later.append(_some(batch, "start_ns", done))
+        if polls and later:
+            told, processed = (
+                tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+                for parts in (polls, later)
+            )
+            found.append(_first_later(told, processed))
+    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+
+
+def _some(batch: Batch, time: str, which: Mask) -> tuple[Numbers, ...]:
+    names = (time, "partition", "offset", "value")
+    return tuple(getattr(batch, name)[which] for name in names)
+
+
+def _first_later(polls: tuple[Numbers, ...], processed: tuple[Numbers, ...]) -> Numbers:
+    """For each poll, the value that was processed first after it at a later offset."""
+    found = []
+    for partition in distinct(polls[1]):
+        polled_ns, _, polled, _ = (each[polls[1] == partition] for each in polls)
+        start_ns, _, offset, value = (each[processed[1] == partition] for each in processed)
+        order = np.argsort(start_ns, kind="stable")
+        start_ns, offset, value = start_ns[order], offset[order], value[order]
+        at = np.searchsorted(start_ns, polled_ns)
+        left = np.flatnonzero(at < len(start_ns))
+        while len(left):
+            hit = offset[at[left]] > polled[left]
+            found.append(value[at[left[hit]]])
+            left = left[~hit]
+            at[left] += 1
+            left = left[at[left] < len(start_ns)]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
 
 def _whole(table: pa.Table) -> pa.Table:

@@ -28,12 +28,13 @@ from analysis.frames.signs import Sign
 from analysis.measures.by_driver.batches import MORE, NONE, Batch, Mask, NotPlain, batches
 from analysis.measures.by_driver.fates import Fates, joined
 from analysis.screens import order
+from analysis.screens.aside import Aside
 from analysis.screens.groups import Groups
 from analysis.screens.log import GARBLED, NEVER, NOBODY, Log
 from analysis.screens.readers import Readers, holes
 from analysis.screens.reads import Reads, Replicas
-from analysis.screens.reduced import fates_of, reduce
-from analysis.screens.sends import Aside, Sends
+from analysis.screens.reduced import fates_of, later_processed, reduce
+from analysis.screens.sends import Sends
 from analysis.screens.suspects import Suspects
 from analysis.screens.transactions import Note, Transactions
 from analysis.stored.columns import Numbers
@@ -176,10 +177,11 @@ def screen(
         told = [] if row["value"] is None else [row["value"]]
         suspects.signs.add(_KINDS[row["odd"]])
         suspects.values.add(np.array(told, dtype=np.int64))
-    if suspects.values or Sign.GARBLED in suspects.signs or Sign.LOWER in suspects.signs:
-        left = reduce(files, suspects.values)
-    else:
-        left = reduce((), suspects.values)
+    if suspects.passed:
+        suspects.values.add(later_processed(files, facts["run_id"], suspects.passed))
+    if facts["outdated"]:
+        suspects.signs.add(Sign.OUTDATED)
+    left = reduce(files if suspects.signs else (), suspects.values)
     return Screened(
         facts=facts,
         signs=frozenset(suspects.signs),

@@ -8,40 +8,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from analysis.frames.operations import ACKED, FAILED, NO_ACK, UNASKED, UNKNOWN
 from analysis.frames.signs import Sign
-from analysis.measures.by_driver.batches import NONE, Batch, Mask, NotPlain
+from analysis.measures.by_driver.batches import NONE, Batch, NotPlain
+from analysis.screens.aside import Aside
 from analysis.screens.log import GARBLED, NOBODY, Log
 from analysis.screens.suspects import Suspects
 from analysis.screens.transactions import Transactions
 from analysis.screens.values import Values, distinct
 from analysis.stored.columns import Numbers
 from harness.history.record_format import SEQUENCE_BITS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aside:
-    """Sends that claim no place, by value."""
-
-    value: Numbers
-    sent: Numbers
-    home: Numbers
-    offset: Numbers  # of the ack; NONE: none, or no ack
-    intended_ns: Numbers
-    sent_ns: Numbers
-    ended_ns: Numbers
-    client: Numbers
-    transaction: Numbers
-    landed: Numbers  # the first place in the log that nobody else claims; NOBODY
-
-    def of(self, which: Mask) -> Aside:
-        """Some of them."""
-        return Aside(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
 
 class Sends:

@@ -20,10 +20,10 @@ from pyspark.sql import SparkSession
 
 from analysis.frames import schema
 from analysis.frames.history import History, files_frame
+from analysis.frames.left import Left
 from analysis.frames.signs import Sign
 from analysis.frames.steps import STEPS
 from analysis.measures.by_driver.batches import NotPlain
-from analysis.queries import Left
 from analysis.screens.screened import Screened, screen
 from analysis.screens.transactions import Note
 from analysis.stored.stored_run import EVENTS, Run
@@ -42,6 +42,11 @@ class Screens:
         """What was seen in any of them."""
         return frozenset().union(*(each.signs for each in self.by_run.values()))
 
+    @property
+    def suspects(self) -> int:
+        """How many operations Spark is left with."""
+        return sum(each.suspects.num_rows for each in self.by_run.values())
+
     def left(self, spark: SparkSession, history: History, folder: Path) -> Left:
         """What Spark must be asked about: suspects, which are written below `folder`."""
         folder.mkdir()
@@ -51,11 +56,7 @@ class Screens:
         rows = [
             {"run_id": run_id, **row} for run_id, each in self.by_run.items() for row in each.steps
         ]
-        few = replace(
-            history,
-            operations=files_frame(spark, schema.OPERATIONS, [str(file)]),
-            everything=history.operations,
-        )
+        few = replace(history, operations=files_frame(spark, schema.OPERATIONS, [str(file)]))
         odd = folder / "steps.parquet"
         pq.write_table(pa.Table.from_pylist(rows, schema=schema.arrow(STEPS)), odd)
         steps = files_frame(spark, STEPS, [str(odd)])

@@ -22,6 +22,7 @@ class Suspects:
     def __init__(self, operations: int) -> None:
         self.signs: set[Sign] = set()
         self.values = Values(operations)
+        self.passed = Values(operations)  # those of them that a group passed over
         self._claims: list[tuple[Numbers, Numbers]] = []
 
     def see(self, sign: Sign, values: Numbers) -> None:
@@ -55,4 +56,5 @@ class Suspects:
 
 def known(numbers: Numbers) -> Numbers:
     """Those that are not null."""
-    return numbers[numbers != NONE]
+    told: Numbers = numbers[numbers != NONE]
+    return told

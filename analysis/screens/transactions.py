@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from analysis.frames.operations import ACKED, UNKNOWN
 from analysis.frames.signs import Sign
 from analysis.measures.by_driver.batches import NONE, NotPlain
+from analysis.screens.aside import Aside
 from analysis.screens.log import NEVER, NOBODY, Log
 from analysis.screens.suspects import Suspects
 from analysis.stored.columns import Numbers
-
-if TYPE_CHECKING:
-    from analysis.screens.sends import Aside
 
 COMMIT_ASKED = "commit-asked"
 _MOST = 1 << 30

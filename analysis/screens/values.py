@@ -34,13 +34,12 @@ class Values:
     def add(self, values: Numbers) -> None:
         """More values."""
         for producer, sequence in self._by_producer(values):
-            known = sequence < self._most
-            if not known.all():
-                strange = sequence[~known] | (producer << SEQUENCE_BITS)
+            known = sequence[sequence < self._most]
+            if len(known) < len(sequence):
+                strange = sequence[sequence >= self._most] | (producer << SEQUENCE_BITS)
                 self._strange.update(strange.tolist())
-                sequence = sequence[known]
-            if len(sequence):
-                self._room(producer, int(sequence.max()) + 1)[sequence] = True
+            if len(known):
+                self._room(producer, int(known.max()) + 1)[known] = True
 
     def has(self, values: Numbers) -> Mask:
         """Which of these are in it."""

@@ -209,6 +209,7 @@ COMMIT_BACK = Anomaly(
 ZOMBIE_COMMIT = Anomaly(
     name="zombie-commit",
     rules={by_outdated_commit: of_a_zombie},
+    signs=(Sign.OUTDATED,),
     meaning="commits accepted from a member of a generation that was over",
     noun="zombie commit",
     judged=when(

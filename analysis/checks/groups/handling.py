@@ -228,7 +228,7 @@ def _by_skipped_value(tables: Tables) -> DataFrame | None:
     given = _by_handled_value(tables)
     if given is None:
         return None
-    return given_up(given.where(_is_skipped()), tables.history.all_operations)
+    return given_up(given.where(_is_skipped()), tables.history.operations)
 
 
 _WITH_A_GROUP = when(

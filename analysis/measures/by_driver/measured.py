@@ -31,7 +31,8 @@ Row = Mapping[str, Any]
 class Measure(Protocol):
     """What goes through batches."""
 
-    def see(self, batch: Batch) -> None: ...
+    def see(self, batch: Batch) -> None:
+        """Look at a batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,9 @@ def checked(spark: SparkSession, cases: Sequence[Row], folder: Path) -> list[Cou
         ALL,
     )
     found: list[Counter[Any]] = [Counter() for _ in cases]
-    for row in queries.evidence().collect():
+    evidence = queries.evidence()
+    assert evidence is not None
+    for row in evidence.collect():
         time = (row["time_ns"] - LOAD_START_NS) // MS
         key = (row["partition"], row["offset"], row["other_offset"], time)
         found[int(row["run_id"])][row["anomaly"], key] += 1
