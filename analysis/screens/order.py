@@ -12,9 +12,8 @@ import numpy as np
 from analysis.frames.operations import ACKED
 from analysis.frames.signs import Sign
 from analysis.measures.by_driver.batches import NONE, Mask
-from analysis.screens.aside import Aside
 from analysis.screens.log import GARBLED, NOBODY, Log
-from analysis.screens.suspects import Suspects
+from analysis.screens.suspects import Aside, Suspects
 from analysis.screens.values import Values, distinct
 from analysis.stored.columns import Numbers
 

@@ -28,14 +28,13 @@ from analysis.frames.signs import Sign
 from analysis.measures.by_driver.batches import MORE, NONE, Batch, Mask, NotPlain, batches
 from analysis.measures.by_driver.fates import Fates, joined
 from analysis.screens import order
-from analysis.screens.aside import Aside
 from analysis.screens.groups import Groups
 from analysis.screens.log import GARBLED, NEVER, NOBODY, Log
 from analysis.screens.readers import Readers, holes
 from analysis.screens.reads import Reads, Replicas
 from analysis.screens.reduced import fates_of, later_processed, reduce
 from analysis.screens.sends import Sends
-from analysis.screens.suspects import Suspects
+from analysis.screens.suspects import Aside, Suspects
 from analysis.screens.transactions import Note, Transactions
 from analysis.stored.columns import Numbers
 

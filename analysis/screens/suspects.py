@@ -6,11 +6,13 @@ suspects.claim(place, value)         somebody has this value at a place where th
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
+
 import numpy as np
 
 from analysis.frames.operations import OFFSET_BITS
 from analysis.frames.signs import Sign
-from analysis.measures.by_driver.batches import NONE
+from analysis.measures.by_driver.batches import NONE, Mask
 from analysis.screens.log import GARBLED, Log
 from analysis.screens.values import Values
 from analysis.stored.columns import Numbers
@@ -52,6 +54,26 @@ class Suspects:
         place, value = place[order], value[order]
         twice = (np.diff(place) == 0) & (np.diff(value) != 0)
         self.see(Sign.CONTESTED, value[1:][twice])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aside:
+    """Sends that claim no place, by value."""
+
+    value: Numbers
+    sent: Numbers
+    home: Numbers
+    offset: Numbers  # of the ack; NONE: none, or no ack
+    intended_ns: Numbers
+    sent_ns: Numbers
+    ended_ns: Numbers
+    client: Numbers
+    transaction: Numbers
+    landed: Numbers  # the first place in the log that nobody else claims; NOBODY
+
+    def of(self, which: Mask) -> Aside:
+        """Some of them."""
+        return Aside(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
 
 def known(numbers: Numbers) -> Numbers:

@@ -14,9 +14,8 @@ import numpy as np
 from analysis.frames.operations import ACKED, UNKNOWN
 from analysis.frames.signs import Sign
 from analysis.measures.by_driver.batches import NONE, NotPlain
-from analysis.screens.aside import Aside
 from analysis.screens.log import NEVER, NOBODY, Log
-from analysis.screens.suspects import Suspects
+from analysis.screens.suspects import Aside, Suspects
 from analysis.stored.columns import Numbers
 
 COMMIT_ASKED = "commit-asked"
