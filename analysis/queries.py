@@ -26,6 +26,8 @@ from analysis.measures.latency_and_rates import counts, landings, redeliveries
 from analysis.measures.leadership import acks_between_cuts
 from analysis.measures.work_done import work_done
 
+FEW = 100_000  # operations: a row of evidence each takes 20 MB or so
+
 
 class Queries:
     """What a check asks of its history. Each query is made when it is called for, by any thread, so
@@ -67,13 +69,23 @@ class Queries:
             steps=self.steps,
         )
 
-    def _few(self, left: Left) -> Tables:
-        """The same of suspects."""
+    @property
+    def is_small(self) -> bool:
+        """Whether evidence is so little that it may be held in memory."""
+        return self._left is not None and self._left.rows <= FEW
+
+    def _few(self, left: Left, anomalies: Iterable[Anomaly]) -> Tables:
+        """The same of suspects; where one table alone looks at them, nothing is worth keeping."""
         few = left.history
+        several = len(frozenset().union(*(each.tables(left.signs) for each in anomalies))) > 1
+
+        def kept(name: str, make: Callable[[], DataFrame]) -> Callable[[], DataFrame]:
+            return partial(self._keep, f"few {name}", make) if several else make
+
         return Tables(
             history=few,
-            values=partial(self._keep, "few fates", lambda: fates(few.operations, few.runs)),
-            places=partial(self._keep, "few places", lambda: odd(places(few.operations))),
+            values=kept("fates", lambda: fates(few.operations, few.runs)),
+            places=kept("places", lambda: odd(places(few.operations))),
             steps=left.steps,
         )
 
@@ -93,12 +105,10 @@ class Queries:
         if self._left is None:
             parts = [found_rows(self.tables, self._anomalies)]
         else:
-            signs = self._left.signs
-            seen = [
-                each for each in self._anomalies if each.signs and not signs.isdisjoint(each.signs)
-            ]
-            unsigned = [each for each in self._anomalies if each.signs is None]
-            parts = [found_rows(self._few(self._left), seen), found_rows(self.tables, unsigned)]
+            signed = [each for each in self._anomalies if each.signs is not None]
+            others = [each for each in self._anomalies if each.signs is None]
+            few = self._few(self._left, signed)
+            parts = [found_rows(few, signed, self._left.signs), found_rows(self.tables, others)]
         made = [part for part in parts if part is not None]
         return evidence(reduce(DataFrame.unionByName, made), self._history) if made else None
 

@@ -9,7 +9,7 @@ from here; `analysis.anomalies` lists the records.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
@@ -46,7 +46,8 @@ class Anomaly:
     outcomes: tuple[str, ...] = ()  # how its count splits
     lasts: str | None = None  # of one whose rule says how long it lasted: until when, in words
     judged: Condition = IN_EVERY_RUN  # which runs can have it at all
-    signs: tuple[Sign, ...] | None = None  # without any of these there is none; None: not known
+    # Without any of these there is none, or none in one of its tables; None: not known.
+    signs: tuple[Sign, ...] | Mapping[Table, tuple[Sign, ...]] | None = None
     promises: tuple[Promise, ...] = field(default=())
 
     def __post_init__(self) -> None:
@@ -62,6 +63,16 @@ class Anomaly:
         file = Path(inspect.getfile(next(iter(self.rules.values()))))
         return file.relative_to(ROOT) if file.is_relative_to(ROOT) else file
 
+    def tables(self, seen: Collection[Sign]) -> frozenset[Table]:
+        """The tables of its rules in which there may be one, where a screen saw just these signs;
+        all, where it is not known what it shows by."""
+        if self.signs is None:
+            return frozenset(self.rules)
+        of_table = self.signs
+        if not isinstance(of_table, Mapping):
+            of_table = dict.fromkeys(self.rules, of_table)
+        return frozenset(table for table, of in of_table.items() if not set(of).isdisjoint(seen))
+
     def promised(self, facts: Facts) -> tuple[Promise, ...]:
         """The promises that hold in such a run: those that permit some records, and the one that
         speaks of all others."""
@@ -74,13 +85,17 @@ class Anomaly:
         return tuple(rows)
 
 
-def found_rows(tables: Tables, anomalies: Iterable[Anomaly]) -> DataFrame | None:
+def found_rows(
+    tables: Tables, anomalies: Iterable[Anomaly], seen: Collection[Sign] = tuple(Sign)
+) -> DataFrame | None:
     """One row an anomaly: each table is gone through once, for all rules that look at it. None:
-    there is nothing to look at."""
+    there is nothing to look at, where a screen saw just these signs."""
     rules: dict[Table, dict[str, Rule]] = {}
     for anomaly in anomalies:
+        there = anomaly.tables(seen)
         for table, rule in anomaly.rules.items():
-            rules.setdefault(table, {})[anomaly.name] = rule()
+            if table in there:
+                rules.setdefault(table, {})[anomaly.name] = rule()
     made = ((table(tables), of_it) for table, of_it in rules.items())
     parts = [rows(table, of_it) for table, of_it in made if table is not None]
     return reduce(DataFrame.unionByName, parts) if parts else None

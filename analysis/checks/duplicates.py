@@ -206,7 +206,10 @@ DUPLICATE = Anomaly(
 INCONSISTENT_OFFSET = Anomaly(
     name="inconsistent-offset",
     rules={by_value: misplaced, by_place: contested},
-    signs=(Sign.MISSED, Sign.UNCLAIMED, Sign.STRAY, Sign.CONTESTED, Sign.GARBLED),
+    signs={
+        by_value: (Sign.MISSED, Sign.UNCLAIMED, Sign.STRAY),
+        by_place: (Sign.CONTESTED, Sign.GARBLED),
+    },
     outcomes=("two_values", "acked_elsewhere", "passed_over", "other_partition"),
     meaning="two values at one offset, or not at the offset or in the partition that was reported",
     noun="inconsistent offset",

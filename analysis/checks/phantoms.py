@@ -112,7 +112,7 @@ def _by_phantom_value(tables: Tables) -> DataFrame:
 PHANTOM = Anomaly(
     name="phantom",
     rules={_by_phantom_value: phantom, by_place: unparsable},
-    signs=(Sign.UNCLAIMED, Sign.STRAY, Sign.GARBLED),
+    signs={_by_phantom_value: (Sign.UNCLAIMED, Sign.STRAY), by_place: (Sign.GARBLED,)},
     outcomes=("never_sent", "send_failed", "aborted", "unparsable"),
     meaning="read, but never sent, or its send failed",
     noun="phantom",

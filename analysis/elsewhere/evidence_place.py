@@ -19,7 +19,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -64,6 +67,16 @@ class EvidencePlace:
                 f"{self.address}: Spark's executors wrote {written.get['rows']:,} rows of evidence "
                 f"there, and {found:,} are found: they write to another disk; {_REMEDY}"
             )
+
+    def keep(self, evidence: pa.Table, run_ids: Sequence[str]) -> None:
+        """The same of rows that are here, in the folders that Spark would name."""
+        for number, run_id in enumerate(run_ids, start=1):
+            of_run = evidence.filter(pc.equal(evidence["run_id"], run_id))
+            for anomaly in pc.unique(of_run["anomaly"]).to_pylist():
+                folder = self.folder / f"of_run={number}" / f"of_anomaly={anomaly}"
+                folder.mkdir(parents=True)
+                mine = of_run.filter(pc.equal(of_run["anomaly"], anomaly))
+                pq.write_table(mine, folder / "part-0.parquet", compression="zstd")
 
     @property
     def _is_there(self) -> bool:

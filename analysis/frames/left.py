@@ -19,5 +19,6 @@ class Left:
     """What Spark must still be asked about."""
 
     history: History  # operations: those of suspects
+    rows: int  # how many these are
     signs: frozenset[Sign]  # what was seen
     steps: Callable[[], DataFrame]  # analysis.frames.steps

@@ -220,7 +220,10 @@ def _write_evidence(
     evidence = queries.evidence()
     if evidence is None:
         return {}
-    place.write(evidence.withColumns(copies), list(copies))
+    if queries.is_small and place.shared:
+        place.keep(evidence.toArrow(), run_ids)
+    else:
+        place.write(evidence.withColumns(copies), list(copies))
     folders: dict[str, dict[str, Path]] = {}
     for found in place.folder.glob("of_run=*/of_anomaly=*"):
         of_run, anomaly = (part.split("=", 1)[1] for part in found.parts[-2:])

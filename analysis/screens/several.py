@@ -56,11 +56,15 @@ class Screens:
         rows = [
             {"run_id": run_id, **row} for run_id, each in self.by_run.items() for row in each.steps
         ]
-        few = replace(history, operations=files_frame(spark, schema.OPERATIONS, [str(file)]))
+        few = replace(
+            history,
+            operations=files_frame(spark, schema.OPERATIONS, [str(file)]),
+            contested=not self.signs.isdisjoint((Sign.CONTESTED, Sign.GARBLED)),
+        )
         odd = folder / "steps.parquet"
         pq.write_table(pa.Table.from_pylist(rows, schema=schema.arrow(STEPS)), odd)
         steps = files_frame(spark, STEPS, [str(odd)])
-        return Left(history=few, signs=self.signs, steps=lambda: steps)
+        return Left(history=few, rows=suspects.num_rows, signs=self.signs, steps=lambda: steps)
 
 
 def screens(runs: Sequence[Run], facts: Mapping[str, Row], scratch: Path) -> Screens | None:
