@@ -13,6 +13,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,15 +26,12 @@ from analysis.elsewhere.masters import require_master
 from analysis.elsewhere.staged import Staged
 from analysis.elsewhere.store import connect
 from analysis.elsewhere.trouble import TROUBLE, Unreachable, reason_of
-from analysis.frames.history import history_of, run_row
-from analysis.measures.by_driver.measured import measured
-from analysis.permission import Permission, permission_of
+from analysis.frames.history import history_of
+from analysis.prepared import Prepared, prepared
 from analysis.queries import Queries
 from analysis.report import write
 from analysis.report.build import report
-from analysis.screens.several import screens
 from analysis.spark.session import BIG, HERE, make_room_for, session
-from analysis.stored.circles import Circles, circles_of
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
 from harness.model.runs.disk import trouble_told
@@ -72,11 +70,28 @@ def _check_folders(
         return {}
     operations = sum(run.operations for run in runs)
     with ExitStack() as stack:
-        start = session(master, operations, started=started, scratch=folders[0])
-        spark = _started(stack, start, master)
-        if not is_local(spark):
+        there = started or SparkSession.getActiveSession()  # of this thread
+        if master is None and there is None and operations < BIG:  # meanwhile the JVM starts
+            start = session(None, operations, scratch=folders[0])
+            with ThreadPoolExecutor(1, thread_name_prefix="spark") as threads:
+                coming = threads.submit(_started, stack, start, None)
+                ready = prepared(runs, by_driver=True)
+                spark = coming.result()
+        else:
+            ready = prepared(runs, by_driver=True)
+            size = ready.left(operations)
+            start = session(master, size, started=started, scratch=folders[0])
+            spark = _started(stack, start, master)
+        local = is_local(spark)
+        if not local:
             require_shared(spark, folders)
-        return _check(spark, runs, {})
+        elif ready.screens is not None:
+            make_room_for(spark, ready.left(operations))
+        place = EvidencePlace(folder=_evidence_folder(runs), shared=local)
+        with _cleared(runs, place):
+            answers = _answers(spark, runs, ready, place)
+            with _ending(stack.pop_all()):
+                return {run.path: _publish(run, answers, ready) for run in runs}
 
 
 def _check_elsewhere(
@@ -104,7 +119,15 @@ def _check_elsewhere(
         ]
         _check_distinct(runs)
         make_room_for(spark, sum(run.operations for run in runs))
-        return _check(spark, runs, staged)
+        store = next(each.store for each in staged.values())
+        place = EvidencePlace(folder=_evidence_folder(runs), store=store, shared=False)
+        ready = prepared(runs, by_driver=False)
+        with _cleared(runs, place):
+            answers = _answers(spark, runs, ready, place)
+            return {
+                run.uri or run.path: _publish(run, answers, ready, staged.get(run.uri or ""))
+                for run in runs
+            }
 
 
 def _started(
@@ -120,50 +143,57 @@ def _started(
         ) from error
 
 
-def _check(spark: SparkSession, runs: Sequence[Run], staged: Mapping[str, Staged]) -> Reports:
-    store = next((each.store for each in staged.values()), None)
-    place = EvidencePlace(
-        folder=runs[0].path / f".check-{write.unique()}",
-        store=store,
-        shared=store is None and is_local(spark),
-    )
-    left_to = runs[0].path / f".suspects-{write.unique()}"
-    permissions = {run.run_id: permission_of(run) for run in runs}
+def _answers(
+    spark: SparkSession, runs: Sequence[Run], ready: Prepared, place: EvidencePlace
+) -> Mapping[str, write.Results]:
+    """What Spark says, and what the driver found, by run_id; evidence is at its place."""
     asked = None
     try:
-        circles = {run.run_id: circles_of(run) for run in runs}
-        facts = {
-            run.run_id: run_row(
-                run, permissions[run.run_id].rows(run.load_start_ns), circles[run.run_id]
-            )
-            for run in runs
-        }
-        history = history_of(spark, runs, facts)
-        # A screen is for folders: a store is left to plain Spark SQL.
-        told = None if staged else screens(runs, facts, runs[0].path)
-        left = told.left(spark, history, left_to) if told else None
-        if told and is_local(spark):
-            make_room_for(spark, told.suspects)
+        history = history_of(spark, runs, ready.facts)
+        left = ready.screens.left(spark, history, _left_folder(runs)) if ready.screens else None
         asked = Queries(history, left=left)
-        fates = {run_id: each.fates() for run_id, each in told.by_run.items()} if told else {}
-        known = None if staged else measured(runs, facts, fates)
-        found = write.compute(spark, asked, runs, place, known)
-        answers = {run.run_id: _with(found[run.run_id], circles[run.run_id]) for run in runs}
-        return {
-            run.uri or run.path: _publish(
-                run, answers[run.run_id], permissions[run.run_id], staged.get(run.uri or "")
-            )
-            for run in runs
-        }
+        found = write.compute(spark, asked, runs, place, ready.measured)
     except TROUBLE as error:  # whose words the session still has to tell
         raise _told(runs[0], error) from error
     finally:
         if asked is not None:
             asked.forget()
+    return {
+        run_id: replace(each, found=replace(each.found, circles=ready.circles[run_id]))
+        for run_id, each in found.items()
+    }
+
+
+def _evidence_folder(runs: Sequence[Run]) -> Path:
+    return runs[0].path / f".check-{write.unique()}"
+
+
+def _left_folder(runs: Sequence[Run]) -> Path:
+    """Where what a screen has left is until Spark has read it."""
+    return runs[0].path / f".suspects-{write.unique()}"
+
+
+@contextmanager
+def _cleared(runs: Sequence[Run], place: EvidencePlace) -> Iterator[None]:
+    """After the block nothing is there but the reports."""
+    try:
+        yield
+    except TROUBLE as error:
+        raise _told(runs[0], error) from error
+    finally:
         with suppress(CheckError, Unreachable):  # what is left there says less than what happened
             place.clear()
-        for unused in (place.folder, left_to, *map(write.unfinished, runs)):
+        for unused in (place.folder, _left_folder(runs), *map(write.unfinished, runs)):
             shutil.rmtree(unused, ignore_errors=True)
+
+
+@contextmanager
+def _ending(session: ExitStack) -> Iterator[None]:
+    """Inside the block a session ends, which is not needed any more."""
+    with ThreadPoolExecutor(1, thread_name_prefix="spark") as threads:
+        ended = threads.submit(session.close)
+        yield
+        ended.result()
 
 
 def _told(run: Run, error: Exception) -> Exception:
@@ -187,18 +217,17 @@ def _named_by_uri(staged: Mapping[str, Staged]) -> Iterator[None]:
         raise CheckError(words) from error
 
 
-def _with(answers: write.Results, circles: Circles | None) -> write.Results:
-    """Spark's answers, and what the driver found."""
-    return replace(answers, found=replace(answers.found, circles=circles))
-
-
 def _publish(
-    run: Run, answers: write.Results, permission: Permission, staged: Staged | None
+    run: Run,
+    answers: Mapping[str, write.Results],
+    ready: Prepared,
+    staged: Staged | None = None,
 ) -> dict[str, Any]:
     """Write what was found of one run into its folder, the tables first, report.json last."""
-    made = report(run, answers.found, permission)
-    write.publish_tables(run, answers, made)
-    write.publish_texts(run, answers, made)
+    found = answers[run.run_id]
+    made = report(run, found.found, ready.permissions[run.run_id])
+    write.publish_tables(run, found, made)
+    write.publish_texts(run, found, made)
     if staged is not None:
         staged.publish()
     return made

@@ -12,7 +12,7 @@ from functools import partial, reduce
 from pyspark.sql import DataFrame
 
 from analysis.anomalies import ANOMALIES
-from analysis.checks.anomaly import Anomaly, found_rows
+from analysis.checks.anomaly import Anomaly, found_rows, to_look_at
 from analysis.frames.claims import odd
 from analysis.frames.evidence import Tables, evidence
 from analysis.frames.history import History
@@ -74,10 +74,9 @@ class Queries:
         """Whether evidence is so little that it may be held in memory."""
         return self._left is not None and self._left.rows <= FEW
 
-    def _few(self, left: Left, anomalies: Iterable[Anomaly]) -> Tables:
+    def _few(self, left: Left, several: bool) -> Tables:
         """The same of suspects; where one table alone looks at them, nothing is worth keeping."""
         few = left.history
-        several = len(frozenset().union(*(each.tables(left.signs) for each in anomalies))) > 1
 
         def kept(name: str, make: Callable[[], DataFrame]) -> Callable[[], DataFrame]:
             return partial(self._keep, f"few {name}", make) if several else make
@@ -103,13 +102,14 @@ class Queries:
     def evidence(self) -> DataFrame | None:
         """One row an anomaly, schema.EVIDENCE; None: there is nothing to look at."""
         if self._left is None:
-            parts = [found_rows(self.tables, self._anomalies)]
+            found = [found_rows(self.tables, to_look_at(self._anomalies))]
         else:
             signed = [each for each in self._anomalies if each.signs is not None]
             others = [each for each in self._anomalies if each.signs is None]
-            few = self._few(self._left, signed)
-            parts = [found_rows(few, signed, self._left.signs), found_rows(self.tables, others)]
-        made = [part for part in parts if part is not None]
+            seen = to_look_at(signed, self._left.signs)
+            few = self._few(self._left, len(seen) > 1)
+            found = [found_rows(few, seen), found_rows(self.tables, to_look_at(others))]
+        made = [each for each in found if each is not None]
         return evidence(reduce(DataFrame.unionByName, made), self._history) if made else None
 
     def counts(self) -> DataFrame:

@@ -9,7 +9,7 @@ from here; `analysis.anomalies` lists the records.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
@@ -85,17 +85,25 @@ class Anomaly:
         return tuple(rows)
 
 
-def found_rows(
-    tables: Tables, anomalies: Iterable[Anomaly], seen: Collection[Sign] = tuple(Sign)
-) -> DataFrame | None:
-    """One row an anomaly: each table is gone through once, for all rules that look at it. None:
-    there is nothing to look at, where a screen saw just these signs."""
-    rules: dict[Table, dict[str, Rule]] = {}
+def to_look_at(
+    anomalies: Iterable[Anomaly], seen: Collection[Sign] = tuple(Sign)
+) -> dict[Table, list[Anomaly]]:
+    """The tables in which there may be any of these, where a screen saw just these signs."""
+    found: dict[Table, list[Anomaly]] = {}
     for anomaly in anomalies:
         there = anomaly.tables(seen)
-        for table, rule in anomaly.rules.items():
+        for table in anomaly.rules:
             if table in there:
-                rules.setdefault(table, {})[anomaly.name] = rule()
-    made = ((table(tables), of_it) for table, of_it in rules.items())
-    parts = [rows(table, of_it) for table, of_it in made if table is not None]
+                found.setdefault(table, []).append(anomaly)
+    return found
+
+
+def found_rows(tables: Tables, looked_at: Mapping[Table, Sequence[Anomaly]]) -> DataFrame | None:
+    """One row an anomaly: each table is gone through once, for all rules that look at it. None:
+    there is nothing to look at."""
+    parts = []
+    for table, anomalies in looked_at.items():
+        made = table(tables)
+        if made is not None:
+            parts.append(rows(made, {each.name: each.rules[table]() for each in anomalies}))
     return reduce(DataFrame.unionByName, parts) if parts else None

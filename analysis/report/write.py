@@ -74,13 +74,14 @@ def compute(
     """Let Spark answer all queries, but for the measures that are known already; evidence goes
     to `place`. By run_id."""
     with at_once(spark) as ask:
-        evidence = ask(lambda: _write_evidence(queries, [run.run_id for run in runs], place))
+        written = ask(lambda: _write_evidence(queries, [run.run_id for run in runs], place))
         measures = _measures(ask, queries, runs, known)
         ask(_load_views)
+    evidence = written.result()
     measured = measures()
     return {
         run.run_id: _results(
-            run, evidence=evidence.result().get(run.run_id, {}), measured=measured[run.run_id]
+            run, evidence=evidence.get(run.run_id, {}), measured=measured[run.run_id]
         )
         for run in runs
     }
@@ -215,14 +216,14 @@ def _write_evidence(
 ) -> dict[str, dict[str, Path]]:
     """run_id -> anomaly -> folder. A run's folder is named by its number: its id may be too long
     for a name, or empty. Both columns name the folders and stay in the rows."""
-    number = F.array_position(F.array(*map(F.lit, run_ids)), F.col("run_id"))  # from 1 on
-    copies = {"of_run": number, "of_anomaly": F.col("anomaly")}
     evidence = queries.evidence()
     if evidence is None:
         return {}
     if queries.is_small and place.shared:
         place.keep(evidence.toArrow(), run_ids)
     else:
+        number = F.array_position(F.array(*map(F.lit, run_ids)), F.col("run_id"))  # from 1 on
+        copies = {"of_run": number, "of_anomaly": F.col("anomaly")}
         place.write(evidence.withColumns(copies), list(copies))
     folders: dict[str, dict[str, Path]] = {}
     for found in place.folder.glob("of_run=*/of_anomaly=*"):

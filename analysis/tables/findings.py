@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import BY_NAME, promised, untold_reasons
-from analysis.checks.anomaly import found_rows
+from analysis.checks.anomaly import found_rows, to_look_at
 from analysis.checks.loss import is_below_start
 from analysis.frames.claims import odd
 from analysis.frames.evidence import Tables, evidence
@@ -101,7 +101,7 @@ def findings(
         places=lambda: found_at,
         steps=lambda: steps(operations, found_at, history.runs),
     )
-    some = found_rows(tables, [BY_NAME[name] for name in judged])
+    some = found_rows(tables, to_look_at([BY_NAME[name] for name in judged]))
     assert some is not None  # the rules of values look at every history
     found = keep(evidence(some, history))
     counted = found.groupBy("anomaly", "judged", "cause").count().collect()

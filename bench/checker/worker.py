@@ -25,7 +25,8 @@ from unittest import mock
 from bench.checker.measure import cpu_s
 
 Task = Callable[[Path, bool], dict[str, Any]]
-APART = {"open": "open_run", "circles": "circles_of", "publish": "_publish"}  # of analysis.job
+# What is timed by itself: of analysis.job, and what is prepared for it.
+APART = {"open": "open_run", "circles": "circles_of", "publish": "_publish"}
 
 
 def main() -> None:
@@ -52,16 +53,17 @@ def _ours(operations: int) -> Iterator[dict[str, Task]]:
 
 def _check(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:
     """`plain`: by Spark SQL alone, as where the driver cannot open the files."""
-    from analysis import job  # noqa: PLC0415
+    from analysis import job, prepared  # noqa: PLC0415
 
     took: dict[str, float] = dict.fromkeys(APART.values(), 0.0)
     shuffled = _shuffled(spark)
     with ExitStack() as patched:
         for name in APART.values():
-            patched.enter_context(mock.patch.object(job, name, _timed(job, name, took)))
+            of = prepared if hasattr(prepared, name) else job
+            patched.enter_context(mock.patch.object(of, name, _timed(of, name, took)))
         if plain:
-            patched.enter_context(mock.patch.object(job, "screens", return_value=None))
-            patched.enter_context(mock.patch.object(job, "measured", return_value=None))
+            for name in ("screens", "measured"):
+                patched.enter_context(mock.patch.object(prepared, name, return_value=None))
         report = job.check([folder], started=spark)[0]
     counts = {name: each["count"] for name, each in report["anomalies"].items() if each["count"]}
     return {
@@ -74,10 +76,10 @@ def _check(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:
 def _timed(module: Any, name: str, took: dict[str, float]) -> Callable[..., Any]:
     called = getattr(module, name)
 
-    def timed(*given: Any) -> Any:
+    def timed(*given: Any, **more: Any) -> Any:
         before = cpu_s(os.getpid())
         try:
-            return called(*given)
+            return called(*given, **more)
         finally:
             took[name] += cpu_s(os.getpid()) - before
 
