@@ -1,6 +1,7 @@
 """What a small check costs, in whole processes: `python -m bench.checker.small [--rounds N]`.
 
-A run of 20,000 operations with losses, three ways that take turns:
+A recorded run with losses (`docs/sample/study-1`: 40,000 operations, three lost), and a made-up one
+of 20,000 with two of each anomaly, each in three ways that take turns:
 
     check        `kafka-harness check`: from nothing to the verdict, report included
     stock        an ordinary Spark session that counts the same file, from nothing
@@ -9,12 +10,13 @@ A run of 20,000 operations with losses, three ways that take turns:
 and, with `--starts`, the check with Spark as it comes, with our settings and a JVM started
 directly, and with the class archive too. Each is told by its median.
 
-`campaign` lets one session check ten runs: the first is told with the session's start.
+`campaign` lets one session check ten recorded runs: the first is told with the session's start.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import statistics
 import sys
 import tempfile
@@ -23,8 +25,10 @@ from pathlib import Path
 
 from bench.checker.histories import write
 from bench.checker.measure import Cost, Worker, whole
+from harness.checkout import ROOT
 
 OPERATIONS, SHAPE, RUNS = 20_000, "planted", 10
+RECORDED = ROOT / "docs/sample/study-1"
 LEAD_S = 0.7  # of the study's runs: ISRs are full when the load ends, and the log is short
 AFTER_A_RUN = f"""
 import sys, time
@@ -88,28 +92,40 @@ def compared(programs: Mapping[str, Sequence[str]], rounds: int) -> dict[str, Co
 
 
 def beside_stock(folder: Path, rounds: int) -> dict[str, float]:
-    """The numbers that the bars ask for."""
-    made = write(folder / "small", OPERATIONS, SHAPE)
-    programs = ways(made.folder)
-    told = compared({way: programs[way] for way in ("check", "stock")}, rounds)
-    return {
-        f"{name} {what}": getattr(told[way], f"{what}_s")
-        for name, way in (("small", "check"), ("stock", "stock"))
-        for what in ("wall", "cpu")
-    }
+    """The numbers that the bars ask for, and those of a run with all anomalies."""
+    found: dict[str, float] = {}
+    runs = {"": _recorded(folder / "small"), " planted": _planted(folder / "planted")}
+    for of, run in runs.items():
+        programs = ways(run)
+        told = compared({way: programs[way] for way in ("check", "stock")}, rounds)
+        found |= {
+            f"{name}{of} {what}": getattr(told[way], f"{what}_s")
+            for name, way in (("small", "check"), ("stock", "stock"))
+            for what in ("wall", "cpu")
+        }
+    return found
 
 
 def campaign(folder: Path) -> dict[str, float]:
     """What the first of ten checks in one session cost, its start included, and the tenth."""
-    made = [write(folder / f"campaign-{n}", OPERATIONS, SHAPE) for n in range(RUNS)]
+    runs = [_recorded(folder / f"campaign-{n}") for n in range(RUNS)]
     with Worker("ours", str(OPERATIONS)) as ours:
-        costs = [ours.do("check", folder=str(each.folder)) for each in made]
+        costs = [ours.do("check", folder=str(run)) for run in runs]
         return {
             "first cpu": costs[0].cpu_s + ours.start.cpu_s,
             "tenth cpu": costs[-1].cpu_s,
             "first wall": costs[0].wall_s + ours.start.wall_s,
             "tenth wall": costs[-1].wall_s,
         }
+
+
+def _recorded(folder: Path) -> Path:
+    shutil.copytree(RECORDED, folder)
+    return folder
+
+
+def _planted(folder: Path) -> Path:
+    return write(folder, OPERATIONS, SHAPE).folder
 
 
 def main() -> None:
@@ -119,10 +135,14 @@ def main() -> None:
     parser.add_argument("--starts", action="store_true", help="ways to start Spark, too")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-") as temporary:
-        made = write(Path(temporary) / "run", OPERATIONS, SHAPE)
-        told = compared(ways(made.folder, starts=asked.starts), asked.rounds)
-    for way, cost in told.items():
-        print(f"{way:18} {cost.wall_s:6.1f} s   {cost.cpu_s:6.1f} CPU s")
+        folder = Path(temporary)
+        for what, run in (
+            ("recorded", _recorded(folder / "run")),
+            ("planted", _planted(folder / "made")),
+        ):
+            told = compared(ways(run, starts=asked.starts), asked.rounds)
+            for way, cost in told.items():
+                print(f"{what:10} {way:18} {cost.wall_s:6.1f} s   {cost.cpu_s:6.1f} CPU s")
 
 
 if __name__ == "__main__":

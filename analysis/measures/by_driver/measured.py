@@ -72,9 +72,9 @@ def of_files(
     """Of a run with these files of operations, `facts` a row of schema.RUNS; NotPlain."""
     counts, acks, work = Counts(facts), Acks(facts), Work(facts)
     positions, redeliveries = Positions(facts), Redeliveries(operations)
-    windows, landings = Windows(facts), Landings(facts)
     measures: list[Measure] = [counts, acks, work, positions, redeliveries]
-    if fates is not None:
+    windows = None if fates is None else Windows(facts)
+    if windows is not None:
         measures.append(windows)
     sent = []
     for file in files:
@@ -85,6 +85,9 @@ def of_files(
                 sent.append(file)
     counted = list(counts.rows())
     again = (batch for file in sent for batch in batches(file, facts["run_id"]))
+    landings, found = Landings(facts), None
+    if windows is not None:
+        found = list(windows.rows(_seen(landings, fates or ())))
     return Measured(
         counts=counted,
         acks=list(acks.rows()),
@@ -92,8 +95,8 @@ def of_files(
         positions=list(positions.rows()),
         sends=list(drawn(again, _limits(counted))) if counted else [],
         redeliveries=list(redeliveries.rows()),
-        windows=list(windows.rows(_seen(landings, fates))) if fates is not None else None,
-        landings=[landings.row()] if fates is not None else None,
+        windows=found,
+        landings=None if found is None else [landings.row()],
     )
 
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import random
+from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from analysis.frames.operations import OFFSET_BITS
 from analysis.stored import group_life
+from harness.history import tables
 from tests.support.histories import LOAD_START_NS
 from tests.support.oracle import LOAD_MS, MS, THRESHOLD_MS, Case, Row
 from tests.support.oracles.outputs import due
+
+NEVER_HERE = {"transforms": False}  # outputs are linked to what others sent: not screened
+FACTS = ("alone", "circular", "corrupt", "deaths", "elections", "hanging", "moves")
 
 
 def sealed_rows(cases: Sequence[Case]) -> list[Row]:
@@ -80,3 +90,31 @@ def _told(case: Case) -> Any:
 def _move(move: Row) -> Row:
     written_ns = LOAD_START_NS + move["time"] * MS
     return {**move, "since_ns": written_ns - move["late"] * MS, "time_ns": written_ns}
+
+
+def files_of(case: Case, number: int, folder: Path) -> list[Path]:
+    """A file of each process's operations."""
+    by_process: dict[str, list[Row]] = defaultdict(list)
+    for row in sealed_rows([case]):
+        by_process[row["process"]].append({**row, "run_id": str(number)})
+    schema = tables.schema(tables.OPERATION_COLUMNS)
+    files: list[Path] = []
+    for rows in by_process.values():
+        file = folder / f"{number}-{len(files)}.parquet"
+        told = [{name: row.get(name) for name in schema.names} for row in rows]
+        pq.write_table(pa.Table.from_pylist(told, schema=schema), file)
+        files.append(file)
+    return files
+
+
+def facts_of(case: Case, number: int) -> Row:
+    """What the driver knows of it."""
+    draw = random.Random(number)
+    row = {**run_row(case, number), **NEVER_HERE}
+    ends = [{**end, **stable(draw)} for end in row["ends"]]
+    return {**{name: [] for name in FACTS}, **row, "ends": ends}
+
+
+def stable(draw: random.Random) -> Row:
+    """A last stable offset and a high watermark, as they may be."""
+    return {name: draw.choice([None, *range(6)]) for name in ("committed_end", "uncommitted_end")}

@@ -7,8 +7,7 @@ plain is left to Spark, so it proves nothing here: most must be plain.
 
 from __future__ import annotations
 
-import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,10 +27,9 @@ from analysis.measures.by_driver.landings import Landings
 from analysis.measures.by_driver.windows import Windows
 from analysis.queries import Queries
 from analysis.screens.screened import Screened, screen
-from harness.history import tables
 from tests.support.oracle import Case, oracle
 from tests.support.random_histories.any_rows import chaos
-from tests.support.random_histories.cases import note_rows, run_row, sealed_rows
+from tests.support.random_histories.cases import facts_of, files_of, note_rows
 from tests.support.random_histories.drawing import drawn
 from tests.support.random_histories.plants import planted
 
@@ -39,41 +37,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Row = dict[str, Any]
-NEVER_HERE = {"transforms": False}  # outputs are linked to what others sent: not screened
 LANDED = (
     *("indeterminate_landed", "indeterminate_not_landed", "acked_below_log_start"),
     *("unacknowledged_lost", "lost_past_log_end", "kept_past_log_end"),
 )
 NOTHING = {**dict.fromkeys(LANDED, 0), "latency_ms": None}  # where no value was sent or read
-FACTS = ("alone", "circular", "corrupt", "deaths", "elections", "hanging", "moves")
-
-
-def files_of(case: Case, number: int, folder: Path) -> list[Path]:
-    """A file of each process's operations."""
-    by_process: dict[str, list[Row]] = defaultdict(list)
-    for row in sealed_rows([case]):
-        by_process[row["process"]].append({**row, "run_id": str(number)})
-    schema = tables.schema(tables.OPERATION_COLUMNS)
-    files: list[Path] = []
-    for rows in by_process.values():
-        file = folder / f"{number}-{len(files)}.parquet"
-        told = [{name: row.get(name) for name in schema.names} for row in rows]
-        pq.write_table(pa.Table.from_pylist(told, schema=schema), file)
-        files.append(file)
-    return files
-
-
-def facts_of(case: Case, number: int) -> Row:
-    """What the driver knows of it."""
-    draw = random.Random(number)
-    row = {**run_row(case, number), **NEVER_HERE}
-    ends = [{**end, **stable(draw)} for end in row["ends"]]
-    return {**{name: [] for name in FACTS}, **row, "ends": ends}
-
-
-def stable(draw: random.Random) -> Row:
-    """A last stable offset and a high watermark, as they may be."""
-    return {name: draw.choice([None, *range(6)]) for name in ("committed_end", "uncommitted_end")}
 
 
 class Both:
