@@ -29,10 +29,13 @@ class Prepared:
     facts: Mapping[str, Mapping[str, Any]]
     screens: Screens | None
     measured: Mapping[str, Measured] | None
+    followed: bool = False  # whether each record is held against samples of replicas, by Spark
 
     def left(self, operations: int) -> int:
         """How many of so many operations Spark is left with."""
-        return operations if self.screens is None else self.screens.suspects
+        if self.screens is None or self.followed:
+            return operations
+        return self.screens.suspects
 
 
 def prepared(runs: Sequence[Run], *, by_driver: bool) -> Prepared:
@@ -54,4 +57,5 @@ def prepared(runs: Sequence[Run], *, by_driver: bool) -> Prepared:
         facts=facts,
         screens=told,
         measured=measured(runs, facts, fates) if by_driver else None,
+        followed=any(run.watched and run.watermarks for run in runs),
     )
