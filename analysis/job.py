@@ -89,7 +89,7 @@ def _check_folders(
             make_room_for(spark, ready.left(operations))
         place = EvidencePlace(folder=_evidence_folder(runs), shared=local)
         with _cleared(runs, place):
-            answers = _answers(spark, runs, ready, place)
+            answers = answers_of(spark, runs, ready, place)
             with _ending(stack.pop_all()):
                 return {run.path: _publish(run, answers, ready) for run in runs}
 
@@ -123,7 +123,7 @@ def _check_elsewhere(
         place = EvidencePlace(folder=_evidence_folder(runs), store=store, shared=False)
         ready = prepared(runs, by_driver=False)
         with _cleared(runs, place):
-            answers = _answers(spark, runs, ready, place)
+            answers = answers_of(spark, runs, ready, place)
             return {
                 run.uri or run.path: _publish(run, answers, ready, staged.get(run.uri or ""))
                 for run in runs
@@ -143,10 +143,10 @@ def _started(
         ) from error
 
 
-def _answers(
+def answers_of(
     spark: SparkSession, runs: Sequence[Run], ready: Prepared, place: EvidencePlace
 ) -> Mapping[str, write.Results]:
-    """What Spark says, and what the driver found, by run_id; evidence is at its place."""
+    """What Spark says of runs, and what the driver found, by run_id; evidence is at its place."""
     asked = None
     try:
         history = history_of(spark, runs, ready.facts)

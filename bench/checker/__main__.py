@@ -5,11 +5,11 @@ within its bars.
     python -m bench.checker --sizes 10M --shapes clean --profile
 
 Of each size and shape: a made-up history (bench.checker.histories), then in turns our whole check
-in a live session, the same by plain Spark SQL (clean ones up to 10M), and DuckDB's, each
-twice in the same process; the second run counts. Then small runs and a campaign. What both sides
-find must be what was planted. Prints each number, what DuckDB was not asked and why, and each bar
-with its ratio; exit 1 where one is missed or the counts differ. `--jepsen PROGRAM` times `PROGRAM
-RUN` beside, of a million operations.
+in a live session as a campaign keeps it, and DuckDB's; then ours by plain Spark SQL (clean ones up
+to 10M), in a session of its own. Each twice in the same process; the second run counts. Then small
+runs and a campaign. What both sides find must be what was planted. Prints each number, what DuckDB
+was not asked and why, and each bar with its ratio; exit 1 where one is missed or the counts differ.
+`--jepsen PROGRAM` times `PROGRAM RUN` beside, of a million operations.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from bench.checker.measure import Cost, Worker, whole
 
 TURNS = ("first", "second")
 SCANS = 6
+LIVE = "0"  # operations that a session is started for which a campaign keeps
 PLAIN = (("1M", "clean"), ("10M", "clean"))  # the plain way of these is measured, too
 _say = partial(print, flush=True)
 
@@ -87,40 +88,50 @@ def _compare(
 ) -> None:
     """All shapes of one size, in one live process a side."""
     operations = SIZES[size]
-    with Worker("ours", str(operations)) as ours, Worker("duckdb", str(operations)) as duckdb:
+    with Worker("ours", LIVE) as ours, Worker("duckdb", str(operations)) as duckdb:
         start = ours.start
         measured.add({f"session start cpu {size}": start.cpu_s, f"start wall {size}": start.wall_s})
         for shape in shapes:
             made = write(folder / f"{size}-{shape}", operations, shape)
-            _say(f"{size} {shape}: {made.operations:,} operations")
-            sides = {"ours": ours, "duckdb": duckdb}
-            costs = _in_turns(sides, str(made.folder), plain=(size, shape) in PLAIN)
+            of = f"{size} {shape}"
+            _say(f"{of}: {made.operations:,} operations")
+            costs = _in_turns({"ours": ours, "duckdb": duckdb}, str(made.folder))
+            if (size, shape) in PLAIN or profile:  # apart: it needs a session for all of them
+                costs |= _plainly(measured, made, of, operations, profile=profile)
             for side, cost in costs.items():
-                measured.compare(f"{side}, {size} {shape}", cost.told["counts"], made)
-            measured.add(dict(_numbers(costs, f"{size} {shape}")))
-            measured.add({f"whole wall {size} {shape}": costs["ours"].wall_s + start.wall_s})
+                measured.compare(f"{side}, {of}", cost.told["counts"], made)
+            measured.add(dict(_numbers(costs, of)))
+            measured.add({f"whole wall {of}": costs["ours"].wall_s + start.wall_s})
             scans = [duckdb.do("scan", folder=str(made.folder)).cpu_s for _ in range(SCANS)]
-            scan = statistics.mean(scans[1:])  # a tenth of a second each, of a million operations
-            measured.add({f"scan cpu {size} {shape}": scan})
-            if profile:
-                told = ours.do("profile", folder=str(made.folder)).told
-                measured.add({f"query {name} {size} {shape}": took for name, took in told.items()})
+            # A tenth of a second each, of a million operations.
+            measured.add({f"scan cpu {of}": statistics.mean(scans[1:])})
             shutil.rmtree(made.folder)
 
 
-def _in_turns(sides: Mapping[str, Worker], folder: str, *, plain: bool) -> dict[str, Cost]:
+def _plainly(
+    measured: Measured, made: Made, of: str, operations: int, *, profile: bool
+) -> dict[str, Cost]:
+    """The same by plain Spark SQL."""
+    folder, costs = str(made.folder), {}
+    with Worker("ours", str(operations)) as plain:
+        if tuple(of.split(" ")) in PLAIN:
+            costs["plain"] = [plain.do("check", folder=folder, plain=True) for _ in TURNS][-1]
+            _say(f"  plain: {costs['plain'].cpu_s:.1f} CPU s")
+        if profile:
+            told = plain.do("profile", folder=folder).told
+            measured.add({f"query {name} {of}": took for name, took in told.items()})
+    return costs
+
+
+def _in_turns(sides: Mapping[str, Worker], folder: str) -> dict[str, Cost]:
     """The second run of each side."""
     sides["duckdb"].do("know", folder=folder)
     costs = {}
     for turn in TURNS:
-        costs["ours"] = sides["ours"].do("check", folder=folder)
-        if plain:
-            costs["plain"] = sides["ours"].do("check", folder=folder, plain=True)
-        costs["duckdb"] = sides["duckdb"].do("check", folder=folder)
-        _say(
-            f"  {turn}: "
-            + ", ".join(f"{who} {cost.cpu_s:.1f} CPU s" for who, cost in costs.items())
-        )
+        for name, side in sides.items():
+            costs[name] = side.do("check", folder=folder)
+        told = (f"{name} {cost.cpu_s:.1f} CPU s" for name, cost in costs.items())
+        _say(f"  {turn}: {', '.join(told)}")
     return costs
 
 
