@@ -2,9 +2,9 @@
 analysis.train_archive`.
 
 A tiny made-up run is checked in a JVM that leaves an archive of all classes it loaded
-(`-XX:ArchiveClassesAtExit`): as any run is, and once more with every query asked of everything. It takes some ten seconds and 170 MB in the user's cache, once for
-each Java and Spark; a later call finds it there and does nothing. Without it checks are slower,
-never wrong.
+(`-XX:ArchiveClassesAtExit`): as any run is, and once more with every query asked of everything. It
+takes some fifteen seconds and 180 MB in the user's cache, once for each Java and Spark; a later
+call finds it there and does nothing. Without it checks are slower, never wrong.
 """
 
 from __future__ import annotations
