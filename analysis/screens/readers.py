@@ -234,6 +234,14 @@ def _next_of(kept: int | None, ends: Sequence[Mapping[str, Any]], partition: int
     return max(start, 0 if kept is None else kept + 1)
 
 
+def _behind_a_gap(there: Numbers, end: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """The records that do not follow at once on the one before, or on the log's start: where each
+    is, and its number."""
+    due = np.concatenate(([0], there[:-1] + 1)) if len(there) else there
+    numbers = np.flatnonzero(there > np.maximum(due, end["log_start"] or 0))
+    return [(int(there[number]), int(number)) for number in numbers]
+
+
 def holes(
     log: Log, facts: Mapping[str, Any], ended: Iterable[tuple[Numbers, Numbers, Numbers]]
 ) -> Iterator[Row]:
@@ -246,17 +254,17 @@ def holes(
         if not end["complete"]:
             continue
         there = offsets_of(log, partition)
-        if not len(there):
-            continue
-        due = np.concatenate(([0], there + 1))
-        due = np.maximum(due, end["log_start"] or 0)
-        upto = there if end["position"] is None else np.append(there, end["position"])
-        for at in np.flatnonzero(upto > due[: len(upto)]).tolist():
-            told: Row = {"partition": partition, "offset": int(upto[at]), "odd": "hole"}
-            told |= {"value": None, "end_ns": None}
-            told |= {"kept_offset": int(there[at - 1]) if at else None}
-            told |= {"next_offset": int(due[at]), "load_end_ns": facts["load_end_ns"]}
-            found[partition, int(upto[at]) if at < len(there) else NOBODY] = told
+        rows = [(offset, number, offset) for number, offset in _behind_a_gap(there, end)]
+        if len(there) and end["position"] is not None:  # of the log's end
+            rows.append((end["position"], int(np.searchsorted(there, end["position"])), NOBODY))
+        for offset, number, key in rows:
+            kept = int(there[number - 1]) if number else None
+            due = _next_of(kept, facts["ends"], partition)
+            if offset <= due or (key == NOBODY and kept is None):
+                continue
+            told: Row = {"partition": partition, "offset": offset, "odd": "hole", "value": None}
+            told |= {"end_ns": None, "kept_offset": kept, "next_offset": due}
+            found[partition, key] = told | {"load_end_ns": facts["load_end_ns"]}
     if any(offset != NOBODY for _, offset in found):
         for partitions, offsets, moments in ended:
             for number in np.flatnonzero(np.isin(offsets, [at for _, at in found])).tolist():
