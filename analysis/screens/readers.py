@@ -254,7 +254,7 @@ def holes(
         if not end["complete"]:
             continue
         there = offsets_of(log, partition)
-        rows = [(offset, number, offset) for number, offset in _behind_a_gap(there, end)]
+        rows = [(offset, number, offset) for offset, number in _behind_a_gap(there, end)]
         if len(there) and end["position"] is not None:  # of the log's end
             rows.append((end["position"], int(np.searchsorted(there, end["position"])), NOBODY))
         for offset, number, key in rows:

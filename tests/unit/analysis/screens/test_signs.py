@@ -59,6 +59,7 @@ def screened(folder: Path, *rows: Row, notes: list[Row] | None = None, **more: A
     there = [each["offset"] for each in rows if each["f"] == "final-read"]
     end = {"complete": True, "log_start": 0, "position": max(there, default=-1) + 1}
     facts = {"dense": False, "ends": [end], **more}
+    (end,) = facts["ends"]
     case = Case(rows=list(rows), notes=notes or [], **facts)
     known = facts_of(case, 0)
     known["ends"] = [{"committed_end": None, "uncommitted_end": None, **end}]
@@ -152,6 +153,15 @@ def test_a_hole_of_a_dense_log(tmp_path: Path) -> None:
 
     assert Sign.HOLE in screened(tmp_path, *log, dense=True).signs
     assert Sign.HOLE not in screened(tmp_path, *log).signs
+
+
+def test_holes_before_a_record_and_at_the_end(tmp_path: Path) -> None:
+    end = {"complete": True, "log_start": 1, "position": 5}
+    log = [*final(1, first=1), *final(3, first=3), *final(9, first=8)]
+    told = screened(tmp_path, *log, dense=True, ends=[end])
+
+    holes = [(row["kept_offset"], row["next_offset"], row["offset"]) for row in told.steps]
+    assert sorted(holes) == [(1, 2, 3), (3, 4, 5), (3, 4, 8)]
 
 
 @pytest.mark.parametrize(("start", "seen"), [(100, True), (600, False)])
