@@ -26,7 +26,7 @@ that asked no later than the one it leads away from; without any, no component i
 SciPy is not imported. Rows that damage left out make edges fewer, never more.
 
 Read by the driver, once for each run with transactions; it holds the sends and readings of these,
-and the final read: a second and 150 MB for a million operations.
+and the final read: 32 bytes for each of both.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from analysis.stored.stored_run import Run
 COMMIT_ASKED, COMMITTED, ABORTED = "commit-asked", "committed", "aborted"
 COLUMNS = ("process", "f", "type", "transaction", "partition", "value", "offset", "start_ns")
 NOBODY = -1
+OFFSET_BITS = 48  # of a place: a partition and an offset in one number
 
 Mask = npt.NDArray[np.bool_]
 Edges = tuple[Numbers, Numbers]  # from, to: numbers of nodes
@@ -111,39 +112,88 @@ def circles_of(run: Run) -> Circles | None:
     )
 
 
-def read_operations(files: Iterable[Path]) -> pa.Table:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """What circles are made of, in numbers: a key is a worker's number << 32 | its transaction."""
+
+    processes: tuple[str, ...]
+    sent: tuple[Numbers, Numbers]  # keys, values: sends in transactions that did not fail
+    final: tuple[Numbers, Numbers]  # places, values: records of the final read
+    processed: tuple[Numbers, ...]  # keys, and as _NAMES: records processed in transactions
+
+    @property
+    def num_rows(self) -> int:
+        """How many operations it is of."""
+        return sum(len(each[0]) for each in (self.sent, self.final, self.processed))
+
+
+def read_operations(files: Iterable[Path]) -> Read:
     """Of files of operations what circles are made of, a row group at a time."""
-    in_transaction = pc.is_valid(pc.field("transaction"))
-    wanted = (in_transaction & pc.field("f").isin(["send", "process"])) | (
-        pc.field("f") == "final-read"
-    )
-    found = []
+    numbers: dict[str, int] = {}
+    parts: dict[str, list[tuple[Numbers, ...]]] = {f: [] for f in _KINDS}
     for file in files:
         with pq.ParquetFile(file, read_dictionary=["process", "f", "type"]) as opened:
             if not set(COLUMNS) <= set(opened.schema_arrow.names):
                 continue
             for number in range(opened.num_row_groups):
                 group = opened.read_row_group(number, columns=list(COLUMNS))
-                found.append(group.filter(wanted))
-    return pa.concat_tables(found).unify_dictionaries() if found else _NOTHING
+                for f, part in _parts(group, numbers):
+                    parts[f].append(part)
+    wide = {"send": 2, "final-read": 2, "process": 1 + len(_NAMES)}
+    nothing = np.zeros(0, dtype=np.int64)
+    sent, processed, final = (
+        tuple(np.concatenate([nothing, *each]) for each in zip(*parts[f], strict=True))
+        or (nothing,) * wide[f]
+        for f in _KINDS
+    )
+    return Read(
+        processes=tuple(numbers),
+        sent=(sent[0], sent[1]),
+        final=(final[0], final[1]),
+        processed=processed,
+    )
+
+
+def _parts(group: pa.Table, numbers: dict[str, int]) -> Iterable[tuple[str, tuple[Numbers, ...]]]:
+    """A row group's operations by what they are. `numbers`: those of processes, as they come."""
+    for f in _KINDS:
+        mine = group.filter(pc.equal(group["f"], f))
+        if not mine.num_rows:
+            continue
+        if f == "final-read":
+            place = (whole_numbers(mine, "partition") << OFFSET_BITS) + whole_numbers(
+                mine, "offset"
+            )
+            yield f, (place, whole_numbers(mine, "value"))
+            continue
+        known = pc.and_(pc.is_valid(mine["transaction"]), pc.not_equal(mine["type"], "fail"))
+        if f == "send":
+            known = pc.and_(known, pc.is_valid(mine["value"]))
+        mine = mine.filter(known)
+        names = mine["process"].cast(pa.string())
+        for name in pc.unique(names).to_pylist():
+            numbers.setdefault(name, len(numbers))
+        worker = pc.index_in(names, pa.array(list(numbers), pa.string())).cast(pa.int64())
+        key = (worker.to_numpy() << 32) | whole_numbers(mine, "transaction")
+        columns = ("value",) if f == "send" else _NAMES
+        yield f, (key, *(whole_numbers(mine, name) for name in columns))
 
 
 def circles_in(
-    operations: pa.Table, events: Iterable[Mapping[str, Any]], *, shows_committed: bool
+    operations: Read, events: Iterable[Mapping[str, Any]], *, shows_committed: bool
 ) -> Circles:
-    """The circles of these operations, as `read_operations` has them. `events`: the workers', of
-    transactions; `shows_committed`: what the final read has was committed."""
+    """The circles of these operations. `events`: the workers', of transactions; `shows_committed`:
+    what the final read has was committed."""
     told = list(events)
-    named = [*pc.unique(operations["process"]).to_pylist(), *(each["process"] for each in told)]
+    named = [*operations.processes, *(each["process"] for each in told)]
     processes = list(dict.fromkeys(named))
     asked = _nodes(told, processes)
-    kinds = {f: operations.filter(pc.equal(operations["f"], f)) for f in _KINDS}
-    written = _writers(kinds["send"], asked, processes)
-    log = _log(kinds["final-read"], written)
+    written = _writers(*operations.sent, asked)
+    log = _log(*operations.final, written)
     there = np.zeros(len(asked.keys), dtype=bool)
     there[log[1]] = shows_committed
     committed = asked.known | there
-    readings = _readings(kinds["process"], asked, processes, written)
+    readings = _readings(operations.processed, asked, written)
     readings = readings.where(committed[readings.of] & committed[readings.by])
     reads, writes = (readings.of, readings.by), _neighbours(*log, committed)
     both = (np.concatenate([reads[0], writes[0]]), np.concatenate([reads[1], writes[1]]))
@@ -173,9 +223,7 @@ def components(edges: Edges, order: Numbers) -> Numbers | None:
 
 
 _KINDS = ("send", "process", "final-read")
-_NOTHING = pa.schema(
-    [(name, pa.string() if name in ("process", "f", "type") else pa.int64()) for name in COLUMNS]
-).empty_table()
+_NAMES = ("value", "partition", "offset", "start_ns")
 
 
 def _nodes(events: Iterable[Mapping[str, Any]], processes: list[str]) -> _Nodes:
@@ -195,17 +243,11 @@ def _nodes(events: Iterable[Mapping[str, Any]], processes: list[str]) -> _Nodes:
     )
 
 
-def _by_node(table: pa.Table, nodes: _Nodes, processes: list[str]) -> Numbers:
-    """Of each row the node that it is of."""
-    number = pc.index_in(table["process"].cast(pa.string()), pa.array(processes, pa.string()))
-    worker = number.cast(pa.int64()).to_numpy()
-    return nodes.at((worker << 32) | whole_numbers(table, "transaction"))
-
-
-def _writers(sends: pa.Table, nodes: _Nodes, processes: list[str]) -> Edges:
+def _writers(keys: Numbers, value: Numbers, nodes: _Nodes) -> Edges:
     """Values in order, and the node that sent each; of what two sent nobody knows whose it is."""
-    sent = sends.filter(pc.and_(pc.not_equal(sends["type"], "fail"), pc.is_valid(sends["value"])))
-    value, node = whole_numbers(sent, "value"), _by_node(sent, nodes, processes)
+    node = nodes.at(keys)
+    if np.all(np.diff(value) > 0):  # as workers with numbers in order have them
+        return value, node
     values, first, often = np.unique(value, return_index=True, return_counts=True)
     return values, np.where(often == 1, node[first], NOBODY)
 
@@ -219,13 +261,13 @@ def _whose(values: Numbers, written: Edges) -> Numbers:
     return np.where(known[at] == values, nodes[at], NOBODY)
 
 
-def _log(final: pa.Table, written: Edges) -> Edges:
+def _log(place: Numbers, value: Numbers, written: Edges) -> Edges:
     """Partition and node of the records of transactions, as the final read has them in order."""
-    whose = _whose(whole_numbers(final, "value"), written)
-    partition, offset = (whole_numbers(final, name) for name in ("partition", "offset"))
-    order = np.lexsort((offset, partition))
-    order = order[whose[order] != NOBODY]
-    return partition[order], whose[order]
+    whose = _whose(value, written)
+    known = whose != NOBODY
+    place, whose = place[known], whose[known]
+    order = np.argsort(place, kind="stable")
+    return (place[order] + 1) >> OFFSET_BITS, whose[order]  # an offset that is null is -1
 
 
 def _neighbours(partition: Numbers, whose: Numbers, committed: Mask) -> Edges:
@@ -236,14 +278,10 @@ def _neighbours(partition: Numbers, whose: Numbers, committed: Mask) -> Edges:
     return whose[:-1][next_], whose[1:][next_]
 
 
-def _readings(table: pa.Table, nodes: _Nodes, processes: list[str], written: Edges) -> _Readings:
-    done = table.filter(pc.not_equal(table["type"], "fail"))
-    names = ("value", "partition", "offset", "start_ns")
-    found = _Readings(
-        by=_by_node(done, nodes, processes),
-        of=_whose(whole_numbers(done, "value"), written),
-        **{name: whole_numbers(done, name) for name in names},
-    )
+def _readings(processed: tuple[Numbers, ...], nodes: _Nodes, written: Edges) -> _Readings:
+    keys, *columns = processed
+    told = dict(zip(_NAMES, columns, strict=True))
+    found = _Readings(by=nodes.at(keys), of=_whose(told["value"], written), **told)
     found = found.where((found.by != NOBODY) & (found.of != NOBODY) & (found.by != found.of))
     return found.where(
         np.lexsort((found.by, found.offset, found.partition, found.value, found.start_ns))
