@@ -48,6 +48,7 @@ class Log:
         self._size = np.array(sizes, dtype=np.int64)
         self.bounds = np.concatenate(([0], np.cumsum(self._size))).astype(np.int64)
         self._scratch = scratch
+        self._there: dict[int, Numbers] = {}
         size = int(self.bounds[-1])
         self._big = size * 56 > MOST_BYTES
         self.value = self._room(size, EMPTY)
@@ -105,6 +106,19 @@ class Log:
         """The offsets of a partition's places."""
         told: Numbers = place - self.bounds[partition] + self._first[partition]
         return told
+
+    def offsets(self, partition: int) -> Numbers:
+        """The offsets at which a partition's log, which is whole, has a record."""
+        if partition not in self._there:
+            span = self.span(partition)
+            there = np.flatnonzero(self.value[span] != EMPTY) + span.start
+            self._there[partition] = self.offset(partition, there)
+        return self._there[partition]
+
+    def forget(self) -> None:
+        """Keep what fates are told by, and nothing else."""
+        self.client = self.transaction = np.zeros(0, dtype=np.int32)
+        self._there.clear()
 
     def first(self, partition: int) -> int:
         """Its first offset."""

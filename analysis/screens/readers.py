@@ -143,7 +143,7 @@ def _over(steps: _Steps, log: Log) -> Mask:
         if not 0 <= partition < log.partitions:
             continue
         mine = left[steps.partition[left] == partition]
-        there = offsets_of(log, partition)
+        there = log.offsets(partition)
         first = np.searchsorted(there, between[mine])
         known = first < len(there)
         found[mine[known]] = there[first[known]] < steps.offset[mine[known]]
@@ -174,7 +174,6 @@ class _Beside:
 
     def __init__(self, log: Log, facts: Mapping[str, Any]) -> None:
         self._log, self._facts = log, facts
-        self._there: dict[int, Numbers] = {}  # by partition: the offsets at which there is a record
 
     def kinds(self, process: str, steps: _Steps, number: int) -> Iterator[Row]:
         """All that is odd about one step."""
@@ -212,20 +211,12 @@ class _Beside:
         """The last record of the log below an offset, and its value."""
         if not 0 <= partition < self._log.partitions:
             return None, None
-        if partition not in self._there:
-            self._there[partition] = offsets_of(self._log, partition)
-        there = self._there[partition]
+        there = self._log.offsets(partition)
         at = int(np.searchsorted(there, offset)) - 1
         if at < 0:
             return None, None
         value = int(self._log.there(self._log.at(np.array([partition]), there[at : at + 1]))[0])
         return int(there[at]), None if value == GARBLED else value
-
-
-def offsets_of(log: Log, partition: int) -> Numbers:
-    """The offsets at which a partition's log has a record."""
-    span = log.span(partition)
-    return log.offset(partition, np.flatnonzero(log.value[span] != EMPTY) + span.start)
 
 
 def _next_of(kept: int | None, ends: Sequence[Mapping[str, Any]], partition: int) -> int:
@@ -253,7 +244,7 @@ def holes(
     for partition, end in enumerate(facts["ends"][: log.partitions]):
         if not end["complete"]:
             continue
-        there = offsets_of(log, partition)
+        there = log.offsets(partition)
         rows = [(offset, number, offset) for offset, number in _behind_a_gap(there, end)]
         if len(there) and end["position"] is not None:  # of the log's end
             rows.append((end["position"], int(np.searchsorted(there, end["position"])), NOBODY))

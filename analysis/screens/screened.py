@@ -180,6 +180,7 @@ def screen(
         suspects.values.add(later_processed(files, facts["run_id"], suspects.passed))
     if facts["outdated"]:
         suspects.signs.add(Sign.OUTDATED)
+    log.forget()
     left = reduce(files if suspects.signs else (), suspects.values)
     return Screened(
         facts=facts,
