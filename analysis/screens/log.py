@@ -120,6 +120,12 @@ class Log:
         self.client = self.transaction = np.zeros(0, dtype=np.int32)
         self._there.clear()
 
+    def clear(self) -> None:
+        """Keep nothing any more."""
+        nothing = np.zeros(0, dtype=np.int64)
+        self.value = self.intended_ns = self.sent_ns = self.acked_ns = nothing
+        self.delivered_ns = self.done_ns = nothing
+
     def first(self, partition: int) -> int:
         """Its first offset."""
         return int(self._first[partition])

@@ -4,7 +4,7 @@
     screened.signs         what was seen; an anomaly none of whose signs was seen is not there
     screened.suspects      the operations that Spark must be given to tell the others
     screened.steps         the odd steps of readers, which need no Spark
-    screened.fates()       what became of each value, by partition, for measures
+    screened.fates()       what became of each value, by partition, for measures; told once
 
 The final read becomes an array (analysis.screens.log), everything else is held against it in one
 pass over the files. It is exact: nothing is hashed. Where a history is not plain, NotPlain is
@@ -60,7 +60,7 @@ class Screened:
     odd: Mask  # of the log's places: of values that are suspected
 
     def fates(self) -> Iterator[Fates]:
-        """What became of each value, by partition."""
+        """What became of each value, by partition: told once, and not kept."""
         suspected = {int(each.home[0]): each for each in fates_of(self.suspects, self.facts)}
         aside = int(self.aside.home.max(initial=-1)) + 1
         for partition in range(max(len(self.facts["ends"]), self.log.partitions, aside)):
@@ -72,6 +72,7 @@ class Screened:
                 ]
             )
         yield from suspected.values()
+        self.log.clear()
 
     def _claimed(self, partition: int) -> Fates:
         log = self.log
