@@ -26,7 +26,7 @@ from analysis.measures.latency_and_rates import counts, landings, redeliveries
 from analysis.measures.leadership import acks_between_cuts
 from analysis.measures.work_done import work_done
 
-FEW = 100_000  # operations: a row of evidence each takes 20 MB or so
+FEW = 100_000  # operations: as many rows of evidence take some 20 MB
 
 
 class Queries:

@@ -2,8 +2,8 @@
 
     partition 0 from 5 to 8, partition 1 from 0 to 2    =>  5 elements: 0/5, 0/6, 0/7, 1/0, 1/1
 
-`value` is what the final read has there, of several the greatest; EMPTY where it has nothing, and
-GARBLED where it has a payload that is no value. What was acked, delivered or processed there counts
+`value` is what the final read has there; EMPTY where it has nothing, and GARBLED where it has a
+payload that is no value. What was acked, delivered or processed there counts
 only if it is that value. Places outside, where no final read got to, are nobody's: -1.
 
 56 bytes a record: in memory, and from `MOST_BYTES` on in a file that has no name.

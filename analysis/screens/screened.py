@@ -173,10 +173,9 @@ def screen(
         circular = [row["value"] for row in facts["circular"]]
         suspects.see(Sign.CIRCLE, np.array(circular, dtype=np.int64))
     steps = [*readers.rows(log, facts), *holes(log, facts, _ended(files))]
-    for row in steps:
-        told = [] if row["value"] is None else [row["value"]]
-        suspects.signs.add(_KINDS[row["odd"]])
-        suspects.values.add(np.array(told, dtype=np.int64))
+    suspects.signs |= {_KINDS[row["odd"]] for row in steps}
+    told = [row["value"] for row in steps if row["value"] is not None]
+    suspects.values.add(np.array(told, dtype=np.int64))
     if suspects.passed:
         suspects.values.add(later_processed(files, facts["run_id"], suspects.passed))
     if facts["outdated"]:

@@ -37,8 +37,7 @@ class Sends:
     ) -> None:
         self._log, self._suspects, self._transactions = log, suspects, transactions
         self._facts = facts
-        self.may_be = Values(operations)  # those whose send has not failed
-        self._failed = Values(operations)
+        self._sent = Values(operations)
         self._clients: dict[tuple[int, int], int] = {}
         self._aside: dict[str, list[Numbers]] = defaultdict(list)
 
@@ -66,7 +65,6 @@ class Sends:
             "value": value,
             "sent": _ranks(batch)[rows],
             "home": partition,
-            "offset": np.where(ok, offset, NONE),
             "intended_ns": batch.intended_ns[rows],
             "sent_ns": batch.start_ns[rows],
             "ended_ns": batch.end_ns[rows],
@@ -79,14 +77,12 @@ class Sends:
     def _once(self, batch: Batch, rows: Numbers) -> None:
         """Whether any value was sent before."""
         value = batch.value[rows]
-        again = self.may_be.has(value) | self._failed.has(value)
+        again = self._sent.has(value)
         if np.any(np.diff(value) <= 0):
             order = np.argsort(value, kind="stable")
             again[order[1:]] |= np.diff(value[order]) == 0
         self._suspects.see_everything(value[again])
-        failed = batch.ended("fail")[rows]
-        self._failed.add(value[failed])
-        self.may_be.add(value[~failed])
+        self._sent.add(value)
 
     def _claim(
         self, batch: Batch, rows: Numbers, place: Numbers, client: Numbers, transaction: Numbers

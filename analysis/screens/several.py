@@ -8,13 +8,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
@@ -26,7 +25,7 @@ from analysis.frames.steps import STEPS
 from analysis.measures.by_driver.batches import NotPlain
 from analysis.screens.screened import Screened, screen
 from analysis.screens.transactions import Note
-from analysis.stored.stored_run import EVENTS, Run
+from analysis.stored.stored_run import Run
 
 Row = Mapping[str, Any]
 
@@ -81,7 +80,7 @@ def screens(runs: Sequence[Run], facts: Mapping[str, Row], scratch: Path) -> Scr
                     run.tables,
                     facts[run.run_id],
                     run.operations,
-                    notes=list(_notes(run)) if run.tells_transactions else None,
+                    notes=_notes(run) if run.tells_transactions else None,
                     scratch=scratch,
                 )
                 for run in runs
@@ -91,10 +90,10 @@ def screens(runs: Sequence[Run], facts: Mapping[str, Row], scratch: Path) -> Scr
         return None
 
 
-def _notes(run: Run) -> Iterator[Note]:
+def _notes(run: Run) -> list[Note]:
     """What its workers told of transactions."""
-    names = ["process", "transaction", "name", "time_ns"]
-    table = pq.read_table(run.path / EVENTS, columns=["event", *names])
-    mine = pc.and_(pc.equal(table["event"], "transaction"), pc.is_valid(table["transaction"]))
-    columns = (table.filter(mine)[name].to_pylist() for name in names)
-    yield from zip(*columns, strict=True)
+    return [
+        (event["process"], event["transaction"], event["name"], event["time_ns"])
+        for event in run.events
+        if event["event"] == "transaction" and event["transaction"] is not None
+    ]

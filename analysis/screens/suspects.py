@@ -63,7 +63,6 @@ class Aside:
     value: Numbers
     sent: Numbers
     home: Numbers
-    offset: Numbers  # of the ack; NONE: none, or no ack
     intended_ns: Numbers
     sent_ns: Numbers
     ended_ns: Numbers
