@@ -17,14 +17,14 @@ import numpy as np
 from analysis.measures.by_driver.batches import NONE, Batch, Mask, NotPlain
 from analysis.screens.log import EMPTY, GARBLED, NOBODY, Log
 from analysis.screens.values import distinct
-from analysis.stored.columns import Numbers
+from analysis.stored.columns import Columns, Numbers
 
 Row = dict[str, Any]
 _MOVES = 1 << 22  # of candidates and moves that are compared at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Steps:
+class _Steps(Columns):
     """Steps of one reader, in columns; what is null is NONE."""
 
     partition: Numbers
@@ -37,9 +37,6 @@ class _Steps:
     from_value: Numbers
     from_ns: Numbers
     from_epoch: Numbers
-
-    def of(self, which: Mask | Numbers) -> _Steps:
-        return _Steps(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
     @property
     def older(self) -> Mask:

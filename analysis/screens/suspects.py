@@ -6,16 +6,16 @@ suspects.claim(place, value)         somebody has this value at a place where th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.frames.operations import OFFSET_BITS
 from analysis.frames.signs import Sign
-from analysis.measures.by_driver.batches import NONE, Mask
+from analysis.measures.by_driver.batches import NONE
 from analysis.screens.log import GARBLED, Log
 from analysis.screens.values import Values
-from analysis.stored.columns import Numbers
+from analysis.stored.columns import Columns, Numbers
 
 
 class Suspects:
@@ -57,7 +57,7 @@ class Suspects:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aside:
+class Aside(Columns):
     """Sends that claim no place, by value."""
 
     value: Numbers
@@ -69,10 +69,6 @@ class Aside:
     client: Numbers
     transaction: Numbers
     landed: Numbers  # the first place in the log that nobody else claims; NOBODY
-
-    def of(self, which: Mask) -> Aside:
-        """Some of them."""
-        return Aside(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
 
 def known(numbers: Numbers) -> Numbers:

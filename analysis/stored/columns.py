@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,15 @@ import pyarrow.parquet as pq
 
 ADDED_TO_1 = ("instance", "transaction", "generation", "epoch")  # columns of operations
 Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Rows as columns: arrays of one length, each a field of what is made of this."""
+
+    def of(self, which: npt.NDArray[Any] | slice) -> Self:
+        """Some of the rows."""
+        return type(self)(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
 
 def whole_numbers(table: pa.Table, name: str) -> Numbers:

@@ -13,11 +13,11 @@ import numpy as np
 
 from analysis.frames.operations import OFFSET_BITS
 from analysis.measures.by_driver.batches import NONE, Mask
-from analysis.stored.columns import Numbers
+from analysis.stored.columns import Columns, Numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fates:
+class Fates(Columns):
     """What became of some values of one partition: their `home`."""
 
     value: Numbers
@@ -45,10 +45,6 @@ class Fates:
     def readable(self) -> Mask:
         """Which can be there to be read, as far as the final read tells."""
         return ~(self.absent & (self.complete | (self.passed & self.one_copy)))
-
-    def of(self, which: Mask | Numbers | slice) -> Fates:
-        """Some of them."""
-        return Fates(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
 
 def joined(parts: Sequence[Fates]) -> Fates:

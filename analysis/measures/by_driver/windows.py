@@ -25,7 +25,7 @@ import numpy as np
 
 from analysis.measures.by_driver.batches import FS, NONE, TYPES, Batch, Mask, NotPlain
 from analysis.measures.by_driver.fates import Fates, offset_of
-from analysis.stored.columns import Numbers
+from analysis.stored.columns import Columns, Numbers
 from harness.history.record_format import SEQUENCE_BITS
 
 Row = dict[str, Any]
@@ -37,7 +37,7 @@ _MANY = 1 << 20  # rows that are kept before they are summed up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Slices:
+class _Slices(Columns):
     """Slices of time in which something succeeded, by partition."""
 
     key: Numbers
@@ -45,9 +45,6 @@ class _Slices:
     last_ns: Numbers
     least: Numbers  # offset; _OPEN: none
     most: Numbers  # NONE: none
-
-    def of(self, which: Mask | slice) -> _Slices:
-        return _Slices(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
