@@ -26,7 +26,7 @@ from analysis.measures.latency_and_rates import counts, landings, redeliveries
 from analysis.measures.leadership import acks_between_cuts
 from analysis.measures.work_done import work_done
 
-FEW = 100_000  # operations: as many rows of evidence take some 20 MB
+FEW = 100_000  # operations: as many found rows take some 20 MB
 
 
 class Queries:
@@ -70,8 +70,13 @@ class Queries:
         )
 
     @property
+    def left(self) -> Left | None:
+        """What a screen says; None: all is asked of everything."""
+        return self._left
+
+    @property
     def is_small(self) -> bool:
-        """Whether evidence is so little that it may be held in memory."""
+        """Whether what is found is so little that it may be held in memory."""
         return self._left is not None and self._left.rows <= FEW
 
     def _few(self, left: Left, several: bool) -> Tables:
@@ -101,6 +106,11 @@ class Queries:
 
     def evidence(self) -> DataFrame | None:
         """One row an anomaly, schema.EVIDENCE; None: there is nothing to look at."""
+        found = self.found()
+        return None if found is None else evidence(found, self._history)
+
+    def found(self) -> DataFrame | None:
+        """The same, without what is known around them: analysis.frames.evidence.rows."""
         if self._left is None:
             found = [found_rows(self.tables, to_look_at(self._anomalies))]
         else:
@@ -110,7 +120,7 @@ class Queries:
             few = self._few(self._left, len(seen) > 1)
             found = [found_rows(few, seen), found_rows(self.tables, to_look_at(others))]
         made = [each for each in found if each is not None]
-        return evidence(reduce(DataFrame.unionByName, made), self._history) if made else None
+        return reduce(DataFrame.unionByName, made) if made else None
 
     def counts(self) -> DataFrame:
         """A row a run, a row a bucket of time."""

@@ -14,7 +14,7 @@ files that were written a moment ago.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,15 +68,22 @@ class EvidencePlace:
                 f"there, and {found:,} are found: they write to another disk; {_REMEDY}"
             )
 
-    def keep(self, evidence: pa.Table, run_ids: Sequence[str]) -> None:
-        """The same of rows that are here, in the folders that Spark would name."""
-        for number, run_id in enumerate(run_ids, start=1):
-            of_run = evidence.filter(pc.equal(evidence["run_id"], run_id))
-            for anomaly in pc.unique(of_run["anomaly"]).to_pylist():
-                folder = self.folder / f"of_run={number}" / f"of_anomaly={anomaly}"
-                folder.mkdir(parents=True)
-                mine = of_run.filter(pc.equal(of_run["anomaly"], anomaly))
-                pq.write_table(mine, folder / "part-0.parquet", compression="zstd")
+    def keep(self, evidence: Iterable[tuple[int, pa.Table]]) -> None:
+        """The same of rows that are here, some of a run at a time, whose number is told; in the
+        folders that Spark would name."""
+        with ExitStack() as stack:
+            writers: dict[tuple[int, str], pq.ParquetWriter] = {}
+            for number, rows in evidence:
+                for anomaly in pc.unique(rows["anomaly"]).to_pylist():
+                    if (number, anomaly) not in writers:
+                        folder = self.folder / f"of_run={number}" / f"of_anomaly={anomaly}"
+                        folder.mkdir(parents=True)
+                        writer = pq.ParquetWriter(
+                            folder / "part-0.parquet", rows.schema, compression="zstd"
+                        )
+                        writers[number, anomaly] = stack.enter_context(writer)
+                    mine = rows.filter(pc.equal(rows["anomaly"], anomaly))
+                    writers[number, anomaly].write_table(mine)
 
     @property
     def _is_there(self) -> bool:

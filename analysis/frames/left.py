@@ -5,8 +5,9 @@ analysis.screens makes it, analysis.queries asks it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -22,3 +23,4 @@ class Left:
     rows: int  # how many these are
     signs: frozenset[Sign]  # what was seen
     steps: Callable[[], DataFrame]  # analysis.frames.steps
+    facts: Mapping[str, Mapping[str, Any]]  # rows of schema.RUNS, by run_id

@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -29,6 +29,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from analysis.anomalies import NAMES
 from analysis.elsewhere.evidence_place import EvidencePlace
 from analysis.frames import schema
+from analysis.frames.by_driver.evidence import evidence
+from analysis.frames.by_driver.found import COLUMNS
 from analysis.measures.by_driver.measured import Measured
 from analysis.measures.consumer_lag import lag
 from analysis.measures.drawn_sends import drawn, limits, points
@@ -43,6 +45,7 @@ from analysis.stored.stored_run import Run
 from analysis.stories.tell import tell
 
 Row = dict[str, Any]
+ROWS = 1 << 17  # of evidence that is made at a time
 _ORDER = ("time_ns", "value", "partition", "offset")  # of examples, however Spark wrote them
 _NO_EVIDENCE = schema.arrow(schema.EVIDENCE).empty_table()
 # The timeline's columns by the counts that they show.
@@ -216,20 +219,47 @@ def _write_evidence(
 ) -> dict[str, dict[str, Path]]:
     """run_id -> anomaly -> folder. A run's folder is named by its number: its id may be too long
     for a name, or empty. Both columns name the folders and stay in the rows."""
-    evidence = queries.evidence()
-    if evidence is None:
-        return {}
-    if queries.is_small and place.shared:
-        place.keep(evidence.toArrow(), run_ids)
-    else:
+    if queries.left is not None and place.shared:
+        place.keep(_evidence_by_driver(queries, queries.left.facts, run_ids, place.folder))
+    elif (rows := queries.evidence()) is not None:
         number = F.array_position(F.array(*map(F.lit, run_ids)), F.col("run_id"))  # from 1 on
         copies = {"of_run": number, "of_anomaly": F.col("anomaly")}
-        place.write(evidence.withColumns(copies), list(copies))
+        place.write(rows.withColumns(copies), list(copies))
     folders: dict[str, dict[str, Path]] = {}
     for found in place.folder.glob("of_run=*/of_anomaly=*"):
         of_run, anomaly = (part.split("=", 1)[1] for part in found.parts[-2:])
         folders.setdefault(run_ids[int(of_run) - 1], {})[anomaly] = found
     return folders
+
+
+def _evidence_by_driver(
+    queries: Queries,
+    facts: Mapping[str, Mapping[str, Any]],
+    run_ids: Sequence[str],
+    folder: Path,
+) -> Iterator[tuple[int, pa.Table]]:
+    """Some evidence of a run at a time, and the run's number. Where much is found, Spark writes it
+    into `folder` first: memory stays bounded."""
+    found = queries.found()
+    if found is None:
+        return
+    found = found.select(*COLUMNS)
+    if queries.is_small:
+        told = found.toArrow()
+        parts: Iterable[pa.Table] = [told] if told.num_rows else []
+    else:
+        found.write.parquet(str(folder / "found"), compression="lz4")
+        parts = _parts(folder / "found")
+    for rows in parts:
+        for run_id in pc.unique(rows["run_id"]).to_pylist():
+            mine = rows.filter(pc.equal(rows["run_id"], run_id))
+            yield run_ids.index(run_id) + 1, evidence(mine, facts[run_id])
+
+
+def _parts(folder: Path) -> Iterator[pa.Table]:
+    for batch in ds.dataset(folder, format="parquet").to_batches(batch_size=ROWS):
+        if batch.num_rows:
+            yield pa.Table.from_batches([batch])
 
 
 def _finding(name: str, folder: Path | None) -> AnomalyFinding:

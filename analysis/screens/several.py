@@ -63,7 +63,13 @@ class Screens:
         odd = folder / "steps.parquet"
         pq.write_table(pa.Table.from_pylist(rows, schema=schema.arrow(STEPS)), odd)
         steps = files_frame(spark, STEPS, [str(odd)])
-        return Left(history=few, rows=suspects.num_rows, signs=self.signs, steps=lambda: steps)
+        return Left(
+            history=few,
+            rows=suspects.num_rows,
+            signs=self.signs,
+            steps=lambda: steps,
+            facts={run_id: each.facts for run_id, each in self.by_run.items()},
+        )
 
 
 def screens(runs: Sequence[Run], facts: Mapping[str, Row], scratch: Path) -> Screens | None:

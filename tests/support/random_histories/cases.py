@@ -20,7 +20,10 @@ from tests.support.oracle import LOAD_MS, MS, THRESHOLD_MS, Case, Row
 from tests.support.oracles.outputs import due
 
 NEVER_HERE = {"transforms": False}  # outputs are linked to what others sent: not screened
-FACTS = ("alone", "circular", "corrupt", "deaths", "elections", "hanging", "moves")
+FACTS = (
+    *("alone", "causes", "circular", "corrupt", "deaths", "elections", "hanging", "moves"),
+    "states",
+)
 
 
 def sealed_rows(cases: Sequence[Case]) -> list[Row]:
