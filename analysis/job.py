@@ -31,6 +31,7 @@ from analysis.prepared import Prepared, prepared
 from analysis.queries import Queries
 from analysis.report import write
 from analysis.report.build import report
+from analysis.report.parts import imported
 from analysis.spark.session import BIG, HERE, make_room_for, session
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
@@ -225,6 +226,13 @@ def _publish(
 ) -> dict[str, Any]:
     """Write what was found of one run into its folder, the tables first, report.json last."""
     found = answers[run.run_id]
+    if run.untold:
+        found = replace(
+            found,
+            found=imported.found_as_told(run, found.found),
+            timeline=imported.timeline_as_told(run, found.timeline),
+            sends=imported.sends_as_told(run, found.sends),
+        )
     made = report(run, found.found, ready.permissions[run.run_id])
     write.publish_tables(run, found, made)
     write.publish_texts(run, found, made)

@@ -15,8 +15,9 @@ RECORDER = [sys.executable, "-m", "bench.recorder"]
 HARNESS = str(Path(sys.executable).with_name("kafka-harness"))
 
 
-def main() -> None:
-    """One command after the other."""
+def main() -> int:
+    """One command after the other; returns the first exit code that is not 0."""
+    codes = []
     for argv in (
         [HARNESS, "up", "baseline", "--", *RECORDER],
         RECORDER,
@@ -24,8 +25,9 @@ def main() -> None:
         [sys.executable, "-m", "bench.checker.small"],
     ):
         print(f"== {' '.join(Path(word).name for word in argv)}", flush=True)
-        subprocess.run(argv, check=True)
+        codes.append(subprocess.run(argv, check=False).returncode)
+    return next((code for code in codes if code), 0)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

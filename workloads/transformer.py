@@ -21,8 +21,8 @@ open over several batches, for `transaction_sends` outputs or 100 ms. By `commit
 
 A `process` ends as its effect does: with its transaction; without transactions with its output, at
 once where there is none. What was not done is done again, from where the group stands: after an
-abort (`transaction_abort_every`), or an output that failed or nobody knows of; but with `before`
-and `auto` the group has gone on. Nothing is processed until the consumer is there.
+abort (on purpose, for example), or an output that failed or nobody knows of; but with `before` and
+`auto` the group has gone on. Nothing is processed until the consumer is there.
 
 Before partitions go to another member, the open transaction is committed; when they are gone
 already, it is aborted. Its offsets go with what was known of the group when the records were

@@ -77,6 +77,8 @@ class Spec:
     longest_outage_s: float = 30.0
     transaction_sends: int = 100  # with a transactional.id only, as the next
     transaction_abort_every: int = 0  # transactions; 0: none is aborted on purpose
+    transaction_abort_share: float = 0.0  # and at random, by seed and process
+    seed: int = 0  # the run's
     private: bool = False  # further settings come on stdin, and are never written down
 
     @classmethod

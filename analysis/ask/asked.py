@@ -34,10 +34,13 @@ from pyspark.sql.types import ArrayType, StructType
 from analysis.ask.one_query import in_words, near, reason_in, used_views
 from analysis.ask.stored_tables import AskedRun, AskError, asked_run
 from analysis.ask.views import RUNS, VIEWS
+from analysis.elsewhere.evidence_place import is_local
+from analysis.elsewhere.masters import started
 from analysis.frames import schema
 from analysis.frames.history import files_frame
 from analysis.spark.session import session
-from harness.history.tables import SMALL_TABLES
+from analysis.stored.run_files import CheckError
+from harness.history.tables import SMALL_TABLES, VALUE_COLUMNS
 from harness.model.runs.run_folder import RunFolder, runs_below
 
 if TYPE_CHECKING:
@@ -45,7 +48,9 @@ if TYPE_CHECKING:
 
 Known = TypeVar("Known")
 Files = Callable[[AskedRun], Sequence[Path]]
-_BEGINS: Final = schema.of_columns((("run_id", "string"), ("begin_ns", "int64")))
+_KNOWN: Final = (("run_id", "string"), ("begin_ns", "int64"), ("untold", "list<string>"))
+_OF_RUNS: Final = schema.of_columns(_KNOWN)
+_TEXTS: Final = schema.of_columns(VALUE_COLUMNS)
 _CALL_JAVA: Final = ("reflect", "java_method", "try_reflect")
 _SETTINGS: Final = {
     "spark.sql.runSQLOnFiles": "false",
@@ -67,7 +72,9 @@ _STORED: Final[dict[str, tuple[StructType, Files]]] = {
 
 
 class Asked:
-    """Opened runs; `close`, or the end of a `with`, stops the Spark session that was started."""
+    """Opened runs; `close`, or the end of a `with`, stops the Spark session that was started.
+
+    Raises AskError, and Unreachable where no cluster answers for `master`."""
 
     def __init__(self, places: Sequence[Path], *, master: str | None = None) -> None:
         self.left_out: list[str] = []  # sentences
@@ -75,8 +82,11 @@ class Asked:
         self.runs_asked = self._opened(places)
         self._stack = contextlib.ExitStack()
         operations = sum(run.seal.operations for run in self.runs_asked)
-        started = self._stack.enter_context(session(master, operations))
-        self._spark = _of_its_own(started)
+        try:
+            spark = self._stack.enter_context(started(master, session(master, operations)))
+        except CheckError as error:
+            raise AskError(str(error)) from None
+        self._spark = _of_its_own(spark)
         self._views: dict[str, DataFrame] = {}
         self._frames: dict[str, DataFrame] = {}
 
@@ -104,7 +114,9 @@ class Asked:
             raise AskError(f"no view {name!r}{near(name, VIEWS)}; there are {', '.join(VIEWS)}")
         if name not in self._views:
             view = VIEWS[name]
-            made = view.made(self._stored(view.stored))
+            made = view.made(
+                self._with_texts(view.stored) if view.texts else self._stored(view.stored)
+            )
             made.createOrReplaceTempView(name)
             self._views[name] = made
         return self._views[name]
@@ -140,9 +152,20 @@ class Asked:
             try:
                 yield
             except PySparkException as error:
-                raise AskError(f"the query cannot be answered: {in_words(error)}") from None
+                raise self._told(error, in_words(error)) from None
             except Py4JError as error:
-                raise AskError(f"the query cannot be answered: {reason_in(str(error))}") from None
+                raise self._told(error, reason_in(str(error))) from None
+
+    def _told(self, error: Exception, words: str) -> AskError:
+        """What to raise in its stead."""
+        if "FILE_NOT_EXIST" not in str(error) or is_local(self._spark):
+            return AskError(f"the query cannot be answered: {words}")
+        folders = [run.path for run in self.runs_asked]
+        named = (folder for folder in folders if f"{folder}/" in str(error))
+        return AskError(
+            f"{next(named, folders[0])}: the executors of {self._spark.sparkContext.master} do not "
+            "see this folder: put it where they see it under the same path, or ask without --master"
+        )
 
     # What the views are made of
 
@@ -179,35 +202,57 @@ class Asked:
             return []
 
     def _stored(self, name: str) -> DataFrame:
-        """A stored table of all runs, each row with its run's begin."""
+        """A stored table of all runs, each row with what is known of its run (`_KNOWN`)."""
         if name not in self._frames:
-            self._frames[name] = self._runs() if name == "runs" else self._scanned(name)
+            every = self.runs_asked
+            self._frames[name] = self._runs() if name == "runs" else self._scanned(name, every)
         return self._frames[name]
 
-    def _scanned(self, name: str) -> DataFrame:
+    def _with_texts(self, name: str) -> DataFrame:
+        """The same with `text`, the text of each value; only the rows of runs that have texts are
+        looked up."""
+        have = [run for run in self.runs_asked if run.has_texts]
+        if not have:
+            return self._stored(name).withColumn("text", F.lit(None).cast("string"))
+        files = [
+            str(file) for run in have for found in self._each(run.path, run.texts) for file in found
+        ]
+        texts = files_frame(self._spark, _TEXTS, files) if files else _rows(self._spark, [], _TEXTS)
+        told = self._scanned(name, have).join(texts, on=["run_id", "value"], how="left")
+        others = [run for run in self.runs_asked if not run.has_texts]
+        if not others:
+            return told
+        own = self._scanned(name, others).withColumn("text", F.lit(None).cast("string"))
+        return own.unionByName(told)
+
+    def _scanned(self, name: str, runs: Sequence[AskedRun]) -> DataFrame:
         columns, files_of = _STORED[name]
         files: list[str] = []
-        begins: list[dict[str, Any]] = []
-        for run in self.runs_asked:
-            for found, begin_ns in self._each(run.path, partial(_found, run, files_of)):
+        known: list[dict[str, Any]] = []
+        for run in runs:
+            for found, row in self._each(run.path, partial(_found, run, files_of)):
                 files += map(str, found)
-                begins.append({"run_id": run.run_id, "begin_ns": begin_ns})
+                known.append(row)
         if not files:
-            return _rows(self._spark, [], columns).withColumn("begin_ns", F.lit(0))
+            nothing = StructType([*columns.fields, *_OF_RUNS.fields[1:]])
+            return _rows(self._spark, [], nothing)
         frame = files_frame(self._spark, columns, files)
-        if len(begins) == 1:
-            return frame.withColumn("begin_ns", F.lit(begins[0]["begin_ns"]).cast("bigint"))
-        known = F.broadcast(_rows(self._spark, begins, _BEGINS))
-        return frame.join(known, on="run_id", how="inner")
+        if len(known) == 1:
+            untold = F.array(*map(F.lit, known[0]["untold"])).cast("array<string>")
+            begin_ns = F.lit(known[0]["begin_ns"]).cast("bigint")
+            return frame.withColumns({"begin_ns": begin_ns, "untold": untold})
+        of_runs = F.broadcast(_rows(self._spark, known, _OF_RUNS))
+        return frame.join(of_runs, on="run_id", how="inner")
 
     def _runs(self) -> DataFrame:
         rows = [row for run in self.runs_asked for row in self._each(run.path, run.row)]
         return _rows(self._spark, rows, schema.of_columns(RUNS))
 
 
-def _found(run: AskedRun, files_of: Files) -> tuple[Sequence[Path], int]:
-    """A run's files, and when its load began."""
-    return files_of(run), run.load_ns[0]
+def _found(run: AskedRun, files_of: Files) -> tuple[Sequence[Path], dict[str, Any]]:
+    """A run's files, and what is known of it."""
+    known = {"run_id": run.run_id, "begin_ns": run.load_ns[0], "untold": run.untold}
+    return files_of(run), known
 
 
 def _rows(spark: SparkSession, rows: Sequence[dict[str, Any]], kind: StructType) -> DataFrame:

@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 from analysis.anomalies import NAMES
 from analysis.stored.run_files import HISTORY, OPERATIONS
 from analysis.stored.stored_run import load_bounds
+from analysis.stored.value_texts import VALUES_TABLE
 from harness.history.record_format import HistoryError
 from harness.history.seal_record import Seal, read_seal
 from harness.history.stored_tables import TableError, check_file, digest
@@ -94,6 +95,21 @@ class AskedRun:
         names = [name for name in NAMES if (found.get(name) or {}).get("count", 0)]
         return [file for name in names for file in self._made(name)]
 
+    def texts(self) -> list[Path]:
+        """The file of its values' texts, which imported runs have. Raises AskError."""
+        return [self._sealed(f"{HISTORY}/{VALUES_TABLE}")] if self.has_texts else []
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether its values stand for texts."""
+        return VALUES_TABLE in self.seal.tables
+
+    @property
+    def untold(self) -> list[str]:
+        """What an imported history does not tell (harness.model.untold). Raises AskError."""
+        with self._record_errors():
+            return [str(each) for each in self.record.get("untold") or ()]
+
     def windows(self) -> list[Path]:
         """The files of windows, if there are any. Raises AskError."""
         return list(self._made("windows")) if self._checked()["windows"] else []
@@ -115,7 +131,7 @@ class AskedRun:
             "state": self.record["state"],
             "verdict": report.get("verdict"),
             "sentence": report.get("sentence"),
-            "acks": str(scenario["workload"]["producer"].get("acks", "all")),
+            "acks": self._acks(scenario["workload"]["producer"]),
             "kafka": (self.record.get("versions") or {}).get("kafka"),
             "operations": self.seal.operations,
             "started_utc": self.record.get("started_utc"),
@@ -124,6 +140,9 @@ class AskedRun:
             "load_s": round((end_ns - begin_ns) / 1e9, 6),
             "folder": str(self.path),
         }
+
+    def _acks(self, producer: Mapping[str, Any]) -> str | None:
+        return None if "acks" in self.untold else str(producer.get("acks", "all"))
 
     @contextlib.contextmanager
     def _record_errors(self) -> Iterator[None]:

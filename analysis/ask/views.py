@@ -1,12 +1,14 @@
 """The views that a question sees, each with `run_id`: what they say, and how they are made.
 
-A view is made of one stored table (`stored`), whose rows have `begin_ns` beside their own columns,
-the begin of their run's load. Times that end in `_ns` stand as they were recorded; those in `_s`
-count from the begin of the load. docs/queries.md lists the columns; a test compares them.
+A view is made of one stored table (`stored`), whose rows have two of their run beside their own
+columns: `begin_ns`, the begin of its load, and `untold`, what an imported history does not tell.
+Times that end in `_ns` stand as they were recorded; those in `_s` count from the begin of the load;
+a time that nobody told is null. docs/queries.md lists the columns; a test compares them.
 
     operations  send 7 begun at 5.2 s, acked at 5.3 s
     sends       the same, with took_ms = 100
     reads       7 read at 5.4 s, due at 5.1 s: age_ms = 300
+                7 of an imported history, in which it is "order 7": text = "order 7"
     leaders     kafka1 led partition 0 from -0.7 to 7.1 s, kafka2 from then on (to_s null)
 """
 
@@ -21,6 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.frames import schema
 from harness.history.tables import SMALL_TABLES
+from harness.model.untold import BEGINS, READ_TIMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,7 @@ class View:
 
     stored: str  # the table it is made of
     made: Callable[[DataFrame], DataFrame]
+    texts: bool = False  # each row has the text of its value, too, if it is of an imported history
 
 
 def _s(name: str, as_name: str) -> Column:
@@ -39,14 +43,31 @@ def _ms(first: str, last: str, as_name: str) -> Column:
     return F.round((F.col(last) - F.col(first)) / 1e6, 3).alias(as_name)
 
 
+def _told(table: DataFrame) -> DataFrame:
+    """Operations without times that nobody told. When a record that somebody else recorded was due
+    is never told to its readers."""
+    of_send = F.col("f") == "send"
+    begun, read = (F.array_contains("untold", name) for name in (BEGINS, READ_TIMES))
+    untimed = F.when(of_send, begun).otherwise(read)
+    undue = F.when(of_send, begun).otherwise(F.size("untold") > 0)
+    return table.withColumns(
+        {
+            "intended_ns": F.when(~undue, F.col("intended_ns")),
+            "start_ns": F.when(~untimed, F.col("start_ns")),
+            "end_ns": F.when(of_send | ~read, F.col("end_ns")),
+        }
+    )
+
+
 def _operations(table: DataFrame) -> DataFrame:
+    table = _told(table)
     seconds = (_s("start_ns", "start_s"), _s("end_ns", "end_s"))
     return table.select(*schema.OPERATIONS.names, *seconds, _ms("start_ns", "end_ns", "took_ms"))
 
 
 def _sends(table: DataFrame) -> DataFrame:
-    return table.where("f = 'send'").select(
-        *("run_id", "process", "id", "partition", "value", "type", "offset", "error"),
+    return _told(table.where("f = 'send'")).select(
+        *("run_id", "process", "id", "partition", "value", "text", "type", "offset", "error"),
         *(_s("start_ns", "start_s"), _s("end_ns", "end_s")),
         *(_ms("start_ns", "end_ns", "took_ms"), _ms("intended_ns", "end_ns", "due_ms")),
         *("broker", "instance", "transaction", "intended_ns", "start_ns", "end_ns"),
@@ -54,8 +75,8 @@ def _sends(table: DataFrame) -> DataFrame:
 
 
 def _reads(table: DataFrame) -> DataFrame:
-    return table.where("f in ('read', 'poll', 'final-read')").select(
-        *("run_id", "process", "id", "f", "partition", "offset", "value"),
+    return _told(table.where("f in ('read', 'poll', 'final-read')")).select(
+        *("run_id", "process", "id", "f", "partition", "offset", "value", "text"),
         *(_s("start_ns", "start_s"), _s("end_ns", "end_s")),
         _ms("intended_ns", "end_ns", "age_ms"),
         *("broker", "instance", "generation", "epoch", "intended_ns", "start_ns", "end_ns"),
@@ -109,16 +130,22 @@ def _events(table: DataFrame) -> DataFrame:
     return table.select(*(name for name, _ in SMALL_TABLES["events"]), _s("time_ns", "time_s"))
 
 
+def _anomalies(table: DataFrame) -> DataFrame:
+    told = ~F.array_contains("untold", BEGINS)
+    sent = {name: F.when(told, F.col(name)) for name in ("sent_ns", "sent_s")}
+    return table.withColumns(sent).select(*schema.EVIDENCE.names, "text")
+
+
 VIEWS: Final[Mapping[str, View]] = {
     "runs": View(stored="runs", made=lambda table: table),
     "operations": View(stored="operations", made=_operations),
-    "sends": View(stored="operations", made=_sends),
-    "reads": View(stored="operations", made=_reads),
+    "sends": View(stored="operations", made=_sends, texts=True),
+    "reads": View(stored="operations", made=_reads, texts=True),
     "transactions": View(stored="events", made=_transactions),
     "faults": View(stored="faults", made=_faults),
     "leaders": View(stored="views", made=_leaders),
-    "anomalies": View(stored="anomalies", made=lambda table: table.drop("begin_ns")),
-    "windows": View(stored="windows", made=lambda table: table.drop("begin_ns")),
+    "anomalies": View(stored="anomalies", made=_anomalies, texts=True),
+    "windows": View(stored="windows", made=lambda table: table.drop("begin_ns", "untold")),
     "events": View(stored="events", made=_events),
 }
 RUNS: Final = (
@@ -130,7 +157,7 @@ RUNS: Final = (
     ("state", "string"),  # complete | incomplete | running
     ("verdict", "string"),  # valid | invalid | unknown; null: not checked
     ("sentence", "string"),
-    ("acks", "string"),
+    ("acks", "string"),  # null: not told
     ("kafka", "string"),
     ("operations", "int64"),
     ("started_utc", "string"),

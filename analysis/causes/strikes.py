@@ -137,23 +137,24 @@ def _strike(fault: Row) -> Strike:
 
 
 def _found_at_start(bit: Row, seen: Seen) -> Iterator[Strike]:
-    """Each start of the bit's broker before the bit was put back."""
+    """Each start of a bit's broker before the bit was put back."""
     for fault, effects in seen.happened.known():
-        hit = set(bit["nodes"]) & set(fault["nodes"])
-        if not (effects.ends_processes and hit):
-            continue
-        start = Strike(
-            fault=bit["fault"],
-            words=f"{', '.join(sorted(hit))} started anew with a flipped bit on its disk",
-            nodes=frozenset(hit),
-            invoke_ns=fault["invoke_ns"],
-            ok_ns=fault["heal_ok_ns"],
-            healed_ns=fault["heal_ok_ns"],
-            why=_strike(bit).why or _strike(fault).why,
-            partition=_partition_of_bit(bit, seen),
-            own_topic=True,
-        )
-        yield from (_sometime if effects.starts_again else _when_healed)(start, bit, fault)
+        for partition, brokers in _flipped(bit, seen).items():
+            hit = brokers & set(fault["nodes"])
+            if not (effects.ends_processes and hit):
+                continue
+            start = Strike(
+                fault=bit["fault"],
+                words=f"{', '.join(sorted(hit))} started anew with a flipped bit on its disk",
+                nodes=hit,
+                invoke_ns=fault["invoke_ns"],
+                ok_ns=fault["heal_ok_ns"],
+                healed_ns=fault["heal_ok_ns"],
+                why=_strike(bit).why or _strike(fault).why,
+                partition=partition,
+                own_topic=True,
+            )
+            yield from (_sometime if effects.starts_again else _when_healed)(start, bit, fault)
 
 
 def _when_healed(start: Strike, bit: Row, fault: Row) -> Iterator[Strike]:
@@ -331,21 +332,32 @@ def bit_causes(seen: Seen) -> Iterator[Cause]:
     everything = [(fault, seen.why_unknown()) for fault in seen.happened.unknown()]
     known = [(f, None) for f, effects in seen.happened.known() if effects.alters_stored_bytes]
     for fault, why in [*known, *everything]:
-        yield Cause(
-            kind=BIT_WHEN_READ,
-            words=f"{fault['verb']} changed what {', '.join(fault['nodes'])} had written",
-            at_ns=fault["invoke_ns"],
-            sure=why is None,
-            why=why,
-            partition=_partition_of_bit(fault, seen) if why is None else None,
-            fault=fault["fault"],
-            begun_before_ns=fault["ok_ns"] if why is None else fault["heal_ok_ns"],
-            known_from_ns=fault["invoke_ns"],
-            known_until_ns=fault["heal_ok_ns"],
-        )
+        for partition, brokers in (_flipped(fault, seen) if why is None else _any(fault)).items():
+            yield Cause(
+                kind=BIT_WHEN_READ,
+                words=f"{fault['verb']} changed what {', '.join(sorted(brokers))} had written",
+                at_ns=fault["invoke_ns"],
+                sure=why is None,
+                why=why,
+                partition=partition,
+                fault=fault["fault"],
+                begun_before_ns=fault["ok_ns"] if why is None else fault["heal_ok_ns"],
+                known_from_ns=fault["invoke_ns"],
+                known_until_ns=fault["heal_ok_ns"],
+            )
 
 
-def _partition_of_bit(fault: Row, seen: Seen) -> int | None:
-    """The proof names the segment's folder: <topic>-<partition>."""
-    folder = re.search(rf"\b{re.escape(seen.topic)}-(\d{{1,9}})/", fault["evidence"] or "")
-    return int(folder[1]) if folder and seen.topic else None
+def _flipped(fault: Row, seen: Seen) -> dict[int | None, frozenset[str]]:
+    """The partitions in which bits were flipped, and on whose disks: a fault may hit several
+    brokers. Its proof names each segment: <topic>-<partition>/... of <broker>."""
+    segment = rf"\b{re.escape(seen.topic)}-(\d{{1,9}})/(?:\S* of (\w+))?"
+    found: dict[int | None, frozenset[str]] = {}
+    for number, broker in re.findall(segment, fault["evidence"] or "") if seen.topic else ():
+        hit = frozenset(fault["nodes"]) & {broker} or frozenset(fault["nodes"])
+        found[int(number)] = found.get(int(number), frozenset()) | hit
+    return found or _any(fault)
+
+
+def _any(fault: Row) -> dict[int | None, frozenset[str]]:
+    """The same where no proof names a partition."""
+    return {None: frozenset(fault["nodes"])}

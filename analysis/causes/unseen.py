@@ -20,7 +20,8 @@ from harness.model.untold import FAULTS
 
 _CONFIGURED: Final = (EVERY, ABORTED, PROCESSING_FAILED)
 _OUTCOMES: Final = (
-    *("two_values", "acked_elsewhere", "passed_over", "in_reads", "other_partition"),
+    *("two_values", "acked_elsewhere", "read_elsewhere", "passed_over", "in_reads"),
+    "other_partition",
     *("aborted", "never", "never_sent", "never_polled", "failed", "unparsable"),
 )
 

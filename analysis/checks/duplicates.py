@@ -29,6 +29,14 @@ complete, or passed the acked offset.
     send a -> ok at 0    final read, complete: a at 1                        =>  inconsistent
     send a -> ok at 0    final read, complete: a at 0, a at 1                =>  a duplicate only
 
+`read_elsewhere`: a reader was given a value at an offset, and the complete final read has it in
+that partition, but not there. One row a value, of the highest such offset; where its ack named that
+offset as well, it is this, since more was promised of what a reader was given.
+
+    read: a at 5         final read, complete: a at 1                        =>  inconsistent
+    read: a at 0, a at 1    final read, complete: a at 0, a at 1             =>  a duplicate only
+    read: a at 5         final read, complete, from 6: a at 7                =>  nothing
+
 `passed_over`: a final read that is not complete passed the acked offset, the value is nowhere, and
 a copy may lie further on (`analysis.checks.loss` has the case that none can).
 
@@ -42,7 +50,8 @@ if it may have happened. One read proves it.
     send a to 0 -> info    read: a in 0                                      =>  nothing
 
 Cannot see: a copy that was deleted or truncated again before anybody read it; the offset of an ack
-that came without one; an offset whose other value nobody was told or read.
+that came without one; an offset whose other value nobody was told or read; a record that was cut
+off and appended again at its own offset.
 """
 
 from __future__ import annotations
@@ -98,18 +107,26 @@ def duplicate() -> Rule:
 def misplaced() -> Rule:
     """Values that are not where their send or its ack said, one row a value."""
     strayed, moved = F.coalesce(_has_strayed(), F.lit(False)), _has_moved()
+    apart = ~strayed & _was_read_apart()
     lowest, highest = F.col("lowest_place"), F.col("highest_place")
     stray = F.when(partition_of(lowest) != F.col("home"), lowest).otherwise(highest)
     passed_over = (F.col("sent") == ACKED) & F.col("first_place").isNull() & F.col("passed")
+    given = F.struct(F.col("sent_ns"), F.col("apart_ns").alias("known_ns"), F.lit(True))
     return Rule(
-        holds=strayed | moved | (passed_over & ~F.coalesce("one_copy", F.lit(False))),
-        place=F.col("acked_place"),
-        time_ns=F.coalesce("acked_ns", "delivered_ns", "sent_ns"),
+        holds=strayed | apart | moved | (passed_over & ~F.coalesce("one_copy", F.lit(False))),
+        place=F.when(apart, F.col("apart_place")).otherwise(F.col("acked_place")),
+        time_ns=F.when(apart, F.col("apart_ns")).otherwise(
+            F.coalesce("acked_ns", "delivered_ns", "sent_ns")
+        ),
         other_place=F.when(strayed, stray).otherwise(F.col("first_place")),
-        other_value=F.col("instead"),
+        other_value=F.when(
+            ~apart | (F.col("apart_place") == F.col("acked_place")), F.col("instead")
+        ),
         # A client keeps a record's partition, so no record's loss explains it.
-        victims=F.when(strayed, F.array().cast(VICTIMS)),
+        victims=F.when(strayed, F.array().cast(VICTIMS)).when(apart, F.array(given).cast(VICTIMS)),
+        known_ns=F.when(apart, F.col("apart_ns")),
         outcome=F.when(strayed, "other_partition")
+        .when(apart, "read_elsewhere")
         .when(moved, "acked_elsewhere")
         .otherwise("passed_over"),
     )
@@ -120,6 +137,14 @@ def _has_strayed() -> Column:
     lowest, highest = partition_of(F.col("lowest_place")), partition_of(F.col("highest_place"))
     away = (lowest != F.col("home")) | (highest != F.col("home"))
     return (F.col("sent") > FAILED) & away
+
+
+def _was_read_apart() -> Column:
+    """Whether a reader was given a value at an offset of its partition where it is not."""
+    place = F.col("apart_place")
+    here = (partition_of(place) == F.col("home")) & (offset_of(place) >= F.col("log_start"))
+    found = F.col("first_place").isNotNull() & F.col("complete")
+    return F.coalesce((F.col("sent") > FAILED) & found & here, F.lit(False))
 
 
 def _has_moved() -> Column:
@@ -210,7 +235,7 @@ INCONSISTENT_OFFSET = Anomaly(
         by_value: (Sign.MISSED, Sign.UNCLAIMED, Sign.STRAY),
         by_place: (Sign.CONTESTED, Sign.GARBLED),
     },
-    outcomes=("two_values", "acked_elsewhere", "passed_over", "other_partition"),
+    outcomes=("two_values", "acked_elsewhere", "read_elsewhere", "passed_over", "other_partition"),
     meaning="two values at one offset, or not at the offset or in the partition that was reported",
     noun="inconsistent offset",
     headline="{n} {is} not at the offset that was reported",

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 import socket
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 
-from analysis.elsewhere.trouble import Unreachable
+from pyspark.sql import SparkSession
+
+from analysis.elsewhere.trouble import TROUBLE, Unreachable, reason_of
 from analysis.stored.run_files import CheckError
 
 ANSWERS_WITHIN_S = 5.0
@@ -35,6 +38,26 @@ def require_master(master: str) -> None:
         raise Unreachable(
             f"--master {master}: nothing answers there: is the Spark master up, and its name right?"
         )
+
+
+@contextmanager
+def started(
+    master: str | None, start: AbstractContextManager[SparkSession]
+) -> Iterator[SparkSession]:
+    """A session that `start` starts, there if a master is named. Raises CheckError and
+    Unreachable."""
+    if master is not None:
+        require_master(master)
+    with ExitStack() as stack:
+        try:
+            spark = stack.enter_context(start)
+        except TROUBLE as error:
+            if master is None:
+                raise
+            raise Unreachable(
+                f"--master {master}: Spark could not start there ({reason_of(error)})"
+            ) from error
+        yield spark
 
 
 def _answers(host: str, port: str) -> bool:

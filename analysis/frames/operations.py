@@ -72,13 +72,16 @@ def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
     intended_ns, sent_ns, ended_ns (null: open), acked_ns, acked_place, stayed (1: the final read
     has it there), delivered_ns (first), done_ns (first processed by a member of the group),
     delivered_place, lowest_place and highest_place (of all reads), first_place and last_place (of
-    the final read), copies (in the final read), looked_ns, gave_up_ns (a look-up that did not find
+    the final read), copies (in the final read), apart_place and apart_ns (the highest place of a
+    delivery at which the final read does not have it, and when it was first delivered there),
+    looked_ns, gave_up_ns (a look-up that did not find
     it), complete and log_start (of home's final read),
     passed (that was not complete, and went past the acked offset without finding the value there)
     and one_copy (no send of the run can have left two: schema.RUNS).
     """
     here, finally_ = F.col("place"), F.col("finally").isNotNull()
     delivered, acked = F.col("delivered_ns").isNotNull(), F.col("sent") == ACKED
+    apart = F.when(delivered & ~finally_, here)
     ends = F.broadcast(runs.select("run_id", "ends", "one_copy"))
     return (
         _sightings(operations)
@@ -101,6 +104,8 @@ def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
             F.min(F.when(finally_, here)).alias("first_place"),
             F.max(F.when(finally_, here)).alias("last_place"),
             F.count("finally").cast("int").alias("copies"),
+            F.max(apart).alias("apart_place"),
+            F.max_by("delivered_ns", apart).alias("apart_ns"),
             F.min("looked_ns").alias("looked_ns"),
             F.max("gave_up_ns").alias("gave_up_ns"),
         )

@@ -26,6 +26,7 @@ from analysis.report.clock import load_began_utc
 from analysis.report.headline import Judged, sentence
 from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.run_facts.configuration import Facts
+from analysis.run_facts.untold import gaps_untold
 from analysis.stored.circles import Circles
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
@@ -133,10 +134,14 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
         },
         "stories": _stories(found.stories),
         "history_format": run.history_format,
+        **({"untold": sorted(run.untold)} if run.untold else {}),
         "not_recorded": list(not_recorded(permission.facts)),
         "causes": causes_told(permission, _by_cause(found), run),
         "windows": judged.windows,
-        "longest_window_s": outages.longest(judged.windows),
+        "longest_window_s": {
+            **outages.longest(judged.windows),
+            **dict.fromkeys(gaps_untold(run.untold)),
+        },
         **_measured(judged.gaps, judged.numbers, judged.levels),
         "replication": judged.replication,
         "leadership": leadership(run, found.acks),
@@ -179,10 +184,13 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
         rows = []
     windows = [outages.window(row, run) for row in rows]
     followed = replication(run, found.counts, tallies["lost"].count)
-    gaps = judge_gaps(outages.longest(windows), demands, unsure)
+    untimed = tuple(gaps_untold(facts.untold).values())
+    gaps = judge_gaps(outages.longest(windows), demands, (*unsure, *untimed))
     gaps |= judge_isr_times(followed["isr"] if followed else [], demands, unsure)
     gaps = unproved(gaps, damage)
-    numbers = judge_counts({**found.counts, **(followed or {})}, demands, unsure)
+    expelled = rebalances(run)["expelled"]["count"] if run.grouped else 0
+    counted = {**found.counts, **(followed or {}), "expelled": expelled}
+    numbers = judge_counts(counted, demands, unsure)
     numbers = unproved(numbers, damage)
     latency = _latency_ms(found, facts)
     levels = unproved(judge_levels(found.counts, latency, demands, unsure), damage)
@@ -218,7 +226,12 @@ def _refuse_unjudged(
     if others := sorted((demands.keys() & set(NAMES)) - judged.keys()):
         words = BY_NAME[others[0]].judged.words
         raise CheckError(f"{where}.{others[0]}: judged only {words}; remove this demand")
-    looks = Looks(tailing=run.tailing, grouped=run.grouped, watched=run.watched)
+    looks = Looks(
+        tailing=run.tailing,
+        grouped=run.grouped,
+        generations=facts.one_generation and facts.history_format >= 2,
+        watched=run.watched,
+    )
     if why := unjudged(demands, facts.acks, looks):
         raise CheckError(f"{where}.{why}")
 
@@ -366,11 +379,11 @@ def _final_read(run: Run) -> dict[str, Any]:
 
 
 def _configuration(run: Run) -> dict[str, Any]:
-    scenario = run.scenario
+    scenario, topic = run.scenario, run.scenario["topic"]
     return {
         "producer": scenario["workload"]["producer"],
         "consumer": scenario["workload"]["consumer"],
-        "topic": scenario["topic"],
+        "topic": {name: None if name in run.untold else topic[name] for name in topic},
         "server": run.node_settings["server"],
         "zoo": run.node_settings["zoo"],
         "differences": run.record.get("differences") or [],

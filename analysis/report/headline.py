@@ -145,13 +145,14 @@ def _deleted(records: int) -> str:
 def _of_loss(lost: Judgement, facts: Facts) -> str:
     """What the loss means here."""
     if 0 < lost.tally.forbidden < lost.count:
-        allows = f"{_with(facts)} Kafka allows this, but " if _allowed_by(facts) else ""
+        allows = f"{_with(facts)}Kafka allows this, but " if _allowed_by(facts) else ""
         return f"{allows}{_shares(lost, told=not allows)}"
     if lost.convicts:
-        return f"with acks={facts.acks} Kafka promises that this cannot happen"
+        with_acks = "" if "acks" in facts.untold else f"with acks={facts.acks} "
+        return f"{with_acks}Kafka promises that this cannot happen"
     if lost.undecided:
-        return f"whether Kafka allows this {_with(facts)} is unknown"
-    return f"{_with(facts)} Kafka allows this" if _allowed_by(facts) else "what happened permits it"
+        return f"whether Kafka allows this {_with(facts)}is unknown"
+    return f"{_with(facts)}Kafka allows this" if _allowed_by(facts) else "what happened permits it"
 
 
 def _allowed_by(facts: Facts) -> bool:
@@ -246,15 +247,16 @@ def _stopped(
 
 
 def _with(facts: Facts) -> str:
-    """The settings on which it depends what may be lost."""
-    settings = [f"acks={facts.acks}"]
+    """The settings on which it depends what may be lost, with a space behind; of those that are
+    not told nothing, and nothing where none is."""
+    settings = [] if "acks" in facts.untold else [f"acks={facts.acks}"]
     if facts.replicas == 1:
         settings.append("one replica")
     elif facts.unclean:
         settings.append("unclean leader election")
     if facts.replicas > 1 and not facts.epochs:
         settings.append("no leader epochs")
-    return f"with {_and(settings)}"
+    return f"with {_and(settings)} " if settings else ""
 
 
 def _records(acked: int) -> str:

@@ -163,7 +163,7 @@ def _evidence(name: str, finding: Row) -> str:
 
 def _properties(suite: ElementTree.Element, report: Row) -> None:
     """What a reader needs to find or repeat the run."""
-    run = report["run"]
+    run, untold = report["run"], report.get("untold", ())
     known = {
         "run_id": report["run_id"],
         "seed": run["seed"],
@@ -171,8 +171,8 @@ def _properties(suite: ElementTree.Element, report: Row) -> None:
         "outcome": report["outcome"]["words"],
         "verdict": f"{report['verdict']}: {report['verdict_words']}",
         "cap": report["cap"]["words"],
-        "configuration": wording.configuration_words(report["configuration"]),
-        "faults": wording.fault_counts(report["faults"], report["planned_faults"]),
+        "configuration": wording.configuration_words(report["configuration"], untold),
+        "faults": wording.fault_counts(report["faults"], report["planned_faults"], untold),
         "command": run["command"],
     }
     box = ElementTree.SubElement(suite, "properties")

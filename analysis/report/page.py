@@ -43,7 +43,9 @@ from analysis.report.parts.run_files import Group, address
 from analysis.report.parts.stories import stories
 from analysis.report.parts.templates import TEMPLATES, environment, style
 from analysis.report.timeline import burst, end_of, figure, reads_word
+from analysis.run_facts.untold import gaps_untold
 from analysis.verdict.demands import level_words
+from harness.model.untold import BEGINS
 
 Row = Mapping[str, Any]
 
@@ -83,6 +85,7 @@ def render(
     page = _environment().get_template("page.html")
     text = page.render(
         report=report,
+        untold=report.get("untold", ()),
         sentences=SENTENCE_END.split(report["sentence"], maxsplit=1),
         tiles=tiles(report),
         findings=_findings(report),
@@ -108,7 +111,7 @@ def render(
 def tiles(report: Row) -> list[dict[str, str]]:
     """The key numbers: {name, value, note, tone} each. What broke stands first and is `bad`, as
     nothing else is."""
-    counts, latency = report["counts"], report["latency_ms"]["ack"] or {}
+    counts = report["counts"]
     lost = f"of {counts['acked']:,} acknowledged"
     usual = {
         "lost": _finding_tile(report, "lost", "Records lost", lost),
@@ -124,17 +127,28 @@ def tiles(report: Row) -> list[dict[str, str]]:
             f"{_failed(counts)}",
             "tone": "quiet" if counts["acked"] else "doubt",
         },
-        "latency": {
-            "name": "Time to ack, p50",
-            "value": wording.milliseconds(latency.get("p50")),
-            "note": f"p99 {wording.milliseconds(latency.get('p99'))}, "
-            f"worst {wording.milliseconds(latency.get('max'))}",
-            "tone": "quiet",
-        },
+        "latency": _latency_tile(report),
     }
     broken = {name: usual.get(name, tile) | tile for name, tile in _broken(report, usual).items()}
     others = [tile for name, tile in usual.items() if name not in broken]
     return [*broken.values(), *others][: max(TILES, len(broken))]
+
+
+def _latency_tile(report: Row) -> dict[str, str]:
+    name, latency = "Time to ack, p50", report["latency_ms"]["ack"] or {}
+    if BEGINS in report.get("untold", ()):
+        return _unknown_tile(name, gaps_untold([BEGINS])["produce"])
+    return {
+        "name": name,
+        "value": wording.milliseconds(latency.get("p50")),
+        "note": f"p99 {wording.milliseconds(latency.get('p99'))}, "
+        f"worst {wording.milliseconds(latency.get('max'))}",
+        "tone": "quiet",
+    }
+
+
+def _unknown_tile(name: str, why: str) -> dict[str, str]:
+    return {"name": name, "value": "not known", "note": why, "tone": "doubt"}
 
 
 def _failed(counts: Row) -> str:
@@ -207,6 +221,8 @@ def _readers_tile(report: Row) -> dict[str, dict[str, str]]:
 def _window_tile(report: Row, kind: str, name: str, happened: int) -> dict[str, str]:
     """The longest window, and the fault that it belongs to; of nothing there is none to measure."""
     length_s = report["longest_window_s"][kind]
+    if length_s is None:
+        return _unknown_tile(name, gaps_untold(report["untold"])[kind])
     if length_s:
         mine = [window for window in report["windows"] if window["kind"] == kind]
         worst = max(mine, key=lambda window: float(window["length_s"]), default=None)

@@ -121,10 +121,16 @@ def lost_marks(report: Row, buckets: Sequence[Row]) -> list[Mark]:
         counted = [bucket for bucket in buckets if bucket.get("lost")]
         return [Mark(at_s=b["t_s"], text=f"lost, acked here: {b['lost']}") for b in counted]
     return [
-        Mark(at_s=row["acked_s"], text=f"lost: value {row['value']}, offset {row.get('offset')}")
+        Mark(at_s=row["acked_s"], text=f"lost: value {_value(row)}, offset {row.get('offset')}")
         for row in rows
         if row.get("acked_s") is not None
     ]
+
+
+def _value(row: Row) -> str:
+    """With its text, where it has one."""
+    text = row.get("text")
+    return f"{row['value']}" if text is None else f"{row['value']} ({_short(text)})"
 
 
 def _merged(group: Sequence[Row]) -> Row:

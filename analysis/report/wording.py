@@ -10,16 +10,25 @@ A missing number is `–`, never 0.
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from harness.model.client_settings import acks_of, by_one_name
+from harness.model.untold import FAULTS
 
 Row = Mapping[str, Any]
 Tone = Literal["bad", "good", "doubt", "note", "quiet"]
 
 MISSING = "–"
+NOT_TOLD = "not told"  # by an imported history
+# The settings that a configuration's words always tell, by their own word.
+TOLD = {
+    "acks": "acks",
+    "enable.idempotence": "idempotence",
+    "replication_factor": "replicas",
+    "min.insync.replicas": "min.insync.replicas",
+}
 ACKS = {
     "all": "acks=all (every in-sync replica has the record)",
     "1": "acks=1 (the leader alone has the record)",
@@ -105,28 +114,34 @@ def min_isr(configuration: Row) -> int | None:
     return int(str(topic.get("min.insync.replicas", broker)))
 
 
-def configuration_words(configuration: Row) -> str:
-    """What the clients asked for and the topic gave, in one line."""
+def configuration_words(configuration: Row, untold: Collection[str] = ()) -> str:
+    """What the clients asked for and the topic gave, in one line, and what of it is not told."""
     producer, topic = flat(configuration["producer"]), flat(configuration["topic"])
     retries = by_one_name(producer).get("retries")
     idempotent = plain(producer.get("enable.idempotence", False)) == "true"
-    words = [ACKS[acks_of(producer)]] if producer else []
+    words = [ACKS[acks_of(producer)]] if producer and "acks" not in untold else []
     if retries is not None:
         words.append(
             {"0": "no retries", "2147483647": "unlimited retries"}.get(
                 plain(retries), f"{plain(retries)} retries"
             )
         )
-    if producer:
+    if producer and "enable.idempotence" not in untold:
         words.append(f"idempotence {'on' if idempotent else 'off'}")
-    if "replication_factor" in topic:
+    if topic.get("replication_factor") is not None:
         words.append(count_of(int(str(topic["replication_factor"])), "replica"))
+    if "replication_factor" in topic and "min.insync.replicas" not in untold:
         words.append(f"min.insync.replicas={min_isr(configuration)}")
-    return ", ".join(words)
+    missing = [word for setting, word in TOLD.items() if setting in untold]
+    known = [", ".join(words)] if words else []
+    return "; ".join([*known, *([f"{NOT_TOLD}: {', '.join(missing)}"] if missing else [])])
 
 
-def fault_counts(faults: Sequence[Row], planned: int) -> str:
-    """`10 faults: kill leader ×10`; says so when not every planned one happened."""
+def fault_counts(faults: Sequence[Row], planned: int, untold: Collection[str] = ()) -> str:
+    """`10 faults: kill leader ×10`; says so when not every planned one happened, or when nobody
+    told of any."""
+    if FAULTS in untold and not faults:
+        return NOT_TOLD
     kinds = Counter(f"{fault['verb']} {fault['target']}" for fault in faults)
     listed = ", ".join(f"{kind} ×{many}" if many > 1 else kind for kind, many in kinds.items())
     missing = f" ({planned} planned)" if planned != len(faults) else ""

@@ -1,6 +1,7 @@
 """What an imported history does not tell, and what cannot be judged then (docs/lines.md).
 
     begins of sends not told    =>  reordered, real-time violations, phantoms: not judged
+    values not told             =>  duplicates, phantoms: not judged, since two may be one
     acks not told               =>  what only acks=1 permits is neither permitted nor forbidden
 
 Every promise is asked twice: of the safest configuration that there may have been, and of the least
@@ -28,7 +29,7 @@ from harness.model.untold import (
 RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     # Of a send without begin and without end nobody knows: what is read may have been sent.
     BEGINS: frozenset({"reordered", "real-time-violation", "phantom"}),
-    VALUES: frozenset({"phantom", "vanished", "inconsistent-offset", "corrupt"}),
+    VALUES: frozenset({"phantom", "vanished", "inconsistent-offset", "corrupt", "duplicate"}),
     EPOCHS: frozenset({"epoch-back"}),
     CHECKSUMS: frozenset({"corrupt"}),
     LOOKUPS: frozenset({"stale-read"}),
@@ -46,6 +47,7 @@ _WORDS: Final = {
     RESETS: "what moved readers",
     TRANSACTIONS: "transactions",
 }
+_OF_READERS: Final = ("consume", "process")  # kinds of windows
 # setting -> the facts when it is as unsafe as can be, and as safe
 _SETTINGS: Final[Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {
     "acks": ({"acks": "1"}, {"acks": "all"}),
@@ -83,6 +85,16 @@ def _with(facts: Facts, which: int) -> Facts:
 def not_judged(untold: Collection[str]) -> frozenset[str]:
     """The anomalies that nobody can judge where this is not told."""
     return frozenset().union(*(RESTS_ON.get(name, frozenset()) for name in untold))
+
+
+def gaps_untold(untold: Collection[str]) -> dict[str, str]:
+    """The kinds of windows that nobody can measure, and why. Nobody says of an imported history who
+    follows the log."""
+    if BEGINS in untold:
+        why = f"the history does not tell {_WORDS[BEGINS]}"
+        return dict.fromkeys(("produce", *_OF_READERS), why)
+    why = "the history does not tell who follows the log"
+    return dict.fromkeys(_OF_READERS, why) if untold else {}
 
 
 def settings_untold(untold: Collection[str]) -> tuple[str, ...]:

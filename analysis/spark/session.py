@@ -25,6 +25,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyspark
 from pyspark import SparkContext
@@ -113,19 +114,32 @@ def session(
         return
     builder = SparkSession.builder.appName("kafka-harness check")
     with contextlib.ExitStack() as stack:
+        warehouse = stack.enter_context(no_warehouse())
         if master is None:
             java, *options = _command(operations, archive_to)
             process = _start([java, *stack.enter_context(_temporary(scratch)), *options])
             if process is not None:
                 stack.callback(_end, process, ARCHIVE_LIMIT_S if archive_to else END_LIMIT_S)
         settings = {**_SETTINGS, **_sizes(operations)} if master is None else _ANYWHERE
-        for key, value in settings.items():
+        for key, value in {**settings, **warehouse}.items():
             builder = builder.config(key, value)
         spark = builder.master(master or HERE).getOrCreate()
         stack.callback(_stop, spark)
         _forget_gateway()
         _remember(spark.sparkContext._jvm)
         yield spark
+
+
+@contextlib.contextmanager
+def no_warehouse() -> Iterator[Mapping[str, str]]:
+    """The setting by which Spark makes no `spark-warehouse` in the user's folder, as it does once
+    it is asked for a table or a function that it does not know. What it makes instead is removed.
+    """
+    folder = Path(tempfile.gettempdir(), f"kafka-harness-{uuid4().hex}")
+    try:
+        yield {"spark.sql.warehouse.dir": f"file:{folder}"}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def archive_path() -> Path:

@@ -40,7 +40,7 @@ def _gone(story: Story, clock: Clock) -> Iterator[str]:
     yield from _faults(story, clock)
     yield _election(story, clock)
     yield from _cuts(story, clock)
-    if story.facts.outcome in ("acked_elsewhere", "other_partition"):
+    if story.facts.outcome in ("acked_elsewhere", "read_elsewhere", "other_partition"):
         yield _elsewhere(story)
     else:
         yield from _now(story)
@@ -66,6 +66,8 @@ def _torn(story: Story, clock: Clock) -> str:
 def _acked(story: Story, clock: Clock) -> str:
     facts, span = story.facts, story.span
     where = f"{place(story)} of partition {facts.partition}"
+    if facts.outcome == "read_elsewhere":
+        return f"a reader was given what was at {where}"
     if span.acked_ns is None:
         return f"two records were seen at {where}; when the first was acknowledged is not known"
     first, last = span.acked_ns
@@ -189,7 +191,7 @@ def _now(story: Story) -> Iterator[str]:
 
 def _elsewhere(story: Story) -> str:
     copy = story.facts.copies[-1] if story.facts.copies else None
-    there = "elsewhere in the log" if story.facts.outcome == "acked_elsewhere" else ""
+    there = "" if story.facts.outcome == "other_partition" else "elsewhere in the log"
     if story.one and story.subject.other_offset is not None:
         other = story.subject.other_partition
         there = f"at offset {story.subject.other_offset:,}"

@@ -7,6 +7,8 @@ A value is text, a whole number or bytes; it is told apart as text, exactly: a n
 bytes by their hexadecimal digits. Where one table has texts and the other numbers, each text must
 be a number as such a one is written (7, not 07), or equal values would differ.
 
+In CSV only a value can be an empty text (`""`): elsewhere what is empty is null, quoted or not.
+
 Other columns are not looked at. docs/tables.md describes them all.
 """
 
@@ -62,6 +64,7 @@ class Typed:
     name: str
     rows: DataFrame
     has: frozenset[str]
+    texts: bool  # everything in it was text: CSV
     values: str  # texts | numbers | bytes
     # Columns of which some cell may be no whole number: `shown_<name>` is it as it was written.
     cells: tuple[str, ...]
@@ -77,6 +80,8 @@ def typed(opened: Opened, wanted: Mapping[str, tuple[str, bool]]) -> Typed:
             columns.append(nothing.alias(name))
             continue
         has, told = fields[name].dataType, F.col(f"`{fields[name].name}`")
+        if opened.texts and name != "value":  # what quotes all has no other null
+            told = F.nullif(told, F.lit(""))
         columns.append(_as(opened, name, kind, has, told).alias(name))
         if kind == WHOLE and not isinstance(has, IntegralType):
             columns.append(told.cast(StringType()).alias(f"shown_{name}"))
@@ -87,6 +92,7 @@ def typed(opened: Opened, wanted: Mapping[str, tuple[str, bool]]) -> Typed:
         name=opened.name,
         rows=opened.rows.select(*columns),
         has=frozenset(wanted.keys() & fields.keys()),
+        texts=opened.texts,
         values=_BYTES if isinstance(value, BinaryType) else values,
         cells=tuple(cells),
     )

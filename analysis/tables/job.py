@@ -19,14 +19,15 @@ from typing import Any
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
+from analysis.elsewhere.java_errors import Unreachable
 from analysis.frames.permission import FORBIDDEN, IN_DOUBT
-from analysis.spark.session import SMALL, session
+from analysis.spark.session import SMALL, no_warehouse, session
 from analysis.tables.final_read import ends
 from analysis.tables.findings import Findings, Known, findings, known_of, shown
 from analysis.tables.numbered import numbered
 from analysis.tables.opened import TableError
 from analysis.tables.told import Tables, tables
-from harness.model.exit_codes import BAD_ARGUMENTS, INVALID, UNKNOWN
+from harness.model.exit_codes import BAD_ARGUMENTS, FAILED, INVALID, UNKNOWN
 
 ROWS = 100
 NO_FINAL = "no final read, so nothing is called lost"
@@ -42,17 +43,18 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str], known: str) -> int:
     """Check what the arguments name; `known`: see analysis.tables.findings."""
     asked = _asked(arguments)
-    spark = SparkSession.builder.appName("kafka-harness check").getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    spark.conf.set("spark.sql.ansi.enabled", "true")
-    try:
-        found = _checked(spark, asked, known_of(known))
-    except TableError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return BAD_ARGUMENTS
-    finally:
-        spark.stop()
-    return found
+    with contextlib.ExitStack() as stack:
+        warehouse = stack.enter_context(no_warehouse())
+        builder = SparkSession.builder.appName("kafka-harness check").config(map=dict(warehouse))
+        spark = builder.getOrCreate()
+        stack.callback(spark.stop)
+        spark.sparkContext.setLogLevel("ERROR")
+        spark.conf.set("spark.sql.ansi.enabled", "true")
+        try:
+            return _checked(spark, asked, known_of(known))
+        except (TableError, Unreachable) as error:
+            sys.stderr.write(f"error: {error}\n")
+            return BAD_ARGUMENTS if isinstance(error, TableError) else FAILED
 
 
 def _asked(arguments: Sequence[str]) -> argparse.Namespace:

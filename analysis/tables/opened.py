@@ -4,29 +4,51 @@
 
 What holds `/` or `:`, ends in .csv or .parquet, or is there as a file, is a path; anything else is
 a table's name, in Spark's words. Whether a file is Parquet is told by its first bytes, and CSV by
-its name. CSV is as RFC 4180 has it, with a line of names: everything in it is text, and what is
-empty and not quoted is null.
+its name. CSV is as RFC 4180 has it, with a line of names: everything in it is text, what is empty
+and not quoted is null, and `""` is a text, the empty one.
 
-Every problem is one sentence with the table, what is wrong, and a remedy.
+A column of nanosecond timestamps, as pandas writes them, is one of whole numbers: nanoseconds since
+1970. Spark by itself refuses the whole table for it.
+
+Every problem is one sentence with the table, what is wrong, and a remedy; that a store does not
+answer is no problem of the table's (`Unreachable`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
-from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
+
+from analysis.elsewhere.java_errors import TROUBLE, nobody_answers, unreachable
 
 _MAGIC: Final = (0x50, 0x41, 0x52, 0x31)  # PAR1
 _CSV: Final = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst")
 _PARQUET: Final = (".parquet", ".parq")
 _DEEPEST: Final = 8  # folders of partitions within each other
-_LONGEST: Final = 300
+_LONGEST, _SHOWN = 300, 60  # characters of an error, of a row
+_NANOSECONDS: Final = "spark.sql.legacy.parquet.nanosAsLong"
+_CSV_READER: Final = {
+    "header": "true",
+    "multiLine": "true",
+    "ignoreLeadingWhiteSpace": "false",
+    "ignoreTrailingWhiteSpace": "false",
+    "mode": "FAILFAST",
+    "enforceSchema": "false",
+    "escape": '"',
+}
+_MALFORMED: Final = re.compile(r"Malformed CSV record: (.*)")
+# What stands around Spark's own sentence: Java's class, the name of the condition, its number.
+_AROUND: Final = re.compile(
+    r"^(?:(?:[\w$]+\.)+[\w$]+: )?(?:\[[A-Z0-9_.]+\] )?|\.? SQLSTATE: \w{5}.*$"
+)
 
 
 class TableError(Exception):
@@ -43,7 +65,8 @@ class Opened:
 
 
 def open_table(spark: SparkSession, name: str) -> Opened:
-    """The table of that name. Raises TableError."""
+    """The table of that name. Raises TableError and Unreachable."""
+    spark.conf.set(_NANOSECONDS, "true")  # for good: rows are read later
     with told(name):
         if not is_path(name):
             return Opened(name=name, rows=spark.table(name))
@@ -51,10 +74,8 @@ def open_table(spark: SparkSession, name: str) -> Opened:
         reader = spark.read.option("__globPaths__", "false")
         if _is_parquet(spark, name, uri):
             return Opened(name=name, rows=reader.parquet(uri))
-        for option in ("header", "multiLine", "ignoreLeadingWhiteSpace"):
-            reader = reader.option(option, str(option != "ignoreLeadingWhiteSpace").lower())
-        reader = reader.option("ignoreTrailingWhiteSpace", "false").option("mode", "FAILFAST")
-        reader = reader.option("enforceSchema", "false").option("escape", '"')
+        # An empty cell is read as this, and this as null: no quoted cell is it.
+        reader = reader.options(**_CSV_READER, nullValue=uuid4().hex)
         return Opened(name=name, rows=reader.csv(uri), texts=True)
 
 
@@ -71,7 +92,9 @@ def told(name: str) -> Iterator[None]:
     """What Spark says of this table's rows, made one sentence."""
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except TROUBLE as error:
+        if "://" in name and nobody_answers(error):
+            raise unreachable(name, error) from None
         raise TableError(f"{name}: {_why(error)}") from None
 
 
@@ -121,17 +144,29 @@ def _begins_as_parquet(system: Any, path: Any) -> bool:
 def _why(error: Exception) -> str:
     """Why Spark or Hadoop could not read, with a remedy where one is known."""
     words = _words(error)
+    sentence = _AROUND.sub("", words)
     if "No FileSystem for scheme" in words or "ClassNotFoundException" in words:
         return (
             f"Spark has no connector for it ({words}): give Spark its jar, such as "
             "`--packages org.apache.hadoop:hadoop-aws:…` of spark-submit, or spark.jars.packages "
             "in spark-defaults.conf"
         )
+    if "FILE_NOT_EXIST" in str(error):
+        return (
+            "Spark's executors do not see what is here: put it into a store that they reach "
+            "(hdfs://…, s3a://…)"
+        )
+    if found := _MALFORMED.search(sentence):
+        return (
+            "a row has not as many cells as the line of names, or a quote that nothing ends "
+            f"({found[1][:_SHOWN]!r}): quote a cell that has a comma, a quote or the end "
+            "of a line in it"
+        )
     if "FileNotFoundException" in words or "PATH_NOT_FOUND" in words:
         return "there is no such file or folder"
     if "TABLE_OR_VIEW_NOT_FOUND" in words or "PARSE_SYNTAX_ERROR" in words:
         return "there is no such table, and no file: a path has a / or ends in .csv or .parquet"
-    return f"Spark cannot read it: {words}"
+    return f"Spark cannot read it: {sentence}"
 
 
 def _words(error: Exception) -> str:

@@ -3,7 +3,8 @@
     a row for each send that was begun, however it ended; a row for each record that was read
 
 Refused, in one sentence: a table without rows, a value sent twice (nobody could tell which of the
-two was read), cells that are nothing that Kafka has (a partition of -2), two topics.
+two was read), cells that are nothing that Kafka has (a partition of -2), two topics, CSV that is no
+UTF-8 (different bytes would be one text).
 
 Begins are told where every send has its `start_ns`, and each that is ok its `end_ns`.
 """
@@ -32,6 +33,11 @@ MOST_PROCESSES: Final = FIRST_OUTPUT - 1  # one number is nobody's: of what nobo
 _TYPES: Final = ("ok", "fail", "info")
 _READS: Final = ("read", "poll", FINAL)
 _TOPIC: Final = ("topic", "last_topic")
+_NO_UTF_8: Final = "\ufffd"  # what Spark makes of bytes that are none, whichever they are
+_DECODED: Final = (
+    "with bytes that are no UTF-8, or with U+FFFD, as which such bytes are read: write the file as "
+    "UTF-8, or as Parquet"
+)
 _HOW_NAMED: Final = "a word of letters, digits, - and _"
 
 
@@ -73,7 +79,7 @@ class Tables:
 
 def tables(spark: SparkSession, sends: str, reads: str, *, all_final: bool = False) -> Tables:
     """Open and look through both, named as a user does. `all_final`: without a column `f`, every
-    read is of the final read. Raises TableError."""
+    read is of the final read. Raises TableError and Unreachable."""
     sent = columns.typed(open_table(spark, sends), SENDS)
     read = columns.typed(open_table(spark, reads), READS)
     columns.unlike((sent, read))
@@ -157,14 +163,15 @@ def _wrong_words(name: str, known: Sequence[str]) -> Iterator[_Wrong]:
 
 
 def _wrong_anyhow(table: Typed, both: Sequence[Typed]) -> Iterator[_Wrong]:
-    for name in table.cells:
-        yield (
-            columns.is_no_number(name),
-            f"shown_{name}",
-            f"have {_a(name)} that is no whole number",
-        )
     limits = {"partition": (0, MOST_PARTITIONS - 1), "offset": (-1, LAST_OFFSET)}
     limits |= dict.fromkeys(("start_ns", "end_ns"), (0, LAST_NS))
+    for name in table.cells:
+        least, most = limits[name]
+        words = f"have {_a(name)} that is no whole number from {least} to {most}"
+        yield columns.is_no_number(name), f"shown_{name}", words
+    for name in ("value", "topic"):
+        if table.texts and name in table.has:
+            yield F.col(name).contains(_NO_UTF_8), None, f"have {_a(name)} {_DECODED}"
     for name in (name for name in limits if name in table.has):
         least, most = limits[name]
         beyond = ~F.col(name).between(least, most)

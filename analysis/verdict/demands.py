@@ -5,11 +5,13 @@ How long writes or reads stood still can be demanded as well, in seconds, of the
 group how long it processed nothing, `process-gap-s = "<= 5"`.
 So can the times in which followers leave the ISR and are back (analysis.measures.replication),
 of each of them: `isr-leave-s = "1.9 to 5"`. Other counts: `acked-isr-alone = "0"`, what was
-acknowledged while the leader was alone in its ISR; `redeliveries = "0"`; `kept-past-log-end = "0"`
-and `lost-within-log-end = "0"`, whether exactly that was lost which a new leader did not have
-(analysis.frames.elections). And levels: `ack-p99-ms = "<= 500"` and `delivery-p99-ms = "<= 1000"`,
-the latencies of the report (analysis.measures.latency_and_rates), and `error-share = "<= 1 %"`, how
-many of all sends failed or ended in doubt; what clients aborted on purpose did not.
+acknowledged while the leader was alone in its ISR; `redeliveries = "0"`; `expelled-owners = "0"`,
+how often a member went on with a partition that another one had been given in a newer generation
+(analysis.measures.rebalances); `kept-past-log-end = "0"` and `lost-within-log-end = "0"`, whether
+exactly that was lost which a new leader did not have (analysis.frames.elections). And levels:
+`ack-p99-ms = "<= 500"` and `delivery-p99-ms = "<= 1000"`, the latencies of the report
+(analysis.measures.latency_and_rates), and `error-share = "<= 1 %"`, how many of all sends failed or
+ended in doubt; what clients aborted on purpose did not.
 
 A demand is on top of the promises: it can convict a run, never excuse one. A bare number means
 exactly that many. In a run of which not everything is known, counts can only grow with more
@@ -30,10 +32,11 @@ from analysis.anomalies import NAMES
 GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume", "process-gap-s": "process"}
 # demand -> the field of report.json's `replication.isr` that it is about
 ISR_TIMES = {"isr-leave-s": "leave_after_s", "isr-return-s": "return_after_s"}
-# demand -> the field of report.json's `counts` or `replication` that it is about
+# demand -> the field of report.json's `counts`, `replication` or `rebalances` that it is about
 COUNTS = {
     "acked-isr-alone": "acked_isr_alone",
     "redeliveries": "redeliveries",
+    "expelled-owners": "expelled",
     "kept-past-log-end": "kept_past_log_end",
     "lost-within-log-end": "lost_within_log_end",
 }
@@ -41,6 +44,7 @@ SAMPLED = ("kept-past-log-end", "lost-within-log-end")  # of these, what samples
 QUANTILES = {"ack-p99-ms": "ack", "delivery-p99-ms": "delivery"}  # demand -> whose latency
 SHARES = ("error-share",)
 OF_READERS = ("redeliveries", "delivery-p99-ms")
+OF_GROUPS = ("process-gap-s", "expelled-owners")
 WITHOUT_ACKS = {  # demand -> what nobody knows then
     "produce-gap-s": "nobody knows when writes stopped",
     "consume-gap-s": "nobody knows what there was to read",
@@ -121,11 +125,13 @@ def parse(expect: Mapping[str, str], acked: int = 0) -> dict[str, Demand]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looks:
-    """What of a run was looked at: whether a consumer follows the log, whether a group shares it,
-    whether the replicas are sampled."""
+    """What of a run was looked at: whether a consumer follows the log, whether a group shares it
+    and its members told of generations that they have in common, whether the replicas are
+    sampled."""
 
     tailing: bool
     grouped: bool
+    generations: bool
     watched: bool
 
 
@@ -142,10 +148,8 @@ def _unjudged(name: str, acks: str, looks: Looks) -> str | None:
         return f"with acks=0 {WITHOUT_ACKS[name]}"
     if name == "consume-gap-s" and not looks.tailing:
         return "no consumer follows the log (workload.consumers is 0)"
-    if name == "process-gap-s" and not looks.grouped:
-        return (
-            "there is no consumer group (workload.group_consumers and workload.transformers are 0)"
-        )
+    if name in OF_GROUPS and (why := _unjudged_of_group(name, looks)):
+        return why
     if name in OF_READERS and not (looks.tailing or looks.grouped):
         return (
             "nobody reads (workload.consumers, workload.group_consumers and workload.transformers "
@@ -153,6 +157,19 @@ def _unjudged(name: str, acks: str, looks: Looks) -> str | None:
         )
     if (name in ISR_TIMES or name in SAMPLED) and not looks.watched:
         return "judged only where `check.watermarks` is set"
+    return None
+
+
+def _unjudged_of_group(name: str, looks: Looks) -> str | None:
+    if not looks.grouped:
+        return (
+            "there is no consumer group (workload.group_consumers and workload.transformers are 0)"
+        )
+    if name == "expelled-owners" and not looks.generations:
+        return (
+            "judged only where members are of one generation (classic protocol, none static), in "
+            "histories of format 2"
+        )
     return None
 
 

@@ -102,6 +102,9 @@ def _compare(
                 measured.compare(f"{side}, {of}", cost.told["counts"], made)
             measured.add(dict(_numbers(costs, of)))
             measured.add({f"whole wall {of}": costs["ours"].wall_s + start.wall_s})
+            if shape == "clean":
+                unscreened = ours.do("unscreened", folder=str(made.folder)).told["cpu_s"]
+                measured.add({f"without a screen cpu {of}": unscreened})
             scans = [duckdb.do("scan", folder=str(made.folder)).cpu_s for _ in range(SCANS)]
             # A tenth of a second each, of a million operations.
             measured.add({f"scan cpu {of}": statistics.mean(scans[1:])})

@@ -94,24 +94,29 @@ ANOMALIES: Mapping[str, Sql | Left] = {
     ),
     "inconsistent-offset": Sql(
         text=f"""
-        select {_VALUE}, acked_place as place,
-            coalesce(acked_ns, delivered_ns, sent_ns) as time_ns,
+        select {_VALUE}, case when apart then apart_place else acked_place end as place,
+            case when apart then apart_ns
+                else coalesce(acked_ns, delivered_ns, sent_ns) end as time_ns,
+            case when apart then apart_ns end as known_ns,
             case when strayed then
                 case when (lowest_place >> 48) <> home then lowest_place else highest_place end
                 else first_place end as other_place,
-            case when strayed then 'other_partition' when moved then 'acked_elsewhere'
-                else 'passed_over' end as outcome
+            case when strayed then 'other_partition' when apart then 'read_elsewhere'
+                when moved then 'acked_elsewhere' else 'passed_over' end as outcome
         from (
             select *,
                 coalesce(sent > 1 and (
                     (lowest_place >> 48) <> home or (highest_place >> 48) <> home
                 ), false) as strayed,
+                not strayed and coalesce(sent > 1 and first_place is not null and complete
+                    and (apart_place >> 48) = home and (apart_place & {OFFSET}) >= log_start, false
+                ) as apart,
                 coalesce(sent = 4 and first_place is not null and acked_place is not null
                     and not stayed and (acked_place & {OFFSET}) >= log_start
                     and (complete or passed), false) as moved
-            from fates
+            from fates left join apart using (value)
         ) as fates
-        where strayed or moved
+        where strayed or apart or moved
             or (sent = 4 and first_place is null and passed and not (select one_copy from run))
         union all by name
         select value, place, delivered_ns, coalesce(delivered_ns, known_ns) as time_ns, known_ns,

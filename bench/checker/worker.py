@@ -3,9 +3,10 @@
 Reads a task a line and answers each with a line (bench.checker.measure.Worker). Ours has a Spark
 session for histories of about so many operations; DuckDB's has none that outlives a task.
 
-    check     the whole check, report included; ours tells what parts took and what was shuffled
-    profile   ours: each query by itself, one after the other, and the CPU seconds of each
-    scan      DuckDB's: the same columns, read and thrown away
+    check       the whole check, report included; ours tells what parts took and what was shuffled
+    unscreened  ours: what the anomalies cost that no screen knows, and are looked for in everything
+    profile     ours: each query by itself, one after the other, and the CPU seconds of each
+    scan        DuckDB's: the same columns, read and thrown away
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def _ours(operations: int) -> Iterator[dict[str, Task]]:
     with session(None, operations) as spark:
         yield {
             "check": functools.partial(_check, spark),
+            "unscreened": functools.partial(_unscreened, spark),
             "profile": functools.partial(_profile, spark),
         }
 
@@ -90,6 +92,31 @@ def _shuffled(spark: Any) -> int:
     """How many bytes Spark's tasks have written for others since it started."""
     store = spark.sparkContext._jsc.sc().statusStore().executorList(False)
     return sum(int(store.apply(n).totalShuffleWrite()) for n in range(store.size()))
+
+
+def _unscreened(spark: Any, folder: Path, _: bool) -> dict[str, Any]:
+    from analysis import anomalies  # noqa: PLC0415
+    from analysis.frames.history import history_of  # noqa: PLC0415
+    from analysis.prepared import prepared  # noqa: PLC0415
+    from analysis.queries import Queries  # noqa: PLC0415
+    from analysis.stored.stored_run import open_run  # noqa: PLC0415
+
+    run = open_run(folder)
+    ready = prepared([run], by_driver=True)
+    if ready.screens is None:
+        raise RuntimeError(f"{folder}: not screened")
+    history = history_of(spark, [run], ready.facts)
+    out = Path(tempfile.mkdtemp(prefix="bench-"))
+    without = [each for each in anomalies.ANOMALIES if each.signs is None]
+    asked = Queries(history, without, left=ready.screens.left(spark, history, out / "suspects"))
+    before = cpu_s(os.getpid())
+    try:
+        if (found := asked.found()) is not None:
+            found.toArrow()
+        return {"cpu_s": cpu_s(os.getpid()) - before}
+    finally:
+        asked.forget()
+        shutil.rmtree(out)
 
 
 def _profile(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:

@@ -89,6 +89,9 @@ class Clients(Restarts, Protocol):
         """The sentence that says so once the worker in the node's place is past the progress
         `since`, or may not go on because the load is paused; else None."""
 
+    def partitions_moved(self, nodes: Sequence[Node]) -> bool:
+        """Whether what these members of the group had is other members' now."""
+
 
 @runtime_checkable
 class Links(Protocol):

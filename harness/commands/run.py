@@ -32,7 +32,7 @@ from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import run_beside, run_enclosed
 from harness.host.unforeseen import details_go_to
-from harness.model.client_settings import acks_of
+from harness.model.client_settings import acks_of, of_one_generation
 from harness.model.exit_codes import FAILED, INTERRUPTED, worst
 from harness.model.runs import run_folder
 from harness.model.runs.disk import disk_told
@@ -67,6 +67,7 @@ def prepare_run(request: Request) -> Prepared:
     looks = Looks(
         tailing=any(kind.follows for kind in kinds),
         grouped=any(kind.member for kind in kinds),
+        generations=of_one_generation(work.consumer),
         watched=scenario.check.watermarks,
     )
     if why := unjudged(demands, acks_of(work.producer), looks):

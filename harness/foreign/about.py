@@ -10,13 +10,15 @@ that it was as Kafka and its Java client have it.
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from harness.history.record_format import HistoryError
+from harness.model.runs import json_text
 from harness.model.runs.run_record import problem_of
 from harness.model.sections.part import Value
 from harness.model.untold import FAULTS, OF_BROKERS, SETTINGS
@@ -36,6 +38,12 @@ class About(BaseModel):
     consumer: dict[str, Value] = Field(default={})
     topic: dict[str, Value] = Field(default={})
     server: dict[str, Value] = Field(default={})
+
+    @model_validator(mode="after")
+    def _can_be_kept(self) -> Self:
+        """It goes into run.json, which holds less than TOML and the command line do."""
+        json_text.loads(json.dumps(self.model_dump()))
+        return self
 
     def untold(self) -> tuple[str, ...]:
         """The settings that nobody told, and whether the faults are not known."""

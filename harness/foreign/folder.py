@@ -6,13 +6,12 @@
 
 A producer's sends are numbered in order of their begin, or of their lines where none is told. What
 was read and nobody sent has a value that no producer has. Nothing is made before every line was
-read; what fails later leaves no folder.
+read; what fails later leaves none of it (harness.foreign.new_folder).
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,12 +20,14 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from harness.foreign.about import About
-from harness.foreign.final_read import Numbers, ends
-from harness.foreign.gathered import UNKNOWN, Gathered, Reads
+from harness.foreign.final_read import LastPass, Numbers, ends
+from harness.foreign.gathered import MOST_SENDERS, UNKNOWN, Gathered, Reads
+from harness.foreign.new_folder import new_folder
 from harness.history.placing import Places, Write
 from harness.history.record_format import OK, OPEN, SEQUENCE_BITS, TYPE_NAMES, HistoryError
 from harness.history.seal_record import SEALED, Seal
@@ -37,14 +38,14 @@ from harness.history.tables import (
     VALUE_COLUMNS,
     schema,
 )
-from harness.model.runs.run_folder import RunFolder, create, errors_told, write_atomically
+from harness.model.printable import printable
+from harness.model.runs.run_folder import RunFolder, errors_told, write_atomically
 from harness.model.runs.run_record import RunRecord, problem_of
 from harness.model.untold import BEGINS, NEVER_TOLD, VALUES
-from harness.model.worker_kinds import FIRST_OUTPUT
 
 NO_ACK: Final = "_NO_ACK"  # how a send without acks ends, as our own workers record it
 BACKEND: Final = "imported"
-NOBODYS: Final = FIRST_OUTPUT - 1  # the producer of what nobody sent
+NOBODYS: Final = MOST_SENDERS  # the producer of what nobody sent
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _EPOCH_2000_NS: Final = 946_684_800 * 10**9
 Row = dict[str, Any]
@@ -71,9 +72,8 @@ class Extent:
     producers: int
 
 
-def make(found: Gathered, wanted: Wanted, final: Sequence[str]) -> RunFolder:
-    """The sealed folder; `final` are the readers whose reading is the final read. Raises
-    HistoryError, StoreError and DiskError."""
+def make(found: Gathered, wanted: Wanted, final: LastPass) -> RunFolder:
+    """The sealed folder. Raises HistoryError, StoreError and DiskError."""
     untold = _untold(found, wanted.about)
     spans = found.span_ns.values()
     extent = Extent(
@@ -99,14 +99,9 @@ def sealed(
     """The folder of such a run, once `write` has put its sealed history there; none where anything
     fails. Raises HistoryError, StoreError and DiskError."""
     record = _record(extent, wanted, untold)
-    run = create(wanted.results, wanted.name, 0)
-    try:
-        with errors_told(run.path):
-            write(run)
-            run.write(record(run.run_id))
-    except BaseException:
-        shutil.rmtree(run.path, ignore_errors=True)
-        raise
+    with new_folder(wanted.results, wanted.name) as run, errors_told(run.path):
+        write(run)
+        run.write(record(run.run_id))
     return run
 
 
@@ -153,7 +148,7 @@ def _record(extent: Extent, wanted: Wanted, untold: tuple[str, ...]) -> Callable
     def of(run_id: str) -> RunRecord:
         try:
             record = RunRecord.model_validate({**told, "run_id": run_id})
-            return record.changed(command=wanted.command)
+            return record.changed(command=printable(wanted.command))
         except ValueError as error:
             raise HistoryError(f"what is known of the history: {_first_line(error)}") from None
 
@@ -192,14 +187,14 @@ def _partitions(found: Gathered, about: About) -> int:
 # history/
 
 
-def _write(run: RunFolder, found: Gathered, final: Sequence[str], acks: About | None) -> None:
+def _write(run: RunFolder, found: Gathered, final: LastPass, acks: About | None) -> None:
     places = Places(folder=run.history, run_id=run.run_id)
     (run.history / "operations").mkdir()
     values, columns = _values(found), _SendColumns(found, asks_none=_asks_none(acks))
     operations = 0
     names = sorted({*found.processes, *found.reads})
     for name in names:
-        table = _operations(run.run_id, name, (found, columns, values), name in final)
+        table = _operations(run.run_id, name, (found, columns, values), final.get(name))
         path = f"operations/{name}.parquet"
         operations += places.put(path, name, OPERATION_COLUMNS, _writer(table))
     put_small(places, _events(found, final))
@@ -287,16 +282,15 @@ class _SendColumns:
 
 
 def _operations(
-    run_id: str, name: str, told: tuple[Gathered, _SendColumns, Numbers], is_final: bool
+    run_id: str, name: str, told: tuple[Gathered, _SendColumns, Numbers], final: Numbers | None
 ) -> pa.Table:
-    """All that a process did."""
+    """All that a process did; `final`: which of the records that it read are of the final read."""
     found, columns, values = told
     parts = []
     if name in found.processes:
         parts.append(_sends(columns, values, found.processes[name], found.span_ns[name][0]))
     if name in found.reads:
-        f = "final-read" if is_final else "read"
-        parts.append(_reads(found.reads[name], values, f))
+        parts.append(_reads(found.reads[name], values, final))
     table = pa.concat_tables(parts)
     length = len(table)
     known = {
@@ -332,13 +326,14 @@ def _sends(columns: _SendColumns, values: Numbers, number: int, first_ns: int) -
     )
 
 
-def _reads(reads: Reads, values: Numbers, f: str) -> pa.Table:
+def _reads(reads: Reads, values: Numbers, final: Numbers | None) -> pa.Table:
     place, time_ns = np.asarray(reads.value), np.asarray(reads.time_ns)
     value = values[np.maximum(place, 0)] if len(values) else np.zeros_like(place)
     length = len(place)
+    is_final = pa.repeat(pa.scalar(False), length) if final is None else pa.array(final)
     return pa.table(
         {
-            "f": pa.repeat(pa.scalar(f), length),
+            "f": pc.if_else(is_final, "final-read", "read"),
             "type": pa.repeat(pa.scalar("ok"), length),
             "partition": pa.array(np.asarray(reads.partition), pa.int32()),
             "value": pa.array(value, pa.int64(), mask=place == UNKNOWN),
@@ -351,7 +346,7 @@ def _reads(reads: Reads, values: Numbers, f: str) -> pa.Table:
     )
 
 
-def _events(found: Gathered, final: Sequence[str]) -> Iterator[Row]:
+def _events(found: Gathered, final: LastPass) -> Iterator[Row]:
     partitions = _partitions(found, About())
     for name, reads in found.reads.items():
         for time_ns, partition, offset in reads.positions:
@@ -371,6 +366,6 @@ def _events(found: Gathered, final: Sequence[str]) -> Iterator[Row]:
                 "partition": reads.partition[place],
                 "text": f"offset {reads.offset[place]}",
             }
-    whose = next((name for name in final if name in found.reads), None)
+    whose = next(iter(final), None)
     for number, fields in enumerate(ends(found, final, partitions)):
         yield {"process": whose, "event": "ends", **fields, "time_ns": fields["time_ns"] + number}

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from harness.foreign.bounds import Wrong, shown
 from harness.foreign.lines import (
     ACKED,
     BEGIN,
@@ -32,8 +33,10 @@ from harness.foreign.lines import (
     Told,
 )
 from harness.history.record_format import FAIL, INFO, OK, OPEN, HistoryError
+from harness.model.worker_kinds import FIRST_OUTPUT
 
 UNKNOWN: Final = -1
+MOST_SENDERS: Final = FIRST_OUTPUT - 1  # the next number is nobody's, of what nobody sent
 MOST_IN_A_RANGE: Final = 1_000_000
 Reader = Callable[[Path], Iterator[tuple[int, bool, Told]]]
 
@@ -60,6 +63,17 @@ class Sends:
             column.append(UNKNOWN)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToEnd:
+    """That a reader says it got to the end of a partition's log."""
+
+    start: int  # of the log
+    end: int
+    position: int  # the reader's
+    time_ns: int
+    records: int  # how many it had been given till then, of all partitions
+
+
 @dataclass(kw_only=True)
 class Reads:
     """The records that one reader was given, in its order; grows line by line."""
@@ -69,8 +83,7 @@ class Reads:
     value: array[int] = field(default_factory=lambda: array("q"))  # place of its text; or UNKNOWN
     time_ns: array[int] = field(default_factory=lambda: array("q"))
     positions: list[tuple[int, int, int]] = field(default_factory=list)  # time, partition, offset
-    # partition -> where the log began and ended, where the reader was, and when
-    to_end: dict[int, tuple[int, int, int, int]] = field(default_factory=dict)
+    to_end: dict[int, ToEnd] = field(default_factory=dict)  # the last of each partition
     given: set[int] = field(default_factory=set)  # partitions
     moved: set[int] = field(default_factory=set)  # given, and nothing read of it since
     waiting: dict[int, int] = field(default_factory=lambda: defaultdict(int))  # not summed up yet
@@ -112,9 +125,9 @@ class Gathered:
         self.span_ns[told.process] = min(first_ns, told.time_ns), max(last_ns, told.time_ns)
         if told.topic is not None and told.topic != self.topic:
             if self.topic is not None:
-                raise _Wrong(
-                    f"it is of topic {told.topic}, and lines before of {self.topic}: import one "
-                    "topic at a time"
+                raise Wrong(
+                    f"it is of topic {shown(told.topic)}, and lines before of "
+                    f"{shown(self.topic)}: import one topic at a time"
                 )
             self.topic = told.topic
 
@@ -123,7 +136,7 @@ class Gathered:
         self._saw(told)
         if told.what == COUNTED:
             if told.many != self.acked[told.process]:
-                raise _Wrong(
+                raise Wrong(
                     f"its program counts {told.many:,} acks, and its lines tell "
                     f"{self.acked[told.process]:,}: some are missing"
                 )
@@ -131,6 +144,8 @@ class Gathered:
         if told.what not in SENDS or told.value is None:
             return
         number = self.processes.setdefault(told.process, len(self.processes))
+        if number >= MOST_SENDERS:
+            raise Wrong(f"it is of one producer more than {MOST_SENDERS:,}, and so many are judged")
         place, sends = self.texts.get(told.value), self.sends
         partition = UNKNOWN if told.partition is None else told.partition
         if place is None:
@@ -141,7 +156,7 @@ class Gathered:
             if begun:
                 return
         elif told.what == BEGIN or sends.process[place] != number or sends.type[place] != OPEN:
-            raise _Wrong(
+            raise Wrong(
                 f"the value {told.value[:40]!r} is sent, or ends, a second time: each must be sent "
                 "once in the whole history (VerifiableProducer has --value-prefix)"
             )
@@ -172,8 +187,13 @@ class Gathered:
             mine.given.add(partition)
             mine.moved.add(partition)
         elif told.what == TO_END:
-            log = told.offset or 0, told.last or 0
-            mine.to_end[partition] = (*log, told.many or 0, told.time_ns)
+            mine.to_end[partition] = ToEnd(
+                start=told.offset or 0,
+                end=told.last or 0,
+                position=told.many or 0,
+                time_ns=told.time_ns,
+                records=len(mine.offset),
+            )
         elif told.what == READ and told.offset is not None:
             mine.waiting[partition] += 1
             if told.value is None:
@@ -193,7 +213,7 @@ class Gathered:
             listed = mine.waiting.pop(partition, 0)
             mine.waiting[-1] = 0  # from now on it is known to tell each record
             if listed != count:
-                raise _Wrong(
+                raise Wrong(
                     f"it sums up {count:,} records of partition {partition}, and the lines before "
                     f"it tell {listed:,}: some are missing"
                 )
@@ -201,14 +221,10 @@ class Gathered:
         mine.ranges = True
         first, last = told.offset or 0, told.last or 0
         if count > MOST_IN_A_RANGE:
-            raise _Wrong(f"it tells of {count:,} records at once, more than any poll returns")
+            raise Wrong(f"it tells of {count:,} records at once, more than any poll returns")
         # Of a range with gaps it is not known where these are.
         for offset in range(first, last + 1) if count == last - first + 1 else (first, last):
             mine.add(told, offset, UNKNOWN)
-
-
-class _Wrong(Exception):
-    """What one line contradicts: the end of a sentence that begins with its number."""
 
 
 def gathered(files: Iterable[tuple[Path, Reader]]) -> Gathered:
@@ -243,5 +259,5 @@ def _sends_of(found: Gathered, path: Path, reader: Reader) -> bool:
 def _take(take: Callable[[Told], None], path: Path, number: int, told: Told) -> None:
     try:
         take(told)
-    except _Wrong as error:
+    except Wrong as error:
         raise HistoryError(f"{path}: line {number}: {error}") from None

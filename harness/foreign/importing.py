@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.foreign.final_read import LastPass, last_pass
 from harness.foreign.folder import Wanted, make, refuse_name
 from harness.foreign.gathered import Gathered, Reader, gathered
 from harness.foreign.jepsen_edn import read_jepsen
@@ -36,15 +37,15 @@ def import_files(
             f"{odd}: it is of another kind than {files[0]}: import one kind at a time"
         )
     found = gathered(readers)
-    chosen = _processes(final, found)
-    run = make(found, wanted, chosen)
-    return run, _summary(found, chosen)
+    passed = last_pass(found, _processes(final, found))
+    run = make(found, wanted, passed)
+    return run, _summary(found, passed)
 
 
-def _summary(found: Gathered, final: Sequence[str]) -> str:
+def _summary(found: Gathered, final: LastPass) -> str:
     acked = sum(found.acked.values())
     read = sum(len(each.offset) for each in found.reads.values())
-    last = sum(len(found.reads[name].offset) for name in final)
+    last = sum(int(stays.sum()) for stays in final.values())
     told = f"{last:,} by the final read" if final else "no final read"
     return f"{len(found.sends.type):,} sends, {acked:,} acked; {read:,} records read, {told}"
 

@@ -17,6 +17,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from harness.foreign.bounds import (
+    LAST_NS,
+    LAST_OFFSET,
+    MOST_PARTITIONS,
+    Wrong,
+    text,
+    whole,
+)
 from harness.history.record_format import PROCESS_NAME, HistoryError
 
 BEGIN, ACKED, ERROR, READ, RANGE, GIVEN, TO_END, COUNTED, OTHER = (
@@ -27,8 +35,6 @@ READS: Final = (READ, RANGE, GIVEN, TO_END)
 LONGEST: Final = (
     2**24
 )  # bytes of a line; a record is at most 1 MB unless a broker is told otherwise
-MOST_PARTITIONS: Final = 1000
-_LAST_OFFSET, _LAST_NS = 2**48 - 1, 2**62
 _EXPECTED: Final = (
     "expected is a line of VerifiableProducer or VerifiableConsumer, or of docs/lines.md"
 )
@@ -52,10 +58,6 @@ class Told(NamedTuple):
     topic: str | None = None
 
 
-class _Wrong(Exception):
-    """Why a line is none of ours: the end of a sentence that begins with its number."""
-
-
 def read_lines(path: Path) -> Iterator[tuple[int, bool, Told]]:
     """What each line of a file tells, with its number, and whether it names its process: where one
     does not, its file is of one program that sends, or of one that reads. Raises HistoryError."""
@@ -69,18 +71,18 @@ def read_lines(path: Path) -> Iterator[tuple[int, bool, Told]]:
             if named is not None and not (
                 isinstance(named, str) and re.fullmatch(PROCESS_NAME, named)
             ):
-                raise _Wrong("its process is no word of letters, digits, - and _")
+                raise Wrong("its process is no word of letters, digits, - and _")
             for told in _told(line, named or process):
                 role = "sends" if told.what in SENDS else "reads" if told.what in READS else None
                 if named is None and role is not None:
                     if spoke not in (None, role):
-                        raise _Wrong(
+                        raise Wrong(
                             f"it tells of {role} in a file that told of {spoke} before: give each "
                             "program's lines in a file of its own, or a `process` in each line"
                         )
                     spoke = role
                 yield number, named is not None, told
-        except _Wrong as error:
+        except Wrong as error:
             raise HistoryError(f"{path}: line {number}: {error}") from None
     if not number:
         raise HistoryError(f"{path}: it is empty: {_EXPECTED}")
@@ -112,9 +114,9 @@ def _object(raw: bytes) -> Line:
         cut = (
             "" if raw.endswith(b"\n") else "; it is cut short: remove it if its program was killed"
         )
-        raise _Wrong(f"it is not JSON: {_EXPECTED}{cut}") from None
+        raise Wrong(f"it is not JSON: {_EXPECTED}{cut}") from None
     if not isinstance(line, dict) or not isinstance(line.get("name"), str):
-        raise _Wrong(f"it is no JSON object with a `name`: {_EXPECTED}")
+        raise Wrong(f"it is no JSON object with a `name`: {_EXPECTED}")
     return line
 
 
@@ -122,51 +124,28 @@ def _told(line: Line, process: str) -> Iterator[Told]:
     name = line["name"]
     make = _NAMES.get(name)
     if make is None:
-        raise _Wrong(f"its name is {name[:60]!r}: {_EXPECTED}")
+        raise Wrong(f"its name is {name[:60]!r}: {_EXPECTED}")
     yield from make(line, process, _time_ns(line))
 
 
 def _time_ns(line: Line) -> int:
     exact = line.get("time_ns")
     if exact is not None:
-        return _number(line, "time_ns", _LAST_NS)
-    return _number(line, "timestamp", _LAST_NS // _MS) * _MS
+        return whole(exact, "time_ns", LAST_NS)
+    return whole(line.get("timestamp"), "timestamp", LAST_NS // _MS) * _MS
 
 
-def _number(line: Line, key: str, most: int, least: int = 0) -> int:
-    value = line.get(key)
-    if type(value) is not int or not least <= value <= most:
-        raise _Wrong(f"its {key} is {_short(value)}, expected is a whole number from {least} on")
-    return value
+def _number(line: Line, key: str, most: int = LAST_OFFSET, least: int = 0) -> int:
+    return whole(line.get(key), key, most, least)
 
 
 def _place(line: Line) -> int:
     return _number(line, "partition", MOST_PARTITIONS - 1)
 
 
-def _text(line: Line, *, needed: bool) -> str | None:
-    value = line.get("value")
-    if value is None and not needed:
-        return None
-    if not isinstance(value, str):
-        raise _Wrong(f"its value is {_short(value)}, expected is a text")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise _Wrong(f"its value {_short(value)} is no text of Unicode") from None
-    return value
-
-
-def _topic(line: Line) -> str | None:
-    topic = line.get("topic")
-    if topic is not None and not isinstance(topic, str):
-        raise _Wrong(f"its topic is {_short(topic)}, expected is a text")
-    return topic
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+def _text(line: Line, key: str, *, needed: bool = False) -> str | None:
+    value = line.get(key)
+    return None if value is None and not needed else text(value, key)
 
 
 # One for each name
@@ -174,75 +153,75 @@ def _short(value: object) -> str:
 
 def _begin(line: Line, process: str, time_ns: int) -> Iterator[Told]:
     partition = None if line.get("partition") is None else _place(line)
-    yield Told(BEGIN, process, time_ns, partition, _text(line, needed=True), topic=_topic(line))
+    yield Told(
+        *(BEGIN, process, time_ns, partition, _text(line, "value", needed=True)),
+        topic=_text(line, "topic"),
+    )
 
 
 def _success(line: Line, process: str, time_ns: int) -> Iterator[Told]:
-    offset = None if line.get("offset") is None else _number(line, "offset", _LAST_OFFSET, -1)
+    offset = None if line.get("offset") is None else _number(line, "offset", LAST_OFFSET, -1)
     yield Told(
-        *(ACKED, process, time_ns, _place(line), _text(line, needed=True)),
+        *(ACKED, process, time_ns, _place(line), _text(line, "value", needed=True)),
         offset=None if offset == -1 else offset,
-        topic=_topic(line),
+        topic=_text(line, "topic"),
     )
 
 
 def _error(line: Line, process: str, time_ns: int) -> Iterator[Told]:
     partition = None if line.get("partition") is None else _place(line)
-    error = line.get("exception")
-    if error is not None and not isinstance(error, str):
-        raise _Wrong(f"its exception is {_short(error)}, expected is a text")
     yield Told(
-        *(ERROR, process, time_ns, partition, _text(line, needed=True)),
+        *(ERROR, process, time_ns, partition, _text(line, "value", needed=True)),
         certain=line.get("certain") is True,
-        error=(error or "error").rpartition(".")[2][:200],
-        topic=_topic(line),
+        error=(_text(line, "exception") or "error").rpartition(".")[2][:200],
+        topic=_text(line, "topic"),
     )
 
 
 def _record(line: Line, process: str, time_ns: int) -> Iterator[Told]:
-    offset = _number(line, "offset", _LAST_OFFSET)
+    offset = _number(line, "offset")
     yield Told(
-        *(READ, process, time_ns, _place(line), _text(line, needed=False), offset),
-        topic=_topic(line),
+        *(READ, process, time_ns, _place(line), _text(line, "value"), offset),
+        topic=_text(line, "topic"),
     )
 
 
 def _consumed(line: Line, process: str, time_ns: int) -> Iterator[Told]:
     for part in _parts(line):
-        first = _number(part, "minOffset", _LAST_OFFSET)
-        last = _number(part, "maxOffset", _LAST_OFFSET, first)
+        first = _number(part, "minOffset")
+        last = _number(part, "maxOffset", LAST_OFFSET, first)
         yield Told(
             *(RANGE, process, time_ns, _place(part), None, first, last),
             many=_number(part, "count", last - first + 1, 1),
-            topic=_topic(part),
+            topic=_text(part, "topic"),
         )
 
 
 def _given(line: Line, process: str, time_ns: int) -> Iterator[Told]:
     for part in _parts(line):
-        yield Told(GIVEN, process, time_ns, _place(part), topic=_topic(part))
+        yield Told(GIVEN, process, time_ns, _place(part), topic=_text(part, "topic"))
 
 
 def _parts(line: Line) -> list[Line]:
     parts = line.get("partitions")
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
-        raise _Wrong("it has no list of `partitions`")
+        raise Wrong("it has no list of `partitions`")
     return parts
 
 
 def _to_end(line: Line, process: str, time_ns: int) -> Iterator[Told]:
-    start = _number(line, "log_start", _LAST_OFFSET)
-    end = _number(line, "log_end", _LAST_OFFSET, start)
-    position = end if line.get("position") is None else _number(line, "position", _LAST_OFFSET)
+    start = _number(line, "log_start")
+    end = _number(line, "log_end", LAST_OFFSET, start)
+    position = end if line.get("position") is None else _number(line, "position")
     yield Told(
         *(TO_END, process, time_ns, _place(line), None, start, end, position),
-        topic=_topic(line),
+        topic=_text(line, "topic"),
     )
 
 
 def _summary(line: Line, process: str, time_ns: int) -> Iterator[Told]:
     if "acked" in line:
-        yield Told(COUNTED, process, time_ns, many=_number(line, "acked", _LAST_OFFSET))
+        yield Told(COUNTED, process, time_ns, many=_number(line, "acked"))
 
 
 def _other(_line: Line, process: str, time_ns: int) -> Iterator[Told]:

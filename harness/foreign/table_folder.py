@@ -5,12 +5,16 @@
 
 Spark's files have the rows in order of their ids. They are copied a batch at a time, into files as
 sealing writes them: nothing is held, however many there are.
+
+Executors of a cluster may write to a disk that is not ours, and Spark would say that all is well:
+so each process must have the rows that were told of it, and there must be as many values as Spark
+says that it wrote.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -35,28 +39,29 @@ class ToldTables:
     """What two tables tell beside their rows."""
 
     extent: Extent
-    processes: Sequence[str]
+    processes: Mapping[str, int]  # how many rows each has
     untold: tuple[str, ...]  # without what `Wanted.about` does not tell
     ends: Sequence[dict[str, Any]]  # the fields of an event `ends` for each partition
     final_reader: str | None
 
 
 def make_of_tables(
-    told: ToldTables, wanted: Wanted, write: Callable[[Path, str], None]
+    told: ToldTables, wanted: Wanted, write: Callable[[Path, str], int]
 ) -> RunFolder:
     """The sealed folder. `write` lets Spark write `operations` and `values` below a path, as those
-    of a run id. Raises HistoryError, StoreError and DiskError."""
+    of a run id, and returns how many values there are. Raises HistoryError, StoreError and
+    DiskError."""
 
     def fill(run: RunFolder) -> None:
         below = run.path / TOLD
-        write(below, run.run_id)
-        _fill(run, told, below)
+        values = write(below, run.run_id)
+        _fill(run, told, below, values)
         shutil.rmtree(below)
 
     return sealed(told.extent, wanted, (*told.untold, *wanted.about.untold()), fill)
 
 
-def _fill(run: RunFolder, told: ToldTables, below: Path) -> None:
+def _fill(run: RunFolder, told: ToldTables, below: Path, values: int) -> None:
     places = Places(folder=run.history, run_id=run.run_id)
     (run.history / "operations").mkdir()
     operations = 0
@@ -64,11 +69,22 @@ def _fill(run: RunFolder, told: ToldTables, below: Path) -> None:
     for name in names:
         files = _parts(below / "operations" / f"{FILE}={name}")
         path = f"operations/{name}.parquet"
-        operations += places.put(path, name, OPERATION_COLUMNS, _operations(files, name))
+        found = places.put(path, name, OPERATION_COLUMNS, _operations(files, name))
+        _require_all(name, found, told.processes[name])
+        operations += found
     put_small(places, _events(told))
-    values = _parts(below / "values")
-    places.put("values.parquet", "values", VALUE_COLUMNS, _copied(_batches(values), VALUE_COLUMNS))
+    texts = _copied(_batches(_parts(below / "values")), VALUE_COLUMNS)
+    _require_all("values", places.put("values.parquet", "values", VALUE_COLUMNS, texts), values)
     seal(places, names, operations)
+
+
+def _require_all(what: str, found: int, told: int) -> None:
+    if found != told:
+        raise HistoryError(
+            f"{what}: Spark wrote {told:,} rows, and {found:,} are found: its executors write to "
+            "another disk; give a --results folder that they see, or use --write-job, which needs "
+            "none"
+        )
 
 
 def _events(told: ToldTables) -> Iterator[dict[str, Any]]:

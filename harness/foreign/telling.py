@@ -42,11 +42,13 @@ def export(run_dir: Path, left_out: Counter[str]) -> Iterator[str]:
     how many. Raises HistoryError."""
     sealed, folder = seal(run_dir), run_dir / "history"
     texts = _texts(folder, sealed)
-    streams = [_ends(sealed_table(folder, "events.parquet", sealed, EVENT_COLUMNS))]
+    streams: list[Iterator[Line]] = []
     for table in sealed_operations(folder, sealed).values():
         _count(table, left_out)
         sends = table.filter(pc.equal(table["f"], "send"))
         streams += [_begins(sends, texts), _completions(sends, texts), _reads(table, texts)]
+    # Last, since of one time they come after what was read.
+    streams.append(_ends(sealed_table(folder, "events.parquet", sealed, EVENT_COLUMNS)))
     for line in heapq.merge(*streams, key=lambda line: line["time_ns"]):
         yield json.dumps(line)
 

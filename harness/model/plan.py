@@ -24,7 +24,7 @@ When = Literal["isr-alone", "healed", "in-force"]
 
 
 # What is awaited, beside its time, before a fault is healed.
-Until = Literal["leader-moved", "isr-alone", "no-leader"]
+Until = Literal["leader-moved", "isr-alone", "no-leader", "partitions-moved"]
 
 
 class Telling(BaseModel):
@@ -88,4 +88,5 @@ UNTIL: dict[Until, str] = {
     "leader-moved": "leadership moved",
     "isr-alone": "the leader is alone in its ISR",
     "no-leader": "the partition has no leader",
+    "partitions-moved": "other members of the group have its partitions",
 }

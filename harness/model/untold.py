@@ -4,7 +4,7 @@
     values        what some records read were, of which offsets alone are told
     read-times    when records were read: how long deliveries took
     faults        what happened to the cluster, and who led
-    a setting     what it was: neither excuses nor convicts
+    a setting     what it was: neither excuses nor convicts, and is not told in words
 
 analysis.run_facts.untold says which findings rest on each.
 """
@@ -24,7 +24,7 @@ TRANSACTIONS: Final = "transactions"
 LOOKUPS: Final = "lookups"
 # Of these nothing can be told in lines.
 NEVER_TOLD: Final = (EPOCHS, CHECKSUMS, RESETS, TRANSACTIONS, LOOKUPS)
-# The settings on which promises depend, and whose they are.
+# The settings on which promises depend, or that reports tell, and whose they are.
 SETTINGS: Final = {
     "acks": "producer",
     "retries": "producer",
@@ -34,6 +34,7 @@ SETTINGS: Final = {
     "isolation.level": "consumer",
     "check.crcs": "consumer",
     "replication_factor": "topic",
+    "min.insync.replicas": "topic",
     "cleanup.policy": "topic",
     "unclean.leader.election.enable": "topic",
     "inter.broker.protocol.version": "server",

@@ -2,36 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 from harness.cluster.capabilities import Dumps
 from harness.cluster.nodes import ClusterError, brokers
+from harness.model.scenario import Scenario
 from harness.model.worker_kinds import FINAL_READ
 from harness.run import replica_dumps
 from harness.run.load.start import Load
 from harness.run.load.workers import READY_LIMIT_S
 from harness.run.run_context import Running
+from harness.waiting import WaitTimeout
 
 RECOVERY_LIMIT_S = 120.0
+STABLE_LIMIT_S = 10.0
 STABLE_LOOKS = 3
 LOOK_EVERY_S = 0.1
+TIMEOUT_MS = 60_000  # transaction.timeout.ms, of librdkafka
+LOOKED_FOR = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+LOOKED_FOR_MS = 10_000  # of Kafka
+SLACK_S = 20.0  # a coordinator reads its log first, and markers are written late
 
 
 def await_recovery(running: Running) -> None:
     """A leader and a full ISR everywhere, log ends that no longer move, no open transaction.
 
-    Earlier the high watermark can lag, and acked records would look lost that are not.
+    Earlier the high watermark can lag, and acked records would look lost that are not. A
+    transaction that is still open when it must have timed out may never end (KIP-664): then the
+    final read begins, and shows it.
     """
     running.await_full_isr(RECOVERY_LIMIT_S)
+    open_limit_s = max(RECOVERY_LIMIT_S, longest_open_s(running.scenario))
+    try:
+        what = "log ends to be stable and no transaction open"
+        running.run.wait(_stable(running), what, open_limit_s, every_s=LOOK_EVERY_S)
+    except WaitTimeout:
+        stable = _stable(running, though_open=True)
+        running.run.wait(stable, "log ends to be stable", STABLE_LIMIT_S, every_s=LOOK_EVERY_S)
+        running.run.screen.say("a transaction does not end; reading on without it", style="yellow")
+
+
+def longest_open_s(scenario: Scenario) -> float:
+    """How long after the load a transaction may be open by its settings: twice its timeout, since a
+    coordinator counts from the first record, then until it is looked for and ended."""
+    producer, server = scenario.workload.producer, scenario.cluster.server
+    if "transactional.id" not in producer:
+        return 0.0
+    timeout_ms = float(producer.get("transaction.timeout.ms", TIMEOUT_MS))
+    looked_for_ms = float(server.get(LOOKED_FOR, LOOKED_FOR_MS))
+    return (2 * timeout_ms + looked_for_ms) / 1000 + SLACK_S
+
+
+def _stable(running: Running, *, though_open: bool = False) -> Callable[[], bool]:
+    """Whether log ends stand still, asked again and again."""
     topic, ends = running.scenario.topic, list[object]()
 
     def stable() -> bool:
-        ends.append(running.admin.log_ends(topic.name, topic.partitions))
+        known = running.admin.log_ends(topic.name, topic.partitions, though_open=though_open)
+        ends.append(known)
         newest = ends[-STABLE_LOOKS:]
         return len(newest) == STABLE_LOOKS and None not in newest and len(set(newest)) == 1
 
-    what = "log ends to be stable and no transaction open"
-    running.run.wait(stable, what, RECOVERY_LIMIT_S, every_s=LOOK_EVERY_S)
+    return stable
 
 
 def final_read(load: Load) -> None:

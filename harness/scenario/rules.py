@@ -15,7 +15,7 @@ from harness.model.scenario import (
     WorkloadPart,
 )
 from harness.model.spelling import did_you_mean
-from harness.model.worker_kinds import can_be_hit, has_group
+from harness.model.worker_kinds import can_be_hit, has_group, kind_named
 from harness.nemesis.target import Setting
 from harness.nemesis.targets import TARGETS, target_of
 from harness.nemesis.verbs import VERBS
@@ -116,11 +116,12 @@ def _client_problems(scenario: Scenario) -> list[str]:
     producer = scenario.workload.producer
     if why := defaults.transaction_problem(producer):
         return [f"workload.producer: {why}"]
-    if scenario.workload.transaction_abort_every and "transactional.id" not in producer:
-        return [
-            "workload.transaction_abort_every: set workload.producer.transactional.id, or "
-            "there is no transaction to abort"
-        ]
+    for key in ("transaction_abort_every", "transaction_abort_share"):
+        if getattr(scenario.workload, key) and "transactional.id" not in producer:
+            return [
+                f"workload.{key}: set workload.producer.transactional.id, or there is no "
+                "transaction to abort"
+            ]
     acks = acks_of(producer)
     if "unacknowledged-lost" in scenario.expect and acks != "0":
         return [
@@ -244,12 +245,25 @@ def _fault_problems(scenario: Scenario) -> list[str]:
         verb = VERBS[fault.verb]
         problems += [f"{where}: options: {p}" for p in verb.problems(fault.options)]
         problems += [f"{where}: {p}" for p in target_problems(fault, scenario)]
+        problems += [f"{where}: until: {p}" for p in _until_problems(fault, scenario.workload)]
         if section == "faults":
             times = timing_problems(fault, scenario.workload, first=number == 0)
             problems += [f"{where}: {p}" for p in times]
     if not problems:
         problems += contradictions(scenario.faults, setting_of(scenario))
     return [*problems, *_mixed_problems(scenario)]
+
+
+def _until_problems(fault: FaultPart, work: WorkloadPart) -> list[str]:
+    """Why what is awaited before it is healed can never come: at most one reason."""
+    if fault.until != "partitions-moved":
+        return []
+    kind = kind_named(fault.target)
+    if kind is None or not kind.member:
+        return [f'"{fault.until}" is awaited of one member of the consumer group, see {A_GROUP}']
+    if kind.count(work) < 2:
+        return [f'"{fault.until}": there is no other member: set workload.{kind.key} to 2 or more']
+    return []
 
 
 def target_problems(fault: FaultPart, scenario: Scenario) -> list[str]:

@@ -56,7 +56,7 @@ def ours(run: Path) -> Found:
             if anomaly == "phantom":
                 kind = "aborted" if row["outcome"] == "send_failed" else ""
             elif anomaly == "inconsistent-offset":
-                moved = row["outcome"] == "acked_elsewhere"
+                moved = row["outcome"] in ("acked_elsewhere", "read_elsewhere")
                 kind, number = ("duplicate", number) if moved else ("inconsistent", row["offset"])
             if kind and row["partition"] is not None and number is not None:
                 found[kind].add((row["partition"], number))

@@ -85,7 +85,9 @@ def step(number: int = 0, **changes: Any) -> Step:
     return Step(**{**defaults, **changes})
 
 
-def conductor(world: Told, *steps: Step, undo: Undo | None = None) -> Conductor:
+def conductor(
+    world: Told, *steps: Step, undo: Undo | None = None, clients: Any = None
+) -> Conductor:
     made = Conductor(
         steps=steps,
         cluster=cast(Cluster, world),
@@ -95,6 +97,7 @@ def conductor(world: Told, *steps: Step, undo: Undo | None = None) -> Conductor:
         write=world.write,
         tell=lambda line: None,
         undo=undo,
+        clients=clients,
         keep=world.keep,
         limits=world.limits,
     )

@@ -54,6 +54,19 @@ class Case:
 
 # The oracle
 
+# What the oracle calls the outcomes that evidence tells apart.
+OUTCOMES = {
+    "in_log": "duplicate",
+    "in_reads": "duplicate",
+    "two values": "inconsistent-offset",
+    "other_partition": "inconsistent-offset",
+    "acked_elsewhere": "inconsistent-offset",
+    "read_elsewhere": "inconsistent-offset",
+    "passed_over": "inconsistent-offset",
+    "differs": "diverged",
+    "lacks": "diverged",
+}
+
 
 def oracle(case: Case) -> Found:
     """What docs/anomalies.md says is to be found, one anomaly after the other."""
@@ -72,6 +85,8 @@ def oracle(case: Case) -> Found:
             found[name][value] += 1
             if name == "lost":
                 found["instead"].update(life.instead(claims))
+            if name == "read_elsewhere":
+                found["given apart"][life.given_apart()] += 1
         if "phantom" in life.anomalies():
             found["failed with"][value, life.fail_error] += 1
         if "skipped" in group.anomalies(life):
@@ -251,6 +266,8 @@ class Life:
         away = any(_place(read)[0] != self.home for read in self.reads)
         if self.sent in ("ok", "info", "no-ack") and away:
             return "other_partition"
+        if self.sent in ("ok", "info", "no-ack") and self._read_apart():
+            return "read_elsewhere"
         if self.acked is None or self.stayed or self.acked[1] < self.log_start:
             return None
         if self.final and (self.complete or self.passed):
@@ -258,6 +275,20 @@ class Life:
         return (
             "passed_over" if not self.final and self.passed and not self.passed_for_good else None
         )
+
+    def _read_apart(self) -> bool:
+        """Whether somebody was given it where the whole log, which has it, does not."""
+        whole = bool(self.final) and self.complete
+        return whole and any(at[1] >= self.log_start for at in self._apart())
+
+    def _apart(self) -> set[Place]:
+        return {_place(given) for given in self.deliveries} - {*self.final}
+
+    def given_apart(self) -> tuple[Place, int | None, int, bool]:
+        """The last such place; when it was sent, and first given from there."""
+        place = max(self._apart())
+        sent = min((send["start"] for send in self.sends), default=None)
+        return place, sent, min(g["end"] for g in self.deliveries if _place(g) == place), True
 
     def instead(self, claims: Mapping[Place, Sequence[Row]]) -> Iterable[tuple[int, int]]:
         """The value, and what the final read has where it was acked."""

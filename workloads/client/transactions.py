@@ -18,8 +18,9 @@ before the commit is asked for. Where that is refused, no commit was asked for.
 
 After an error that a transaction cannot be aborted for, a new producer with the same
 transactional.id takes over: it has the coordinator end what is open (KIP-98) and goes on, under a
-new epoch (KIP-360). `transaction_abort_every` = k aborts every k-th transaction on purpose, once
-its records are in the log and its offsets handed in.
+new epoch (KIP-360). `transaction_abort_every` = k aborts every k-th transaction on purpose, and
+`transaction_abort_share` that share of all, drawn by the run's seed and the worker's name: once its
+records are in the log and its offsets handed in.
 
 Cannot see: when a record was acknowledged within its transaction.
 """
@@ -29,6 +30,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from random import Random
 from typing import Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -36,7 +38,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from harness.history.record_format import FAIL, INFO, NOTHING, OK
 from workloads.client.errors import ABORTED, ABORTED_NAME
 from workloads.client.sends import Observer, Sender
-from workloads.worker import Session
+from workloads.worker import Session, Spec
 
 OPEN_MOST_NS = 100_000_000
 INIT_S = 1.0  # then the session is asked whether to go on; the client goes on meanwhile
@@ -66,6 +68,13 @@ def sender_of(
     if "transactional.id" not in session.spec.config:
         return Sender(session, observe)
     return Transactions(session, observe, most or session.spec.transaction_sends)
+
+
+def aborts(spec: Spec) -> Callable[[int], bool]:
+    """Whether a worker aborts its next transaction on purpose, asked with its number, from 1 on."""
+    random = Random(f"{spec.seed}/{spec.process}")  # noqa: S311  reproducible on purpose
+    share, every = spec.transaction_abort_share, spec.transaction_abort_every
+    return lambda number: random.random() < share or (every > 0 and number % every == 0)
 
 
 def fate(type_: int, error: KafkaError | None) -> int:
@@ -117,6 +126,7 @@ class Transactions:
         self._ended = 0  # transactions
         self._initiated = False
         self._most, self._offsets = most, offsets
+        self._is_to_abort = aborts(self._spec)
 
     @property
     def producer(self) -> Producer:
@@ -203,8 +213,7 @@ class Transactions:
     def _end(self, how: Callable[[], Ended] | None = None) -> None:
         """End the open transaction, and with it its sends."""
         number = self._ended + 1
-        every = self._spec.transaction_abort_every
-        planned = self._abort_whole if every and number % every == 0 else self._commit
+        planned = self._abort_whole if self._is_to_abort(number) else self._commit
         type_, why = (how or planned)()
         self._note(OUTCOMES[type_])
         self._ended, self._recorder.transaction = number, NOTHING

@@ -26,7 +26,7 @@ Processing that failed, as that of an aborted transaction, is none.
 
 Cannot see: records before the first that the group was ever given (`auto.offset.reset=latest`);
 records that are gone from the log (lost, vanished); a commit without answer that nobody was told of
-afterwards.
+afterwards; a commit past the log's end, as long as no record comes to lie there.
 """
 
 from __future__ import annotations

@@ -37,9 +37,10 @@ until somebody aborts it by hand. One row a partition.
     the producer died; transaction.timeout.ms has not passed               =>  nothing yet
     the same, asked before it had passed; the read ended later             =>  nothing yet
 
-Cannot see: commits that a coordinator carried out without being asked and that nobody read; a torn
-transaction one part of which is below its log's start, or in a partition that was not read to its
-end; which transaction hangs.
+Cannot see: commits that a coordinator carried out without being asked and that nobody read; one
+that it carried out though the transaction had timed out when it was asked for (that it had nobody
+tells, so such a commit may have been carried out by right); a torn transaction one part of which is
+below its log's start, or in a partition that was not read to its end; which transaction hangs.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ ORDER = (
 # The second line of a cell, or told by another column, or of no use to people.
 WITHIN = {"producer", "sequence", "partition", "other_partition", "epoch"}
 WITHIN |= {"other_leader", "other_epoch", "faults", "next_fault", "permitted_by", "judged", "cause"}
-WITHIN |= {"run_id", "anomaly"}
+WITHIN |= {"run_id", "anomaly", "text", "other_text"}
 SENT = {"acked": "acknowledged", "info": "in doubt", "no-ack": "no ack asked for", "fail": "failed"}
 MOMENTS = ("sent_s", "acked_s", "delivered_s")
 HEADS = {
@@ -172,8 +172,10 @@ def _place(column: str, row: Row) -> tuple[str, str]:
 
 
 def _whose(column: str, row: Row) -> str:
-    """Who sent a value and, of two at one offset, under whom it was written."""
-    said = []
+    """The text of a value that is not ours, who sent it and, of two at one offset, under whom it
+    was written."""
+    text = row.get("text" if column == "value" else "other_text")
+    said = [] if text is None else [f"“{text}”"]
     if column == "value" and row.get("sequence") not in (None, row.get("value")):
         said.append(f"producer {row.get('producer')}, number {row['sequence']}")
     if column == "other_value" and "there" in row:

@@ -31,8 +31,8 @@ POLICY = (
 
 
 class _Gaps(BaseModel):
-    produce: NonNegativeFloat
-    consume: NonNegativeFloat
+    produce: NonNegativeFloat | None
+    consume: NonNegativeFloat | None
 
 
 class _Run(BaseModel):
@@ -176,9 +176,10 @@ def _outcome(report: _Report) -> tuple[str, str]:
     return DATA_TOLD.split(report.sentence, maxsplit=1)[0], ""
 
 
-def _gap(longest_s: float, *happened: int | None) -> str:
-    """The longest one; that there was none; or – where nothing happened that could have stopped."""
-    if longest_s:
+def _gap(longest_s: float | None, *happened: int | None) -> str:
+    """The longest one; that there was none; or – where it is not known, or where nothing happened
+    that could have stopped."""
+    if longest_s or longest_s is None:
         return seconds(longest_s)
     return MISSING if 0 in happened else "none"
 

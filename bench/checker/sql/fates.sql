@@ -60,6 +60,22 @@ group by value;
 update fates set copies = several.copies, stayed = coalesce(list_contains(places, acked_place), false)
 from several where several.value = fates.value;
 
+-- Where readers were given what the final read does not have there.
+create temp table apart as
+select value, max(place) as apart_place, arg_max(delivered_ns, place) as apart_ns
+from (
+    select value, place, min(end_ns) filter (delivery) as delivered_ns,
+        bool_or(f = 'final-read') as is_there
+    from operations
+    where value in (
+        select value from fates
+        where complete and (lowest_place < first_place or highest_place > last_place or copies > 1)
+    )
+    group by value, place
+)
+where delivered_ns is not null and not is_there
+group by value;
+
 -- Whoever was processed more than once: at one place?
 create temp table handled_again as
 select

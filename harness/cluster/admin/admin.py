@@ -59,9 +59,12 @@ class Admin:
 
     # Log ends
 
-    def log_ends(self, topic: str, partitions: int) -> tuple[int, ...] | None:
+    def log_ends(
+        self, topic: str, partitions: int, *, though_open: bool = False
+    ) -> tuple[int, ...] | None:
         """The high watermark of every partition; None while a broker cannot tell, or while an open
-        transaction keeps read_committed readers from it (the last stable offset is less).
+        transaction keeps read_committed readers from it (the last stable offset is less), unless
+        they are wanted `though_open`.
 
         The next try is a fresh client's: a broker that has just started tells of no brokers at all,
         and a client that asked it then knows nobody for good.
@@ -72,7 +75,7 @@ class Admin:
         except KafkaException:
             self._connection.renew()
             return None
-        return uncommitted if committed == uncommitted else None
+        return uncommitted if though_open or committed == uncommitted else None
 
     def _ends(self, topic: str, partitions: int, isolation: IsolationLevel) -> tuple[int, ...]:
         wanted = {TopicPartition(topic, p): OffsetSpec.latest() for p in range(partitions)}  # type: ignore[no-untyped-call]

@@ -15,6 +15,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -24,9 +25,11 @@ from rich.table import Table
 
 from harness.commands.check import tell_spark_of_java
 from harness.commands.closing_table import plain
+from harness.host.machine import HostError
 from harness.host.output import print_table, unread
 from harness.model.printable import printable
 from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
+from harness.model.runs.uris import as_path, is_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -50,8 +53,8 @@ class Question:
 
 
 def answer(question: Question, console: Console) -> None:
-    """Print the answer. Raises StoreError."""
-    if not question.query.strip():
+    """Print the answer. Raises StoreError and HostError."""
+    if not question.query.strip() or _is_place(question.query, question.results):
         raise StoreError('no query: give one behind the runs, e.g. "select * from runs"')
     places = [_place(run, question.results) for run in question.runs] or [question.results]
     if not question.runs and not question.results.is_dir():
@@ -61,6 +64,7 @@ def answer(question: Question, console: Console) -> None:
         )
     from analysis.ask.asked import Asked  # noqa: PLC0415  Spark is slow to import
     from analysis.ask.stored_tables import AskError  # noqa: PLC0415  and only needed here
+    from analysis.elsewhere.trouble import Unreachable  # noqa: PLC0415
 
     tell_spark_of_java()
     try:
@@ -71,17 +75,32 @@ def answer(question: Question, console: Console) -> None:
                 _show(frame, question, console)
     except AskError as error:
         raise StoreError(str(error)) from None
+    except Unreachable as error:
+        raise HostError(str(error)) from None
+
+
+def _is_place(word: str, results: Path) -> bool:
+    """Whether the last word is that of a run, or of a folder of runs: nobody's query."""
+    with suppress(OSError):  # a query may be too long for a file's name
+        return is_uri(word) or any(each.is_dir() for each in (Path(word), results / word))
+    return False
 
 
 def _place(which: str, results: Path) -> Path:
     """A run by its folder, its id or its scenario's name (its latest run); or any folder that runs
     are below. Raises StoreError."""
-    with errors_told(Path(which)):
-        for path in (Path(which), results / which, results / which / "latest"):
+    if is_uri(which):
+        raise StoreError(
+            f"{which}: only folders can be asked: copy the run's folder to this machine, and give "
+            "that one (`check` takes URIs)"
+        )
+    named = Path(as_path(which))
+    with errors_told(named):
+        for path in (named, results / which, results / which / "latest"):
             if RunFolder(path=path).recorded:
                 return path
-        if Path(which).is_dir():
-            return Path(which)
+        if named.is_dir():
+            return named
     raise StoreError(
         f"{which}: no run there: give the folder that holds a run.json, a folder of such ones, or "
         "a run's id, and the query last"

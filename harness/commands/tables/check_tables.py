@@ -2,11 +2,13 @@
 
 Spark reads both, gives each value a number, and writes operations; what is held here is a row a
 partition and one a process. The folder is a run's like any other: `report`, `sql` and `check` again
-take it. Nothing is left of tables that cannot be checked.
+take it. Nothing is left of tables that cannot be checked, or that a cluster's executors would write
+to another disk.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,7 +20,8 @@ from harness.commands.closing_table import plain
 from harness.foreign.folder import Extent, Wanted, refuse_name
 from harness.foreign.table_folder import FILE, ToldTables, make_of_tables
 from harness.history.record_format import HistoryError
-from harness.model.runs.run_folder import RunFolder
+from harness.host.machine import HostError
+from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,25 +46,53 @@ class Asked:
 
 def check_tables(asked: Asked, console: Console) -> int:
     """Make a run of two tables, check it, show its report; the exit code. Raises HistoryError,
-    StoreError and DiskError."""
-    from analysis.spark.session import session  # noqa: PLC0415  Spark is slow to import
-    from analysis.tables.opened import TableError  # noqa: PLC0415  and only needed here
+    StoreError, HostError and DiskError."""
+    from analysis.elsewhere.masters import started  # noqa: PLC0415  Spark is slow to import
+    from analysis.elsewhere.trouble import Unreachable  # noqa: PLC0415  and only needed here
+    from analysis.spark.session import session  # noqa: PLC0415
+    from analysis.stored.run_files import CheckError  # noqa: PLC0415
+    from analysis.tables.opened import TableError  # noqa: PLC0415
 
     refuse_name(asked.wanted.name)
     tell_spark_of_java()
-    with session(asked.master, _expected(asked)) as spark:
-        try:
+    try:
+        with started(asked.master, session(asked.master, _expected(asked))) as spark:
+            _require_shared(spark, asked.wanted.results)
             with console.status("reading the tables with Spark"):
                 told, folder = run_of(spark, asked)
-        except TableError as error:
-            raise HistoryError(str(error)) from None
-        sends, reads = sum(told.producers.values()), sum(told.readers.values())
-        final = f"{told.final:,} by the final read" if told.final else NO_FINAL
-        console.print(
-            plain(f"{sends:,} sends, {told.acked:,} acked; {reads:,} records read, {final}")
-        )
-        with session(operations=told.operations, started=spark):
-            return check_runs([folder], master=asked.master, console=console)
+            _say(told, console)
+            with session(operations=told.operations, started=spark):
+                return check_runs([folder], master=asked.master, console=console)
+    except TableError as error:
+        raise HistoryError(str(error)) from None
+    except CheckError as error:
+        raise StoreError(str(error)) from None
+    except Unreachable as error:
+        raise HostError(str(error)) from None
+
+
+def _say(told: Tables, console: Console) -> None:
+    sends, reads = sum(told.producers.values()), sum(told.readers.values())
+    final = f"{told.final:,} by the final read" if told.final else NO_FINAL
+    console.print(plain(f"{sends:,} sends, {told.acked:,} acked; {reads:,} records read, {final}"))
+
+
+def _require_shared(spark: SparkSession, results: Path) -> None:
+    """Raise StoreError unless executors see the results folder, or the one in which it will be."""
+    from analysis.elsewhere.evidence_place import is_local, require_shared  # noqa: PLC0415  above
+    from analysis.stored.run_files import CheckError  # noqa: PLC0415
+
+    if is_local(spark):
+        return
+    there = next(each for each in (results, *results.parents) if each.exists())
+    try:
+        with errors_told(there):
+            require_shared(spark, [there])
+    except CheckError:
+        raise StoreError(
+            f"{results}: the executors of {spark.sparkContext.master} do not see this folder: give "
+            "a --results folder that they see, or use --write-job, which needs none"
+        ) from None
 
 
 def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
@@ -71,6 +102,8 @@ def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
     from analysis.tables.told import tables  # noqa: PLC0415
 
     told = tables(spark, asked.sends, asked.reads, all_final=asked.complete)
+    rows = Counter(told.producers)
+    rows.update(told.readers)
     about = asked.wanted.about
     facts = ToldTables(
         extent=Extent(
@@ -80,7 +113,7 @@ def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
             partitions=told.partitions,
             producers=len(told.producers),
         ),
-        processes=sorted({*told.producers, *told.readers}),
+        processes=rows,
         untold=told.untold,
         ends=ends(told, complete=asked.complete),
         final_reader=next(iter(told.final_readers), None),
@@ -100,8 +133,10 @@ def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
             frame.unpersist()
 
 
-def _write(made: Numbered, below: Path, run_id: str) -> None:
-    """Let Spark write the operations, each process in files of its own, in order of its ids."""
+def _write(made: Numbered, below: Path, run_id: str) -> int:
+    """Let Spark write the operations, each process in files of its own, in order of its ids, and
+    the values; how many values it wrote."""
+    from pyspark.sql import Observation  # noqa: PLC0415
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     operations = made.operations.select(
@@ -110,7 +145,10 @@ def _write(made: Numbered, below: Path, run_id: str) -> None:
     in_order = operations.sortWithinPartitions(FILE, "id")
     in_order.write.partitionBy(FILE).parquet(f"file:{below / 'operations'}")
     values = made.values.select(F.lit(run_id).alias("run_id"), "value", "text")
-    values.write.parquet(f"file:{below / 'values'}")
+    written = Observation()
+    counted = values.observe(written, F.count(F.lit(1)).alias("rows"))
+    counted.write.parquet(f"file:{below / 'values'}")
+    return int(written.get["rows"])
 
 
 def _expected(asked: Asked) -> int:

@@ -88,7 +88,8 @@ class FaultPart(Part):
         Until | None,
         Field(
             description="what is waited for, beside `for_s`, before it is healed: another broker "
-            "leads, the leader is alone in its ISR, or nobody leads",
+            "leads, the leader is alone in its ISR, nobody leads, or other members of the consumer "
+            "group have the partitions of the one that is hit",
             examples=["leader-moved"],
         ),
     ] = None

@@ -99,6 +99,17 @@ class WorkloadPart(Part):
             json_schema_extra={"unit": "transactions"},
         ),
     ] = 0
+    transaction_abort_share: Annotated[
+        float,
+        Field(
+            ge=0,
+            lt=1,
+            description="this share of the transactions is aborted on purpose, at random by the "
+            "run's seed",
+            examples=[0.1],
+            json_schema_extra={"unit": "share"},
+        ),
+    ] = 0.0
     group_consumers: Annotated[
         ZeroOrMore,
         Field(

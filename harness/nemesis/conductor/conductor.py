@@ -68,6 +68,7 @@ class Conductor:
             limits=self.limits,
             waits=self._waits,
             progress=self._progress,
+            clients=self.clients,
         )
         self._runner = FaultRunner(
             chooser=Chooser(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from harness.cluster.capabilities import Clients
 from harness.cluster.nodes import Node
 from harness.cluster.view.state import BLIND, ClusterView, PartitionState
 from harness.model.plan import UNTIL, WHEN, Step
@@ -67,6 +68,7 @@ class Triggers:
     limits: Limits
     waits: Waits
     progress: Progress
+    clients: Clients | None  # the workers, where faults may hit them
 
     def await_due(self, step: Step, begin_ns: int) -> None:
         """Return at the step's moment. Raises WaitTimeout when its trigger does not come."""
@@ -90,6 +92,7 @@ class Triggers:
                 "leader-moved": partial(self._moved_from, nodes),
                 "isr-alone": self._isr_alone,
                 "no-leader": self._no_leader,
+                "partitions-moved": partial(self._others_have_what_was_had_by, nodes),
             }
             self.waits.wait(conditions[step.until], self.limits.until_s, UNTIL[step.until])
 
@@ -121,6 +124,9 @@ class Triggers:
     def _no_leader(self) -> bool:
         states = self._states()
         return bool(states) and states[0].leader is None
+
+    def _others_have_what_was_had_by(self, nodes: Sequence[Node]) -> bool:
+        return self.clients is not None and self.clients.partitions_moved(nodes)
 
     def _states(self) -> tuple[PartitionState, ...]:
         """Every partition's state; none while neither ZooKeeper nor a broker answers."""

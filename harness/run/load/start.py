@@ -50,6 +50,7 @@ def start_workers(running: Running, closing: ExitStack) -> Load:
     run = running.run
     specs = Specs(
         scenario=running.scenario,
+        seed=run.record.seed,
         folder=run.folder,
         nodes=running.cluster.nodes,
         leader=running.view.look_or_last().partitions[0].leader,

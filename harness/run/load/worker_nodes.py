@@ -9,7 +9,7 @@ that the values of a run stay unique; a consumer's reads from the log's end on, 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from harness.cluster.capabilities import NodeState
 from harness.cluster.nodes import ClusterError, Node
 from harness.history.progress_page import RUNNING
 from harness.host import machine
+from harness.run.load.had_partitions import moved, told_by
 from harness.run.load.workers import Worker, Workers
 
 ENDING = (signal.SIGKILL, signal.SIGTERM)
@@ -97,6 +98,14 @@ class WorkerNodes:
         if worker.progress.state == RUNNING and self.workers.held(worker):
             return f"{who} is ready, the load is paused"
         return None
+
+    def partitions_moved(self, nodes: Sequence[Node]) -> bool:
+        """Whether what these members of the group had is other members' now, as they told."""
+        hit = [self._now(node) for node in nodes]
+        others = [each for each in self.workers.members if each not in hit and not each.ended()]
+        return moved(
+            [told_by(each.events) for each in hit], [told_by(each.events) for each in others]
+        )
 
     def _now(self, node: Node) -> Worker:
         first = next(w.first for w in self.workers.ever if w.name == node.name)

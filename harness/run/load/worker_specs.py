@@ -32,6 +32,7 @@ class Specs:
     """The SPECs of one run's workers; `leader` is that of the first partition, at the start."""
 
     scenario: Scenario
+    seed: int
     folder: RunFolder
     nodes: Sequence[Node]
     leader: str | None
@@ -55,6 +56,7 @@ class Specs:
         bootstrap = ",".join(node.endpoint for node in brokers(self.nodes))
         spec = {
             "run_id": self.folder.run_id,
+            "seed": self.seed,
             "process": f"{kind.name}-{number}",
             "history": str(self.folder.history),
             "topic": topic.name,

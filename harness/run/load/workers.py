@@ -77,6 +77,11 @@ class Worker:
             self.process.wait()
 
     @property
+    def events(self) -> Path:
+        """The file of what it tells."""
+        return Path(self.spec["history"]) / f"{self.name}.jsonl"
+
+    @property
     def dies(self) -> str:
         """Where the scenario lets it end itself; empty: nowhere."""
         return str(self.spec.get("dies") or "")

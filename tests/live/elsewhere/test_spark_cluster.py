@@ -22,10 +22,11 @@ import pytest
 
 from bench.checker import histories
 from harness.checkout import ROOT
-from harness.model.exit_codes import BAD_ARGUMENTS, INVALID
+from harness.model.exit_codes import BAD_ARGUMENTS, INVALID, UNKNOWN
 from tests.support.commands import COMMAND, Ran, ran
 from tests.support.labs.spark_cluster import HOST, MEMORY, SparkCluster, standalone
 from tests.support.labs.stores import SPARK, Filled, hdfs, s3
+from tests.support.two_tables.told import Story, as_csv, sent, was_read
 
 pytestmark = [pytest.mark.cluster, pytest.mark.jvm]
 
@@ -42,6 +43,10 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": QUICK,
     "spark.ui.enabled": "false",
 }
+STORY = Story(
+    sends=[sent(f"v{number}", number // 3, number % 3) for number in range(300)],
+    reads=[was_read(f"v{number}", number // 3, number % 3) for number in range(300) if number != 5],
+)
 WITH_S3 = pytest.mark.skipif("TEST_S3" not in os.environ, reason="690 MB of jars: make test-s3")
 
 
@@ -57,8 +62,11 @@ class Place:
     def check(self, *runs: str, master: bool = True) -> Ran:
         """`kafka-harness check` to its end."""
         where = ["--master", self.cluster.master] if master else []
-        argv = [*COMMAND, "check", *runs, *where]
-        return ran(argv, self.folders, limit_s=300, environment=self.environment)
+        return self.call("check", *runs, *where)
+
+    def call(self, *words: str) -> Ran:
+        """Any command of `kafka-harness` to its end."""
+        return ran([*COMMAND, *words], self.folders, limit_s=300, environment=self.environment)
 
 
 @pytest.fixture(scope="module", params=[hdfs, pytest.param(s3, marks=WITH_S3)])
@@ -160,3 +168,33 @@ def test_a_folder_that_executors_do_not_see_is_one_sentence(place):
     assert refused.code == BAD_ARGUMENTS
     assert f"the executors of {place.cluster.master} do not see this folder" in refused.err
     assert [] == list(folder.glob(".*"))
+
+
+def test_a_question_to_such_a_folder_is_one_sentence_too(place):
+    folder = place.folders / GOLDEN
+    refused = place.call(
+        "sql", "--master", place.cluster.master, str(folder), "select * from sends"
+    )
+
+    assert refused.code == BAD_ARGUMENTS
+    assert (
+        f"{folder}: the executors of {place.cluster.master} do not see this folder" in refused.err
+    )
+    assert "or ask without --master" in refused.err
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_two_tables_become_a_run_only_where_executors_see_it(place, tmp_path, seen):
+    sends, reads = STORY.files(tmp_path, as_csv)
+    results = (tmp_path if seen else place.folders) / "of-tables"
+    told = ("--sends", sends, "--reads", reads, "--final-read-is-complete")
+    done = place.check(*told, "--results", str(results))
+
+    assert done.code == (UNKNOWN if seen else BAD_ARGUMENTS), done.out + done.err
+    assert results.exists() is seen
+    if seen:
+        [report] = results.glob("tables/2*/report.json")
+        assert 1 == report_of(report.parent)["anomalies"]["lost"]["count"]
+    else:
+        assert f"{results}: the executors of {place.cluster.master} do not see" in done.err
+        assert "300 sends" not in done.out

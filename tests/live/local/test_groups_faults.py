@@ -87,3 +87,27 @@ def test_dumped_logs_hold_what_was_acknowledged(run):
     for node in ("kafka1", "kafka2", "kafka3"):
         dumped = read((run.folder / f"logs/dump-{fault['step']}-{node}.txt").read_text()).records
         assert acked.items() <= dumped.items(), json.dumps(fault)
+
+
+def told(run: Ran, process: str, event: str) -> list[int]:
+    """When a member told of such an event."""
+    assert run.folder is not None
+    lines = (run.folder / f"history/{process}.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    return [row["time_ns"] for row in rows if row["event"] == event]
+
+
+def test_a_member_paused_until_another_has_its_partitions_owns_them_a_while_longer(harness):
+    """It goes on when the other one has told that it has them, so both do, in two generations."""
+    run = harness("run", "group-member-expelled", "--seed", "7", "--set", "workload.duration_s=14")
+
+    assert run.code == 0, run.out + run.err
+    assert run.report["rebalances"]["expelled"]["count"] > 0
+    assert run.report["anomalies"]["two-owners"]["count"] == 0
+    for fault in faults_of(run):
+        (hit,) = fault["nodes"]
+        (other,) = {"group-consumer-0", "group-consumer-1"} - {hit}
+        paused_ns, resumed_ns = fault["ok_ns"], fault["heal_invoke_ns"]
+        assert any(paused_ns < ns < resumed_ns for ns in told(run, other, "assigned"))
+        assert not any(paused_ns < ns < resumed_ns for ns in told(run, hit, "revoked"))
+        assert any(ns > resumed_ns for ns in told(run, hit, "revoked"))

@@ -61,3 +61,15 @@ def test_aborted_records_are_in_the_log_and_are_the_phantoms(run):
     assert aborted <= in_log.keys()
     assert acked.items() <= in_log.items()
     assert run.report["anomalies"]["phantom"]["count"] == len(aborted)
+
+
+def test_a_coordinator_that_lost_its_log_leaves_transactions_open_for_good(harness):
+    """The final read is made all the same, once each of them must have timed out."""
+    run = harness("run", "transactions-hanging", "--seed", "7", timeout=400)
+
+    assert run.code == 0, run.out + run.err
+    (fault,) = faults_of(run)
+    (end,) = run.report["final_read"]["partitions"]
+    (hanging,) = run.report["anomalies"]["hanging-transaction"]["examples"]
+    assert "were removed" in fault["evidence"]
+    assert hanging["offset"] == end["committed_end"] < end["uncommitted_end"] == end["position"]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from hypothesis import strategies as st
 
 from analysis.anomalies import NAMES
-from tests.support.oracle import Case, oracle
+from tests.support.oracle import OUTCOMES, Case, oracle
 from tests.support.oracles import lives
 from tests.support.oracles.backwards import backwards
 from tests.support.oracles.circles import circles
@@ -27,17 +27,6 @@ from tests.support.random_histories.transformers import flow_of
 
 # Why one has no histories; none, so far.
 WITHOUT: Mapping[str, str] = {}
-# What the oracle calls the outcomes that evidence tells apart.
-OUTCOMES = {
-    "in_log": "duplicate",
-    "in_reads": "duplicate",
-    "two values": "inconsistent-offset",
-    "other_partition": "inconsistent-offset",
-    "acked_elsewhere": "inconsistent-offset",
-    "passed_over": "inconsistent-offset",
-    "differs": "diverged",
-    "lacks": "diverged",
-}
 
 
 def families() -> Iterator[tuple[str, list[set[str]]]]:

@@ -43,6 +43,7 @@ DETAILS = {
     "redeliveries",
     "victims",
     "diverged victims",
+    "given apart",
     "instead",
     "failed with",
     "given up",
@@ -105,7 +106,8 @@ def _rows(tables: Tables) -> Iterator[Any]:
 def _details(row: Any) -> Iterator[tuple[str, Any]]:
     """What is told to whoever judges the row."""
     place = None if row["place"] is None else divmod(row["place"], 1 << OFFSET_BITS)
-    victims = "diverged victims" if row["anomaly"] == "diverged" else "victims"
+    victims = "given apart" if row["outcome"] == "read_elsewhere" else "victims"
+    victims = "diverged victims" if row["anomaly"] == "diverged" else victims
     for sent_ns, known_ns, delivered in row["victims"] or ():
         yield victims, (place, _ms(sent_ns), _ms(known_ns), delivered)
     if row["anomaly"] == "lost" and row["other_value"] is not None:

@@ -23,7 +23,7 @@ from analysis.causes.cause import Cause
 from analysis.frames.permission import permission
 from analysis.frames.schema import CAUSE
 from tests.support.permitting import Record, permits
-from tests.support.random_causes import a_cause, a_time, maybe
+from tests.support.random_histories.causes import a_cause, a_time, maybe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

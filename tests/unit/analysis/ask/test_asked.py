@@ -372,4 +372,4 @@ def test_a_run_without_any_lost_record_has_no_rows(spark: SparkSession, copied: 
 
     with analysis.open(copied) as asked:
         assert asked.anomalies.count() == 0
-        assert asked.anomalies.columns == schema.EVIDENCE.names
+        assert asked.anomalies.columns == [*schema.EVIDENCE.names, "text"]

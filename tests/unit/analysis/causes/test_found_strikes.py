@@ -281,6 +281,38 @@ def test_a_record_that_is_read_as_another_one_is_missed_and_found_elsewhere(
     assert verdict(checked, anomaly, 10, 30, outcome=outcome) == "forbidden"
 
 
+ACROSS = "byte 9 of t-{}/0.log of kafka1 was 0x20 and is 0x21; byte 9 of t-{}/0.log of kafka2 was"
+
+
+def test_a_fault_may_flip_a_bit_on_each_of_several_disks() -> None:
+    """The twin: both bits are in one partition."""
+    views = (led(1, 0), led(2, 0, partition=1))
+    apart, together = (
+        hit("flip-bit", [1, 2], 20, healed_ms=40, evidence=ACROSS.format(*parts))
+        for parts in ((0, 1), (0, 0))
+    )
+
+    def judged(bits: dict[str, Any]) -> list[str]:
+        run = seen_by(*views, faults=[bits], partitions=2, history_format=2)
+        return [verdict(run, "corrupt", 10, 30, partition=partition) for partition in (0, 1)]
+
+    assert judged(apart) == ["permitted", "permitted"]
+    assert judged(together) == ["permitted", "forbidden"]
+
+
+def test_a_start_with_flipped_bits_on_several_disks_cuts_what_is_on_the_one_that_was_started() -> (
+    None
+):
+    bits = hit("flip-bit", [1, 2], 20, evidence=ACROSS.format(0, 1))
+    views = (led(1, 0, (1,)), led(2, 0, (2,), partition=1))
+    started = hit("kill", [1], 40, heal_ms=50, healed_ms=60)
+    checked = {"check.crcs": True}
+    run = seen_by(*views, faults=[bits, started], partitions=2, consumer=checked)
+
+    assert verdict(run, "lost", 10, 15) == "permitted"
+    assert verdict(run, "lost", 10, 15, partition=1) == "forbidden"
+
+
 def test_a_proof_that_names_an_impossible_partition_names_none() -> None:
     odd = hit("flip-bit", [1], 10, evidence=f"byte 9 of t-{'9' * 5000}/0.log of kafka1")
 

@@ -139,6 +139,54 @@ def test_a_record_that_is_not_where_its_ack_said_is_inconsistent(report: Report)
     assert (row["value"], row["offset"], row["other_offset"]) == (1, 0, 1)
 
 
+@told(sent(1, at=1), read(1, at=5), final_read({1: 1}))
+def test_a_record_that_is_not_where_it_was_read_is_inconsistent(report: Report) -> None:
+    """Acked and found at 1, read at 5."""
+    row = report["anomalies"]["inconsistent-offset"]["examples"][0]
+
+    assert inconsistent(report) == {"read_elsewhere": 1}
+    assert (row["offset"], row["other_offset"]) == (5, 1)
+    assert row["time_s"] == row["delivered_s"]
+    assert report["verdict"] == "invalid"
+
+
+@told(doubtful(1), read(1, at=5), final_read({1: 1}))
+def test_so_is_one_that_was_never_acked(report: Report) -> None:
+    """What a reader was given is committed, however its send ended."""
+    assert inconsistent(report) == {"read_elsewhere": 1}
+
+
+@told(sent(1, at=5), read(1, at=5), final_read({1: 1}))
+def test_one_that_was_read_where_it_was_acked_is_told_by_the_read(report: Report) -> None:
+    """Nobody may call it a mere ack."""
+    assert inconsistent(report) == {"read_elsewhere": 1}
+
+
+@told(sent(1, at=1), read(1, at=1), read(1, at=1, ms=90), final_read({1: 1}))
+def test_a_record_that_is_where_it_was_read_is_consistent(report: Report) -> None:
+    """The twin: given twice, from one place."""
+    assert report["anomalies"]["inconsistent-offset"]["count"] == 0
+
+
+@told(sent(1, at=0), read(1, at=0, ms=90), read(1, at=1, ms=95), final_read(1, 1))
+def test_a_duplicate_that_was_read_at_both_places_is_consistent(report: Report) -> None:
+    """It is in the log twice, and was read as it is there."""
+    assert report["anomalies"]["inconsistent-offset"]["count"] == 0
+
+
+@told(sent(1, at=6), read(1, at=2, ms=90), final_read({6: 1}, log_start=6))
+def test_where_the_read_offset_was_deleted_nothing_is_inconsistent(report: Report) -> None:
+    """Offset 2 is below the log's start: it may have been a copy."""
+    assert report["anomalies"]["inconsistent-offset"]["count"] == 0
+
+
+@told(sent(1, at=1), read(1, at=5, ms=90), final_read({1: 1}, complete=False))
+def test_an_incomplete_final_read_does_not_tell_that_it_is_gone_from_there(report: Report) -> None:
+    """It stopped at 2: two places, as far as reads tell."""
+    assert inconsistent(report) == {}
+    assert found(report, "duplicate") == [1]
+
+
 @told(sent(1, at=1), final_read(1, 1, 1))
 def test_a_duplicate_whose_acked_copy_is_there_is_consistent(report: Report) -> None:
     """Copies at 0, 1 and 2; the ack named the one in the middle."""

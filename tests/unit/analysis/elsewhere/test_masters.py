@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 
 import pytest
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
 
-from analysis.elsewhere.masters import require_master
+from analysis.elsewhere.masters import require_master, started
 from analysis.elsewhere.trouble import Unreachable
 from analysis.stored.run_files import CheckError
 
@@ -26,6 +29,39 @@ def test_what_is_no_clusters_url_is_told(master: str) -> None:
 def test_a_master_that_does_not_answer_is_unreachable(port: int) -> None:
     with pytest.raises(Unreachable, match="nothing answers there"):
         require_master(f"spark://127.0.0.1:{port}")
+
+
+class Fails(contextlib.AbstractContextManager[SparkSession]):
+    """A session that cannot start."""
+
+    def __enter__(self) -> SparkSession:
+        raise PySparkRuntimeError("no such thing")
+
+    def __exit__(self, *_: object) -> None:
+        """It never started."""
+
+
+@pytest.mark.parametrize(
+    ("master", "kind", "words"),
+    [
+        ("nonsense", CheckError, "no URL of a Spark cluster"),
+        ("spark://127.0.0.1:1", Unreachable, "nothing answers there"),
+        ("local[2]", Unreachable, r"^--master local\[2\]: Spark could not start there \(no such"),
+        (None, PySparkRuntimeError, "no such thing"),
+    ],
+)
+def test_a_session_that_cannot_start_is_told_of_its_master(
+    master: str | None, kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words), started(master, Fails()):
+        pass
+
+
+def test_what_fails_in_a_session_that_started_is_not_its_master_s() -> None:
+    start = contextlib.nullcontext(SparkSession.__new__(SparkSession))
+
+    with pytest.raises(PySparkRuntimeError, match="later"), started("local", start):
+        raise PySparkRuntimeError("later")
 
 
 def test_one_of_several_masters_is_enough(port: int) -> None:

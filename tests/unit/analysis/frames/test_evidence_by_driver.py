@@ -19,7 +19,7 @@ from analysis.frames.evidence import evidence
 from analysis.frames.history import History, runs_frame
 from analysis.frames.operations import OFFSET_BITS, SENT_NAMES
 from harness.history.record_format import SEQUENCE_BITS
-from tests.support.random_causes import a_cause, a_time, maybe
+from tests.support.random_histories.causes import a_cause, a_time, maybe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -32,6 +32,35 @@ def test_who_is_expelled_keeps_what_another_has(report: dict[str, Any]) -> None:
     assert report["anomalies"]["two-owners"]["count"] == 0
 
 
+@told(
+    sent(1, at=0),
+    final_read(1),
+    given(100, 3),
+    taken(1000),
+    given(900, 4, OTHER),
+    expect={"expelled-owners": ">= 1"},
+    **GROUP,
+)
+def test_one_that_was_expelled_can_be_demanded(report: dict[str, Any]) -> None:
+    met = {"seen": 1, "demanded": ">= 1", "demand_met": True}
+    assert report["count_demands"] == {"expelled-owners": met}
+
+
+@told(
+    sent(1, at=0),
+    final_read(1),
+    given(100, 3),
+    taken(800),
+    given(900, 4, OTHER),
+    expect={"expelled-owners": ">= 1"},
+    **GROUP,
+)
+def test_where_nobody_was_it_is_not_met(report: dict[str, Any]) -> None:
+    """The twin: it let go before. That one may have been unseen is left: nothing was processed."""
+    unmet = {"seen": 0, "demanded": ">= 1", "demand_met": None}
+    assert report["count_demands"] == {"expelled-owners": unmet}
+
+
 @told(sent(1, at=0), final_read(1), given(100, 3), given(900, 4, OTHER), **GROUP)
 def test_who_was_killed_is_the_owner_until_the_next_is(report: dict[str, Any]) -> None:
     assert report["rebalances"] == {"generations": 2, "pauses": NONE, "expelled": NONE}

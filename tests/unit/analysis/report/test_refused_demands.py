@@ -40,6 +40,16 @@ def written(demand: str) -> str:
             "nobody reads (workload.consumers, workload.group_consumers and workload.transformers "
             "are 0)",
         ),
+        (
+            "expelled-owners",
+            {"consumers": 1},
+            "there is no consumer group (workload.group_consumers",
+        ),
+        (
+            "expelled-owners",
+            {"commit": "after", "consumer": {"group.protocol": "consumer"}},
+            "judged only where members are of one generation",
+        ),
         ("delivery-p99-ms", {}, "nobody reads (workload.consumers, workload.group_consumers"),
         ("ack-p99-ms", {"acks": "0"}, "with acks=0 nothing is acknowledged"),
         ("error-share", {"acks": "0"}, "with acks=0 nobody knows which sends failed"),
@@ -74,6 +84,7 @@ def test_a_demand_that_nobody_can_judge_is_refused(
         ("redeliveries", {"consumers": 1}),
         ("redeliveries", {"commit": "after"}),
         ("redeliveries", {"consumers": 1, "acks": "0"}),
+        ("expelled-owners", {"commit": "after"}),
         ("delivery-p99-ms", {"kind": "write-read"}),
         ("delivery-p99-ms", {"commit": "after"}),
         ("delivery-p99-ms", {"consumers": 1, "acks": "0"}),

@@ -68,6 +68,26 @@ def test_names_that_librdkafka_has_beside_the_usual_ones_are_understood():
     assert words == "acks=all (every in-sync replica has the record), no retries, idempotence off"
 
 
+def test_of_settings_that_are_not_told_the_words_say_so():
+    configuration = {
+        "producer": {"acks": "1"},
+        "topic": {"replication_factor": 3, "config": {}},
+        "server": {},
+    }
+    untold = ["enable.idempotence", "min.insync.replicas"]
+
+    words = wording.configuration_words(configuration, untold)
+    assert words == (
+        "acks=1 (the leader alone has the record), 3 replicas; "
+        "not told: idempotence, min.insync.replicas"
+    )
+    nothing = {"producer": {"linger.ms": 5}, "topic": {"replication_factor": None}, "server": {}}
+    untold = ["acks", "replication_factor", *untold]
+    assert wording.configuration_words(nothing, untold) == (
+        "not told: acks, idempotence, replicas, min.insync.replicas"
+    )
+
+
 def test_no_configuration_is_no_words():
     assert "" == wording.configuration_words(reports.empty().report["configuration"])
 
@@ -93,6 +113,7 @@ def test_faults_are_counted_by_verb_and_target_and_missing_ones_are_named():
     assert "2 faults: kill leader ×2" == wording.fault_counts(faults, 2)
     assert "2 faults (3 planned): kill leader ×2" == wording.fault_counts(faults, 3)
     assert "no fault" == wording.fault_counts([], 0)
+    assert "not told" == wording.fault_counts([], 0, ["faults"])
 
 
 def test_a_forbidden_anomaly_that_convicts_is_a_broken_promise():

@@ -108,6 +108,37 @@ assert not list(run.iterdir())
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
+ASKED_FOR_NOTHING_KNOWN = """
+import contextlib, tempfile
+from pathlib import Path
+from pyspark.errors import AnalysisException
+from analysis.spark.session import session
+with session({master}) as spark:
+    for query in ("select nosuch(1)", "select * from nosuch"):
+        with contextlib.suppress(AnalysisException):
+            spark.sql(query)
+"""
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("master", [None, "local[1]"])
+def test_no_warehouse_is_left_where_the_user_is_nor_among_temporary_files(
+    tmp_path: Path, master: str | None
+) -> None:
+    here, temporary = tmp_path / "here", tmp_path / "temporary"
+    here.mkdir()
+    temporary.mkdir()
+    subprocess.run(
+        [sys.executable, "-c", ASKED_FOR_NOTHING_KNOWN.format(master=repr(master))],
+        check=True,
+        cwd=here,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
+    )
+
+    assert [] == list(here.iterdir())
+    assert [] == list(temporary.iterdir())
+
+
 def test_a_folder_that_spark_would_take_for_two_is_not_used(tmp_path: Path) -> None:
     run = tmp_path / "a,b"
     run.mkdir()

@@ -305,6 +305,20 @@ def test_a_record_that_is_elsewhere_than_acknowledged_is_told_with_where_it_is(r
 
 @told(
     sent(0, at=0, ms=100),
+    read(0, at=2, ms=300),
+    final_read(0),
+    view("kafka1", ms=-1000),
+)
+def test_a_record_that_is_elsewhere_than_it_was_read_is_told_by_the_read(report):
+    [story] = stories(report)
+
+    assert story["sentence"].startswith("A reader was given what was at offset 2 of partition 0; ")
+    assert "it is at offset 0 now" in story["sentence"]
+    assert "acknowledged" not in story["sentence"]
+
+
+@told(
+    sent(0, at=0, ms=100),
     read(5, at=0, ms=200),
     final_read(0),
     view("kafka1", ms=-1000),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from analysis.elsewhere.java_errors import Unreachable
 from analysis.tables.final_read import ends
 from analysis.tables.opened import TableError, open_table
 from analysis.tables.told import tables
@@ -82,12 +83,16 @@ def test_one_sentence_names_table_column_and_remedy(spark, tmp_path, sends, read
     assert "\n" not in str(refused.value)
 
 
-def test_what_is_no_number_in_csv_is_named(spark, tmp_path):
-    sends = as_csv(tmp_path / "sends.csv", [*GOOD_SENDS, sent("c", "2.0")])
+@pytest.mark.parametrize("cell", ["2.0", "99999999999999999999"])
+def test_what_is_no_number_in_csv_is_named_with_the_range(spark, tmp_path, cell):
+    sends = as_csv(tmp_path / "sends.csv", [*GOOD_SENDS, sent("c", cell)])
     reads = as_csv(tmp_path / "reads.csv", GOOD_READS)
 
-    with pytest.raises(TableError, match=r"1 of 3 rows have an offset that is no whole .*'2.0'"):
+    with pytest.raises(TableError) as refused:
         tables(spark, str(sends), str(reads))
+
+    words = f"an offset that is no whole number from -1 to {2**48 - 1}, such as '{cell}'"
+    assert f"1 of 3 rows have {words}" in str(refused.value)
 
 
 @pytest.fixture
@@ -109,7 +114,20 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "t.txt is no Parquet by its first bytes, and no CSV by its",
         ),
         ("t.parquet", b"PAR1 and no more", "Spark cannot read it: "),
-        ("t.csv", b"value,type,partition,offset\na,ok,0,0,9\n", "Spark cannot read it: "),
+        ("t.csv", b"value,type,partition,offset\na,ok,0,0,9\n", "as many cells as the line of n"),
+        (
+            "t.csv",
+            b"value,type,partition,offset\na,ok,0\n",
+            "the line of names, or a quote that no",
+        ),
+        ("t.csv", b'value,type,partition,offset\n"a,ok,0,0\n', "or a quote that nothing ends ("),
+        ("t.csv", b"value,type,partition,offset\n\xe9,ok,0,0\n", "1 of 1 rows have a value with b"),
+        ("t.csv", "value,type,partition,offset\n\ufffd,ok,0,0\n".encode(), "or with U+FFFD, as"),
+        (
+            "t.csv",
+            b"value,type,partition,offset,topic\na,ok,0,0,\xe9\n",
+            "have a topic with bytes that are no UTF-8",
+        ),
         ("t.csv", b"value,type,partition,offset\n", "it has no rows: nothing can be told from it"),
         ("folder.parquet", "folder", "it has no files: expected is Parquet or CSV"),
         ("s3a://bucket/t", None, "Spark has no connector for it ("),
@@ -129,6 +147,30 @@ def test_what_cannot_be_opened_is_one_sentence(spark, here, name, content, words
     assert str(refused.value).startswith(f"{name}: ")
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)
+    assert "Exception" not in str(refused.value) or "connector" in words
+    assert "SQLSTATE" not in str(refused.value)
+
+
+def test_bytes_that_are_no_utf_8_do_not_matter_where_nobody_looks(spark, tmp_path):
+    (tmp_path / "s.csv").write_bytes(b"value,type,partition,offset,note\na,ok,0,0,\xe9\n")
+    reads = as_parquet(tmp_path / "reads.parquet", GOOD_READS)
+
+    assert 1 == tables(spark, str(tmp_path / "s.csv"), str(reads)).acked
+
+
+def test_u_fffd_is_a_character_of_parquet(spark, tmp_path):
+    sends = as_parquet(tmp_path / "sends.parquet", [sent("\ufffd", 0)])
+    reads = as_parquet(tmp_path / "reads.parquet", GOOD_READS)
+
+    assert 1 == tables(spark, str(sends), str(reads)).acked
+
+
+def test_a_store_that_nobody_answers_for_is_no_wrong_argument(spark, tmp_path):
+    spark.sparkContext._jsc.hadoopConfiguration().set("ipc.client.connect.max.retries", "0")
+    sends = as_parquet(tmp_path / "sends.parquet", GOOD_SENDS)
+
+    with pytest.raises(Unreachable, match=r"^hdfs://127.0.0.1:1/t: cannot be reached \(.*refused"):
+        tables(spark, str(sends), "hdfs://127.0.0.1:1/t")
 
 
 def test_a_table_of_spark_is_opened_by_its_name(spark, tmp_path):

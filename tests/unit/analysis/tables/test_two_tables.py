@@ -189,7 +189,8 @@ def random_history(seed: int) -> tuple[Story, list[lines.Line], list[lines.Line]
     chance.shuffle(log)
     ms = 5000
     reads = [at_the_end(*each, process="c", end_ns=_ns(ms)) for each in log]
-    said = [lines.read(ms, value, offset, partition) for value, offset, partition in log]
+    in_order = sorted(log, key=lambda each: each[1])  # as a reader reads, which never goes back
+    said = [lines.read(ms, value, offset, partition) for value, offset, partition in in_order]
     given = [lines.given(ms - 1, 0, 1)]
     return Story(sends=sends, reads=reads, about=SAFE), told, [*given, *said]
 

@@ -87,6 +87,15 @@ def test_redeliveries_are_a_count_that_can_only_grow() -> None:
     assert list(met.values()) == [True, False, None, True]
 
 
+@pytest.mark.parametrize(("seen", "met"), [(0, False), (1, True)])
+def test_an_expelled_owner_that_is_demanded_must_be_seen(seen: int, met: bool) -> None:
+    demands = parse({"expelled-owners": ">= 1"})
+
+    judged = judge_counts({"expelled": seen}, demands, ())
+    assert judged["expelled-owners"].met is met
+    assert decide({}, (), judged).name == ("valid" if met else "invalid")
+
+
 @pytest.mark.parametrize(
     ("demand", "text", "words"),
     [

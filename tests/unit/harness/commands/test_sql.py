@@ -139,6 +139,13 @@ def test_a_run_is_found_by_its_scenario_and_all_below_results_without_one(
         (("select 1",), "results: no results folder"),
         (("--results", ".", "select 1"), ".: no run there that can be asked"),
         (("",), "no query: give one behind the runs"),
+        ((str(SAMPLE),), "no query: give one behind the runs"),
+        (("--results", str(SAMPLE.parent), "study-1"), "no query: give one behind the runs"),
+        (("s3a://bucket/run", "select 1"), "s3a://bucket/run: only folders can be asked: copy"),
+        (
+            ("--master", "bogus", str(SAMPLE), "select 1"),
+            "--master bogus: no URL of a Spark cluster: give spark://HOST:PORT",
+        ),
         ((), "Missing argument '[RUN]... QUERY'"),
     ],
 )
@@ -151,6 +158,18 @@ def test_where_nothing_can_be_asked_it_is_one_sentence(
     assert (254, "") == (done.returncode, done.stdout)
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_cluster_that_does_not_answer_is_not_the_question_s_fault(tmp_path: Path) -> None:
+    done = called("--master", "spark://127.0.0.1:1", str(SAMPLE), "select 1", cwd=tmp_path)
+
+    assert (255, "") == (done.returncode, done.stdout)
+    assert "--master spark://127.0.0.1:1: nothing answers there: is the Spark" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_folder_may_be_named_by_its_uri(spark: SparkSession) -> None:
+    assert "10000" in asked("select count(*) from sends", runs=[f"file://{SAMPLE}"])
 
 
 @pytest.mark.jvm

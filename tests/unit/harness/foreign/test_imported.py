@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pyarrow.parquet as pq
@@ -9,6 +10,8 @@ import pytest
 
 from harness.foreign import telling
 from harness.foreign.about import About
+from harness.foreign.folder import Wanted
+from harness.foreign.importing import import_files
 from harness.history.sealing import seal
 from tests.support.lines import (
     ZERO_MS,
@@ -131,6 +134,96 @@ def test_a_reader_may_tell_its_end_itself(tmp_path, position, complete):
     assert (complete, 0, position or 9) == ends(run)[0]
 
 
+@pytest.mark.parametrize(
+    ("offsets", "final"),
+    [
+        ([0, 1, 2], [0, 1, 2]),
+        ([0, 1, 0], [0]),  # it read 1 live
+        ([0, 1, 2, 1], [0, 1]),
+        ([0, 1, 0, 1, 2, 1, 2], [0, 1, 2]),
+        ([2, 1, 0], [0]),
+    ],
+)
+def test_who_goes_back_had_read_live_what_lies_there_and_behind(tmp_path, offsets, final):
+    texts = "abc"
+    reads = [read(30 + n, texts[offset], offset) for n, offset in enumerate(offsets)]
+    run = pair(tmp_path, [*SENDS, acked(25, "c", 2)], [given(29, 0), *reads, ended(60)])
+
+    told = rows(run, "c")
+
+    assert offsets == [row["offset"] for row in told]
+    assert final == [row["offset"] for row in told if row["f"] == "final-read"]
+    assert {"read", "final-read"} >= {row["f"] for row in told}
+    whole = final == [0, 1, 2]
+    assert {0: (whole, 0, final[-1] + 1)} == ends(run)
+
+
+def test_what_it_went_back_for_is_told_of_each_partition(tmp_path):
+    sends = [*SENDS, acked(21, "c", 0, partition=1), acked(22, "d", 1, partition=1)]
+    reads = [
+        *(read(30, "a", 0), read(31, "c", 0, partition=1), read(32, "b", 1)),
+        *(read(33, "d", 1, partition=1), read(34, "a", 0), ended(60)),
+    ]
+    run = pair(tmp_path, sends, reads)
+
+    final = [(r["partition"], r["offset"]) for r in rows(run, "c") if r["f"] == "final-read"]
+
+    assert [(1, 0), (1, 1), (0, 0)] == final
+    assert {0: (False, 0, 1), 1: (True, 0, 2)} == ends(run)
+
+
+def test_what_it_read_live_and_nobody_acked_was_there_too(tmp_path):
+    reads = [read(31, "a", 0), read(32, "never acked", 1), read(33, "a", 0), ended(60)]
+
+    assert {0: (False, 0, 1)} == ends(pair(tmp_path, SENDS[:1], reads))
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_another_of_its_group_that_goes_back_begins_a_pass_too(tmp_path, turn):
+    producer = written(tmp_path / "p.jsonl", SENDS)
+    one = written(tmp_path / "one.jsonl", [read(31, "a", 0), read(32, "b", 1), ended(50)])
+    other = written(tmp_path / "other.jsonl", [read(33, "a", 0), ended(50)])
+    final = [str(one), str(other)][::turn]
+    run = imported(tmp_path / "results", producer, one, other, final=final)
+
+    assert ["read", "read"] == [row["f"] for row in rows(run, "one")]
+    assert ["final-read"] == [row["f"] for row in rows(run, "other")]
+    assert {0: (False, 0, 1)} == ends(run)
+
+
+def test_the_end_of_a_pass_that_was_not_the_last_is_none(tmp_path):
+    end = at(33, "read_to_end", partition=0, log_start=0, log_end=2)
+    early = [read(31, "a", 0), read(32, "b", 1)]
+    back = [read(41, "a", 0), ended(60)]
+
+    assert {0: (False, 0, 1)} == ends(pair(tmp_path, SENDS, [*early, end, *back]))
+    (tmp_path / "ended").mkdir()
+    again = {**end, "timestamp": end["timestamp"] + 20, "log_end": 1}
+    run = pair(tmp_path / "ended", SENDS, [*early, end, *back[:-1], again])
+    assert {0: (True, 0, 1)} == ends(run)
+
+
+def test_the_end_of_a_read_before_the_last_ack_is_none(tmp_path):
+    end = at(33, "read_to_end", partition=0, log_start=0, log_end=2)
+    reads = [read(31, "a", 0), read(32, "b", 1), end]
+    sends = [*SENDS, acked(30, "c", 0, partition=1)]
+
+    assert {0: (True, 0, 2), 1: (False, 0, 0)} == ends(pair(tmp_path, sends, reads))
+    (tmp_path / "late").mkdir()
+    late = [*SENDS, acked(34, "c", 2)]
+    assert {0: (False, 0, 2)} == ends(pair(tmp_path / "late", late, reads))
+
+
+def test_a_final_reader_that_is_named_twice_is_one(tmp_path):
+    producer = written(tmp_path / "p.jsonl", SENDS)
+    consumer = written(tmp_path / "c.jsonl", [read(31, "a", 0), read(32, "b", 1)])
+    wanted = Wanted(name="twice", results=tmp_path / "results", command="import")
+
+    _, summary = import_files([producer, consumer], [str(consumer), "c"], wanted)
+
+    assert summary.endswith("2 records read, 2 by the final read")
+
+
 def test_two_readers_of_one_group_are_one_final_read(tmp_path):
     producer = written(tmp_path / "p.jsonl", [*SENDS, acked(25, "c", 0, partition=1)])
     one = written(tmp_path / "one.jsonl", [read(31, "a", 0), read(31, "b", 1), ended(40)])
@@ -151,6 +244,22 @@ def test_who_is_not_the_final_read_reads_and_was_moved_where_it_was_given_partit
 
     assert ["read", "read"] == [row["f"] for row in rows(run, "c")]
     assert [(ns(31), 0), (ns(36), 0)] == [(e["time_ns"], e["position"]) for e in events]
+
+
+def test_a_name_that_is_no_text_is_written_out(tmp_path):
+    wanted = Wanted(name="odd", results=tmp_path / "results", command="import p\udcff.jsonl")
+    run, _ = import_files([written(tmp_path / "p.jsonl", SENDS)], [], wanted)
+
+    assert "import p\\udcff.jsonl" == run.read().command
+
+
+def test_what_was_read_is_told_before_its_end_of_the_same_time(tmp_path):
+    end = at(31, "read_to_end", partition=0, log_start=0, log_end=2)
+    run = pair(tmp_path, SENDS, [read(31, "a", 0), read(31, "b", 1), end])
+
+    told = [json.loads(line)["name"] for line in telling.export(run.path, Counter())]
+
+    assert ["record_data", "record_data", "read_to_end"] == told[-3:]
 
 
 def test_an_imported_run_is_sealed_and_told_again_as_the_same_lines(tmp_path):

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import edn_format
+import pyarrow.parquet as pq
 import pytest
 
 from harness.checkout import ROOT
-from harness.foreign.edn import EdnError, loads
+from harness.foreign.edn import EdnError, Name, loads
 from harness.history import jepsen
 from harness.history.record_format import HistoryError
 from tests.support.lines import imported, rows, written
@@ -19,6 +20,11 @@ from tests.support.lines import imported, rows, written
 SEND = "{:index 0, :time 5, :type :invoke, :process 0, :f :send, :value [[:send 2 7]]}"
 ACK = "{:index 1, :time 9, :type :ok, :process 0, :f :send, :value [[:send 2 [13 7]]]}"
 POLL = "{:index 2, :time 12, :type :ok, :process 1, :f :poll, :value [[:poll {2 [[13 7]]}]]}"
+
+
+def polled(value: str) -> str:
+    """A line that ends an operation of this value."""
+    return f"{{:time 15, :type :ok, :process 1, :f :poll, :value {value}}}"
 
 
 def plain(value: Any) -> Any:
@@ -49,11 +55,20 @@ def test_a_tag_is_passed_over():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[", "[1 2}", "{:a}", "]", '"open', "[1] [2]", "{[1] 2}", "[" * 60, '"\\q"', "[1 ]]"],
+    [
+        *("", "[", "[1 2}", "{:a}", "]", '"open', "[1] [2]", "{[1] 2}", "[" * 60, '"\\q"', "[1 ]]"),
+        *("{1 2 1 3}", "{1 2 1.0 3}", "{1 2 true 3}", '{:a 2 "a" 3}', "[#_ 1 2]", "[##Inf 1]"),
+    ],
 )
 def test_what_is_no_edn_is_refused(text):
     with pytest.raises(EdnError):
         loads(text)
+
+
+@pytest.mark.parametrize(("text", "is_name"), [(":a", True), ("a", True), ('"a"', False)])
+def test_a_name_is_no_text(text, is_name):
+    assert "a" == loads(text)
+    assert is_name == isinstance(loads(text), Name)
 
 
 def test_an_operation_of_each_kind(tmp_path):
@@ -74,10 +89,35 @@ def test_an_operation_of_each_kind(tmp_path):
         ("{:type :ok", "line 2: it is not EDN (cut short)"),
         ("[1]", "line 2: expected is an operation"),
         ("{:type :odd, :process 0, :f :send}", "line 2: its type is 'odd'"),
-        ("{:type :ok, :process 0, :f :send, :time -1}", "line 2: its time is no whole number"),
-        ("{:type :ok, :process 0, :f :poll, :time 1, :value [[:poll {0 [[a 1]]}]]}", "its offset"),
-        ("{:type :ok, :process 0, :f :poll, :time 1, :value [[:poll {0 [1]}]]}", "line 2: expect"),
-        ("{:type :ok, :process 0, :f :send, :time 1, :value 7}", "line 2: expected is an op"),
+        ("{:type :ok, :process 0, :f :send}", "line 2: its time is None"),
+        ("{:type :ok, :process 0, :f :send, :time -1}", "line 2: its time is -1"),
+        (f"{{:type :ok, :process 0, :f :send, :time {2**62}}}", "expected is at most"),
+        (f"{{:type :ok, :process 0, :f :send, :time {2**63}}}", "expected is at most"),
+        (polled("7"), "its value is 7, expected is a vector"),
+        (polled("[7]"), "its value has 7: expected is [:send key value]"),
+        (polled("[[]]"), "its value has []: expected is [:send key value]"),
+        (polled("[[:poll nil]]"), "what it polled is None: expected is [:poll {key"),
+        (polled("[[:poll [[0 [0 1]]]]]"), "what it polled is [[0, [0, 1]]]: expected is"),
+        (polled("[[:poll {0 nil}]]"), "what it polled of key 0 is None: expected is"),
+        (polled("[[:poll {0 [1]}]]"), "what it polled of key 0 has 1: expected is"),
+        (polled("[[:poll {0 [[a 1]]}]]"), "its offset is 'a'"),
+        (polled("[[:poll {0 [[nil 1]]}]]"), "its offset is None"),
+        (polled(f"[[:poll {{0 [[{2**48} 1]]}}]]"), "its offset is 281474976710656, expected is at"),
+        (
+            polled(f"[[:poll {{0 [[{2**63} 1]]}}]]"),
+            "its offset is 9223372036854775808, expected is",
+        ),
+        (
+            polled("[[:poll {nil [[0 1]]}]]"),
+            "its key is None, expected is a whole number or a text",
+        ),
+        (polled("[[:poll {0 [[0 1.0]]}]]"), "its value is 1.0, expected is a whole number or a"),
+        (polled('[[:poll {0 [[0 "\\ud800"]]}]]'), "is no text of Unicode"),
+        (polled("[[:send 0]]"), "it has ['send', 0]: expected is [:send key value]"),
+        (polled("[[:send 0 [1 2 3]]]"), "it has ['send', 0, [1, 2, 3]]: expected is"),
+        (polled(f"[[:send 0 [{2**63 - 1} 1]]]"), "its offset is 9223372036854775807, expected is"),
+        (polled("[[:send 0 nil]]"), "its value is None, expected is a whole number or a text"),
+        (polled("[[:send :a 1]]"), "its key is 'a', expected is a whole number or a text"),
     ],
 )
 def test_a_line_that_is_no_operation_is_one_sentence(line, words, tmp_path):
@@ -89,6 +129,38 @@ def test_a_line_that_is_no_operation_is_one_sentence(line, words, tmp_path):
     assert str(refused.value).startswith(f"{file}: line 2: ")
     assert words in str(refused.value)
     assert not (tmp_path / "results").exists()
+
+
+def test_two_keys_or_two_values_are_never_one(tmp_path):
+    pairs = [
+        "1 1",
+        '"1" 1',
+        '1 "1"',
+        '"a/b" "c"',
+        '"a" "b/c"',
+        '"a" "b\\"/\\"c"',
+        '"a\\"/\\"b" "c"',
+    ]
+    ops = [
+        f"{{:time {n}, :type :invoke, :process 0, :f :send, :value [[:send {pair}]]}}"
+        for n, pair in enumerate(pairs)
+    ]
+    run = imported(tmp_path / "results", written(tmp_path / "h.edn", ops))
+
+    texts = pq.read_table(run.history / "values.parquet")["text"].to_pylist()
+
+    assert [0, 1, 0, 2, 3, 3, 4] == [row["partition"] for row in rows(run, "process-0")]
+    assert texts[:5] == ["1/1", '"1"/1', '1/"1"', '"a/b"/"c"', '"a"/"b/c"']
+    assert len(pairs) == len(set(texts))
+
+
+def test_a_record_without_a_value_is_one_of_which_none_is_told(tmp_path):
+    lines = [SEND, ACK, polled("[[:poll {2 [[13 nil]]}]]")]
+    run = imported(tmp_path / "results", written(tmp_path / "h.edn", lines))
+
+    [row] = rows(run, "process-1")
+
+    assert (13, None) == (row["offset"], row["value"])
 
 
 def test_a_run_exported_for_jepsen_comes_back_with_its_sends_and_reads(tmp_path):

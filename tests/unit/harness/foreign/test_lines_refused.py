@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sys
+
 import pytest
 
 from harness.foreign.about import About, read_about
@@ -24,11 +27,14 @@ from tests.support.lines import acked, at, given, imported, read, summed, writte
         ([{**acked(1, "a", 0), "offset": 2**48}], "line 1: its offset is 2814"),
         ([{**acked(1, "a", 0), "value": 7}], "line 1: its value is 7, expected is a text"),
         ([{**acked(1, "a", 0), "value": "\ud800"}], "is no text of Unicode"),
+        ([at(1, "producer_send_error", value="a", exception="\ud800")], "is no text of Unicode"),
+        ([{**acked(1, "a", 0), "topic": "\ud800"}], "is no text of Unicode"),
+        ([{**acked(1, "a", 0), "timestamp": 2**62}], "its timestamp is 4611686018427387904, exp"),
         ([{**acked(1, "a", 0), "process": "a b"}], "line 1: its process is no word"),
         ([acked(1, "a", 0), read(2, "a", 0)], "line 2: it tells of reads in a file that told"),
         ([acked(1, "a", 0), acked(2, "a", 1)], "line 2: the value 'a' is sent, or ends, a second"),
         ([acked(1, "a", 0), at(2, "tool_data", acked=2)], "line 2: its program counts 2 acks"),
-        ([{**acked(1, "a", 0)}, {**acked(2, "b", 1), "topic": "u"}], "line 2: it is of topic u"),
+        ([{**acked(1, "a", 0)}, {**acked(2, "b", 1), "topic": "u"}], "line 2: it is of topic 'u'"),
         ([given(1, 0), read(2, "a", 0), summed(3, 0, 1)], "line 3: it sums up 2 records"),
         ([summed(3, 0, 2**40)], "more than any poll returns"),
         ([at(1, "startup_complete")], "nothing was sent or read"),
@@ -45,6 +51,24 @@ def test_one_sentence_names_file_and_line_and_nothing_is_left(lines, words, tmp_
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "results").exists()
+
+
+def test_more_producers_than_there_are_numbers_for(tmp_path):
+    lines = [{**acked(n, f"v{n}", n), "process": f"p-{n}"} for n in range(4000)]
+    file = written(tmp_path / "log.jsonl", lines)
+
+    with pytest.raises(HistoryError, match="line 4000: it is of one producer more than 3,999"):
+        imported(tmp_path / "results", file)
+
+
+def test_what_is_nested_as_deep_as_python_goes(tmp_path):
+    """It is read, or not; and what was read some steps higher may be too deep to be shown."""
+    for deep in range(sys.getrecursionlimit() - 200, sys.getrecursionlimit()):
+        line = json.dumps(acked(1, "a", 0, partition=-5)).replace("-5", "[" * deep + "]" * deep)
+        file = written(tmp_path / "log.jsonl", [line])
+
+        with pytest.raises(HistoryError, match=r"it is not JSON|its partition is "):
+            imported(tmp_path / "results", file)
 
 
 def test_bytes_that_are_no_text_and_a_line_without_end(tmp_path):
@@ -86,6 +110,8 @@ def test_lines_beside_edn(tmp_path):
         ("[brokers]\na = 1", "unknown key brokers"),
         ('faults = "some"', "faults: "),
         ("partitions = 0", "partitions: "),
+        (f"[topic]\n'retention.ms' = {2**70}", "topic.retention.ms is beyond 64 bits"),
+        ("[topic]\n'retention.ms' = inf", "topic.retention.ms is not a finite number"),
     ],
 )
 def test_what_is_known_must_be_as_its_page_says(text, words, tmp_path):
@@ -97,6 +123,11 @@ def test_what_is_known_must_be_as_its_page_says(text, words, tmp_path):
 
     assert str(refused.value).startswith(f"{file}: ")
     assert words in str(refused.value)
+
+
+def test_an_option_that_is_no_text():
+    with pytest.raises(HistoryError, match="the options: producer\\.acks has half a"):
+        read_about(None, {"producer/acks": "\udcff"})
 
 
 def test_acks_that_are_none(tmp_path):

@@ -44,6 +44,10 @@ def reports(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, d
     ranges = [given(100, 0), summed(110, 0, 2), ended(120)]
     runs["ranges"] = pair(folder("ranges"), SENDS, ranges)
     runs["stopped early"] = pair(folder("stopped"), SENDS, [*READS[:2], ended(120)])
+    again = [given(130, 0), read(140, "a", 0), ended(150)]
+    runs["went back"] = pair(folder("back"), whole, [*READS[:-1], *again], KNOWN)
+    there = [*again[:-1], read(140, "c", 1), read(140, "d", 2), ended(150)]
+    runs["went back and on"] = pair(folder("on"), whole, [*READS[:-1], *there], KNOWN)
     nobody = folder("nobody")
     files = written(nobody / "p.jsonl", SENDS), written(nobody / "c.jsonl", READS)
     runs["no final read"] = imported(nobody / "results", *files)
@@ -94,7 +98,7 @@ def test_a_loss_that_nothing_could_permit_convicts(reports):
     assert "invalid" == report["verdict"]
 
 
-@pytest.mark.parametrize("name", ["no final read", "stopped early", "ranges"])
+@pytest.mark.parametrize("name", ["no final read", "stopped early", "ranges", "went back"])
 def test_without_a_final_read_to_the_end_nothing_is_called_lost(reports, name):
     report = reports[name]
 
@@ -102,6 +106,14 @@ def test_without_a_final_read_to_the_end_nothing_is_called_lost(reports, name):
     assert report["anomalies"]["unseen"]["count"] > 0
     assert "unknown" == report["outcome"]["data"]
     assert "unknown" == report["verdict"]
+
+
+def test_who_goes_back_has_not_read_what_it_read_before(reports):
+    back, on = reports["went back"], reports["went back and on"]
+
+    assert [2, 0] == counts(back, "unseen", "vanished")
+    assert [0, 0] == counts(on, "unseen", "lost")
+    assert "kept" == on["outcome"]["data"]
 
 
 def test_what_nobody_told_to_have_sent_is_a_phantom_only_where_all_begins_are_told(reports):

@@ -17,8 +17,8 @@ from harness.cluster.view import last_known
 from harness.cluster.view.state import Blind, PartitionState, View
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario, TopicPart, WorkloadPart
-from harness.run import experiment
-from harness.run.aftermath import await_recovery, final_read
+from harness.run import aftermath, experiment
+from harness.run.aftermath import LOOKED_FOR, await_recovery, final_read, longest_open_s
 from harness.run.load.start import Load
 from harness.run.load.worker_specs import Specs
 from harness.run.load.workers import Workers
@@ -68,9 +68,16 @@ class LogEnds:
     def __init__(self, view: Looks, *ends: tuple[int, ...] | None) -> None:
         self.view, self.ends, self.left = view, ends, list(ends)
         self.looks_before: int | None = None
+        self.hangs = False  # a transaction stays open
+        self.though_open: list[bool] = []
 
-    def log_ends(self, topic: str, partitions: int) -> tuple[int, ...] | None:
+    def log_ends(
+        self, topic: str, partitions: int, *, though_open: bool = False
+    ) -> tuple[int, ...] | None:
         assert (topic, partitions) == (SCENARIO.topic.name, 2)
+        self.though_open.append(though_open)
+        if self.hangs:
+            return self.ends[-1] if though_open else None
         if self.looks_before is None:
             self.looks_before = self.view.number
         return self.left.pop(0)
@@ -131,6 +138,48 @@ def test_log_ends_have_to_be_told_and_stay_for_three_looks(
     assert [] == admin.left
 
 
+def test_a_transaction_that_does_not_end_keeps_nobody_from_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aftermath, "RECOVERY_LIMIT_S", 0.5)
+    view = Looks(((FULL, FULL), BROKERS))
+    admin = LogEnds(view, (5, 7))
+    admin.hangs = True
+    await_recovery(running(tmp_path, view=view, admin=admin))
+
+    assert [False, True, True, True] == admin.though_open[-4:]
+
+
+def test_log_ends_that_move_do_though_a_transaction_is_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("RECOVERY_LIMIT_S", "STABLE_LIMIT_S"):
+        monkeypatch.setattr(aftermath, limit, 0.3)
+    view = Looks(((FULL, FULL), BROKERS))
+    admin = LogEnds(view, *((5, end) for end in range(1000)))
+
+    with pytest.raises(WaitTimeout, match=r"log ends to be stable$"):
+        await_recovery(running(tmp_path, view=view, admin=admin))
+
+
+@pytest.mark.parametrize(
+    ("producer", "server", "seconds"),
+    [
+        ({}, {}, 0),
+        ({"transactional.id": "t"}, {}, 150),
+        ({"transactional.id": "t", "transaction.timeout.ms": 3000}, {LOOKED_FOR: 500}, 26.5),
+    ],
+)
+def test_a_transaction_may_be_open_for_twice_its_timeout_and_until_it_is_looked_for(
+    producer: dict[str, Any], server: dict[str, Any], seconds: float
+) -> None:
+    work = SCENARIO.workload.model_copy(update={"producer": producer})
+    cluster = SCENARIO.cluster.model_copy(update={"server": server})
+
+    told = SCENARIO.model_copy(update={"workload": work, "cluster": cluster})
+    assert longest_open_s(told) == seconds
+
+
 # --- the final read
 
 
@@ -164,7 +213,7 @@ def load(folder: Path, code: int, closing: ExitStack) -> Load:
     run_folder = context.run.folder
     for each in (run_folder.history, run_folder.logs):
         each.mkdir(exist_ok=True)
-    specs = Specs(scenario=SCENARIO, folder=run_folder, nodes=(), leader=None)
+    specs = Specs(scenario=SCENARIO, seed=1, folder=run_folder, nodes=(), leader=None)
     return Load(running=context, workers=Workers(), specs=specs, killing=closing)
 
 

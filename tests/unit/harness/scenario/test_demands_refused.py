@@ -1,4 +1,4 @@
-"""A demand is refused where what it is about cannot be seen, or proves nothing."""
+"""A demand or a moment is refused where what it is about cannot be seen, or proves nothing."""
 
 from __future__ import annotations
 
@@ -72,3 +72,30 @@ def test_what_could_not_be_judged_is_refused(
 )
 def test_what_can_be_judged_may_be_demanded(tmp_path: Path, keys: str, demand: str) -> None:
     read(tmp_path, keys, demand)
+
+
+PAUSE = '[[faults]]\nverb = "pause"\nat_s = 1\nuntil = "partitions-moved"\n'
+
+
+@pytest.mark.parametrize(
+    ("work", "target", "told"),
+    [
+        ("group_consumers = 2", "group-consumer", None),
+        ("transformers = 2", "transformer-1", None),
+        ("group_consumers = 2", "leader", "awaited of one member of the consumer group"),
+        ("group_consumers = 2", "producer", "awaited of one member of the consumer group"),
+        ("group_consumers = 2", "group-consumers", "awaited of one member of the consumer group"),
+        ("transformers = 1", "transformer-0", "no other member: set workload.transformers to 2"),
+    ],
+)
+def test_partitions_move_from_a_member_to_another_one(
+    tmp_path: Path, work: str, target: str, told: str | None
+) -> None:
+    file = tmp_path / "mine.toml"
+    head = f"title = 't'\n[workload]\nkind = 'stream'\n{work}\n"
+    file.write_text(f'{head}{PAUSE}target = "{target}"\n')
+    if told is None:
+        read_scenario(str(file))
+        return
+    with pytest.raises(ScenarioError, match=rf'until: "partitions-moved".*{told}'):
+        read_scenario(str(file))

@@ -1,4 +1,5 @@
-"""What transformers, and the commits that go with their outputs, ask of the rest of a workload."""
+"""What transformers and transactions, and the commits that go with outputs, ask of the rest of a
+workload."""
 
 from __future__ import annotations
 
@@ -39,6 +40,11 @@ def read(folder: Path, kind: str, keys: str) -> None:
         ),
         (
             "stream",
+            "transaction_abort_share = 0.1",
+            "workload.transaction_abort_share: set workload.producer.transactional.id",
+        ),
+        (
+            "stream",
             "transformers = 1\n[workload.producer]\nacks = '0'",
             'workload.commit: "after" awaits .* with workload.producer.acks=0 none comes: raise',
         ),
@@ -58,6 +64,7 @@ def test_what_makes_no_sense_together_is_refused(
     [
         f"transformers = 1\ncommit = 'transaction'\n{ID}",
         f"transformers = 1\ncommit = 'after'\n{ID}",
+        f"transaction_abort_share = 0.1\n{ID}",
         "transformers = 1\ncommit = 'before'\n[workload.producer]\nacks = '0'",
         "transformers = 1\ncommit = 'after'\ndies = ['before-commit']\n[expect]\nskipped = '0'",
     ],

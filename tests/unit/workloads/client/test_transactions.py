@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
@@ -101,6 +102,21 @@ def test_every_so_many_transactions_one_is_aborted_on_purpose(
     assert {send["value"] for send in sends} == in_log
     (end,) = worker.events("end")
     assert (len(sends), len(failed), 0) == (end["sends"], end["failed"], end["info"])
+
+
+def test_a_share_is_aborted_by_the_run_s_seed(start: Starter, kafka: MockKafka) -> None:
+    """Which ones follows from the seed and the worker's name alone, so it can be had again."""
+    worker = producer(start, kafka, transaction_abort_share=0.5, seed=7)
+    worker.acked(60)
+    assert "stopped" == worker.stop()
+
+    ended = [
+        e["name"] for e in worker.events("transaction") if e["name"] in ("committed", "aborted")
+    ]
+    random = Random(f"7/{worker.name}")
+    assert len(ended) >= 10
+    assert ended == ["aborted" if random.random() < 0.5 else "committed" for _ in ended]
+    assert {"aborted", "committed"} == set(ended)
 
 
 def test_what_fails_within_a_transaction_fails_all_of_it(start: Starter, kafka: MockKafka) -> None:

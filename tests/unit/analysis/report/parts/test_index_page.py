@@ -65,6 +65,13 @@ def test_a_gap_of_what_nobody_did_is_not_known() -> None:
     )
 
 
+def test_a_gap_that_nobody_could_measure_is_not_known() -> None:
+    untold = {"produce": None, "consume": None}
+    page = reading(render([entry(longest_window_s=untold, counts={"acked": 9, "reads": 5})]))
+
+    assert "– –" in page.text
+
+
 def test_the_scenario_with_the_newest_run_comes_first_then_the_newest_release() -> None:
     page = render(
         [

@@ -53,5 +53,6 @@ def test_a_log_with_an_open_transaction_has_no_end_yet(monkeypatch):
 
     monkeypatch.setattr(Client, "open", True)
     assert asked.log_ends("t", 2) is None
+    assert asked.log_ends("t", 2, though_open=True) == (7, 7)
     monkeypatch.setattr(Client, "open", False)
     assert asked.log_ends("t", 2) == (7, 7)

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import io
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 from rich.console import Console
 
+from analysis.elsewhere import evidence_place
+from analysis.stored.run_files import CheckError
+from analysis.tables.numbered import Numbered
 from harness.command_lines.run_and_judge import check
 from harness.commands.tables import check_tables as command
 from harness.commands.tables.check_tables import Asked, check_tables
 from harness.foreign.folder import Wanted
 from harness.history.record_format import HistoryError
+from harness.host.machine import HostError
+from harness.model.runs.run_folder import StoreError
 from tests.support.two_tables.told import Story, sent, was_read
 
 STORY = Story(sends=[sent("a", 0)], reads=[was_read("a", 0)])
 
 
-def asked(folder: Path, name: str = "t", *, complete: bool = False, reads: str = "") -> Asked:
+def asked(folder: Path, name: str = "t", *, reads: str = "", master: str | None = None) -> Asked:
     """A check of those two tables."""
     files = STORY.files(folder)
     wanted = Wanted(name=name, results=folder / "results", command="check")
-    return Asked(sends=files[0], reads=reads or files[1], complete=complete, wanted=wanted)
+    return Asked(
+        sends=files[0], reads=reads or files[1], complete=False, wanted=wanted, master=master
+    )
 
 
 def refusal(of: Asked) -> str:
@@ -52,6 +62,64 @@ def test_what_fails_while_it_is_written_leaves_no_run(spark, tmp_path, monkeypat
 
     assert "no room" in refusal(asked(tmp_path))
     assert [] == [file for file in (tmp_path / "results").rglob("*") if file.is_file()]
+
+
+@pytest.mark.parametrize("part", ["operations/file=producer", "operations/file=reader", "values"])
+def test_rows_that_executors_wrote_to_another_disk_are_missed(spark, tmp_path, monkeypatch, part):
+    """Spark says that it has written them, and they are not here."""
+    del spark
+    write = command._write
+
+    def elsewhere(made: Numbered, below: Path, run_id: str) -> int:
+        values = write(made, below, run_id)
+        shutil.rmtree(below / part)
+        return values
+
+    monkeypatch.setattr(command, "_write", elsewhere)
+    refused = refusal(asked(tmp_path))
+
+    assert f"{part.rpartition('=')[2]}: Spark wrote 1 rows, and 0 are found: its exec" in refused
+    assert not (tmp_path / "results").exists()
+
+
+def test_executors_that_do_not_see_the_results_are_told_before_anything_is_read(
+    spark, tmp_path, monkeypatch
+):
+    """Of folders that are not there yet the one in which they will be is tried."""
+    tried: list[Path] = []
+
+    def unseen(_: SparkSession, folders: Sequence[Path]) -> None:
+        tried.extend(folders)
+        raise CheckError("not seen")
+
+    monkeypatch.setattr(evidence_place, "is_local", lambda _: False)
+    monkeypatch.setattr(evidence_place, "require_shared", unseen)
+    with pytest.raises(StoreError, match="do not see this folder: give a --results folder that t"):
+        check_tables(asked(tmp_path, reads="no.csv"), Console(file=io.StringIO()))
+
+    assert [tmp_path] == tried
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("master", "kind", "words"),
+    [
+        ("bogus", StoreError, "--master bogus: no URL of a Spark cluster: give spark://HOST:PORT"),
+        ("spark://127.0.0.1:1", HostError, "--master spark://127.0.0.1:1: nothing answers there"),
+    ],
+)
+def test_a_master_is_looked_at_before_spark_starts(tmp_path, master, kind, words):
+    with pytest.raises(kind, match=words):
+        check_tables(asked(tmp_path, master=master), Console(file=io.StringIO()))
+
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_store_that_does_not_answer_is_no_wrong_argument(spark, tmp_path):
+    spark.sparkContext._jsc.hadoopConfiguration().set("ipc.client.connect.max.retries", "0")
+
+    with pytest.raises(HostError, match=r"^hdfs://127.0.0.1:1/t: cannot be reached"):
+        check_tables(asked(tmp_path, reads="hdfs://127.0.0.1:1/t"), Console(file=io.StringIO()))
 
 
 @pytest.mark.parametrize(

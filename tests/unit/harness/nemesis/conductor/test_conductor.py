@@ -149,6 +149,29 @@ def test_a_fault_may_last_until_leadership_moved(world):
     assert world.told("heal", "ok")
 
 
+def test_a_fault_may_last_until_other_members_have_the_partitions(world):
+    class Members:
+        asked: tuple[str, ...] = ()
+        have_them = False
+
+        def living(self) -> tuple[()]:
+            return ()
+
+        def partitions_moved(self, nodes: Any) -> bool:
+            self.asked = tuple(node.name for node in nodes)
+            return self.have_them
+
+    world.sent, members = 11, Members()
+    made = conductor(world, step(until="partitions-moved"), clients=members)
+    wait_until(lambda: members.asked, timeout_s=10, what="the members to be asked")
+    assert not world.told("heal", "invoke")
+
+    members.have_them = True
+    finish(made)
+    assert members.asked == ("kafka1",)
+    assert world.told("heal", "ok")
+
+
 def test_a_verb_takes_its_nodes_one_by_one_or_together(world):
     world.sent = 11
     finish(conductor(world, step(target="all")))

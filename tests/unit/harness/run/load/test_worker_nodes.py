@@ -11,6 +11,7 @@ import pytest
 
 from harness.cluster.nodes import ClusterError, Node
 from harness.history.progress_page import RUNNING, Progress
+from harness.history.recorder import Lines
 from harness.model.worker_kinds import KINDS
 from harness.run.load.worker_nodes import WorkerNodes
 from harness.run.load.workers import Worker, Workers
@@ -36,7 +37,7 @@ class Place:
             process=process,
             log=log,
             progress=Progress.create(self.folder, name),
-            spec={"process": name, "config": {}, **spec},
+            spec={"process": name, "config": {}, "history": str(self.folder), **spec},
         )
         self.made.append(made)
         return made
@@ -119,6 +120,25 @@ def transforming(place: Place) -> WorkerNodes:
         ]
     )
     return WorkerNodes(workers=workers, address="10.0.0.1", succeed=place.succeed)
+
+
+def test_what_a_stopped_member_had_moves_when_another_one_is_told_that_it_has_it(
+    transforming, place
+):
+    told = {
+        name: Lines(place.folder / f"{name}.jsonl") for name in ("transformer-0", "transformer-1")
+    }
+    told["transformer-0"].write("assigned", text="0, 1")
+    told["transformer-1"].write("assigned", text="2, 3")
+    hit = [node(transforming, "transformer-0")]
+    assert not transforming.partitions_moved(hit)
+
+    told["transformer-1"].write("assigned", text="0, 1")
+    assert transforming.partitions_moved(hit)
+
+    transforming.signal(node(transforming, "transformer-1"), signal.SIGKILL)
+    wait_until(lambda: len(transforming.living()) == 2, timeout_s=5, what="the end")
+    assert not transforming.partitions_moved(hit)
 
 
 def test_outputs_of_successors_stay_apart_from_inputs_of_successors(transforming):

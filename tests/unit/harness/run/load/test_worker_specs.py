@@ -27,7 +27,7 @@ def scenario(kind: str = "stream", **work: Any) -> Scenario:
 
 
 def specs(told: Scenario, nodes: tuple[Node, ...] = NODES) -> dict[str, Spec]:
-    made = Specs(scenario=told, folder=FOLDER, nodes=nodes, leader="kafka1")
+    made = Specs(scenario=told, seed=7, folder=FOLDER, nodes=nodes, leader="kafka1")
     return {spec["process"]: spec for _, spec in made.of_load(limit_s=60.0)}
 
 
@@ -53,6 +53,7 @@ def test_every_worker_is_given_the_brokers_and_no_zookeeper() -> None:
     assert "10.0.0.2:9092,10.0.0.3:9092" == spec["config"]["bootstrap.servers"]
     assert ("harness", 4, 60.0) == (spec["topic"], spec["partitions"], spec["limit_s"])
     assert ("told/20261120T140307Z-1", str(FOLDER.history)) == (spec["run_id"], spec["history"])
+    assert 7 == spec["seed"]
 
 
 def test_each_producer_has_a_number_and_transactions_of_its_own() -> None:
@@ -116,7 +117,7 @@ def test_the_first_member_of_the_group_is_the_first_to_die() -> None:
     ("leader", "known"), [("kafka1", "10.0.0.3:9092"), ("kafka2", "10.0.0.2:9092")]
 )
 def test_write_read_reads_by_one_broker_that_does_not_lead(leader: str, known: str) -> None:
-    made = Specs(scenario=scenario("write-read"), folder=FOLDER, nodes=NODES, leader=leader)
+    made = Specs(scenario=scenario("write-read"), seed=7, folder=FOLDER, nodes=NODES, leader=leader)
     ((_, spec),) = made.of_load(60.0)
 
     assert {"bootstrap.servers": known} == spec["consumer_config"]
@@ -140,7 +141,7 @@ def test_a_worker_awaits_its_sends_as_long_as_one_may_take() -> None:
 
 def test_the_final_read_is_a_consumer_of_its_own() -> None:
     told = scenario(consumer={"isolation.level": "read_committed"})
-    spec = Specs(scenario=told, folder=FOLDER, nodes=NODES, leader=None).of_final_read(9.0)
+    spec = Specs(scenario=told, seed=7, folder=FOLDER, nodes=NODES, leader=None).of_final_read(9.0)
 
     assert ("final-read-0", 9.0) == (spec["process"], spec["limit_s"])
     assert "read_committed" == spec["config"]["isolation.level"]
