@@ -45,6 +45,17 @@ class About(BaseModel):
         json_text.loads(json.dumps(self.model_dump()))
         return self
 
+    @model_validator(mode="after")
+    def _keeps_its_records(self) -> Self:
+        """Compaction deletes records, and nobody tells which: they would be called lost."""
+        policy = self.topic.get("cleanup.policy", self.server.get("log.cleanup.policy", "delete"))
+        if "compact" in str(policy):
+            raise ValueError(
+                "cleanup.policy: a compacted log deletes all but the last record of each key, so "
+                "nobody can tell what was lost; such histories cannot be judged"
+            )
+        return self
+
     def untold(self) -> tuple[str, ...]:
         """The settings that nobody told, and whether the faults are not known."""
         faults = () if self.faults == "none" else (FAULTS,)

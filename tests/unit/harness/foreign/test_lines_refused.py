@@ -130,6 +130,19 @@ def test_an_option_that_is_no_text():
         read_about(None, {"producer/acks": "\udcff"})
 
 
+@pytest.mark.parametrize(
+    "told", [{"topic/cleanup.policy": "compact,delete"}, {"server/log.cleanup.policy": "compact"}]
+)
+def test_a_compacted_topic_cannot_be_judged(told):
+    with pytest.raises(HistoryError, match="a compacted log deletes"):
+        read_about(None, told)
+
+
+def test_one_that_deletes_by_time_can():
+    """The twin."""
+    assert read_about(None, {"topic/cleanup.policy": "delete"}).topic
+
+
 def test_acks_that_are_none(tmp_path):
     file = written(tmp_path / "p.jsonl", [acked(1, "a", 0)])
 
