@@ -26,7 +26,7 @@ from analysis.measures.latency_and_rates import counts, landings, redeliveries
 from analysis.measures.leadership import acks_between_cuts
 from analysis.measures.work_done import work_done
 
-FEW = 100_000  # operations: as many found rows take some 20 MB
+FEW = 500_000  # operations: as many found rows take some 100 MB
 
 
 class Queries:

@@ -7,6 +7,7 @@ who else was at its places is suspected too. Fates are made of it by numpy as we
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,13 @@ from analysis.frames.operations import (
     UNKNOWN,
 )
 from analysis.measures.by_driver.batches import NONE, Batch, Mask, NotPlain, batches
-from analysis.measures.by_driver.fates import Fates, offset_of
+from analysis.measures.by_driver.fates import Fates, joined, offset_of
 from analysis.screens.values import Values, distinct
 from analysis.stored.columns import Numbers
 from harness.history import tables
 
 MOST = 10_000_000  # rows that are kept in memory
+ROWS = 1 << 18  # whose fates are made at a time
 _SCHEMA = tables.schema(tables.OPERATION_COLUMNS)
 _LATEST = np.iinfo(np.int64).max
 
@@ -119,29 +121,37 @@ def fates_of(table: pa.Table, facts: Mapping[str, Any]) -> Iterator[Fates]:
     table = table.filter(pc.is_valid(table["value"]))
     if not table.num_rows:
         return
-    order = pc.sort_indices(table, sort_keys=[("value", "ascending")])
-    rows = _Rows(table.take(order))
-    made = rows.fates(facts)
-    for home in distinct(made.home):
-        yield made.of(made.home == home)
+    columns = table.select(_Rows.COLUMNS)
+    order = pc.sort_indices(columns, sort_keys=[("value", "ascending")])
+    value = columns["value"].take(order).to_numpy()
+    parts: dict[int, list[Fates]] = defaultdict(list)
+    begin = 0
+    while begin < len(value):  # a value's operations are not parted
+        end = int(np.searchsorted(value, value[min(begin + ROWS, len(value)) - 1], side="right"))
+        made = _Rows(columns.take(order[begin:end])).fates(facts)
+        for home in distinct(made.home):
+            parts[int(home)].append(made.of(made.home == home))
+        begin = end
+    for home in sorted(parts):
+        yield joined(parts.pop(home))
 
 
 class _Rows:
     """Operations by value, in columns."""
 
+    NUMBERS = ("value", "partition", "offset", "intended_ns", "start_ns", "end_ns")
+    COLUMNS = (*NUMBERS, "f", "type", "error")
+
     def __init__(self, table: pa.Table) -> None:
-        names = ("value", "partition", "offset", "intended_ns", "start_ns", "end_ns")
-        self.of = {name: _numbers(table[name]) for name in names}
-        f, kind = (np.asarray(table[name].to_pylist(), dtype=object) for name in ("f", "type"))
-        ok = np.asarray(kind == "ok", dtype=bool)
-        self.send = np.asarray(f == "send", dtype=bool)
+        self.of = {name: _numbers(table[name]) for name in self.NUMBERS}
+        ok = _are(table["type"], "ok")
+        self.send = _are(table["f"], "send")
         self.ack = self.send & ok
-        self.given = np.isin(f.astype(str), ("read", "lookup", "poll")) & ok
-        self.done = np.asarray(f == "process", dtype=bool) & ok
-        self.final = np.asarray(f == "final-read", dtype=bool)
-        unasked = np.asarray(pc.fill_null(pc.equal(table["error"], NO_ACK), False))
-        rank = np.where(unasked, UNASKED, UNKNOWN)
-        rank = np.where(kind == "fail", FAILED, rank)
+        self.given = _are(table["f"], "read", "lookup", "poll") & ok
+        self.done = _are(table["f"], "process") & ok
+        self.final = _are(table["f"], "final-read")
+        rank = np.where(_are(table["error"], NO_ACK), UNASKED, UNKNOWN)
+        rank = np.where(_are(table["type"], "fail"), FAILED, rank)
         self.rank = np.where(ok, ACKED, rank)
         place = (self.of["partition"] << OFFSET_BITS) | self.of["offset"]
         self.place = np.where(ok & (self.of["offset"] != NONE), place, NONE)
@@ -212,6 +222,12 @@ class _Rows:
 
 def _partition(place: Numbers) -> Numbers:
     return np.where(place == NONE, NONE, place >> OFFSET_BITS)
+
+
+def _are(column: pa.ChunkedArray, *words: str) -> Mask:
+    """Which are one of these words; null is none of them."""
+    which: Mask = pc.is_in(column, value_set=pa.array(words)).to_numpy()
+    return which
 
 
 def _numbers(column: pa.ChunkedArray) -> Numbers:

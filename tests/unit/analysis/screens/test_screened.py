@@ -29,6 +29,7 @@ from analysis.measures.by_driver.batches import NotPlain, batches
 from analysis.measures.by_driver.landings import Landings
 from analysis.measures.by_driver.windows import Windows
 from analysis.queries import Queries
+from analysis.screens import reduced
 from analysis.screens.screened import Screened, screen
 from tests.support.oracle import OUTCOMES, Case, oracle
 from tests.support.random_histories.any_rows import chaos
@@ -198,7 +199,10 @@ def test_where_no_sign_was_seen_there_is_nothing(both: Both) -> None:
             assert BY_NAME[name].tables(screened.signs), told
 
 
-def test_fates_give_the_windows_and_landings_of_all(both: Both) -> None:
+def test_fates_give_the_windows_and_landings_of_all(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reduced, "ROWS", 5)  # so that suspects are told in many parts
     queries = Queries(both.whole)
     windows, landings = counted(queries.windows()), queries.landings().collect()
     queries.forget()
