@@ -145,7 +145,9 @@ def no_warehouse() -> Iterator[Mapping[str, str]]:
 def archive_path() -> Path:
     """Where the class archive for this Java and this Spark belongs, in the user's cache."""
     java = _java()
-    fingerprint = [pyspark.__version__, str(java), TRAINED_BY, *(f"{j.name}" for j in _jars())]
+    fingerprint = [pyspark.__version__, str(java), TRAINED_BY]
+    # The JVM takes none that was made of jars of another time, of the same names or not.
+    fingerprint += [f"{jar.name} {int(jar.stat().st_mtime)}" for jar in _jars()]
     with contextlib.suppress(OSError):
         fingerprint.append(str(Path(java).resolve().stat().st_mtime_ns))
     key = hashlib.sha256("\n".join(fingerprint).encode()).hexdigest()[:12]
