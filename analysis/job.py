@@ -22,7 +22,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from analysis.elsewhere.evidence_place import EvidencePlace, is_local, require_shared
-from analysis.elsewhere.masters import require_master
+from analysis.elsewhere.masters import require_master, starting
 from analysis.elsewhere.staged import Staged
 from analysis.elsewhere.store import connect
 from analysis.elsewhere.trouble import TROUBLE, Unreachable, reason_of
@@ -134,14 +134,8 @@ def _check_elsewhere(
 def _started(
     stack: ExitStack, start: AbstractContextManager[SparkSession], master: str | None
 ) -> SparkSession:
-    try:
+    with starting(master):
         return stack.enter_context(start)
-    except TROUBLE as error:
-        if master is None:
-            raise
-        raise Unreachable(
-            f"--master {master}: Spark could not start there ({reason_of(error)})"
-        ) from error
 
 
 def answers_of(

@@ -40,7 +40,7 @@ class Queries:
         left: Left | None = None,
     ) -> None:
         """`left`: what a screen says; None: all is asked of everything."""
-        self._history, self._anomalies, self._left = history, tuple(anomalies), left
+        self._history, self._anomalies, self.left = history, tuple(anomalies), left
         self._kept: dict[str, DataFrame] = {}
         self._making = threading.RLock()
 
@@ -70,14 +70,9 @@ class Queries:
         )
 
     @property
-    def left(self) -> Left | None:
-        """What a screen says; None: all is asked of everything."""
-        return self._left
-
-    @property
     def is_small(self) -> bool:
         """Whether what is found is so little that it may be held in memory."""
-        return self._left is not None and self._left.rows <= FEW
+        return self.left is not None and self.left.rows <= FEW
 
     def _few(self, left: Left, several: bool) -> Tables:
         """The same of suspects; where one table alone looks at them, nothing is worth keeping."""
@@ -111,13 +106,13 @@ class Queries:
 
     def found(self) -> DataFrame | None:
         """The same, without what is known around them: analysis.frames.evidence.rows."""
-        if self._left is None:
+        if self.left is None:
             found = [found_rows(self.tables, to_look_at(self._anomalies))]
         else:
             signed = [each for each in self._anomalies if each.signs is not None]
             others = [each for each in self._anomalies if each.signs is None]
-            seen = to_look_at(signed, self._left.signs)
-            few = self._few(self._left, len(seen) > 1)
+            seen = to_look_at(signed, self.left.signs)
+            few = self._few(self.left, len(seen) > 1)
             found = [found_rows(few, seen), found_rows(self.tables, to_look_at(others))]
         made = [each for each in found if each is not None]
         return reduce(DataFrame.unionByName, made) if made else None

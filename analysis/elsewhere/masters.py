@@ -49,15 +49,22 @@ def started(
     if master is not None:
         require_master(master)
     with ExitStack() as stack:
-        try:
+        with starting(master):
             spark = stack.enter_context(start)
-        except TROUBLE as error:
-            if master is None:
-                raise
-            raise Unreachable(
-                f"--master {master}: Spark could not start there ({reason_of(error)})"
-            ) from error
         yield spark
+
+
+@contextmanager
+def starting(master: str | None) -> Iterator[None]:
+    """Inside the block a session starts; where it cannot, there, Unreachable says so."""
+    try:
+        yield
+    except TROUBLE as error:
+        if master is None:
+            raise
+        raise Unreachable(
+            f"--master {master}: Spark could not start there ({reason_of(error)})"
+        ) from error
 
 
 def _answers(host: str, port: str) -> bool:

@@ -43,12 +43,7 @@ def evidence(table: pa.Table, facts: Row) -> pa.Table:
         **_judged(found, facts["causes"]),
         "sent": _taken([None, *SENT_NAMES.values()], _sent(found)),
     }
-    made = [pa.chunked_array([_whole(columns[f.name])]).cast(f.type) for f in SCHEMA]
-    return pa.table(made, schema=SCHEMA)
-
-
-def _whole(column: Any) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return pa.table([columns[f.name].cast(f.type) for f in SCHEMA], schema=SCHEMA)
 
 
 def _places(found: Found) -> dict[str, pa.Array]:
@@ -125,7 +120,7 @@ def _faults(found: Found, faults: Sequence[Row]) -> dict[str, pa.Array]:
     offsets = pa.array(np.concatenate([[0], ends]).astype(np.int32))
     return {
         "faults": pa.ListArray.from_arrays(offsets, taken),
-        "next_fault": pa.array([None, *numbers], pa.int32()).take(pa.array(later)),
+        "next_fault": _taken([None, *numbers], later),
     }
 
 
@@ -134,10 +129,8 @@ def _judged(found: Found, causes: Sequence[Row]) -> dict[str, pa.Array]:
     words = [FORBIDDEN, *(PERMITTED if cause["sure"] else IN_DOUBT for cause in causes)]
     return {
         "judged": _taken(words, place),
-        "cause": pa.array([None, *(cause["number"] for cause in causes)], pa.int32()).take(
-            pa.array(place)
+        "cause": _taken([None, *(cause["number"] for cause in causes)], place),
+        "permitted_by": _taken(
+            [None, *(cause["words"] if cause["sure"] else None for cause in causes)], place
         ),
-        "permitted_by": pa.array(
-            [None, *(cause["words"] if cause["sure"] else None for cause in causes)], pa.string()
-        ).take(pa.array(place)),
     }
