@@ -20,7 +20,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from analysis import job
-from analysis.spark.session import BIG, session
+from analysis.spark.jvm import BIG
+from analysis.spark.session import session
 from analysis.train_archive import training_run
 
 LOOK_S = 0.05

@@ -22,7 +22,8 @@ from pyspark.sql import SparkSession
 from analysis.elsewhere.evidence_place import EvidencePlace
 from analysis.job import answers_of, check
 from analysis.prepared import prepared
-from analysis.spark import session
+from analysis.spark.jvm import Jvm, archive_path
+from analysis.spark.session import session
 from analysis.stored.stored_run import open_run
 from harness.history import tables
 from harness.model.runs.run_folder import RunFolder
@@ -35,7 +36,7 @@ _SENDS = 50
 
 def main() -> int:
     """Make the archive unless it is there. 0 when it is, 1 when it could not be made."""
-    archive = session.archive_path()
+    archive = archive_path()
     if archive.exists():
         return 0
     sys.stdout.write("making the class archive that lets checks start faster\n")
@@ -43,7 +44,7 @@ def main() -> int:
     archive.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=archive.parent, prefix=".training-") as folder:
         made = Path(folder) / "spark.jsa"
-        with session.session(archive_to=made) as spark:
+        with session(jvm=Jvm(archive_to=made)) as spark:
             run = training_run(Path(folder))
             check([run])
             _ask_everything(spark, run)

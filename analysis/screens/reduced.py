@@ -33,13 +33,13 @@ from harness.history import tables
 
 MOST = 10_000_000  # rows that are kept in memory
 ROWS = 1 << 18  # whose fates are made at a time
-_SCHEMA = tables.schema(tables.OPERATION_COLUMNS)
+SCHEMA = tables.schema(tables.OPERATION_COLUMNS)
 _LATEST = np.iinfo(np.int64).max
 
 
 def reduce(files: Sequence[Path], values: Values) -> pa.Table:
     """The operations that are left; NotPlain where they are too many."""
-    parts, rows = [_SCHEMA.empty_table()], 0
+    parts, rows = [SCHEMA.empty_table()], 0
     for file in files:
         with pq.ParquetFile(file) as parquet:
             for group in range(parquet.num_row_groups):
@@ -112,8 +112,8 @@ def _first_later(polls: tuple[Numbers, ...], processed: tuple[Numbers, ...]) -> 
 def _whole(table: pa.Table) -> pa.Table:
     """With all columns; what its format does not have is null."""
     nothing = pa.nulls(table.num_rows)
-    told = {name: table[name] if name in table.column_names else nothing for name in _SCHEMA.names}
-    return pa.table(told).cast(_SCHEMA)
+    told = {name: table[name] if name in table.column_names else nothing for name in SCHEMA.names}
+    return pa.table(told).cast(SCHEMA)
 
 
 def fates_of(table: pa.Table, facts: Mapping[str, Any]) -> Iterator[Fates]:

@@ -47,7 +47,7 @@ _TOLD = (
 _KINDS = {"skip": Sign.SKIP, "back": Sign.BACK, "older": Sign.OLDER, "hole": Sign.HOLE}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Screened:
     """What a screen says of one run."""
 
@@ -73,6 +73,10 @@ class Screened:
             )
         yield from suspected.values()
         self.log.clear()
+
+    def forget(self) -> None:
+        """Spark has the suspects: keep none."""
+        self.suspects = self.suspects.schema.empty_table()
 
     def _claimed(self, partition: int) -> Fates:
         log = self.log

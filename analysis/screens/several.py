@@ -23,6 +23,7 @@ from analysis.frames.left import Left
 from analysis.frames.signs import Sign
 from analysis.frames.steps import STEPS
 from analysis.measures.by_driver.batches import NotPlain
+from analysis.screens.reduced import SCHEMA as SUSPECTS
 from analysis.screens.screened import Screened, screen
 from analysis.screens.transactions import Note
 from analysis.stored.stored_run import Run
@@ -47,11 +48,14 @@ class Screens:
         return sum(each.suspects.num_rows for each in self.by_run.values())
 
     def left(self, spark: SparkSession, history: History, folder: Path) -> Left:
-        """What Spark must be asked about: suspects, which are written below `folder`."""
+        """What Spark must be asked about: suspects, which are written below `folder`, and are not
+        kept here any more."""
         folder.mkdir()
-        file = folder / "operations.parquet"
-        suspects = pa.concat_tables([each.suspects for each in self.by_run.values()])
-        pq.write_table(suspects, file, compression="zstd")
+        file, many = folder / "operations.parquet", self.suspects
+        with pq.ParquetWriter(file, SUSPECTS, compression="zstd") as written:
+            for each in self.by_run.values():
+                written.write_table(each.suspects)
+                each.forget()
         rows = [
             {"run_id": run_id, **row} for run_id, each in self.by_run.items() for row in each.steps
         ]
@@ -65,7 +69,7 @@ class Screens:
         steps = files_frame(spark, STEPS, [str(odd)])
         return Left(
             history=few,
-            rows=suspects.num_rows,
+            rows=many,
             signs=self.signs,
             steps=lambda: steps,
             facts={run_id: each.facts for run_id, each in self.by_run.items()},

@@ -7,8 +7,9 @@ within its bars.
 Of each size and shape: a made-up history (bench.checker.histories), then in turns our whole check
 in a live session as a campaign keeps it, and DuckDB's; then ours by plain Spark SQL (clean ones up
 to 10M), in a session of its own. Each twice in the same process; the second run counts. Then small
-runs and a campaign. What both sides find must be what was planted. Prints each number, what DuckDB
-was not asked and why, and each bar with its ratio; exit 1 where one is missed or the counts differ.
+runs, a campaign, and questions over a hundred and a thousand runs (bench.ask). What both sides find
+must be what was planted. Prints each number, what DuckDB was not asked and why, and each bar with
+its ratio; exit 1 where one is missed or the counts differ.
 `--jepsen PROGRAM` times `PROGRAM RUN` beside, of a million operations.
 """
 
@@ -25,6 +26,7 @@ from functools import partial
 from pathlib import Path
 
 from analysis import anomalies
+from bench import ask
 from bench.checker import small
 from bench.checker.bars import BARS, GIB, OF_SIZE, SIZES, missed
 from bench.checker.coverage import ANOMALIES, DRIVER, QUERIES, Left
@@ -64,7 +66,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", 1)[0])
     parser.add_argument("--sizes", default=",".join(SIZES), help="some of 1M,10M,100M, or none")
     parser.add_argument("--shapes", default=",".join(SHAPES))
-    parser.add_argument("--rounds", type=int, default=3, help="of small runs; 0: none")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="of small runs; 0: none at all"
+    )
     parser.add_argument("--profile", action="store_true", help="each of our queries by itself, too")
     parser.add_argument("--jepsen", metavar="PROGRAM", help="what judges a run as Jepsen does")
     asked = parser.parse_args()
@@ -78,6 +82,9 @@ def main() -> None:
             _say("small runs")
             measured.add(small.beside_stock(folder, asked.rounds))
             measured.add(small.campaign(folder))
+            _say("questions")
+            grown = ask.compared(ask.SAMPLE, folder / "questions")
+            measured.add({"questions wall": max(wall for wall, _ in grown.values())})
         _jepsen(measured, folder, asked.jepsen)
     _tell(measured)
     sys.exit(1 if measured.wrong or missed(BARS, measured.numbers) else 0)

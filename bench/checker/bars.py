@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bench.ask import FEW, MANY, MOST
 from bench.checker.histories import SHAPES
 
 GIB = 1 << 30
@@ -123,5 +124,10 @@ BARS: tuple[Bar, ...] = (
         left=("tenth cpu",),
         right=("first cpu",),
         factor=1 / 3,
+    ),
+    Bar(
+        name=f"questions: {MANY:,} runs beside {FEW}, wall, the question that grows most",
+        left=("questions wall",),
+        factor=MOST,
     ),
 )

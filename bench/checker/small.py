@@ -49,13 +49,15 @@ spark.read.parquet(sys.argv[1] + "/history/operations").count()
 START = """
 import sys
 from pathlib import Path
-from analysis.spark import session as spark
+from analysis.spark import jvm, session as spark
+def not_so(*_):
+    raise OSError
 if sys.argv[2] == "as it comes":
-    spark._start = lambda command: None
+    jvm._start = not_so
     spark._sizes = lambda operations: {}
     spark._SETTINGS.clear()
 if sys.argv[2] == "direct":
-    spark.archive_path = lambda: Path("/nonexistent")
+    jvm.archive_path = lambda: Path("/nonexistent")
 from analysis.job import check
 check([Path(sys.argv[1])])
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from analysis.spark.jvm import Jvm
 from harness.commands.closing_table import show_how_many_valid, show_report
-from harness.history import sealing
 from harness.host import system_packages
 from harness.host.java import find_java
 from harness.host.machine import HostError
@@ -38,27 +39,30 @@ def check_runs(
     A run is a folder, or the URI of one in a store. `ahead`: a Spark session that is starting
     already.
     """
-    from analysis import job  # noqa: PLC0415  Spark is slow to import, and only needed here
-
     system_packages.require(["chmod"])  # Spark's file system calls it
     tell_spark_of_java()
-    operations = 0
     here = [folder for folder in folders if isinstance(folder, RunFolder)]
     for folder in here:
         with errors_told(folder.path), details_go_to(folder.path):
             folder.refuse_links()
             folder.read()
             _try_to_write(folder)
-            operations += sealing.seal(folder.path).operations
     with ExitStack() as stack:
         stack.enter_context(console.status("checking the history with Spark"))
         if here:
             stack.enter_context(errors_told(here[0].path))
             stack.enter_context(details_go_to(here[0].path))
+        jvm = None
+        alone = master is None and ahead is None and len(here) == len(folders)
+        if alone and "pyspark" not in sys.modules:  # else nothing slow is left to import
+            jvm = stack.enter_context(Jvm(scratch=here[0].path))
+        operations = _seal(here)
+        from analysis import job  # noqa: PLC0415  slow to import: meanwhile the JVM starts
+
         try:
             started = ahead.spark(operations) if ahead else None
             places = [each.path if isinstance(each, RunFolder) else each for each in folders]
-            reports = job.check(places, master, started)
+            reports = job.check(places, master, started, jvm)
         except job.CheckError as error:
             raise run_folder.StoreError(str(error)) from None
         except job.Unreachable as error:
@@ -75,6 +79,17 @@ def tell_spark_of_java() -> None:
     """Where Java is, unless it is on the PATH."""
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
         os.environ["JAVA_HOME"] = str(find_java().path.resolve().parents[1])
+
+
+def _seal(folders: Sequence[RunFolder]) -> int:
+    """Seal runs; returns how many operations they have."""
+    from harness.history import sealing  # noqa: PLC0415  as slow
+
+    operations = 0
+    for folder in folders:
+        with errors_told(folder.path), details_go_to(folder.path):
+            operations += sealing.seal(folder.path).operations
+    return operations
 
 
 def _try_to_write(folder: RunFolder) -> None:

@@ -153,7 +153,7 @@ def _write(made: Numbered, below: Path, run_id: str) -> int:
 
 def _expected(asked: Asked) -> int:
     """About how many rows there are, by the size of files that are here."""
-    from analysis.spark.session import BIG  # noqa: PLC0415
+    from analysis.spark.jvm import BIG  # noqa: PLC0415
 
     sizes = 0
     for path in (Path(asked.sends), Path(asked.reads)):

@@ -17,7 +17,8 @@ READY = """
 import sys
 from pathlib import Path
 from analysis import ahead, job
-from analysis.spark.session import BIG, SMALL, session
+from analysis.spark.jvm import BIG
+from analysis.spark.session import SMALL, session
 with ahead.Ahead(scratch=Path(sys.argv[1])) as made:
     made.start()
     spark = made.spark(operations=3)

@@ -21,7 +21,6 @@ from analysis.anomalies import NAMES
 from analysis.frames import schema
 from analysis.job import check
 from analysis.report import page
-from analysis.spark.session import _start
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import open_run
 from harness.checkout import ROOT
@@ -320,12 +319,6 @@ def test_the_jvm_ends_with_its_parent_and_leaves_nothing(tmp_path: Path, end: st
     _, alive = psutil.wait_procs([jvm], timeout=60)
     assert alive == []
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_jvm_that_does_not_start_is_left_to_pyspark() -> None:
-    assert _start(["false"]) is None
-    assert _start(["/no/such/java"]) is None
-    assert "PYSPARK_GATEWAY_PORT" not in os.environ
 
 
 def _keys(value: object) -> set[str]:
