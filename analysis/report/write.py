@@ -45,7 +45,8 @@ from analysis.stored.stored_run import Run
 from analysis.stories.tell import tell
 
 Row = dict[str, Any]
-ROWS = 1 << 17  # of evidence that is made at a time
+ROWS = 1 << 16  # of evidence that is made at a time
+BLOCK = 1 << 24  # bytes in which Spark writes what it is made of
 _ORDER = ("time_ns", "value", "partition", "offset")  # of examples, however Spark wrote them
 _NO_EVIDENCE = schema.arrow(schema.EVIDENCE).empty_table()
 # The timeline's columns by the counts that they show.
@@ -248,7 +249,9 @@ def _evidence_by_driver(
         told = found.toArrow()
         parts: Iterable[pa.Table] = [told] if told.num_rows else []
     else:
-        found.write.parquet(str(folder / "found"), compression="lz4")
+        # Row groups of some hundred thousand rows, not of a million: who reads one holds it.
+        small = found.write.option("parquet.block.size", BLOCK)
+        small.parquet(str(folder / "found"), compression="lz4")
         parts = _parts(folder / "found")
     for rows in parts:
         for run_id in pc.unique(rows["run_id"]).to_pylist():
@@ -262,6 +265,7 @@ def _parts(folder: Path) -> Iterator[pa.Table]:
     for batch in found.to_batches(batch_size=ROWS, batch_readahead=1, fragment_readahead=1):
         if batch.num_rows:
             yield pa.Table.from_batches([batch])
+        pa.default_memory_pool().release_unused()  # half a GiB, of ten million operations
 
 
 def _finding(name: str, folder: Path | None) -> AnomalyFinding:

@@ -56,6 +56,7 @@ class Screens:
             for each in self.by_run.values():
                 written.write_table(each.suspects)
                 each.forget()
+        pa.default_memory_pool().release_unused()
         rows = [
             {"run_id": run_id, **row} for run_id, each in self.by_run.items() for row in each.steps
         ]
