@@ -31,6 +31,7 @@ _NUMBERS = (
     *("sent_ns", "acked_ns", "delivered_ns", "time_ns", "epoch"),
 )
 _WORDS = ("outcome", "sent", "leader")
+READ_ELSEWHERE = "read_elsewhere"
 _OF_SEND = ("sent_ns", "acked_ns", "epoch")  # what other anomalies tell of a record's send
 
 
@@ -80,18 +81,23 @@ def values_of(folder: Path | None) -> Numbers:
 
 def completed(findings: Findings, lost: Findings | None) -> Findings:
     """Rows of places, which do not tell of sends, with what is known of a lost record's: `value` is
-    the record that is gone, `other_value` the one that is there. Of torn transactions, the records
+    the record that is gone, `other_value` the one that is there; of a record that is not where a
+    reader was given it, that moment takes the place of its ack. Of torn transactions, the records
     that are not lost as well: those have their story."""
     if findings.anomaly == "torn":
         return _alone(findings, lost)
     if findings.anomaly != "inconsistent-offset":
         return findings
-    # The leader and the epoch of such a row are those of another moment than its ack.
-    nobody = np.full(len(findings), len(findings.names["leader"]) - 1)
-    unknown = np.full(len(findings), -1)
-    numbers: dict[str, Numbers] = {**findings.numbers, "epoch": unknown}
-    words = dict(findings.words)
-    words["leader"], names = nobody, dict(findings.names)
+    # The leader and the epoch of such a row are those of another moment than its ack; where it was
+    # read, of that moment, and where it was acknowledged is not told.
+    read = _is_word(findings, "outcome", READ_ELSEWHERE)
+    numbers: dict[str, Numbers] = {
+        **findings.numbers,
+        "epoch": np.where(read, findings.numbers["epoch"], -1),
+        "acked_ns": np.where(read, findings.numbers["delivered_ns"], findings.numbers["acked_ns"]),
+    }
+    words, names = dict(findings.words), dict(findings.names)
+    words["leader"] = np.where(read, words["leader"], len(names["leader"]) - 1)
     if lost is not None and len(lost):
         gone = np.isin(numbers["value"], lost.numbers["value"])
         turned = ~gone & np.isin(numbers["other_value"], lost.numbers["value"])
@@ -108,6 +114,14 @@ def completed(findings: Findings, lost: Findings | None) -> Findings:
             names[name] = [*lost.names[name][:-1], None]
             words[name] = np.where(same, lost.words[name][at], len(names[name]) - 1)
     return replace(findings, numbers=numbers, words=words, names=names)
+
+
+def _is_word(findings: Findings, name: str, word: str) -> npt.NDArray[np.bool_]:
+    """Of which rows it is the word."""
+    known = findings.names[name]
+    place = known.index(word) if word in known else len(known)
+    which: npt.NDArray[np.bool_] = findings.words[name] == place
+    return which
 
 
 def _alone(findings: Findings, lost: Findings | None) -> Findings:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from analysis.stories.findings import READ_ELSEWHERE
 from analysis.stories.leaders import Election, Subject
 from analysis.stories.replicas import Clock, Replica
 from harness.history.record_format import SEQUENCE_BITS
@@ -149,26 +150,38 @@ def life(story: Story, clock: Clock) -> list[Event]:
 
 
 def _sent(story: Story, clock: Clock) -> Iterator[Event]:
-    span, facts = story.span, story.facts
+    span = story.span
     if span.sent_ns is not None:
         value = story.subject.value
         who = "a producer" if value is None else f"producer {value >> SEQUENCE_BITS}"
         what = "sent it" if story.one else f"sent the first, the last at {clock(span.sent_ns[1])}"
         yield Event(time_ns=span.sent_ns[0], who=who, what=what)
     if span.acked_ns is not None:
-        first, last = span.acked_ns
-        what = f"acknowledged it at {place(story)}" if story.one else "acknowledged the first"
-        what += "" if story.one else f", the last at {clock(last)}: {place(story)}"
-        if facts.certain:
-            who, role = facts.leader or "a leader", f"; written with epoch {facts.epoch}"
-        else:
-            who = "a leader"
-            role = f"; ZooKeeper showed {facts.leader or 'nobody'} leading then"
-            role += "" if facts.epoch is None else f", epoch {facts.epoch}"
-        yield Event(time_ns=first, who=who, what=what + role)
+        yield _had(story, *span.acked_ns, clock)
     if span.delivered_ns is not None and story.facts.anomaly == "lost":
         given = "was given it" if story.one else f"was given the first of {span.delivered:,}"
         yield Event(time_ns=span.delivered_ns, who="a consumer", what=given)
+
+
+def _had(story: Story, first: int, last: int, clock: Clock) -> Event:
+    """Its ack or, of what was read elsewhere, that."""
+    facts = story.facts
+    read = facts.outcome == READ_ELSEWHERE
+    did = "was given" if read else "acknowledged"
+    what = f"{did} it at {place(story)}" if story.one else f"{did} the first"
+    what += "" if story.one else f", the last at {clock(last)}: {place(story)}"
+    if facts.certain:
+        by = f" by {facts.leader}" if read and facts.leader else ""
+        role = f"; written with epoch {facts.epoch}{by}"
+    elif facts.leader is None and facts.anomaly == "inconsistent-offset" and not read:
+        role = ""
+    else:
+        role = f"; ZooKeeper showed {facts.leader or 'nobody'} leading then"
+        role += "" if facts.epoch is None else f", epoch {facts.epoch}"
+    leader = facts.leader if facts.certain else None
+    return Event(
+        time_ns=first, who="a consumer" if read else leader or "a leader", what=what + role
+    )
 
 
 def _happened(story: Story, clock: Clock) -> Iterator[Event]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from analysis.stories.findings import READ_ELSEWHERE
 from analysis.stories.replicas import Clock, Replica
 from analysis.stories.story import Copy, Story, place
 
@@ -34,13 +35,16 @@ def names(many: Sequence[str]) -> str:
 
 
 def _gone(story: Story, clock: Clock) -> Iterator[str]:
-    yield _torn(story, clock) if story.facts.anomaly == "torn" else _acked(story, clock)
+    if story.facts.anomaly == "torn":
+        yield _torn(story, clock)
+    else:
+        yield _read(story, clock) if story.facts.outcome == READ_ELSEWHERE else _acked(story, clock)
     yield from _given(story)
     yield from _holders(story)
     yield from _faults(story, clock)
     yield _election(story, clock)
     yield from _cuts(story, clock)
-    if story.facts.outcome in ("acked_elsewhere", "read_elsewhere", "other_partition"):
+    if story.facts.outcome in ("acked_elsewhere", READ_ELSEWHERE, "other_partition"):
         yield _elsewhere(story)
     else:
         yield from _now(story)
@@ -66,22 +70,37 @@ def _torn(story: Story, clock: Clock) -> str:
 def _acked(story: Story, clock: Clock) -> str:
     facts, span = story.facts, story.span
     where = f"{place(story)} of partition {facts.partition}"
-    if facts.outcome == "read_elsewhere":
-        return f"a reader was given what was at {where}"
     if span.acked_ns is None:
         return f"two records were seen at {where}; when the first was acknowledged is not known"
-    first, last = span.acked_ns
-    when = _when(first, last, clock)
+    when = _when(*span.acked_ns, clock)
     was = "was" if story.one else "were"
     if facts.certain:
         by = facts.leader or "a leader whose name nothing tells"
         return f"{where} {was} acknowledged by {by} {when}, written with epoch {facts.epoch}"
+    acked = f"{where} {was} acknowledged {when}"
+    if facts.leader is None and facts.anomaly == "inconsistent-offset":  # nobody has asked who led
+        return f"{acked}; by whom is not known"
+    return f"{acked}, {_shown(story)}; by whom is not known for certain"
+
+
+def _read(story: Story, clock: Clock) -> str:
+    """Of records that were given to somebody where the final read does not have them."""
+    facts, span = story.facts, story.span
+    who = "a consumer was" if story.one else "consumers were"
+    given = f"{who} given what was at {place(story)} of partition {facts.partition}"
+    if span.acked_ns is not None:
+        given += f" {_when(*span.acked_ns, clock)}"
+    if facts.certain:
+        by = f" by {facts.leader}" if facts.leader else ""
+        return f"{given}, written with epoch {facts.epoch}{by}"
+    return f"{given}, {_shown(story)}; who wrote {story.it} is not known for certain"
+
+
+def _shown(story: Story) -> str:
+    facts = story.facts
     shown = "no leader" if facts.leader is None else facts.leader
     epoch = "" if facts.epoch is None else f" with epoch {facts.epoch}"
-    return (
-        f"{where} {was} acknowledged {when}, when ZooKeeper showed {shown}{epoch} leading; "
-        f"by whom is not known for certain"
-    )
+    return f"when ZooKeeper showed {shown}{epoch} leading"
 
 
 def _when(first_ns: int, last_ns: int, clock: Clock) -> str:

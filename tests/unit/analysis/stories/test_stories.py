@@ -312,9 +312,15 @@ def test_a_record_that_is_elsewhere_than_acknowledged_is_told_with_where_it_is(r
 def test_a_record_that_is_elsewhere_than_it_was_read_is_told_by_the_read(report):
     [story] = stories(report)
 
-    assert story["sentence"].startswith("A reader was given what was at offset 2 of partition 0; ")
+    assert story["sentence"].startswith(
+        "A consumer was given what was at offset 2 of partition 0 at 0.300 s, "
+        "when ZooKeeper showed kafka1 with epoch 0 leading; who wrote it is not known for certain; "
+    )
     assert "it is at offset 0 now" in story["sentence"]
-    assert "acknowledged" not in story["sentence"]
+    assert "acknowledged" not in f"{story['sentence']}{story['life']}"
+    assert [row["what"] for row in story["life"] if row["who"] == "a consumer"] == [
+        "was given it at offset 2; ZooKeeper showed kafka1 leading then, epoch 0"
+    ]
 
 
 @told(
