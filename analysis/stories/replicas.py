@@ -90,9 +90,14 @@ def replica(subject: Subject, broker: str, evidence: Evidence) -> Replica:
 
 
 def had_it(subject: Subject, broker: str, evidence: Evidence) -> Answer:
-    """Whether the record was ever in the broker's log."""
+    """Whether the record was ever in the broker's log; of one that is not where it was seen:
+    there. That it is elsewhere in that log says nothing of this, since it may have been sent
+    again."""
     kept, clock = evidence.kept, evidence.clock
     mine = [r for r in kept.of_value.get(_value(subject), ()) if r.broker == broker]
+    if subject.anomaly == "inconsistent-offset":
+        there = (subject.partition, subject.offset)
+        mine = [r for r in mine if (r.partition, r.offset) == there]
     if mine:
         return _found(subject, min(mine, key=lambda record: record.time_ns), clock)
     if subject.certain and subject.acked and subject.leader == broker:

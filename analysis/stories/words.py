@@ -195,7 +195,9 @@ def _now(story: Story) -> Iterator[str]:
     replicas = story.facts.replicas
     has, lack, unknown = ([r for r in replicas if r.now == known] for known in _KNOWN)
     if has:
-        yield f"{_brokers(has)} still {'has' if len(has) == 1 else 'have'} {story.it}"
+        where = {each.now_why for each in has} if story.facts.replaced else set()
+        there = f", {where.pop()}" if len(where) == 1 and story.one else ""
+        yield f"{_brokers(has)} still {'has' if len(has) == 1 else 'have'} {story.it}{there}"
     if lack and len(lack) == len(replicas):
         yield f"no replica has {story.it} now"
     elif lack:
