@@ -40,6 +40,8 @@ def group_of(groups: Sequence[Group], anomaly: str, example: Row) -> int | None:
         if anomaly == VANISHED:
             if table.anomaly in LOSSES and example["value"] in table.numbers["value"][rows]:
                 return number
+        elif anomaly == PLACES and facts.outcome != example.get("outcome"):
+            continue
         elif table.anomaly == anomaly and _rows_of(table, rows, example).any():
             return number
     return None

@@ -268,7 +268,7 @@ def _with_both(subject: Subject, broker: str, kept: Kept, complete: bool) -> Rep
     unsure = [answer for answer in answers if answer is None]
     now = "unknown" if unsure else "yes" if all(answers) else "no"
     words = {
-        "yes": "at both places",
+        "yes": "at both places" if subject.anomaly == "duplicate" else "both records lie there",
         "no": "not at both places",
         "unknown": "what it has at both places was not kept",
     }

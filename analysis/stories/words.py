@@ -71,7 +71,7 @@ def _acked(story: Story, clock: Clock) -> str:
     facts, span = story.facts, story.span
     where = f"{place(story)} of partition {facts.partition}"
     if span.acked_ns is None:
-        return f"two records were seen at {where}; when the first was acknowledged is not known"
+        return f"two records were seen at {where}; when one was acknowledged there is not known"
     when = _when(*span.acked_ns, clock)
     was = "was" if story.one else "were"
     if facts.certain:
@@ -196,8 +196,9 @@ def _now(story: Story) -> Iterator[str]:
     has, lack, unknown = ([r for r in replicas if r.now == known] for known in _KNOWN)
     if has:
         where = {each.now_why for each in has} if story.facts.replaced else set()
-        there = f", {where.pop()}" if len(where) == 1 and story.one else ""
-        yield f"{_brokers(has)} still {'has' if len(has) == 1 else 'have'} {story.it}{there}"
+        there = f" {where.pop()} now" if len(where) == 1 and story.one else ""
+        still = "" if there else "still "
+        yield f"{_brokers(has)} {still}{'has' if len(has) == 1 else 'have'} {story.it}{there}"
     if lack and len(lack) == len(replicas):
         yield f"no replica has {story.it} now"
     elif lack:

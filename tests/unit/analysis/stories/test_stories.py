@@ -393,3 +393,31 @@ def test_the_time_of_a_broker_whose_clock_was_wrong_is_not_told(report):
     [story] = stories(report)
 
     assert "kafka2 led with epoch 1 from log end 1 at a time that is not known" in story["sentence"]
+
+
+@told(
+    sent(0, at=0, ms=100),
+    sent(1, at=3, ms=200, took=1000),
+    read(1, at=1, ms=205),
+    sent(2, at=1, ms=300),
+    sent(3, at=2, ms=400),
+    read(2, at=1, ms=500),
+    final_read(0, 2, 3, 1),
+    kept_log(1, 0, 2, 3, 1),
+    kept_log(2, 0, 2, 3, 1),
+    led(1, epoch=0, at=0, ms=-1000),
+    view("kafka1", ms=-1000),
+)
+def test_two_findings_at_one_place_have_two_stories_and_a_later_copy_proves_nothing(
+    report,
+):
+    """Whether kafka2 had value 1 at offset 1, nothing tells: that it has it at 3 does not."""
+    by_outcome = {story["outcome"]: story for story in stories(report)}
+    rows = report["anomalies"]["inconsistent-offset"]["examples"]
+
+    assert {"two_values", "read_elsewhere"} <= set(by_outcome)
+    assert {row["outcome"]: row["story"] for row in rows} == {
+        row["outcome"]: by_outcome[row["outcome"]]["number"] for row in rows
+    }
+    assert known(by_outcome["read_elsewhere"], "had")["kafka2"] == "unknown"
+    assert "kafka1 and kafka2 have it at offset 3 now" in by_outcome["two_values"]["sentence"]
