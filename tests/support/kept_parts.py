@@ -83,3 +83,14 @@ def _said(name: str, broker: int, *, ms: float, **fields: Any) -> Part:
 def _kept(*rows: Mapping[str, Any], ms: float | None = None) -> Part:
     part = event("", ms=END_MS if ms is None else ms)
     return Part(table="kept", rows=tuple({"topic": "harness", **row} for row in rows), ms=part.ms)
+
+
+def stories(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those that a report tells."""
+    found: list[dict[str, Any]] = report["stories"]["told"]
+    return found
+
+
+def known(story: dict[str, Any], key: str) -> dict[str, str]:
+    """had or now, by broker."""
+    return {replica["broker"]: replica[key] for replica in story["replicas"]}

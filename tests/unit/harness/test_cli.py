@@ -284,7 +284,7 @@ def test_of_a_run_the_details_are_in_its_folder(run, monkeypatch, ended):
     def broken(_: Path) -> None:
         raise ZeroDivisionError("no")
 
-    monkeypatch.setattr("harness.commands.check.sealing.seal", broken)
+    monkeypatch.setattr("harness.history.sealing.seal", broken)
 
     code, _, said = ended("check", run)
 
