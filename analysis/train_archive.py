@@ -44,7 +44,7 @@ def main() -> int:
     archive.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=archive.parent, prefix=".training-") as folder:
         made = Path(folder) / "spark.jsa"
-        with session(jvm=Jvm(archive_to=made)) as spark:
+        with Jvm(archive_to=made) as jvm, session(jvm=jvm) as spark:
             run = training_run(Path(folder))
             check([run])
             _ask_everything(spark, run)

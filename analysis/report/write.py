@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -283,7 +282,7 @@ def _finding(name: str, folder: Path | None) -> AnomalyFinding:
         count=keys.num_rows,
         split={**nothing.split, **split},
         examples=[{k: v for k, v in row.items() if k != "run_id"} for row in rows],
-        by_cause=Counter(_counted(keys["cause"])),
+        by_cause=_counted(keys["cause"]),
         lasted_s=_lasted(keys["lasted_s"].drop_null()),
     )
 
@@ -336,8 +335,7 @@ def _buckets_of_lost(run: Run, folder: Path | None) -> dict[int, int]:
         return {}
     acked_ns = ds.dataset(folder, format="parquet").to_table(columns=["acked_ns"])["acked_ns"]
     since_ns = pc.subtract(acked_ns, run.load_start_ns)
-    counted = pc.value_counts(pc.divide(since_ns, run.bucket_ms * 10**6)).to_pylist()
-    return {row["values"]: row["counts"] for row in counted}
+    return _counted(pc.divide(since_ns, run.bucket_ms * 10**6))
 
 
 def _write_small(folder: Path, table: Any, run_id: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -113,6 +113,20 @@ class Story:
         return f"{was} {done}"
 
     @property
+    def was_read(self) -> bool:
+        """Whether it is told by a read, not by an ack: `acked_ns` is the moment of that."""
+        return self.facts.outcome == READ_ELSEWHERE
+
+    @property
+    def leader_is_told(self) -> bool:
+        """Whether None is what ZooKeeper showed; else nobody has asked who led."""
+        return (
+            self.facts.leader is not None
+            or self.facts.anomaly != "inconsistent-offset"
+            or self.was_read
+        )
+
+    @property
     def gone(self) -> bool:
         """Whether it is about records that are not where they were acknowledged."""
         return self.facts.anomaly in GONE
@@ -166,14 +180,14 @@ def _sent(story: Story, clock: Clock) -> Iterator[Event]:
 def _had(story: Story, first: int, last: int, clock: Clock) -> Event:
     """Its ack or, of what was read elsewhere, that."""
     facts = story.facts
-    read = facts.outcome == READ_ELSEWHERE
+    read = story.was_read
     did = "was given" if read else "acknowledged"
     what = f"{did} it at {place(story)}" if story.one else f"{did} the first"
     what += "" if story.one else f", the last at {clock(last)}: {place(story)}"
     if facts.certain:
         by = f" by {facts.leader}" if read and facts.leader else ""
         role = f"; written with epoch {facts.epoch}{by}"
-    elif facts.leader is None and facts.anomaly == "inconsistent-offset" and not read:
+    elif not story.leader_is_told:
         role = ""
     else:
         role = f"; ZooKeeper showed {facts.leader or 'nobody'} leading then"

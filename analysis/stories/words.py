@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analysis.stories.findings import READ_ELSEWHERE
 from analysis.stories.replicas import Clock, Replica
 from analysis.stories.story import Copy, Story, place
 
@@ -35,16 +34,13 @@ def names(many: Sequence[str]) -> str:
 
 
 def _gone(story: Story, clock: Clock) -> Iterator[str]:
-    if story.facts.anomaly == "torn":
-        yield _torn(story, clock)
-    else:
-        yield _read(story, clock) if story.facts.outcome == READ_ELSEWHERE else _acked(story, clock)
+    yield _torn(story, clock) if story.facts.anomaly == "torn" else _acked(story, clock)
     yield from _given(story)
     yield from _holders(story)
     yield from _faults(story, clock)
     yield _election(story, clock)
     yield from _cuts(story, clock)
-    if story.facts.outcome in ("acked_elsewhere", READ_ELSEWHERE, "other_partition"):
+    if story.was_read or story.facts.outcome in ("acked_elsewhere", "other_partition"):
         yield _elsewhere(story)
     else:
         yield from _now(story)
@@ -73,23 +69,24 @@ def _acked(story: Story, clock: Clock) -> str:
     if span.acked_ns is None:
         return f"two records were seen at {where}; when one was acknowledged there is not known"
     when = _when(*span.acked_ns, clock)
+    if story.was_read:
+        return _read(story, where, when)
     was = "was" if story.one else "were"
     if facts.certain:
         by = facts.leader or "a leader whose name nothing tells"
         return f"{where} {was} acknowledged by {by} {when}, written with epoch {facts.epoch}"
     acked = f"{where} {was} acknowledged {when}"
-    if facts.leader is None and facts.anomaly == "inconsistent-offset":  # nobody has asked who led
+    if not story.leader_is_told:
         return f"{acked}; by whom is not known"
     return f"{acked}, {_shown(story)}; by whom is not known for certain"
 
 
-def _read(story: Story, clock: Clock) -> str:
+def _read(story: Story, where: str, when: str) -> str:
     """Of records that were given to somebody where the final read does not have them."""
-    facts, span = story.facts, story.span
-    who = "a consumer was" if story.one else "consumers were"
-    given = f"{who} given what was at {place(story)} of partition {facts.partition}"
-    if span.acked_ns is not None:
-        given += f" {_when(*span.acked_ns, clock)}"
+    facts = story.facts
+    given = (
+        f"{'a consumer was' if story.one else 'consumers were'} given what was at {where} {when}"
+    )
     if facts.certain:
         by = f" by {facts.leader}" if facts.leader else ""
         return f"{given}, written with epoch {facts.epoch}{by}"

@@ -66,9 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", 1)[0])
     parser.add_argument("--sizes", default=",".join(SIZES), help="some of 1M,10M,100M, or none")
     parser.add_argument("--shapes", default=",".join(SHAPES))
-    parser.add_argument(
-        "--rounds", type=int, default=3, help="of small runs; 0: none at all"
-    )
+    parser.add_argument("--rounds", type=int, default=3, help="of small runs; 0: none at all")
     parser.add_argument("--profile", action="store_true", help="each of our queries by itself, too")
     parser.add_argument("--jepsen", metavar="PROGRAM", help="what judges a run as Jepsen does")
     asked = parser.parse_args()

@@ -53,8 +53,9 @@ def check_runs(
             stack.enter_context(errors_told(here[0].path))
             stack.enter_context(details_go_to(here[0].path))
         jvm = None
-        alone = master is None and ahead is None and len(here) == len(folders)
-        if alone and "pyspark" not in sys.modules:  # else nothing slow is left to import
+        all_here = bool(here) and len(here) == len(folders)
+        ours = all_here and master is None and ahead is None
+        if ours and "pyspark" not in sys.modules:  # else nothing slow is left to import
             jvm = stack.enter_context(Jvm(scratch=here[0].path))
         operations = _seal(here)
         from analysis import job  # noqa: PLC0415  slow to import: meanwhile the JVM starts
