@@ -80,5 +80,5 @@ def _ended(run: Run, phases: Phases) -> tuple[int, str | None]:
     except FileNotFoundError as error:
         return FAILED, system_packages.if_a_program(error) or str(error)
     except (ClusterError, HostError, WaitTimeout, OSError) as error:
-        return FAILED, str(error)
+        return FAILED, run.told(error)
     return VALID, None

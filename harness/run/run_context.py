@@ -17,7 +17,7 @@ from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario
 from harness.run.evidence.keeper import Keeper
 from harness.run.progress import Screen
-from harness.waiting import Deadline, WaitTimeout, wait_until
+from harness.waiting import Deadline, wait_until
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,15 +43,16 @@ class Run:
         limit_s: float | None = None,
         every_s: float = 0.05,
     ) -> None:
-        """Wait within the run's own limit as well; the message says which of the two it was."""
+        """Wait within what is left of the run's own limit as well. Raises WaitTimeout."""
         within_s = self.deadline.within(limit_s)
-        try:
-            wait_until(condition, timeout_s=within_s, what=what, every_s=every_s)
-        except WaitTimeout as error:
-            if self.deadline.within() > 0:
-                raise
-            limit = self.record.time_limit_s
-            raise WaitTimeout(f"the time limit of {limit:g} s was exceeded: {error}") from None
+        wait_until(condition, timeout_s=within_s, what=what, every_s=every_s)
+
+    def told(self, error: Exception) -> str:
+        """Why the run ended; after its time limit nothing gets the time that it needs, whatever
+        says so."""
+        if self.deadline.within() > 0:
+            return str(error)
+        return f"the time limit of {self.record.time_limit_s:g} s was exceeded: {error}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

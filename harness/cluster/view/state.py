@@ -67,7 +67,7 @@ class ClusterView(Protocol):
     partitions: int
 
     def connect(self, timeout_s: float) -> None:
-        """Begin; raises an error when nobody answers in time."""
+        """Begin. Raises ClusterError when nobody answers in time."""
 
     def close(self) -> None:
         """End; safe when nobody answers any more."""

@@ -20,9 +20,10 @@ from typing import Any
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
-from harness.cluster.nodes import Node, brokers, zookeepers
+from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
 from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
 from harness.cluster.view.last_known import Memory, recovered
 from harness.cluster.view.state import PartitionState, View
@@ -46,8 +47,11 @@ class ZooKeeperView:
         self._memory = Memory()
 
     def connect(self, timeout_s: float) -> None:
-        """Begin the session; raises KazooTimeoutError when no member answers."""
-        self._client.start(timeout=timeout_s)
+        """Begin the session. Raises ClusterError when no member answers."""
+        try:
+            self._client.start(timeout=timeout_s)
+        except KazooTimeoutError:
+            raise ClusterError(f"no ZooKeeper member answered in {timeout_s:g} s") from None
 
     def close(self) -> None:
         """End the session; safe when ZooKeeper is gone."""

@@ -89,6 +89,26 @@ def test_a_run_that_does_not_says_in_which_phase_and_why(
     assert ["faults", "workers", "nodes"] == closed
 
 
+@pytest.mark.parametrize("error", [ClusterError, WaitTimeout])
+def test_whatever_ends_a_run_past_its_time_limit_the_limit_is_named_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    """Nodes, sessions and workers are each given what is left, and each says in its own words that
+    this was not enough."""
+    RunFolder(path=tmp_path).write(run_record(time_limit_s=0))
+
+    def story(_: Run, phase: Any, __: ExitStack) -> None:
+        with phase("set-up", ""):
+            raise error("nobody answered")
+
+    monkeypatch.setattr(phases, "story", story)
+
+    assert 255 == phases.carry_out(RunFolder(path=tmp_path), Screen(Console(quiet=True)))
+    failure = RunFolder(path=tmp_path).read().failure
+    assert failure
+    assert "the time limit of 0 s was exceeded: nobody answered" == failure.error
+
+
 def test_what_cannot_be_closed_is_a_failure_of_the_run(
     carried_out: Callable[[Story], int], tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from kazoo.exceptions import ConnectionLoss, NoNodeError
 
 from harness.cluster.local.backend import local_nodes
+from harness.cluster.nodes import ClusterError
 from harness.cluster.view.coordinators import partition_of
 from harness.cluster.view.state import PartitionState, View
 from harness.cluster.view.zookeeper import ZooKeeperView
@@ -69,6 +71,14 @@ def test_replicas_are_told_in_their_order_of_the_first_partitions_only(view):
     assert view.look().assignment == (("kafka3", "kafka1"),)
     assert view.assignment_of("t") == (("kafka3", "kafka1"), ("kafka1", "kafka2"))
     assert view.assignment_of("nothing") == ()
+
+
+def test_an_ensemble_that_nobody_reaches_is_said_in_one_sentence():
+    view = ZooKeeperView([replace(node, dialled=("127.0.0.1", 1)) for node in NODES], "t", 1)
+
+    with pytest.raises(ClusterError, match=r"no ZooKeeper member answered in 0\.1 s"):
+        view.connect(0.1)
+    view.close()
 
 
 def test_while_zookeeper_is_blind_targets_are_those_of_the_last_view_and_marked(view, tree):
