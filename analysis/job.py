@@ -32,7 +32,8 @@ from analysis.queries import Queries
 from analysis.report import write
 from analysis.report.build import report
 from analysis.report.parts import imported
-from analysis.spark.jvm import BIG, Jvm
+from analysis.spark.ahead import Ahead
+from analysis.spark.jvm import BIG
 from analysis.spark.session import HERE, make_room_for, session
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
@@ -47,14 +48,14 @@ def check(
     runs: Sequence[Path | str],
     master: str | None = None,
     started: SparkSession | None = None,
-    jvm: Jvm | None = None,
+    ahead: Ahead | None = None,
 ) -> list[dict[str, Any]]:
     """Check sealed runs and write their reports; returns them in the order of `runs`: folders, or
     texts that are URIs.
 
     `master`: a Spark cluster's URL; this machine when None. `started`: a session that is there
-    already. `jvm`: one for a session of our own, that is starting. Raises CheckError, Unreachable
-    and, where there is no room, DiskError.
+    already. `ahead`: one on this machine that is starting; it is stopped at the end. Raises
+    CheckError, Unreachable and, where there is no room, DiskError.
     """
     if master is not None and started is None:
         require_master(master)
@@ -63,7 +64,7 @@ def check(
     if any(isinstance(place, str) for place in places):
         reports = _check_elsewhere(places, master, started)
     else:
-        reports = _check_folders([Path(place) for place in places], master, started, jvm)
+        reports = _check_folders([Path(place) for place in places], master, started, ahead)
     return [reports[place] for place in asked]
 
 
@@ -71,7 +72,7 @@ def _check_folders(
     folders: Sequence[Path],
     master: str | None,
     started: SparkSession | None,
-    jvm: Jvm | None,
+    ahead: Ahead | None,
 ) -> Reports:
     runs = [open_run(folder) for folder in folders]
     _check_distinct(runs)
@@ -80,17 +81,18 @@ def _check_folders(
     operations = sum(run.operations for run in runs)
     with ExitStack() as stack:
         there = started or SparkSession.getActiveSession()  # of this thread
-        if master is None and there is None and operations < BIG:  # meanwhile the JVM starts
-            start = session(None, operations, scratch=folders[0], jvm=jvm)
-            with ThreadPoolExecutor(1, thread_name_prefix="spark") as threads:
-                coming = threads.submit(_started, stack, start, None)
-                ready = prepared(runs, by_driver=True)
-                spark = coming.result()
+        if master is None and there is None and operations < BIG:
+            ahead = stack.enter_context(ahead or Ahead(scratch=folders[0]))
+            ahead.start()
+            ready = prepared(runs, by_driver=True)
+            size, there = operations, ahead.spark(operations)
         else:
+            if ahead is not None:
+                ahead.close()
             ready = prepared(runs, by_driver=True)
             size = ready.left(operations)
-            start = session(master, size, started=started, scratch=folders[0], jvm=jvm)
-            spark = _started(stack, start, master)
+        start = session(master, size, started=there, scratch=folders[0])
+        spark = _started(stack, start, master)
         local = is_local(spark)
         if not local:
             require_shared(spark, folders)

@@ -193,16 +193,22 @@ def publish_tables(run: Run, results: Results, report: Mapping[str, Any]) -> Non
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _load_views() -> tuple[ModuleType, ModuleType]:
-    """The modules that show a report, which are slow to import: beside the last query."""
+def _views() -> tuple[ModuleType, ModuleType]:
+    """The modules that show a report, which are slow to import."""
     from analysis.report import junit, page  # noqa: PLC0415
 
     return junit, page
 
 
+def _load_views() -> None:
+    """Beside the last query: all that shows a report and is the same for each."""
+    _, page = _views()
+    page.load()
+
+
 def publish_texts(run: Run, results: Results, report: dict[str, Any]) -> None:
     """Replace report.html, junit.xml and, last, report.json."""
-    junit, page = _load_views()
+    junit, page = _views()
     views = [{"time_s": run.seconds(view["time_ns"]), **view} for view in run.views]
     more = page.More(sends=results.sends, lag=results.found.lag, files=run_files(run.path))
     text = page.render(report, results.timeline, views, behind(run), more)

@@ -33,7 +33,7 @@ from types import TracebackType
 
 BIG = 2_000_000  # operations
 MOST_MIB = 1600  # of a check below BIG: enough for all of it by Spark alone
-TRAINED_BY = "screens"  # another word makes the archive anew, where other queries are asked
+TRAINED_BY = "few suspects"  # another word makes the archive anew, where other queries are asked
 START_LIMIT_S = 60.0
 END_LIMIT_S = 20.0
 ARCHIVE_LIMIT_S = 300.0  # to the end of a JVM that first writes 190 MB

@@ -33,12 +33,13 @@ LEAD_S = 0.7  # of the study's runs: ISRs are full when the load ends, and the l
 AFTER_A_RUN = f"""
 import sys, time
 from pathlib import Path
-from analysis.ahead import Ahead
+from analysis.spark.ahead import Ahead
 from analysis.job import check
-with Ahead(scratch=Path(sys.argv[1])) as ahead:
+from analysis.rehearsal import rehearse
+with Ahead(scratch=Path(sys.argv[1]), rehearsal=rehearse) as ahead:
     ahead.start()
     time.sleep({LEAD_S})
-    check([Path(sys.argv[1])], started=ahead.spark({OPERATIONS}))
+    check([Path(sys.argv[1])], ahead=ahead)
 """
 STOCK = """
 import sys

@@ -8,11 +8,10 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from analysis.spark.jvm import Jvm
+from analysis.spark.ahead import Ahead
 from harness.commands.closing_table import show_how_many_valid, show_report
 from harness.host import system_packages
 from harness.host.java import find_java
@@ -22,9 +21,6 @@ from harness.model.exit_codes import worst
 from harness.model.runs import run_folder
 from harness.model.runs.disk import trouble_with
 from harness.model.runs.run_folder import RunFolder, errors_told
-
-if TYPE_CHECKING:
-    from analysis.ahead import Ahead
 
 
 def check_runs(
@@ -52,18 +48,17 @@ def check_runs(
         if here:
             stack.enter_context(errors_told(here[0].path))
             stack.enter_context(details_go_to(here[0].path))
-        jvm = None
         all_here = bool(here) and len(here) == len(folders)
         ours = all_here and master is None and ahead is None
         if ours and "pyspark" not in sys.modules:  # else nothing slow is left to import
-            jvm = stack.enter_context(Jvm(scratch=here[0].path))
-        operations = _seal(here)
-        from analysis import job  # noqa: PLC0415  slow to import: meanwhile the JVM starts
+            ahead = stack.enter_context(Ahead(scratch=here[0].path))
+            ahead.start()
+        _seal(here)
+        from analysis import job  # noqa: PLC0415  slow to import: meanwhile Spark starts
 
         try:
-            started = ahead.spark(operations) if ahead else None
             places = [each.path if isinstance(each, RunFolder) else each for each in folders]
-            reports = job.check(places, master, started, jvm)
+            reports = job.check(places, master, ahead=ahead)
         except job.CheckError as error:
             raise run_folder.StoreError(str(error)) from None
         except job.Unreachable as error:
@@ -82,15 +77,13 @@ def tell_spark_of_java() -> None:
         os.environ["JAVA_HOME"] = str(find_java().path.resolve().parents[1])
 
 
-def _seal(folders: Sequence[RunFolder]) -> int:
-    """Seal runs; returns how many operations they have."""
+def _seal(folders: Sequence[RunFolder]) -> None:
+    """Seal runs."""
     from harness.history import sealing  # noqa: PLC0415  as slow
 
-    operations = 0
     for folder in folders:
         with errors_told(folder.path), details_go_to(folder.path):
-            operations += sealing.seal(folder.path).operations
-    return operations
+            sealing.seal(folder.path)
 
 
 def _try_to_write(folder: RunFolder) -> None:

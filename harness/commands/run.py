@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import confluent_kafka
 from rich.console import Console
 
+from analysis.spark.ahead import Ahead
 from harness import release
 from harness.cluster.backends import BACKENDS, absent
 from harness.cluster.nodes import ClusterError
@@ -44,7 +45,7 @@ from harness.run.progress import Screen
 from harness.scenario.prepare import Prepared, Request, prepare
 
 if TYPE_CHECKING:
-    from analysis.ahead import Ahead
+    from pyspark.sql import SparkSession
 
 
 def prepare_run(request: Request) -> Prepared:
@@ -163,11 +164,9 @@ class _Checker(contextlib.ExitStack):
         if not self._waits:
             return
         if self._load_is_over():
-            from analysis.ahead import Ahead  # noqa: PLC0415  Spark is slow to import
-
             self._waits = False
             tell_spark_of_java()
-            self._ahead = self.enter_context(Ahead(scratch=self._folder.path))
+            self._ahead = self.enter_context(Ahead(scratch=self._folder.path, rehearsal=_rehearse))
             self._ahead.start()
 
     def _load_is_over(self) -> bool:
@@ -180,6 +179,12 @@ class _Checker(contextlib.ExitStack):
     def check(self, console: Console) -> int:
         """Check the run and show its report; the exit code."""
         return check_runs([self._folder], master=None, console=console, ahead=self._ahead)
+
+
+def _rehearse(spark: SparkSession, scratch: Path) -> None:
+    from analysis.rehearsal import rehearse  # noqa: PLC0415  slow to import: in Spark's thread
+
+    rehearse(spark, scratch)
 
 
 def _make_archives(own_kafka: str | None, screen: Screen) -> None:

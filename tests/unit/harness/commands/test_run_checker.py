@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis import ahead
+from analysis.spark import ahead
 from harness.commands.run import _Checker
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import PhaseRecord

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.jvm
 READY = """
 import sys
 from pathlib import Path
-from analysis import ahead, job
+from analysis import job
+from analysis.spark import ahead
 from analysis.spark.jvm import BIG
 from analysis.spark.session import SMALL, session
 with ahead.Ahead(scratch=Path(sys.argv[1])) as made:
@@ -33,13 +34,12 @@ with ahead.Ahead(scratch=Path(sys.argv[1])) as made:
 LONG = """
 import sys, threading
 from pathlib import Path
-from analysis import ahead
+from analysis.spark import ahead
 begun = threading.Event()
 def rehearse(spark, scratch):
     begun.set()
     spark.range(10**15).count()
-ahead._rehearse = rehearse
-with ahead.Ahead(scratch=Path(sys.argv[1])) as made:
+with ahead.Ahead(scratch=Path(sys.argv[1]), rehearsal=rehearse) as made:
     made.start()
     begun.wait()
     print(made.spark(operations=3).range(3).count())
@@ -47,11 +47,11 @@ with ahead.Ahead(scratch=Path(sys.argv[1])) as made:
 WITHOUT = """
 import sys
 from pathlib import Path
-from analysis import ahead
-from analysis.spark import session
+from analysis.spark import ahead
+import analysis.spark.session
 def odd(*args, **more):
     raise RuntimeError("no Spark today")
-ahead.session = odd
+analysis.spark.session.session = odd
 with ahead.Ahead(scratch=Path(sys.argv[1])) as made:
     made.start()
     print(made.spark(operations=3))
