@@ -83,8 +83,8 @@ class Screens:
 def _told(
     spark: SparkSession, columns: StructType, names: pa.Schema, tables: Iterable[pa.Table]
 ) -> DataFrame:
-    """Rows that a plan itself has: no file has to be read. They are one batch, since Spark 4.3 reads
-    no row after a batch without any (ArrowConverters.fromBatchIterator)."""
+    """Rows that a plan itself has: no file has to be read. They are one batch: Spark 4.3 reads no
+    row after a batch without any (ArrowConverters.fromBatchIterator)."""
     rows = pa.concat_tables([names.empty_table(), *tables]).combine_chunks()
     return spark.createDataFrame(rows, columns)
 
