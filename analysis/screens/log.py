@@ -6,11 +6,13 @@
 payload that is no value. What was acked, delivered or processed there counts
 only if it is that value. Places outside, where no final read got to, are nobody's: -1.
 
-56 bytes a record: in memory, and from `MOST_BYTES` on in a file that has no name.
+56 bytes a record: in memory, and from `MOST_BYTES` on in a file that has no name. What is in a file
+needs memory while it is looked at, until `rest`.
 """
 
 from __future__ import annotations
 
+import mmap
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,7 +27,7 @@ from analysis.stored.columns import Numbers
 EMPTY, GARBLED = NONE, NONE + 1
 NEVER = np.iinfo(np.int64).max  # of a time: later than any
 NOBODY = -1
-MOST_BYTES = 1 << 31
+MOST_BYTES = 1 << 29
 Small = npt.NDArray[np.int32]
 
 
@@ -67,7 +69,17 @@ class Log:
             room = np.memmap(file, dtype=kind, shape=(size,), mode="w+")
         for begin in range(0, size, 1 << 22):
             room[begin : begin + (1 << 22)] = fill
+            _rest(room)
         return room
+
+    def rest(self) -> None:
+        """Let the system have the memory of what is in files; it is there when it is looked at."""
+        if self._big:
+            for each in (
+                *(self.value, self.intended_ns, self.sent_ns, self.acked_ns),
+                *(self.delivered_ns, self.done_ns, self.client, self.transaction),
+            ):
+                _rest(each)
 
     @property
     def partitions(self) -> int:
@@ -129,6 +141,11 @@ class Log:
     def first(self, partition: int) -> int:
         """Its first offset."""
         return int(self._first[partition])
+
+
+def _rest(room: npt.NDArray[Any]) -> None:
+    if isinstance(room.base, mmap.mmap):  # shared: what was written stays, in the file
+        room.base.madvise(mmap.MADV_DONTNEED)
 
 
 def least_at(times: Numbers, place: Numbers, moment: Numbers) -> None:

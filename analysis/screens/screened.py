@@ -39,6 +39,7 @@ from analysis.screens.transactions import Note, Transactions
 from analysis.stored.columns import Numbers
 
 Row = Mapping[str, Any]
+REST_AFTER = 1 << 19  # rows: they may touch the pages of eight times as many places, some 230 MB
 _NO_END = {"complete": False, "log_start": None}
 _TOLD = (
     *("sent", "intended_ns", "sent_ns", "ended_ns", "acked_ns", "acked_place"),
@@ -71,6 +72,7 @@ class Screened:
                     *([suspected.pop(partition)] if partition in suspected else []),
                 ]
             )
+            self.log.rest()
         yield from suspected.values()
         self.log.clear()
 
@@ -161,17 +163,24 @@ def screen(
     sends = Sends(log, suspects, transactions, facts, operations)
     reads, replicas = Reads(log, suspects, facts), Replicas(log, suspects, facts)
     groups, readers = Groups(log, suspects), Readers()
+    rows = 0
     for file in files:
         for batch in batches(file, facts["run_id"], MORE):
             for each in (sends, reads, replicas, groups):
                 each.see(batch)
             readers.see(batch, _steps(batch), log)
+            rows += len(batch.value)
+            if rows > REST_AFTER:
+                log.rest()
+                rows = 0
     aside = sends.aside()
     transactions.look(log, aside, suspects)
     groups.look()
     reads.furthest()
     replicas.look()
+    log.rest()
     order.look(log, aside, suspects, operations)
+    log.rest()
     suspects.compare_claims()
     if facts["circular"]:
         circular = [row["value"] for row in facts["circular"]]

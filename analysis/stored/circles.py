@@ -31,7 +31,7 @@ and the final read: 32 bytes for each of both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ NOBODY = -1
 OFFSET_BITS = 48  # of a place: a partition and an offset in one number
 
 Mask = npt.NDArray[np.bool_]
-Edges = tuple[Numbers, Numbers]  # from, to: numbers of nodes
+Edges = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # from, to: numbers of nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,13 +118,14 @@ class Read:
 
     processes: tuple[str, ...]
     sent: tuple[Numbers, Numbers]  # keys, values: sends in transactions that did not fail
-    final: tuple[Numbers, Numbers]  # places, values: records of the final read
+    # Places, values: records of the final read, in parts, since these are all that the log has.
+    final: tuple[tuple[Numbers, Numbers], ...]
     processed: tuple[Numbers, ...]  # keys, and as _NAMES: records processed in transactions
 
     @property
     def num_rows(self) -> int:
         """How many operations it is of."""
-        return sum(len(each[0]) for each in (self.sent, self.final, self.processed))
+        return sum(len(each[0]) for each in (self.sent, self.processed, *self.final))
 
 
 def read_operations(files: Iterable[Path]) -> Read:
@@ -139,19 +140,19 @@ def read_operations(files: Iterable[Path]) -> Read:
                 group = opened.read_row_group(number, columns=list(COLUMNS))
                 for f, part in _parts(group, numbers):
                     parts[f].append(part)
-    wide = {"send": 2, "final-read": 2, "process": 1 + len(_NAMES)}
-    nothing = np.zeros(0, dtype=np.int64)
-    sent, processed, final = (
-        tuple(np.concatenate([nothing, *each]) for each in zip(*parts[f], strict=True))
-        or (nothing,) * wide[f]
-        for f in _KINDS
-    )
+    sent, processed = (_joined(parts[f], [np.int64] * wide) for f, wide in _WIDE.items())
     return Read(
         processes=tuple(numbers),
         sent=(sent[0], sent[1]),
-        final=(final[0], final[1]),
+        final=tuple((places, values) for places, values in parts["final-read"]),
         processed=processed,
     )
+
+
+def _joined(parts: Sequence[tuple[Any, ...]], kinds: Sequence[type]) -> tuple[Any, ...]:
+    """The columns of all parts, of which there may be none."""
+    nothing: list[npt.NDArray[Any]] = [np.zeros(0, dtype=kind) for kind in kinds]
+    return tuple(np.concatenate(each) for each in zip(nothing, *parts, strict=True))
 
 
 def _parts(group: pa.Table, numbers: dict[str, int]) -> Iterable[tuple[str, tuple[Numbers, ...]]]:
@@ -189,7 +190,7 @@ def circles_in(
     processes = list(dict.fromkeys(named))
     asked = _nodes(told, processes)
     written = _writers(*operations.sent, asked)
-    log = _log(*operations.final, written)
+    log = _log(operations.final, written)
     there = np.zeros(len(asked.keys), dtype=bool)
     there[log[1]] = shows_committed
     committed = asked.known | there
@@ -216,7 +217,8 @@ def components(edges: Edges, order: Numbers) -> Numbers | None:
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
     count = len(order)
-    once = np.unique(tails * count + heads)  # a second edge adds nothing, and would be summed
+    # A second edge adds nothing, and would be summed.
+    once = np.unique(tails.astype(np.int64) * count + heads)
     graph = coo_array((np.ones(len(once), dtype=np.int8), divmod(once, count)), shape=(count,) * 2)
     found: Numbers = connected_components(graph.tocsr(), connection="strong")[1].astype(np.int64)
     return found
@@ -224,6 +226,7 @@ def components(edges: Edges, order: Numbers) -> Numbers | None:
 
 _KINDS = ("send", "process", "final-read")
 _NAMES = ("value", "partition", "offset", "start_ns")
+_WIDE = {"send": 2, "process": 1 + len(_NAMES)}  # columns
 
 
 def _nodes(events: Iterable[Mapping[str, Any]], processes: list[str]) -> _Nodes:
@@ -261,13 +264,17 @@ def _whose(values: Numbers, written: Edges) -> Numbers:
     return np.where(known[at] == values, nodes[at], NOBODY)
 
 
-def _log(place: Numbers, value: Numbers, written: Edges) -> Edges:
-    """Partition and node of the records of transactions, as the final read has them in order."""
-    whose = _whose(value, written)
-    known = whose != NOBODY
-    place, whose = place[known], whose[known]
+def _log(final: Iterable[tuple[Numbers, Numbers]], written: Edges) -> Edges:
+    """Partition and node of the records of transactions, as the final read has them in order: 32
+    bits each, since there are as many as records."""
+    parts = []
+    for places, values in final:
+        node = _whose(values, written)
+        parts.append((places[node != NOBODY], node[node != NOBODY].astype(np.int32)))
+    place, whose = _joined(parts, (np.int64, np.int32))
     order = np.argsort(place, kind="stable")
-    return (place[order] + 1) >> OFFSET_BITS, whose[order]  # an offset that is null is -1
+    partition = ((place + 1) >> OFFSET_BITS).astype(np.int32)  # an offset that is null is -1
+    return partition[order], whose[order]
 
 
 def _neighbours(partition: Numbers, whose: Numbers, committed: Mask) -> Edges:
