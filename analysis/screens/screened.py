@@ -155,7 +155,7 @@ def screen(
 
     `notes`: what its workers told of transactions; None: nothing can be said of these.
     """
-    log = _log(files, facts, operations, scratch)
+    run_id, log = facts["run_id"], _log(files, facts, operations, scratch)
     suspects = Suspects(operations)
     transactions = Transactions(notes)
     if np.any(log.value == GARBLED):
@@ -163,16 +163,10 @@ def screen(
     sends = Sends(log, suspects, transactions, facts, operations)
     reads, replicas = Reads(log, suspects, facts), Replicas(log, suspects, facts)
     groups, readers = Groups(log, suspects), Readers()
-    rows = 0
-    for file in files:
-        for batch in batches(file, facts["run_id"], MORE):
-            for each in (sends, reads, replicas, groups):
-                each.see(batch)
-            readers.see(batch, _steps(batch), log)
-            rows += len(batch.value)
-            if rows > REST_AFTER:
-                log.rest()
-                rows = 0
+    for batch in _resting(log, (each for file in files for each in batches(file, run_id, MORE))):
+        for each in (sends, reads, replicas, groups):
+            each.see(batch)
+        readers.see(batch, _steps(batch), log)
     aside = sends.aside()
     transactions.look(log, aside, suspects)
     groups.look()
@@ -204,6 +198,17 @@ def screen(
         aside=aside.of(~suspects.values.has(aside.value)),
         odd=suspects.values.has(log.value),
     )
+
+
+def _resting(log: Log, seen: Iterable[Batch]) -> Iterator[Batch]:
+    """The same batches; from time to time the log's memory is let go."""
+    rows = 0
+    for batch in seen:
+        yield batch
+        rows += len(batch.value)
+        if rows > REST_AFTER:
+            log.rest()
+            rows = 0
 
 
 def _steps(batch: Batch) -> Mask:

@@ -16,7 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.studies.study import Line, spread, template, write_page
+from analysis.studies.beside import beside
+from analysis.studies.study import spread, template, write_page
+from harness.model.runs.ledger import Line, Lines
 
 GAP_S = 0.5  # a difference of gaps that is worth a sentence
 
@@ -129,8 +131,9 @@ def _pressure(line: Line) -> float | None:
     return None if value is None else float(value)
 
 
-def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
+def render(campaign: Mapping[str, Any], told: Lines) -> str:
     """The whole page."""
+    lines = told.standing
     columns = campaign["backends"]
     runs = {name_of(c): [runs_of(lines, c, name) for name in columns] for c in campaign["cells"]}
     return template("backends.md.j2").render(
@@ -149,6 +152,7 @@ def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
         unmet=unmet(lines),
         hosts=hosts(campaign, lines),
         seed=campaign["seed"],
+        beside=beside(told),
     )
 
 

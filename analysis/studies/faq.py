@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.studies.study import Line, every_gap, page, row, share, spread, template
+from analysis.studies.study import every_gap, page, row, share, spread, template
+from harness.model.runs.ledger import Line, Lines
 
 HEADS = (
     "scenario",
@@ -82,9 +83,9 @@ def _span(values: Sequence[int]) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
+def render(campaign: Mapping[str, Any], told: Lines) -> str:
     """The whole page."""
-    return template("faq.md.j2").render(measured=Measured(campaign, lines))
+    return template("faq.md.j2").render(measured=Measured(campaign, told.standing))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from analysis.studies.study import Line, page
+from analysis.studies.study import page
+from harness.model.runs.ledger import Lines
 
 BEGIN: Final = "<!-- results: python -m analysis.studies.readme docs/study.toml -->"
 END: Final = "<!-- end of the results -->"
@@ -44,13 +45,13 @@ CELLS: Final = {
 }
 
 
-def table(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
+def table(campaign: Mapping[str, Any], ledger: Lines) -> str:
     """A row for each of CELLS: the median over its runs, and in brackets the extremes where they
     differ. Raises KeyError for a cell that is none."""
     known = {cell.get("name", cell["scenario"]): cell["scenario"] for cell in campaign["cells"]}
     rows = [HEADS, ["---"] * len(HEADS)]
     for name, (settings, broken) in CELLS.items():
-        mine = [line for line in lines if line["cell"] == name and "anomalies" in line]
+        mine = [line for line in ledger.standing if line["cell"] == name and "anomalies" in line]
         lost = [line["anomalies"]["lost"] for line in mine]
         twice = [line["anomalies"]["duplicate"] for line in mine]
         gaps_s = [max(line["produce_gaps_s"], default=0.0) for line in mine]

@@ -9,7 +9,6 @@ honest for small n and for k = 0 or k = n, where the plain one would be a point.
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 import sys
@@ -21,8 +20,9 @@ from typing import Any
 import jinja2
 
 from analysis.anomalies import NAMES
+from analysis.studies.beside import beside, require_one_configuration
+from harness.model.runs.ledger import Line, Lines, read
 
-Line = Mapping[str, Any]
 Row = Mapping[str, Any]
 # Anomalies that have a column of their own, and those of which the study claims nothing.
 COLUMNS = frozenset({"lost", "duplicate"})
@@ -222,8 +222,9 @@ def template(name: str) -> jinja2.Template:
     return environment.get_template(name)
 
 
-def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
+def render(campaign: Mapping[str, Any], told: Lines) -> str:
     """The whole page."""
+    lines = told.standing
     cells = [(cell, _of(cell, lines)) for cell in campaign["cells"]]
     rows = [row(cell, own) for cell, own in cells]
     versions = sorted({line["kafka"] for line in lines if "kafka" in line})
@@ -237,6 +238,9 @@ def render(campaign: Mapping[str, Any], lines: Sequence[Line]) -> str:
         log_ends=[found for cell, own in cells if (found := log_ends(cell, own))],
         balance=[stage for cell, own in cells for stage in balance(cell, own)],
         versions=", ".join(versions),
+        beside=beside(told),
+        undigested=sum("configuration" not in line for line in lines),
+        counted=len(lines),
     )
 
 
@@ -250,15 +254,17 @@ def _parts(rows: Sequence[Mapping[str, str]]) -> list[str]:
     return list(dict.fromkeys(row["part"] for row in rows if row["part"]))
 
 
-Render = Callable[[Mapping[str, Any], Sequence[Line]], str]
+Render = Callable[[Mapping[str, Any], Lines], str]
 
 
 def page(file: Path, render: Render = render) -> str:
-    """The page that belongs to a campaign file as its data are now."""
+    """The page that belongs to a campaign file as its ledger is now. Raises LedgerError where runs
+    of a cell put different things to the test."""
     campaign = tomllib.loads(file.read_text())
     data = file.parent / campaign["data"]
-    lines = [json.loads(line) for line in data.read_text().splitlines()] if data.exists() else []
-    return render(campaign, lines)
+    told = read(data)
+    require_one_configuration(data, told)
+    return render(campaign, told)
 
 
 def write_page(render: Render = render) -> None:

@@ -1,10 +1,11 @@
-"""kafka-harness campaign: a campaign's missing runs, each of them a line in its data."""
+"""kafka-harness campaign: a campaign's missing runs, each of them with its lines in the ledger."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from harness.commands.check import check_runs
 from harness.commands.closing_table import show_how_many_valid
 from harness.commands.run import carry_out_run, prepare_run
 from harness.model.exit_codes import INTERRUPTED, VALID, worst
+from harness.model.runs.ledger import ENDED, STARTED, Ledger
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.run.progress import Screen
+from harness.scenario.prepare import Prepared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,38 +38,45 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
     """Make a campaign's missing runs. Returns the worst exit code of those made now."""
     plan = campaign_file.read_campaign(file)
     data = file.parent / plan.data
-    done = campaign_file.finished(data)
-    todo = campaign_file.missing(
-        plan, done, options.backends, campaign_file.backend_settings(options.settings)
-    )
-    if done and not options.resume:
-        raise ScenarioError(
-            f"{data} has {len(done)} finished runs: continue with --resume, or move the file away"
+    with Ledger.opened(data) as ledger:
+        done = ledger.read()
+        todo = campaign_file.missing(
+            plan, done.standing, options.backends, campaign_file.backend_settings(options.settings)
         )
-    screen = Screen(console)
-    screen.say(f"{plan.title}: {len(done)} runs finished, {len(todo)} to do")
-    runs = [prepare_run(request) for _, request in todo]  # refuse all before any starts
-    for name in dict.fromkeys(request.backend for _, request in todo):
-        if why := absent(name, options.settings):
-            raise ClusterError(f"--backends: {name} is not available on this machine: {why}")
-    if not todo:
-        return VALID
-    codes: list[int] = []
-    for number, ((cell, request), each) in enumerate(zip(todo, runs, strict=True), 1):
-        where = f"{cell.key}, {request.backend}"
-        screen.say(f"run {number} of {len(todo)}: {where}", style="bold")
-        stored = campaign_file.unchecked(each.record, results)
-        if stored is not None:
-            code, folder = check_runs([stored], master=None, console=console), stored
-        else:
-            code, folder = carry_out_run(each, results, check=True, console=console)
-        codes.append(code)
-        if code in INTERRUPTED:
-            break
-        if campaign_file.began(folder.read()):
-            campaign_file.append(data, campaign_file.summary(cell, code, _report(folder), request))
-    show_how_many_valid(codes, len(todo), console)
-    return worst(codes)
+        if done.all and not options.resume:
+            raise ScenarioError(
+                f"{data} has {len(done.standing)} finished runs: continue with --resume, or move "
+                "the file away"
+            )
+        screen = Screen(console)
+        screen.say(f"{plan.title}: {len(done.standing)} runs finished, {len(todo)} to do")
+        runs = [prepare_run(request) for _, request in todo]  # refuse all before any starts
+        for name in dict.fromkeys(request.backend for _, request in todo):
+            if why := absent(name, options.settings):
+                raise ClusterError(f"--backends: {name} is not available on this machine: {why}")
+        codes: list[int] = []
+        for number, ((cell, request), each) in enumerate(zip(todo, runs, strict=True), 1):
+            where = f"{cell.key}, {request.backend}"
+            screen.say(f"run {number} of {len(todo)}: {where}", style="bold")
+            names = campaign_file.names(cell, request, datetime.now(UTC).isoformat())
+            ledger.add({"event": STARTED, **names})
+            code, folder = _carried_out(each, results, console)
+            codes.append(code)
+            if code in INTERRUPTED:
+                break
+            came_to = campaign_file.summary(cell, code, _report(folder))
+            ledger.add({"event": ENDED, **names, **campaign_file.origin(folder), **came_to})
+    if codes:
+        show_how_many_valid(codes, len(todo), console)
+    return worst(codes) if codes else VALID
+
+
+def _carried_out(prepared: Prepared, results: Path, console: Console) -> tuple[int, RunFolder]:
+    """Make a run and check it, or check it where it is there already: exit code and folder."""
+    stored = campaign_file.unchecked(prepared.record, results)
+    if stored is not None:
+        return check_runs([stored], master=None, console=console), stored
+    return carry_out_run(prepared, results, check=True, console=console)
 
 
 def _report(folder: RunFolder) -> dict[str, Any] | None:

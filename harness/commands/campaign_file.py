@@ -1,7 +1,7 @@
 """A campaign: scenarios x settings x backends x repeats, one file, any number of starts.
 
     title = "…"
-    data = "data/study.jsonl"        # beside the campaign's file: one line a finished run
+    data = "data/study.jsonl"        # beside the campaign's file: the ledger of its runs
     [[cells]]
     scenario = "study-1"
     repeats = 10
@@ -10,9 +10,10 @@
 
 All keys: docs/scenario.md, made of the models below.
 
-A run is finished when its line is in the data file; finished runs are never run again, whatever
-they ended with. An interrupted one leaves no line, nor does one whose cluster did not come up: that
-is no outcome of the experiment, which had not begun. Cells take turns, run by run, and backends
+The data are a ledger (harness.model.runs.ledger): a run is finished when its end stands there, and
+is never made again then, whatever it ended with. One that was interrupted is made again, and one
+whose cluster did not come up: that is no outcome of the experiment, which had not begun; and one
+that was superseded. Cells take turns, run by run, and backends
 within a cell, so that a campaign cut short has something of each. `--backends` limits the
 command to some of the backends; what a backend needs on this machine is not part of the experiment
 and is given with `--set` (`backend.docker.image` and the like).
@@ -21,13 +22,15 @@ and is given with `--set` (`backend.docker.image` and the like).
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from harness.history.seal_record import SEALED
+from harness.model.runs.configuration import digest_of
 from harness.model.runs.run_folder import RunFolder, StoreError
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import ScenarioError
@@ -93,7 +96,7 @@ class Campaign(BaseModel):
     data: Annotated[
         str,
         Field(
-            description="the file of its finished runs, a line each, beside the campaign's",
+            description="the ledger of its runs, beside the campaign's file",
             examples=["data/study.jsonl"],
         ),
     ]
@@ -123,18 +126,6 @@ def read_campaign(path: Path) -> Campaign:
     if twice:
         raise ScenarioError(f"{path}: two cells are called {twice.pop()!r}: give one another name")
     return campaign
-
-
-def finished(data: Path) -> list[dict[str, Any]]:
-    """The lines of the data file; an unfinished last line (a killed campaign) is dropped."""
-    lines = data.read_text().splitlines(keepends=True) if data.is_file() else []
-    whole = [line for line in lines if line.endswith("\n")]
-    if len(whole) < len(lines):
-        data.write_text("".join(whole))
-    try:
-        return [json.loads(line) for line in whole]
-    except ValueError as error:
-        raise ScenarioError(f"{data}: not a file of run summaries: {error}") from None
 
 
 def of(campaign: Campaign, asked: Sequence[str]) -> tuple[str, ...]:
@@ -212,17 +203,32 @@ def unchecked(record: RunRecord, results: Path) -> RunFolder | None:
     return None
 
 
-def summary(
-    cell: Cell, code: int, report: Mapping[str, Any] | None, request: Request
-) -> dict[str, Any]:
-    """What is kept of a finished run: small enough for git, enough for every table."""
-    line: dict[str, Any] = {
+def names(cell: Cell, request: Request, started_utc: str) -> dict[str, Any]:
+    """By what a run is known in the ledger, and its scenario."""
+    return {
         "cell": cell.key,
         "scenario": cell.scenario,
-        "seed": request.seed,
         "backend": request.backend,
-        "exit": code,
+        "seed": request.seed,
+        "started_utc": started_utc,
     }
+
+
+def origin(folder: RunFolder) -> dict[str, Any]:
+    """Of which run a line is, what was put to the test in it, and by which code."""
+    record, sealed = folder.read(), folder.history / SEALED
+    return {
+        "run": record.run_id,
+        "began": began(record),
+        "configuration": digest_of(record),
+        "versions": record.versions,
+        "history": sha256(sealed.read_bytes()).hexdigest() if sealed.is_file() else None,
+    }
+
+
+def summary(cell: Cell, code: int, report: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What a run came to: small enough for git, enough for every table."""
+    line: dict[str, Any] = {"exit": code}
     if report is None:
         return line
     counts = report["counts"]
@@ -245,7 +251,6 @@ def summary(
         **({"leadership": report.get("leadership", [])} if cell.balance else {}),
         "ack_ms": report["latency_ms"]["ack"],
         "kafka": report["versions"].get("kafka"),
-        "started_utc": report["run"]["started_utc"],
         "host": report["host"],
     }
 
@@ -268,10 +273,3 @@ def fault_gaps_s(
             cause = min(in_force, key=lambda fault: abs(float(fault["start_s"]) - begin_s))
             longest[cause["fault"]] = max(longest[cause["fault"]], length_s)
     return [round(length_s, 3) for length_s in longest.values()]
-
-
-def append(data: Path, line: Mapping[str, Any]) -> None:
-    """Add a finished run."""
-    data.parent.mkdir(parents=True, exist_ok=True)
-    with data.open("a") as file:
-        file.write(json.dumps(line) + "\n")

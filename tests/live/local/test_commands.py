@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
 
 import pytest
 
+from harness.model.runs.ledger import read
 from harness.waiting import wait_until
 from tests.support.commands import COMMAND, newest_run
 
@@ -87,8 +87,9 @@ def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
         second = start(*arguments, output=output)
     assert second.wait(timeout=180) == 0, said.read_text()
     assert [5, 6] == seeds(data)
+    assert [6] == [line["seed"] for line in read(data).interrupted]
     assert "1 runs finished, 1 to do" in said.read_text()
 
 
 def seeds(data) -> list[int]:
-    return [json.loads(line)["seed"] for line in data.read_text().splitlines()]
+    return [line["seed"] for line in read(data).standing]

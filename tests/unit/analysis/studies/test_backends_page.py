@@ -8,6 +8,7 @@ import pytest
 
 from analysis.studies import backends, study
 from harness.checkout import ROOT
+from harness.model.runs.ledger import Lines
 
 GAP = backends.MEASURES[2]
 CELL: dict[str, Any] = {"scenario": "c", "claim": "it loses", "note": "ours"}
@@ -36,7 +37,9 @@ def test_the_page_in_the_repository_is_the_one_that_its_data_give():
 
 
 def test_each_backend_has_its_column_in_every_table():
-    page = backends.render(CAMPAIGN, [line("local", 1), line("local", 3), line("docker", 2)])
+    page = backends.render(
+        CAMPAIGN, Lines(all=[line("local", 1), line("local", 3), line("docker", 2)])
+    )
 
     assert "| `c` | it loses | 2 of 2 | 1 of 1 |" in page
     assert "| `c` | 1 / 2 / 3 | 2 |" in page
@@ -45,7 +48,8 @@ def test_each_backend_has_its_column_in_every_table():
 
 def test_a_run_that_was_not_as_demanded_is_told_with_its_reasons():
     bad = line("docker", verdict="invalid", reasons=["1 record was lost"])
-    page = backends.render(CAMPAIGN, [line("docker"), bad, {"cell": "c", "seed": 9, "exit": 255}])
+    unfinished = {"cell": "c", "seed": 9, "exit": 255}
+    page = backends.render(CAMPAIGN, Lines(all=[line("docker"), bad, unfinished]))
 
     assert "| `c` | it loses | 0 of 1 | 1 of 2 |" in page
     assert "- `c` on docker, seed 1: invalid; 1 record was lost\n" in page

@@ -5,13 +5,14 @@ from __future__ import annotations
 from analysis.studies import readme
 from analysis.studies.study import page
 from harness.checkout import DOCS, ROOT
+from harness.model.runs.ledger import Lines
 
 CAMPAIGN = {"cells": [{"scenario": name} for name in readme.CELLS]}
 
 
 def line(cell: str, lost: int, gaps_s: tuple[float, ...] = ()) -> dict[str, object]:
     seen = {"lost": lost, "duplicate": 0}
-    return {"cell": cell, "anomalies": seen, "acked": 1000, "produce_gaps_s": gaps_s}
+    return {"cell": cell, "seed": 1, "anomalies": seen, "acked": 1000, "produce_gaps_s": gaps_s}
 
 
 def test_the_table_is_generated() -> None:
@@ -24,9 +25,9 @@ def test_the_table_is_generated() -> None:
 def test_a_row_has_the_median_and_the_extremes_where_they_differ() -> None:
     others = [line(name, 0) for name in readme.CELLS if name != "study-1"]
     mine = [line("study-1", lost, gaps_s=(1.0, 2.0)) for lost in (4, 5, 6, 1007)]
-    unchecked = {"cell": "study-1", "acked": 0, "produce_gaps_s": []}
+    unchecked = {"cell": "study-1", "seed": 1, "acked": 0, "produce_gaps_s": []}
 
-    first = readme.table(CAMPAIGN, [*mine, unchecked, *others]).splitlines()[2]
+    first = readme.table(CAMPAIGN, Lines(all=[*mine, unchecked, *others])).splitlines()[2]
 
     assert "| 5.5 (4–1,007) of 1,000 | 0 | 2.0 s | 4 | `study-1` |" in first
 

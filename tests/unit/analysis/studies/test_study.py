@@ -8,6 +8,7 @@ import pytest
 
 from analysis.studies import study
 from harness.checkout import ROOT
+from harness.model.runs.ledger import Lines
 
 
 def line(
@@ -39,9 +40,9 @@ def test_the_page_in_the_repository_is_the_one_that_its_data_give():
 
 
 def test_a_page_edited_by_hand_is_told():
-    page = study.render({"cells": [CELL]}, [line(lost=2)])
+    page = study.render({"cells": [CELL]}, Lines(all=[line(lost=2)]))
 
-    assert page != study.render({"cells": [CELL]}, [line(lost=3)])
+    assert page != study.render({"cells": [CELL]}, Lines(all=[line(lost=3)]))
 
 
 def test_losses_duplicates_and_gaps_are_minimum_median_and_maximum_over_runs():
@@ -89,13 +90,13 @@ def test_the_gaps_of_all_faults_are_shown_with_their_quartiles_where_a_cell_asks
         "most": "5.00",
     }
     assert "| `c` | 5 | 1 | 0.00 | 1.00 | 2.00 | 3.00 | 5.00 |" in study.render(
-        {"cells": [EVERY]}, lines
+        {"cells": [EVERY]}, Lines(all=lines)
     )
 
 
 def test_a_cell_that_does_not_ask_has_no_row_of_gaps():
     assert study.every_gap(CELL, [line(fault_gaps_s=[1.0])]) is None
-    assert "every leader failure" not in study.render({"cells": [CELL]}, [line()])
+    assert "every leader failure" not in study.render({"cells": [CELL]}, Lines(all=[line()]))
 
 
 def test_of_old_lines_as_many_of_the_longest_gaps_count_as_there_were_faults():
@@ -164,7 +165,7 @@ def test_the_load_of_brokers_is_told_for_each_stage():
         ("c", "after the election", "2", "34 / 34 / 34", "33 / 33 / 33", "1 / 1 / 1"),
     ]
     assert "| `c` | after it | 2 | 67 / 83.5 / 100 | 0 / 0 / 0 | 2 / 2.5 / 3 |" in study.render(
-        {"cells": [BALANCE]}, [line(leadership=LED), line(leadership=other)]
+        {"cells": [BALANCE]}, Lines(all=[line(leadership=LED), line(leadership=other)])
     )
 
 
@@ -175,7 +176,7 @@ def test_the_load_of_brokers_is_told_for_each_stage():
 )
 def test_without_stages_to_tell_of_there_is_no_table_of_load(cell, kept):
     assert study.balance(cell, [line(**kept)]) == []
-    assert "Load by broker" not in study.render({"cells": [cell]}, [line(**kept)])
+    assert "Load by broker" not in study.render({"cells": [cell]}, Lines(all=[line(**kept)]))
 
 
 def test_runs_from_before_stand_beside_new_ones():

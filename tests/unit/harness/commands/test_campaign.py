@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +11,18 @@ from rich.console import Console
 from harness.cluster.backends import absent
 from harness.cluster.nodes import ClusterError
 from harness.commands import campaign, campaign_file
+from harness.model.runs.ledger import (
+    ENDED,
+    NAMES,
+    STARTED,
+    SUPERSEDED,
+    Ledger,
+    LedgerError,
+    read,
+)
+from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
-from harness.scenario.prepare import Request
+from harness.scenario.prepare import Prepared
 from tests.support.pages import reports
 from tests.support.run_records import run_record
 
@@ -51,9 +61,11 @@ def test_a_finished_run_is_never_made_again_whatever_it_ended_with(tmp_path):
     plan = campaign_file.read_campaign(written(tmp_path))
     cell, request = campaign_file.missing(plan, [])[0]
     data = tmp_path / "data" / "runs.jsonl"
-    campaign_file.append(data, campaign_file.summary(cell, 255, None, request))
+    names = campaign_file.names(cell, request, "2026-11-24T10:00:00")
+    with Ledger.opened(data) as ledger:
+        ledger.add({"event": ENDED, **names, **campaign_file.summary(cell, 255, None)})
 
-    todo = campaign_file.missing(plan, campaign_file.finished(data))
+    todo = campaign_file.missing(plan, read(data).standing)
 
     assert [("short", 7), ("study-1", 8)] == [(cell.key, r.seed) for cell, r in todo]
 
@@ -63,7 +75,7 @@ def test_who_led_what_is_kept_where_the_cell_asks_for_it(asks, kept):
     report = reports.kills(times=1).report | {"leadership": reports.leadership()}
     cell = campaign_file.Cell(scenario="study-1", repeats=1, balance=asks)
 
-    line = campaign_file.summary(cell, 0, report, Request(scenario="study-1", seed=1))
+    line = campaign_file.summary(cell, 0, report)
 
     assert line.get("leadership") == (reports.leadership() if kept else None)
 
@@ -90,7 +102,7 @@ def test_a_run_is_finished_on_its_own_backend_only(tmp_path):
     cell, request = campaign_file.missing(plan, [old], ["docker"])[0]
 
     assert ("study-1", "docker", 7) == (cell.key, request.backend, request.seed)
-    done = [old, campaign_file.summary(cell, 0, None, request)]
+    done = [old, campaign_file.names(cell, request, "2026-11-24T10:00:00")]
     assert [("short", 7, "local"), ("short", 7, "docker"), ("study-1", 8, "local")] == [
         (cell.key, r.seed, r.backend) for cell, r in campaign_file.missing(plan, done)
     ][:3]
@@ -118,14 +130,6 @@ def test_a_run_whose_cluster_did_not_come_up_is_no_outcome(phase, began):
     assert campaign_file.began(record) is began
 
 
-def test_a_line_cut_by_a_kill_is_dropped_and_its_run_made_again(tmp_path):
-    data = tmp_path / "runs.jsonl"
-    data.write_text(json.dumps({"cell": "study-1", "seed": 7}) + '\n{"cell": "sho')
-
-    assert campaign_file.finished(data) == [{"cell": "study-1", "seed": 7}]
-    assert data.read_text().endswith("}\n")
-
-
 def test_a_campaign_s_file_may_begin_with_a_byte_order_mark(tmp_path):
     file = written(tmp_path)
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
@@ -149,14 +153,6 @@ def test_a_campaign_that_cannot_be_is_refused_naming_file_and_key(tmp_path, text
     assert told in str(refused.value)
 
 
-def test_data_that_is_no_summary_is_refused(tmp_path):
-    data = tmp_path / "runs.jsonl"
-    data.write_text("hello\n")
-
-    with pytest.raises(ScenarioError, match="not a file of run summaries"):
-        campaign_file.finished(data)
-
-
 def stretch(start_s: float, length_s: float, kind: str = "produce") -> dict[str, Any]:
     return {"kind": kind, "start_s": start_s, "length_s": length_s}
 
@@ -176,6 +172,70 @@ def test_the_gap_of_a_fault_is_the_longest_that_it_caused():
     ]
 
     assert campaign_file.fault_gaps_s(faults, windows) == [2.5, 3.0, 0.0]
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """How the next runs of a campaign end, one after the other; none of them is carried out."""
+    ends: list[dict[str, Any]] = []
+
+    def carry_out(prepared: Prepared, results: Path, **_: Any) -> tuple[int, RunFolder]:
+        end = ends.pop(0)
+        folder = RunFolder(path=results / prepared.record.scenario.name / f"{len(ends)}-1")
+        folder.path.mkdir(parents=True)
+        folder.write(prepared.record.changed(run_id="study-1/1-1", failure=end.get("failure")))
+        return end["code"], folder
+
+    monkeypatch.setattr(campaign, "carry_out_run", carry_out)
+    return ends
+
+
+def test_each_run_has_a_line_as_it_begins_and_one_as_it_ends(
+    tmp_path: Path, made: list[dict[str, Any]]
+) -> None:
+    no_cluster = {"phase": "set-up", "error": "kafka1 did not start"}
+    made += [{"code": 0}, {"code": 255, "failure": no_cluster}, {"code": 130}]
+    options = campaign.CampaignOptions(resume=False)
+
+    campaign.make_runs(written(tmp_path), tmp_path / "results", options, console=Console())
+
+    told = read(tmp_path / "data" / "runs.jsonl")
+    assert [each["event"] for each in told.all] == [STARTED, ENDED, STARTED, ENDED, STARTED]
+    [done] = told.standing
+    assert ("study-1", 7, "study-1/1-1") == (done["cell"], done["seed"], done["run"])
+    assert len(done["configuration"]) == 16
+    assert done["history"] is None
+    assert ["short"] == [each["cell"] for each in told.without_cluster]
+    assert [("study-1", 8)] == [(each["cell"], each["seed"]) for each in told.interrupted]
+
+
+def test_what_has_not_ended_or_counts_no_more_is_made_again(
+    tmp_path: Path, made: list[dict[str, Any]]
+) -> None:
+    made += [{"code": 0}, {"code": 0}, {"code": 130}]
+    file, data = written(tmp_path), tmp_path / "data" / "runs.jsonl"
+    first = campaign.CampaignOptions(resume=False)
+    campaign.make_runs(file, tmp_path / "results", first, console=Console())
+    names = {key: read(data).standing[0][key] for key in NAMES}
+    with Ledger.opened(data) as ledger:
+        ledger.add({"event": SUPERSEDED, **names, "reason": "the scenario changed"})
+    made += [{"code": 0}, {"code": 0}]
+
+    again = campaign.CampaignOptions(resume=True)
+    campaign.make_runs(file, tmp_path / "more", again, console=Console())
+
+    assert made == []
+    assert [7, 7, 8] == sorted(each["seed"] for each in read(data).standing)
+    assert len(read(data).superseded) == 1
+
+
+def test_two_campaigns_do_not_write_one_ledger(tmp_path: Path) -> None:
+    options = campaign.CampaignOptions(resume=True)
+    with (
+        Ledger.opened(tmp_path / "data" / "runs.jsonl"),
+        pytest.raises(LedgerError, match="another campaign"),
+    ):
+        campaign.make_runs(written(tmp_path), tmp_path, options, console=Console())
 
 
 def test_a_backend_that_is_not_to_be_had_stops_a_campaign_before_its_first_run(

@@ -1,0 +1,72 @@
+"""What a ledger has beside the runs that a page's tables are made of, cell by cell.
+
+A page that says nothing of these is one whose numbers were chosen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from harness.model.runs.ledger import LedgerError, Line, Lines, name_of
+
+UNKNOWN = "unknown"
+FAILED = 255
+
+
+def beside(told: Lines) -> list[Mapping[str, str]]:
+    """A row for each cell and backend with a run that counts no more, came to no verdict or to
+    nothing: {cell, backend, counted, superseded, unknown, failed, interrupted, without_cluster,
+    reasons}."""
+    sorts: Mapping[str, Iterable[Line]] = {
+        "superseded": told.superseded,
+        "unknown": (line for line in told.standing if line.get("verdict") == UNKNOWN),
+        "failed": (line for line in told.standing if line.get("exit") == FAILED),
+        "interrupted": told.interrupted,
+        "without_cluster": told.without_cluster,
+    }
+    counts = {sort: Counter(map(_place, lines)) for sort, lines in sorts.items()}
+    counted = Counter(map(_place, told.standing))
+    places = dict.fromkeys(place for each in counts.values() for place in each)
+    return [
+        {
+            "cell": place[0],
+            "backend": place[1],
+            "counted": str(counted[place]),
+            **{sort: str(each[place]) for sort, each in counts.items()},
+            "superseded": _verdicts([each for each in told.superseded if _place(each) == place]),
+            "reasons": "; ".join(_reasons(told, place)),
+        }
+        for place in places
+    ]
+
+
+def require_one_configuration(data: Path, told: Lines) -> None:
+    """Raise LedgerError where runs that count for one cell put different things to the test."""
+    seen: dict[str, str] = {}
+    for line in told.standing:
+        digest = line.get("configuration")
+        if digest is not None and seen.setdefault(line["cell"], digest) != digest:
+            raise LedgerError(
+                f"{data}: the runs of {line['cell']} that count put different things to the test "
+                f"(configuration {seen[line['cell']]} and {digest}): let lines of event superseded "
+                "say of the older ones why they count no more, or give the cell another name"
+            )
+
+
+def _place(line: Line) -> tuple[str, str]:
+    cell, backend, _, _ = name_of(line)
+    return cell, backend
+
+
+def _verdicts(lines: Sequence[Line]) -> str:
+    """How many there are of each verdict: `2 valid, 1 unknown`."""
+    counts = Counter(str(line.get("verdict", "not checked")) for line in lines)
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "0"
+
+
+def _reasons(told: Lines, place: tuple[str, str]) -> Sequence[str]:
+    """Why runs of a cell count no more, each reason once."""
+    whose = (name_of(line) for line in told.superseded if _place(line) == place)
+    return list(dict.fromkeys(told.reasons[name] for name in whose))

@@ -1,0 +1,54 @@
+"""No line of a published ledger has ever vanished: git's history is held against it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+
+import pytest
+
+from harness.checkout import ROOT
+
+LEDGERS = ("again", "backends", "study")
+
+
+def git(*words: str) -> str:
+    return subprocess.run(
+        ["git", *words], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def vanished(versions: list[list[str]]) -> list[str]:
+    """The lines that some version had, more often than the last one has them."""
+    last, ever = Counter(versions[-1]), Counter[str]()
+    for each in versions:
+        ever |= Counter(each)
+    return list((ever - last).elements())
+
+
+@pytest.mark.parametrize("name", LEDGERS)
+def test_each_line_that_was_ever_committed_is_there(name: str) -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no clone: there is no history to look at")
+    if git("rev-parse", "--is-shallow-repository").strip() == "true":
+        pytest.skip("this clone is shallow: `git fetch --unshallow` brings the history to look at")
+    path = f"docs/data/{name}.jsonl"
+    commits = git("log", "--format=%H", "--", path).split()
+    versions = [git("show", f"{commit}:{path}").splitlines() for commit in reversed(commits)]
+
+    gone = vanished([*versions, (ROOT / path).read_text().splitlines()])
+    assert not gone, f"{path}: put these back, and say in lines `superseded` why they do not count"
+
+
+@pytest.mark.parametrize(
+    ("versions", "gone"),
+    [
+        ([["a"], ["a", "b"]], []),
+        ([["a", "b"], ["b", "a"]], []),
+        ([["a", "b"], ["a"]], ["b"]),
+        ([["a"], [], ["b"]], ["a"]),
+        ([["a", "a"], ["a"]], ["a"]),
+    ],
+)
+def test_a_line_that_vanished_is_told(versions: list[list[str]], gone: list[str]) -> None:
+    assert gone == vanished(versions)
