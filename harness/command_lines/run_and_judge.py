@@ -178,7 +178,7 @@ def _write_job(file: Path, about: Path | None) -> int:
     return 0
 
 
-def campaign(
+def campaign(  # each an option of the command
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A campaign's .toml file.")],
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue a campaign that has finished runs.")
@@ -199,19 +199,32 @@ def campaign(
             help="Set a backend's key, e.g. backend.docker.image=NAME. Repeatable.",
         ),
     ] = None,
+    superseded: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--supersede",
+            metavar="CELL",
+            help="Run nothing: let the runs of this cell count no more, for --why. Repeatable.",
+        ),
+    ] = None,
+    why: Annotated[
+        str, typer.Option(metavar="WORDS", help="The reason, for the ledger and its page.")
+    ] = "",
     results: Results = RESULTS,
 ) -> None:
     """Run scenarios x settings x backends x repeats; finished runs are never run again.
 
     kafka-harness campaign upgrade.toml --resume --backends local
     """
-    from harness.commands.campaign import CampaignOptions, make_runs
+    from harness.commands.campaign import CampaignOptions, make_runs, supersede
 
     options = CampaignOptions(
         resume=resume,
         backends=tuple(name for name in backends.split(",") if name),
         settings=settings(sets),
     )
+    if superseded or why:
+        raise typer.Exit(supersede(file, superseded or (), why, options, console=console))
     raise typer.Exit(make_runs(file, results, options, console=console))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from harness.commands.check import check_runs
 from harness.commands.closing_table import show_how_many_valid
 from harness.commands.run import carry_out_run, prepare_run
 from harness.model.exit_codes import INTERRUPTED, VALID, worst
-from harness.model.runs.ledger import ENDED, STARTED, Ledger
+from harness.model.runs.ledger import ENDED, NAMES, STARTED, SUPERSEDED, Ledger, name_of
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.run.progress import Screen
@@ -69,6 +69,36 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
     if codes:
         show_how_many_valid(codes, len(todo), console)
     return worst(codes) if codes else VALID
+
+
+def supersede(
+    file: Path, cells: Sequence[str], why: str, options: CampaignOptions, *, console: Console
+) -> int:
+    """Let the runs of these cells that count, on these backends, count no more. Raises
+    ScenarioError, before anything is written, for a cell that has none."""
+    plan = campaign_file.read_campaign(file)
+    if not why.strip():
+        raise ScenarioError("--supersede: say with --why in words why these runs count no more")
+    if not cells:
+        raise ScenarioError("--why: say with --supersede which cell's runs count no more")
+    backends = campaign_file.of(plan, options.backends)
+    with Ledger.opened(file.parent / plan.data) as ledger:
+        mine = [line for line in ledger.read().standing if name_of(line)[1] in backends]
+        for cell in cells:
+            if not any(line["cell"] == cell for line in mine):
+                raise ScenarioError(
+                    f"--supersede {cell}: {plan.data} has no run of it that counts; it has those "
+                    f"of {', '.join(dict.fromkeys(line['cell'] for line in mine)) or 'nothing'}"
+                )
+        names = [
+            dict(zip(NAMES, name_of(line), strict=True)) for line in mine if line["cell"] in cells
+        ]
+        for each in names:
+            ledger.add({"event": SUPERSEDED, **each, "reason": why.strip()})
+    Screen(console).say(
+        f"{', '.join(cells)}: {len(names)} of the runs count no more: {why.strip()}"
+    )
+    return VALID
 
 
 def _carried_out(prepared: Prepared, results: Path, console: Console) -> tuple[int, RunFolder]:

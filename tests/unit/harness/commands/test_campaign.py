@@ -13,9 +13,7 @@ from harness.cluster.nodes import ClusterError
 from harness.commands import campaign, campaign_file
 from harness.model.runs.ledger import (
     ENDED,
-    NAMES,
     STARTED,
-    SUPERSEDED,
     Ledger,
     LedgerError,
     read,
@@ -216,9 +214,7 @@ def test_what_has_not_ended_or_counts_no_more_is_made_again(
     file, data = written(tmp_path), tmp_path / "data" / "runs.jsonl"
     first = campaign.CampaignOptions(resume=False)
     campaign.make_runs(file, tmp_path / "results", first, console=Console())
-    names = {key: read(data).standing[0][key] for key in NAMES}
-    with Ledger.opened(data) as ledger:
-        ledger.add({"event": SUPERSEDED, **names, "reason": "the scenario changed"})
+    campaign.supersede(file, ["study-1"], "the scenario changed", first, console=Console())
     made += [{"code": 0}, {"code": 0}]
 
     again = campaign.CampaignOptions(resume=True)
@@ -227,6 +223,27 @@ def test_what_has_not_ended_or_counts_no_more_is_made_again(
     assert made == []
     assert [7, 7, 8] == sorted(each["seed"] for each in read(data).standing)
     assert len(read(data).superseded) == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "why", "told"),
+    [
+        (["study-1"], " ", "--why"),
+        ([], "the scenario changed", "--supersede"),
+        (["study-1", "nothing"], "the scenario changed", "nothing: data/runs.jsonl has no run"),
+    ],
+)
+def test_what_is_to_count_no_more_is_named_with_its_reason(
+    tmp_path: Path, made: list[dict[str, Any]], cells: list[str], why: str, told: str
+) -> None:
+    made += [{"code": 0}, {"code": 130}]
+    file, options = written(tmp_path), campaign.CampaignOptions(resume=False)
+    campaign.make_runs(file, tmp_path / "results", options, console=Console())
+    before = read(tmp_path / "data" / "runs.jsonl")
+
+    with pytest.raises(ScenarioError, match=told):
+        campaign.supersede(file, cells, why, options, console=Console())
+    assert before == read(tmp_path / "data" / "runs.jsonl")
 
 
 def test_two_campaigns_do_not_write_one_ledger(tmp_path: Path) -> None:
