@@ -217,11 +217,14 @@ def names(cell: Cell, request: Request, started_utc: str) -> dict[str, Any]:
 def origin(folder: RunFolder) -> dict[str, Any]:
     """Of which run a line is, what was put to the test in it, and by which code."""
     record, sealed = folder.read(), folder.history / SEALED
+    load = next((phase for phase in record.phases if phase.name == "load"), None)
+    starved = load.cpu_starvation if load else None
     return {
         "run": record.run_id,
         "began": began(record),
         "configuration": digest_of(record),
         "versions": record.versions,
+        "starved_in_load": starved.model_dump() if starved else None,
         "history": sha256(sealed.read_bytes()).hexdigest() if sealed.is_file() else None,
     }
 

@@ -18,7 +18,7 @@ from harness.host.machine import HostError
 from harness.model.exit_codes import FAILED, VALID, interrupted
 from harness.model.runs.disk import disk_told, trouble_with
 from harness.model.runs.run_folder import RunFolder
-from harness.model.runs.run_record import FailureRecord, PhaseRecord
+from harness.model.runs.run_record import FailureRecord, PhaseRecord, StarvationRecord
 from harness.run.experiment import story
 from harness.run.interrupts import Stopped
 from harness.run.progress import Screen
@@ -38,12 +38,21 @@ class Phases:
     def phase(self, name: str, line: str) -> Iterator[None]:
         """Inside the block the run is in phase `name`."""
         self.current, begin_ns = name, time.monotonic_ns()
+        before = machine.cpu_counters()
         self._screen.say(line, style="bold")
         try:
             yield
         finally:
             end_ns = time.monotonic_ns()
-            self.done.append(PhaseRecord(name=name, start_ns=begin_ns, end_ns=end_ns))
+            starved = machine.starvation(before, machine.cpu_counters(), (end_ns - begin_ns) / 1e9)
+            self.done.append(
+                PhaseRecord(
+                    name=name,
+                    start_ns=begin_ns,
+                    end_ns=end_ns,
+                    cpu_starvation=StarvationRecord(**starved),
+                )
+            )
         self._folder.update(phases=self.done)
 
 

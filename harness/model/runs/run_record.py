@@ -113,6 +113,9 @@ class PhaseRecord(Record):
     name: str
     start_ns: Time
     end_ns: Time
+    cpu_starvation: StarvationRecord | None = Field(
+        default=None, description="of the host, meanwhile"
+    )
 
 
 class FailureRecord(Record):

@@ -54,6 +54,7 @@ def test_a_run_that_gets_to_its_end_is_complete(
     assert record.ended_utc
     assert record.host
     assert record.host.cpu_starvation
+    assert all(phase.cpu_starvation for phase in record.phases)
 
 
 @pytest.mark.parametrize(
