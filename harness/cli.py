@@ -24,6 +24,7 @@ from typer.exceptions import TyperException
 from harness.command_lines import clusters, look_at, run_and_judge, this_host, write
 from harness.host.output import outlive_readers
 from harness.model import exit_codes
+from harness.run.interrupts import send_again_what_is_lost
 
 
 def _tell_version(asked: bool) -> None:
@@ -78,6 +79,7 @@ def main() -> None:
 def program() -> None:
     """`main` where it is all that this process is for: it ends without taking apart a thousand
     modules, a quarter of a second of each check that gives back nothing."""
+    send_again_what_is_lost(KeyboardInterrupt, lambda _: signal.SIGINT, lambda: None)
     last = _Last()
     atexit.register(last.leave)  # the first that is registered is called last
     try:

@@ -1,11 +1,21 @@
-"""How a run or a cluster in the foreground is stopped: TERM and INT become an exception."""
+"""How a run or a cluster in the foreground is stopped: TERM and INT become an exception.
+
+Python raises it wherever its main thread is. In a destructor or the callback of a weak reference
+it is printed and forgotten, and nobody stops: `send_again_what_is_lost` sends such a signal anew.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+import threading
+from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 STOPPING = (signal.SIGINT, signal.SIGTERM)
+AGAIN_S = 0.02
 
 
 class Stopped(BaseException):
@@ -25,5 +35,29 @@ def stop_on_signals() -> None:
             signal.signal(each, signal.SIG_IGN)
         raise Stopped(number)
 
-    for each in STOPPING:
-        signal.signal(each, stop)
+    def listen() -> None:
+        for each in STOPPING:
+            signal.signal(each, stop)
+
+    listen()
+    send_again_what_is_lost(Stopped, lambda stopped: stopped.number, listen)
+
+
+def send_again_what_is_lost(
+    kind: type[BaseException], number_of: Callable[[Any], int], listen: Callable[[], None]
+) -> None:
+    """Where an exception of this kind is raised and nobody can catch it, `listen`, and send this
+    process its signal once more, a moment later."""
+    others = sys.unraisablehook
+
+    def look(lost: Any) -> None:
+        if not isinstance(lost.exc_value, kind):
+            others(lost)
+            return
+        listen()
+        number = number_of(lost.exc_value)
+        again = threading.Timer(AGAIN_S, os.kill, (os.getpid(), number))
+        again.daemon = True
+        again.start()
+
+    sys.unraisablehook = look

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,7 +21,7 @@ from harness.run import phases
 from harness.run.interrupts import STOPPING, Stopped, stop_on_signals
 from harness.run.progress import Screen
 from harness.run.run_context import Run
-from harness.waiting import WaitTimeout
+from harness.waiting import WaitTimeout, wait_until
 from tests.support.run_records import run_record
 
 Story = Callable[[Run, Any, ExitStack], None]
@@ -128,7 +129,10 @@ def test_what_cannot_be_closed_is_a_failure_of_the_run(
 
 
 @pytest.mark.parametrize("number", STOPPING)
-def test_the_first_signal_stops_and_the_next_is_passed_over(number: signal.Signals) -> None:
+def test_the_first_signal_stops_and_the_next_is_passed_over(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)  # as it is now, afterwards
     before = {each: signal.getsignal(each) for each in STOPPING}
     try:
         stop_on_signals()
@@ -137,6 +141,29 @@ def test_the_first_signal_stops_and_the_next_is_passed_over(number: signal.Signa
         assert number == stopped.value.number
         for each in STOPPING:
             os.kill(os.getpid(), each)
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+@pytest.mark.parametrize("number", STOPPING)
+def test_a_signal_that_comes_in_a_destructor_stops_all_the_same(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Odd:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), number)
+            sum(range(100))  # Python looks for signals between two steps
+
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)  # as it is now, afterwards
+    before = {each: signal.getsignal(each) for each in STOPPING}
+    try:
+        stop_on_signals()
+        odd = Odd()
+        del odd
+        with pytest.raises(Stopped) as stopped:
+            wait_until(lambda: False, timeout_s=10, what="the signal to be sent again")
+        assert number == stopped.value.number
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
