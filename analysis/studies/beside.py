@@ -19,8 +19,9 @@ def beside(told: Lines) -> list[Mapping[str, str]]:
     """A row for each cell and backend with a run that counts no more, came to no verdict or to
     nothing: {cell, backend, counted, superseded, unknown, failed, interrupted, without_cluster,
     reasons}."""
+    aside = told.superseded
     sorts: Mapping[str, Iterable[Line]] = {
-        "superseded": told.superseded,
+        "superseded": aside,
         "unknown": (line for line in told.standing if line.get("verdict") == UNKNOWN),
         "failed": (line for line in told.standing if line.get("exit") == FAILED),
         "interrupted": told.interrupted,
@@ -35,7 +36,7 @@ def beside(told: Lines) -> list[Mapping[str, str]]:
             "backend": place[1],
             "counted": str(counted[place]),
             **{sort: str(each[place]) for sort, each in counts.items()},
-            "superseded": _verdicts([each for each in told.superseded if _place(each) == place]),
+            "superseded": _verdicts([each for each in aside if _place(each) == place]),
             "reasons": "; ".join(_reasons(told, place)),
         }
         for place in places
@@ -68,5 +69,5 @@ def _verdicts(lines: Sequence[Line]) -> str:
 
 def _reasons(told: Lines, place: tuple[str, str]) -> Sequence[str]:
     """Why runs of a cell count no more, each reason once."""
-    whose = (name_of(line) for line in told.superseded if _place(line) == place)
-    return list(dict.fromkeys(told.reasons[name] for name in whose))
+    whose = {name: why for name, why in told.reasons.items() if name[:2] == place}
+    return list(dict.fromkeys(whose.values()))

@@ -102,6 +102,8 @@ class Ledger:
                     f"{path}: another campaign writes it: wait for that one, or give this one "
                     "another file as `data`"
                 ) from None
+            except OSError:  # a file system without locks
+                pass
             try:
                 yield cls(path, file)
             finally:
@@ -113,7 +115,7 @@ class Ledger:
         return read(self._path)
 
     def add(self, line: Line) -> None:
-        """Write one line, and see it on the disk. What a killed process left of its last one, which
+        """Write one line. What a killed process left of its last one, which
         nobody has ever read, goes first."""
         text = self._path.read_bytes()
         whole = text.rfind(b"\n") + 1
