@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from analysis.anomalies import ANOMALIES
 from analysis.verdict.demands import DEMANDS, form_of
 from harness.checkout import DOCS
-from harness.commands.campaign_file import Campaign, Cell
+from harness.model.campaigns.campaign import Campaign, Cell, Matrix, Note
 from harness.model.plan import UNTIL, WHEN
 from harness.model.scenario import (
     AttachPart,
@@ -61,6 +61,8 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "backend.external": ExternalPart,
     "a campaign": Campaign,
     "a campaign's cell": Cell,
+    "a campaign's matrix": Matrix,
+    "a matrix's note": Note,
 }
 UNITS = {"_s": "s", "_ms": "ms", "_bytes": "bytes"}
 NAMES = {"string": "text", "boolean": "`true` or `false`", "integer": "whole number"}

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.studies.beside import beside
-from analysis.studies.study import spread, template, write_page
+from analysis.studies.pages import template, write_page
+from analysis.studies.shares import spread
 from harness.model.runs.ledger import Line, Lines
 
 GAP_S = 0.5  # a difference of gaps that is worth a sentence

@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.studies.study import every_gap, page, row, share, spread, template
+from analysis.studies.pages import page, template
+from analysis.studies.shares import share, spread
+from analysis.studies.study import every_gap, row
 from harness.model.runs.ledger import Line, Lines
 
 HEADS = (

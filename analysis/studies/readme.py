@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from analysis.studies.study import page
+from analysis.studies.pages import page
 from harness.model.runs.ledger import Lines
 
 BEGIN: Final = "<!-- results: python -m analysis.studies.readme docs/study.toml -->"

@@ -3,25 +3,18 @@
     python -m analysis.studies.study docs/study.toml     writes study.md beside it
 
 Pure: campaign file + data file -> text, so that a test can tell a page that was edited by hand.
-Of k runs in n that show something, the 95 % Wilson score interval is given (E. B. Wilson, 1927):
-honest for small n and for k = 0 or k = n, where the plain one would be a point.
 """
 
 from __future__ import annotations
 
-import math
-import statistics
-import sys
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jinja2
-
 from analysis.anomalies import NAMES
-from analysis.studies.beside import beside, require_one_configuration
-from harness.model.runs.ledger import Line, Lines, read
+from analysis.studies.beside import beside
+from analysis.studies.pages import template, write_page
+from analysis.studies.shares import quartiles, share, spread
+from harness.model.runs.ledger import Line, Lines
 
 Row = Mapping[str, Any]
 # Anomalies that have a column of their own, and those of which the study claims nothing.
@@ -30,42 +23,6 @@ NOT_CLAIMED = frozenset({"unseen", "phantom", "stale-read"})
 OTHERS = tuple(name for name in NAMES if name not in COLUMNS | NOT_CLAIMED)
 # Of a run with a failure and an election after it.
 STAGES = ("before the failure", "after it", "after the election")
-Z_95 = 1.959964
-
-
-def wilson(hits: int, runs: int) -> tuple[float, float]:
-    """The 95 % Wilson score interval of a proportion, as two numbers from 0 to 1."""
-    if runs == 0:
-        return 0.0, 1.0
-    p, z = hits / runs, Z_95
-    middle = (p + z * z / (2 * runs)) / (1 + z * z / runs)
-    half = z * math.sqrt(p * (1 - p) / runs + z * z / (4 * runs * runs)) / (1 + z * z / runs)
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def share(values: Sequence[float | bool]) -> str:
-    """How many of the runs had any: `9 of 10 (60–98 %)`."""
-    hits = sum(1 for value in values if value)
-    low, high = wilson(hits, len(values))
-    return f"{hits} of {len(values)} ({low:.0%}–{high:.0%})".replace("%–", "–").replace("%)", " %)")
-
-
-def spread(values: Sequence[float], digits: int = 0) -> str:
-    """Minimum, median and maximum: `1 / 4 / 9`."""
-    if not values:
-        return "—"
-    three = (min(values), statistics.median(values), max(values))
-    return " / ".join(f"{value:.{digits}f}" if digits else f"{value:g}" for value in three)
-
-
-def quartiles(values: Sequence[float]) -> dict[str, str]:
-    """Minimum, the three quartiles (inclusive method) and maximum, to 10 ms."""
-    names = ("least", "first", "median", "third", "most")
-    if not values:
-        return dict.fromkeys(names, "—")
-    twice = values if len(values) > 1 else [*values, *values]
-    five = (min(values), *statistics.quantiles(twice, n=4, method="inclusive"), max(values))
-    return {name: f"{value:.2f}" for name, value in zip(names, five, strict=True)}
 
 
 def every_gap(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
@@ -211,17 +168,6 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
     }
 
 
-def template(name: str) -> jinja2.Template:
-    """A Markdown page's template; a name that it is not given is an error."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("analysis.studies"),
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701  it is Markdown
-    )
-    return environment.get_template(name)
-
-
 def render(campaign: Mapping[str, Any], told: Lines) -> str:
     """The whole page."""
     lines = told.standing
@@ -254,24 +200,5 @@ def _parts(rows: Sequence[Mapping[str, str]]) -> list[str]:
     return list(dict.fromkeys(row["part"] for row in rows if row["part"]))
 
 
-Render = Callable[[Mapping[str, Any], Lines], str]
-
-
-def page(file: Path, render: Render = render) -> str:
-    """The page that belongs to a campaign file as its ledger is now. Raises LedgerError where runs
-    of a cell put different things to the test."""
-    campaign = tomllib.loads(file.read_text())
-    data = file.parent / campaign["data"]
-    told = read(data)
-    require_one_configuration(data, told)
-    return render(campaign, told)
-
-
-def write_page(render: Render = render) -> None:
-    """Write the page beside the campaign that the command line names."""
-    file = Path(sys.argv[1])
-    file.with_suffix(".md").write_text(page(file, render))
-
-
 if __name__ == "__main__":
-    write_page()
+    write_page(render)

@@ -210,13 +210,21 @@ def campaign(  # each an option of the command
     why: Annotated[
         str, typer.Option(metavar="WORDS", help="The reason, for the ledger and its page.")
     ] = "",
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Run nothing: list the cells, and how long they will take."),
+    ] = False,
     results: Results = RESULTS,
 ) -> None:
     """Run scenarios x settings x backends x repeats; finished runs are never run again.
 
+    kafka-harness campaign upgrade.toml --dry-run
+
     kafka-harness campaign upgrade.toml --resume --backends local
     """
-    from harness.commands.campaign import CampaignOptions, make_runs, supersede
+    from harness.commands.campaigns.dry_run import show_what_is_missing
+    from harness.commands.campaigns.make_runs import CampaignOptions, make_runs
+    from harness.commands.campaigns.supersede import supersede
 
     options = CampaignOptions(
         resume=resume,
@@ -224,7 +232,10 @@ def campaign(  # each an option of the command
         settings=settings(sets),
     )
     if superseded or why:
-        raise typer.Exit(supersede(file, superseded or (), why, options, console=console))
+        cells = superseded or ()
+        raise typer.Exit(supersede(file, cells, why, options.backends, console=console))
+    if dry_run:
+        raise typer.Exit(show_what_is_missing(file, options, console=console))
     raise typer.Exit(make_runs(file, results, options, console=console))
 
 

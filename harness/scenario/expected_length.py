@@ -1,6 +1,6 @@
 """How long a run of a scenario is expected to take, its check included, before anything starts.
 
-    baseline    20 s        study-1    2 min
+    baseline    20 s        study-1    2 min        a campaign    6.5 h
 
 Held against runs on two cores: what surrounds the load takes 18 s, a round 1.5 ms, and a fault that
 waits for another leader 9 s. A load in rounds waits for each fault to heal; one in seconds goes on.
@@ -38,4 +38,8 @@ def _load_s(scenario: Scenario, steps: Sequence[Step]) -> float:
 
 def in_words(length_s: float) -> str:
     """As exactly as it is known."""
-    return f"{5 * round(length_s / 5)} s" if length_s < 58 else f"{round(length_s / 60)} min"
+    if length_s < 58:
+        return f"{5 * round(length_s / 5)} s"
+    if length_s < 100 * 60:
+        return f"{round(length_s / 60)} min"
+    return f"{length_s / 3600:.1f} h"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from harness.model.scenario import (
-    ScenarioError,
-)
+from harness.model.scenario import ScenarioError
+from harness.model.sections.part import OPEN_SECTIONS
+
+# Shorter names for sections that are asked for most.
+SHORT = {"producer.": "workload.producer.", "consumer.": "workload.consumer."}
 
 
 def parse_override(text: str) -> tuple[str, Any]:
@@ -15,25 +17,27 @@ def parse_override(text: str) -> tuple[str, Any]:
     path, sign, value = text.partition("=")
     if not sign or not path.strip():
         raise ScenarioError(f"--set {text!r}: write path=value, as in workload.rounds=1000")
+    return whole(path), parse_value(value)
+
+
+def whole(path: str) -> str:
+    """The whole path of a key: `producer.acks` is `workload.producer.acks`."""
+    path = path.strip()
+    begin = next((begin for begin in SHORT if path.startswith(begin)), "")
+    return SHORT.get(begin, "") + path[len(begin) :]
+
+
+def parse_value(text: str) -> Any:
+    """A value as TOML has it; what is none there is plain text."""
     try:
-        return path.strip(), tomllib.loads(f"v = {value}")["v"]
+        return tomllib.loads(f"v = {text}")["v"]
     except tomllib.TOMLDecodeError:
-        return path.strip(), value
-
-
-# Sections whose keys are Kafka's own and hold dots: the rest of the path is one key.
-_OPEN = (
-    "cluster.server",
-    "cluster.zoo",
-    "topic.config",
-    "workload.producer",
-    "workload.consumer",
-)
+        return text
 
 
 def lay_over(raw: dict[str, Any], path: str, value: Any) -> None:
     """Put `value` at a dotted path; below an open section the rest of it is one key."""
-    section = next((s for s in _OPEN if path.startswith(s + ".")), None)
+    section = next((s for s in OPEN_SECTIONS if path.startswith(s + ".")), None)
     parts = [*section.split("."), path[len(section) + 1 :]] if section else path.split(".")
     table: Any = raw
     for part in parts[:-1]:

@@ -20,6 +20,15 @@ Seconds = Annotated[float, Field(ge=0, le=LONGEST_S)]
 Length = Annotated[float, Field(gt=0, le=LONGEST_S)]  # of time, in seconds
 Listed = Annotated[tuple[str, ...], Field(strict=False)]  # a list, as TOML has it
 
+# Sections whose keys are Kafka's own and hold dots: the rest of a path below them is one key.
+OPEN_SECTIONS = (
+    "cluster.server",
+    "cluster.zoo",
+    "topic.config",
+    "workload.producer",
+    "workload.consumer",
+)
+
 
 class Part(BaseModel):
     """A section of the scenario: nothing unknown, nothing changed after reading."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.studies import backends, study
+from analysis.studies import backends, pages
 from harness.checkout import ROOT
 from harness.model.runs.ledger import Lines
 
@@ -31,7 +31,7 @@ def line(backend: str, lost: int = 0, gap: float = 0.0, **more: Any) -> dict[str
 def test_the_page_in_the_repository_is_the_one_that_its_data_give():
     text = (ROOT / "docs" / "backends.md").read_text()
 
-    assert text == study.page(ROOT / "docs" / "backends.toml", backends.render), (
+    assert text == pages.page(ROOT / "docs" / "backends.toml", backends.render), (
         "run `make backends-table`"
     )
 

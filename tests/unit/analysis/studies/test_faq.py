@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.studies import faq, study
+from analysis.studies import faq, pages
 from harness.checkout import DOCS
 from harness.scenario.file import shipped
 
@@ -35,7 +35,7 @@ def measured(*lines: dict[str, Any]) -> faq.Measured:
 
 
 def test_the_page_in_the_repository_is_the_one_that_its_data_give() -> None:
-    assert study.page(DOCS / "study.toml", faq.render) == PAGE, (
+    assert pages.page(DOCS / "study.toml", faq.render) == PAGE, (
         "run `python -m analysis.studies.faq docs/study.toml`"
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.studies import readme
-from analysis.studies.study import page
+from analysis.studies.pages import page
 from harness.checkout import DOCS, ROOT
 from harness.model.runs.ledger import Lines
 

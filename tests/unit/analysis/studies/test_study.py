@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from analysis.studies import study
+from analysis.studies import pages, study
+from analysis.studies.shares import wilson
 from harness.checkout import ROOT
 from harness.model.runs.ledger import Lines
 
@@ -36,7 +37,9 @@ CELL = {"scenario": "c", "repeats": 3, "claim": "it loses"}
 def test_the_page_in_the_repository_is_the_one_that_its_data_give():
     text = (ROOT / "docs" / "study.md").read_text()
 
-    assert text == study.page(ROOT / "docs" / "study.toml"), "run `make study`, do not edit it"
+    assert text == pages.page(ROOT / "docs" / "study.toml", study.render), (
+        "run `make study`, do not edit it"
+    )
 
 
 def test_a_page_edited_by_hand_is_told():
@@ -68,7 +71,7 @@ def test_a_run_that_the_harness_could_not_finish_is_counted_and_not_measured():
     [(0, 20, 0.0, 0.161), (9, 10, 0.596, 0.982), (10, 10, 0.722, 1.0), (0, 0, 0.0, 1.0)],
 )
 def test_the_interval_is_wilsons(hits, runs, low, high):
-    assert study.wilson(hits, runs) == pytest.approx((low, high), abs=0.001)
+    assert wilson(hits, runs) == pytest.approx((low, high), abs=0.001)
 
 
 EVERY = {**CELL, "every_gap": True}

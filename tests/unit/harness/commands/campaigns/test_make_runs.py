@@ -10,7 +10,10 @@ from rich.console import Console
 
 from harness.cluster.backends import absent
 from harness.cluster.nodes import ClusterError
-from harness.commands import campaign, campaign_file
+from harness.commands.campaigns import lines, make_runs, supersede
+from harness.commands.campaigns.file import backend_settings, read_campaign
+from harness.commands.campaigns.todo import missing
+from harness.model.campaigns.campaign import Cell
 from harness.model.runs.ledger import (
     ENDED,
     STARTED,
@@ -47,7 +50,7 @@ def written(tmp_path, text: str = TEXT):
 
 
 def test_cells_take_turns_and_seeds_follow_the_run(tmp_path):
-    todo = campaign_file.missing(campaign_file.read_campaign(written(tmp_path)), [])
+    todo = missing(read_campaign(written(tmp_path)), [])
 
     assert [("study-1", 7), ("short", 7), ("study-1", 8)] == [
         (cell.key, request.seed) for cell, request in todo
@@ -56,14 +59,14 @@ def test_cells_take_turns_and_seeds_follow_the_run(tmp_path):
 
 
 def test_a_finished_run_is_never_made_again_whatever_it_ended_with(tmp_path):
-    plan = campaign_file.read_campaign(written(tmp_path))
-    cell, request = campaign_file.missing(plan, [])[0]
+    plan = read_campaign(written(tmp_path))
+    cell, request = missing(plan, [])[0]
     data = tmp_path / "data" / "runs.jsonl"
-    names = campaign_file.names(cell, request, "2026-11-24T10:00:00")
+    names = lines.names(cell, request, "2026-11-24T10:00:00")
     with Ledger.opened(data) as ledger:
-        ledger.add({"event": ENDED, **names, **campaign_file.summary(cell, 255, None)})
+        ledger.add({"event": ENDED, **names, **lines.summary(cell, 255, None)})
 
-    todo = campaign_file.missing(plan, read(data).standing)
+    todo = missing(plan, read(data).standing)
 
     assert [("short", 7), ("study-1", 8)] == [(cell.key, r.seed) for cell, r in todo]
 
@@ -71,9 +74,9 @@ def test_a_finished_run_is_never_made_again_whatever_it_ended_with(tmp_path):
 @pytest.mark.parametrize(("asks", "kept"), [(True, True), (False, False)])
 def test_who_led_what_is_kept_where_the_cell_asks_for_it(asks, kept):
     report = reports.kills(times=1).report | {"leadership": reports.leadership()}
-    cell = campaign_file.Cell(scenario="study-1", repeats=1, balance=asks)
+    cell = Cell(scenario="study-1", repeats=1, balance=asks)
 
-    line = campaign_file.summary(cell, 0, report)
+    line = lines.summary(cell, 0, report)
 
     assert line.get("leadership") == (reports.leadership() if kept else None)
 
@@ -83,9 +86,7 @@ IMAGE = {"backend.docker.image": "mine"}
 
 
 def test_backends_take_turns_within_a_cell_with_the_same_seed_and_settings(tmp_path):
-    todo = campaign_file.missing(
-        campaign_file.read_campaign(written(tmp_path, ON_TWO)), [], (), IMAGE
-    )
+    todo = missing(read_campaign(written(tmp_path, ON_TWO)), [], (), IMAGE)
 
     assert [("study-1", "local", 7), ("study-1", "docker", 7), ("short", "local", 7)] == [
         (cell.key, request.backend, request.seed) for cell, request in todo[:3]
@@ -95,26 +96,26 @@ def test_backends_take_turns_within_a_cell_with_the_same_seed_and_settings(tmp_p
 
 
 def test_a_run_is_finished_on_its_own_backend_only(tmp_path):
-    plan = campaign_file.read_campaign(written(tmp_path, ON_TWO))
+    plan = read_campaign(written(tmp_path, ON_TWO))
     old = {"cell": "study-1", "seed": 7}  # from before there were others: local
-    cell, request = campaign_file.missing(plan, [old], ["docker"])[0]
+    cell, request = missing(plan, [old], ["docker"])[0]
 
     assert ("study-1", "docker", 7) == (cell.key, request.backend, request.seed)
-    done = [old, campaign_file.names(cell, request, "2026-11-24T10:00:00")]
+    done = [old, lines.names(cell, request, "2026-11-24T10:00:00")]
     assert [("short", 7, "local"), ("short", 7, "docker"), ("study-1", 8, "local")] == [
-        (cell.key, r.seed, r.backend) for cell, r in campaign_file.missing(plan, done)
+        (cell.key, r.seed, r.backend) for cell, r in missing(plan, done)
     ][:3]
 
 
 def test_a_backend_that_the_campaign_has_not_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match="the campaign's backends are local"):
-        campaign_file.missing(campaign_file.read_campaign(written(tmp_path)), [], ["docker"])
+        missing(read_campaign(written(tmp_path)), [], ["docker"])
 
 
 def test_the_command_sets_keys_of_backends_and_nothing_of_the_experiment():
-    assert campaign_file.backend_settings(IMAGE) == IMAGE
+    assert backend_settings(IMAGE) == IMAGE
     with pytest.raises(ScenarioError, match=r"workload\.rounds"):
-        campaign_file.backend_settings({"workload.rounds": 1})
+        backend_settings({"workload.rounds": 1})
 
 
 @pytest.mark.parametrize(
@@ -125,14 +126,14 @@ def test_a_run_whose_cluster_did_not_come_up_is_no_outcome(phase, began):
         failure={"phase": phase, "error": "kafka1 did not start"} if phase else None
     )
 
-    assert campaign_file.began(record) is began
+    assert lines.began(record) is began
 
 
 def test_a_campaign_s_file_may_begin_with_a_byte_order_mark(tmp_path):
     file = written(tmp_path)
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
 
-    assert campaign_file.read_campaign(file).title
+    assert read_campaign(file).title
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ def test_a_campaign_s_file_may_begin_with_a_byte_order_mark(tmp_path):
 )
 def test_a_campaign_that_cannot_be_is_refused_naming_file_and_key(tmp_path, text, told):
     with pytest.raises(ScenarioError, match=r"c\.toml") as refused:
-        campaign_file.read_campaign(written(tmp_path, text))
+        read_campaign(written(tmp_path, text))
 
     assert told in str(refused.value)
 
@@ -169,7 +170,7 @@ def test_the_gap_of_a_fault_is_the_longest_that_it_caused():
         stretch(5.0, 9.0, "consume"),
     ]
 
-    assert campaign_file.fault_gaps_s(faults, windows) == [2.5, 3.0, 0.0]
+    assert lines.fault_gaps_s(faults, windows) == [2.5, 3.0, 0.0]
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]
         folder.write(prepared.record.changed(run_id="study-1/1-1", failure=end.get("failure")))
         return end["code"], folder
 
-    monkeypatch.setattr(campaign, "carry_out_run", carry_out)
+    monkeypatch.setattr(make_runs, "carry_out_run", carry_out)
     return ends
 
 
@@ -193,9 +194,9 @@ def test_each_run_has_a_line_as_it_begins_and_one_as_it_ends(
 ) -> None:
     no_cluster = {"phase": "set-up", "error": "kafka1 did not start"}
     made += [{"code": 0}, {"code": 255, "failure": no_cluster}, {"code": 130}]
-    options = campaign.CampaignOptions(resume=False)
+    options = make_runs.CampaignOptions(resume=False)
 
-    campaign.make_runs(written(tmp_path), tmp_path / "results", options, console=Console())
+    make_runs.make_runs(written(tmp_path), tmp_path / "results", options, console=Console())
 
     told = read(tmp_path / "data" / "runs.jsonl")
     assert [each["event"] for each in told.all] == [STARTED, ENDED, STARTED, ENDED, STARTED]
@@ -212,13 +213,13 @@ def test_what_has_not_ended_or_counts_no_more_is_made_again(
 ) -> None:
     made += [{"code": 0}, {"code": 0}, {"code": 130}]
     file, data = written(tmp_path), tmp_path / "data" / "runs.jsonl"
-    first = campaign.CampaignOptions(resume=False)
-    campaign.make_runs(file, tmp_path / "results", first, console=Console())
-    campaign.supersede(file, ["study-1"], "the scenario changed", first, console=Console())
+    first = make_runs.CampaignOptions(resume=False)
+    make_runs.make_runs(file, tmp_path / "results", first, console=Console())
+    supersede.supersede(file, ["study-1"], "the scenario changed", (), console=Console())
     made += [{"code": 0}, {"code": 0}]
 
-    again = campaign.CampaignOptions(resume=True)
-    campaign.make_runs(file, tmp_path / "more", again, console=Console())
+    again = make_runs.CampaignOptions(resume=True)
+    make_runs.make_runs(file, tmp_path / "more", again, console=Console())
 
     assert made == []
     assert [7, 7, 8] == sorted(each["seed"] for each in read(data).standing)
@@ -237,31 +238,31 @@ def test_what_is_to_count_no_more_is_named_with_its_reason(
     tmp_path: Path, made: list[dict[str, Any]], cells: list[str], why: str, told: str
 ) -> None:
     made += [{"code": 0}, {"code": 130}]
-    file, options = written(tmp_path), campaign.CampaignOptions(resume=False)
-    campaign.make_runs(file, tmp_path / "results", options, console=Console())
+    file, options = written(tmp_path), make_runs.CampaignOptions(resume=False)
+    make_runs.make_runs(file, tmp_path / "results", options, console=Console())
     before = read(tmp_path / "data" / "runs.jsonl")
 
     with pytest.raises(ScenarioError, match=told):
-        campaign.supersede(file, cells, why, options, console=Console())
+        supersede.supersede(file, cells, why, (), console=Console())
     assert before == read(tmp_path / "data" / "runs.jsonl")
 
 
 def test_two_campaigns_do_not_write_one_ledger(tmp_path: Path) -> None:
-    options = campaign.CampaignOptions(resume=True)
+    options = make_runs.CampaignOptions(resume=True)
     with (
         Ledger.opened(tmp_path / "data" / "runs.jsonl"),
         pytest.raises(LedgerError, match="another campaign"),
     ):
-        campaign.make_runs(written(tmp_path), tmp_path, options, console=Console())
+        make_runs.make_runs(written(tmp_path), tmp_path, options, console=Console())
 
 
 def test_a_backend_that_is_not_to_be_had_stops_a_campaign_before_its_first_run(
     tmp_path, monkeypatch
 ):
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
-    options = campaign.CampaignOptions(resume=False, backends=("docker",))
+    options = make_runs.CampaignOptions(resume=False, backends=("docker",))
 
     with pytest.raises(ClusterError, match=r"--backends: docker .* no Docker engine answers"):
-        campaign.make_runs(written(tmp_path, ON_TWO), tmp_path, options, console=Console())
+        make_runs.make_runs(written(tmp_path, ON_TWO), tmp_path, options, console=Console())
     assert absent("local", {}) is None
     assert absent("moon", {}) == "there is no such backend"

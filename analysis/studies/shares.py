@@ -1,0 +1,65 @@
+"""What runs of one cell show together: shares with intervals, spreads, and how calm they were.
+
+Of k runs in n that show something, the 95 % Wilson score interval is given (E. B. Wilson, 1927):
+honest for small n and for k = 0 or k = n, where the plain one would be a point.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from scipy.stats import binomtest
+
+from harness.model.runs.ledger import Line
+
+# Runs whose load waited for a CPU longer than this give no gaps and latencies: these may be the
+# host's. Losses and duplicates are what they are on any host.
+CALM_PERCENT = 60.0
+
+
+def wilson(hits: int, runs: int) -> tuple[float, float]:
+    """The 95 % Wilson score interval of a proportion, as two numbers from 0 to 1."""
+    if runs == 0:
+        return 0.0, 1.0
+    found = binomtest(hits, runs).proportion_ci(0.95, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def share(values: Sequence[float | bool]) -> str:
+    """How many of the runs had any: `9 of 10 (60–98 %)`."""
+    hits = sum(1 for value in values if value)
+    low, high = wilson(hits, len(values))
+    return f"{hits} of {len(values)} ({low:.0%}–{high:.0%})".replace("%–", "–").replace("%)", " %)")
+
+
+def spread(values: Sequence[float], digits: int = 0) -> str:
+    """Minimum, median and maximum: `1 / 4 / 9`."""
+    if not values:
+        return "—"
+    three = (min(values), statistics.median(values), max(values))
+    return " / ".join(f"{value:.{digits}f}" if digits else f"{value:g}" for value in three)
+
+
+def quartiles(values: Sequence[float]) -> dict[str, str]:
+    """Minimum, the three quartiles (inclusive method) and maximum, to 10 ms."""
+    names = ("least", "first", "median", "third", "most")
+    if not values:
+        return dict.fromkeys(names, "—")
+    twice = values if len(values) > 1 else [*values, *values]
+    five = (min(values), *statistics.quantiles(twice, n=4, method="inclusive"), max(values))
+    return {name: f"{value:.2f}" for name, value in zip(names, five, strict=True)}
+
+
+def pressure(line: Line) -> float | None:
+    """Percent of the time of its load in which something waited for a CPU; None: not recorded."""
+    starved = line.get("starved_in_load") or {}
+    percent: float | None = starved.get("pressure_some_percent")
+    return percent
+
+
+def calm(lines: Sequence[Line]) -> list[Line]:
+    """The runs whose gaps and latencies are Kafka's and not the host's."""
+    return [
+        line for line in lines if (found := pressure(line)) is not None and found <= CALM_PERCENT
+    ]

@@ -1,0 +1,70 @@
+"""A campaign: scenarios x settings x backends x repeats, one file, any number of starts.
+
+    title = "…"
+    data = "data/study.jsonl"        # beside the campaign's file: the ledger of its runs
+    [[cells]]
+    scenario = "study-1"
+    repeats = 10
+    [cells.set]                      # as --set, the same on every backend
+    "workload.rounds" = 10000
+    [[matrix]]                       # a cell for each combination
+    scenarios = ["failover-hard"]
+    repeats = 5
+    [matrix.axes]
+    "workload.producer.acks" = ["1", "all"]
+
+All keys: docs/scenario.md, made of harness.model.campaigns.
+
+The data are a ledger (harness.model.runs.ledger): a run is finished when its end stands there, and
+is never made again then, whatever it ended with. One that was interrupted is made again, and one
+whose cluster did not come up: that is no outcome of the experiment, which had not begun; and one
+that was superseded. Cells take turns, run by run, and backends
+within a cell, so that a campaign cut short has something of each. `--backends` limits the
+command to some of the backends; what a backend needs on this machine is not part of the experiment
+and is given with `--set` (`backend.docker.image` and the like).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from harness.model.campaigns.campaign import Campaign
+from harness.model.scenario import ScenarioError
+from harness.scenario.file import explain, tables_in
+
+
+def read_campaign(path: Path) -> Campaign:
+    """Read a campaign's file. Raises ScenarioError naming file and key."""
+    tables = tables_in(path, str(path))
+    try:
+        campaign = Campaign.model_validate(tables)
+        campaign.every_cell()
+    except ValidationError as error:
+        raise ScenarioError(f"{path}: {explain(error, tables)}") from None
+    except ScenarioError as error:
+        raise ScenarioError(f"{path}: {error}") from None
+    return campaign
+
+
+def of(campaign: Campaign, asked: Sequence[str]) -> tuple[str, ...]:
+    """The backends to run on: those asked for, all if none is."""
+    for name in asked:
+        if name not in campaign.backends:
+            there = ", ".join(campaign.backends)
+            raise ScenarioError(f"--backends {name}: the campaign's backends are {there}")
+    return tuple(name for name in campaign.backends if not asked or name in asked)
+
+
+def backend_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings given with the command, backends' only: what is measured is in the file."""
+    for key in settings:
+        if not key.startswith("backend."):
+            raise ScenarioError(
+                f"--set {key}: a campaign's settings are in its file; --set "
+                "accepts only backend.… keys"
+            )
+    return settings

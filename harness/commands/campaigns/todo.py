@@ -1,0 +1,68 @@
+"""What of a campaign is still to do."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.commands.campaigns.file import of
+from harness.model.campaigns.campaign import Campaign, Cell
+from harness.model.runs.run_folder import RunFolder, StoreError
+from harness.model.runs.run_record import RunRecord
+from harness.scenario.prepare import Request
+
+Todo = tuple[Cell, Request]
+
+
+def missing(
+    campaign: Campaign,
+    done: Iterable[Mapping[str, Any]],
+    backends: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+) -> list[Todo]:
+    """The runs that are still to be made, cells taking turns, and backends within a cell."""
+    have = {(line["cell"], line.get("backend", "local"), line["seed"]) for line in done}
+    cells = campaign.every_cell()
+    most = max((cell.repeats for cell in cells), default=0)
+    return [
+        (
+            cell,
+            Request(
+                scenario=cell.scenario,
+                seed=campaign.seed + number,
+                backend=backend,
+                settings={**cell.set, **_of_backend(backend, settings or {})},
+            ),
+        )
+        for number in range(most)
+        for cell in cells
+        for backend in of(campaign, backends)
+        if number < cell.repeats and (cell.key, backend, campaign.seed + number) not in have
+    ]
+
+
+def _of_backend(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What is meant for this backend."""
+    return {key: value for key, value in settings.items() if key.startswith(f"backend.{backend}.")}
+
+
+SAME = ("scenario", "plan", "seed", "backend")
+
+
+def unchecked(record: RunRecord, results: Path, known: Collection[str] = ()) -> RunFolder | None:
+    """A stored run that is exactly the wanted one and ended in order, but is none of the `known`
+    ones, by their ids, of the ledger.
+
+    It was recorded with --no-check, or the campaign was stopped between the run and its check.
+    """
+    for path in sorted((results / record.scenario.name).glob(f"*-{record.seed}")):
+        folder = RunFolder(path=path.resolve())
+        with contextlib.suppress(StoreError):
+            folder.refuse_links()
+            stored = folder.read()
+            same = all(getattr(stored, key) == getattr(record, key) for key in SAME)
+            if same and stored.state == "complete" and stored.run_id not in known:
+                return folder
+    return None

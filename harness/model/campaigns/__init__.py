@@ -1,0 +1,4 @@
+"""What a campaign's file may say, and the cells that it comes to.
+
+May import the scenario's model.
+"""

@@ -1,0 +1,191 @@
+"""A campaign's file as a model, and the cells that it has.
+
+Cells are listed one by one, or come from a matrix: scenarios x the values of some settings.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.model.campaigns.matrix import places
+from harness.model.scenario import ScenarioError
+from harness.model.sections.part import Listed
+
+
+class Cell(BaseModel):
+    """One scenario with one set of settings, run `repeats` times."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[
+        str,
+        Field(
+            description="what it is called in the data; by default as its scenario",
+            examples=["study-1"],
+        ),
+    ] = ""
+    scenario: Annotated[
+        str, Field(description="a shipped scenario's name, or a file", examples=["study-1"])
+    ]
+    repeats: Annotated[int, Field(ge=1, description="how many runs it has", examples=[10])]
+    claim: Annotated[
+        str,
+        Field(
+            description="what its runs are measured against, for the reader",
+            examples=["acks=1: records are lost"],
+        ),
+    ] = ""
+    part: Annotated[
+        str, Field(description="the part of the page that shows it", examples=["Replication"])
+    ] = ""
+    note: Annotated[
+        str, Field(description="what the page says of it", examples=["On one machine."])
+    ] = ""
+    every_gap: Annotated[
+        bool,
+        Field(description="show how the gaps of all its faults are distributed", examples=[True]),
+    ] = False
+    latency: Annotated[bool, Field(description="show how long acks took", examples=[True])] = False
+    balance: Annotated[
+        bool, Field(description="show what part of the load each broker bore", examples=[True])
+    ] = False
+    set: dict[str, Any] = Field(
+        default={},
+        description="changes of the scenario, as by `--set`, the same on every backend",
+        examples=[{"workload.rounds": 10000}],
+    )
+
+    @property
+    def key(self) -> str:
+        """What the cell is called in the data."""
+        return self.name or self.scenario
+
+
+class Note(BaseModel):
+    """What the page says of some cells of a matrix."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    where: Annotated[
+        dict[str, Any],
+        Field(
+            description="the settings of those cells, `scenario` too",
+            examples=[{"workload.producer.acks": "1"}],
+        ),
+    ]
+    text: Annotated[str, Field(description="what it says", examples=["Nobody else may lead."])]
+
+
+class Matrix(BaseModel):
+    """Scenarios x the values of some settings, each cell run `repeats` times."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scenarios: Annotated[
+        Listed,
+        Field(
+            min_length=1,
+            description="shipped scenarios' names, or files",
+            examples=[("failover-hard", "pause-long")],
+        ),
+    ]
+    repeats: Annotated[int, Field(ge=1, description="how many runs a cell has", examples=[20])]
+    axes: Annotated[
+        dict[str, tuple[Any, ...]],
+        Field(
+            description="settings as by `--set`, each with its values",
+            examples=[{"workload.producer.acks": ("1", "all")}],
+        ),
+    ]
+    exclude: Annotated[
+        tuple[dict[str, Any], ...],
+        Field(
+            description="cells that have all of these settings are not run",
+            examples=[({"topic.replication_factor": 1},)],
+        ),
+    ] = ()
+    set: dict[str, Any] = Field(
+        default={},
+        description="changes of all its scenarios, as by `--set`",
+        examples=[{"workload.rate": 2000}],
+    )
+    part: Annotated[
+        str, Field(description="the part of the page that shows it", examples=["Idempotence"])
+    ] = ""
+    notes: Annotated[
+        tuple[Note, ...],
+        Field(
+            description="what the page says of cells that have these settings",
+            examples=[({"where": {"workload.producer.acks": "1"}, "text": "…"},)],
+        ),
+    ] = ()
+
+    def cells(self) -> list[Cell]:
+        """Its cells. Raises ScenarioError for a matrix that has none."""
+        return [
+            Cell(
+                name=place.name,
+                scenario=place.scenario,
+                repeats=self.repeats,
+                part=self.part,
+                note=" ".join(note.text for note in self.notes if place.has(note.where)),
+                set={**self.set, **place.settings},
+            )
+            for place in places(self.scenarios, self.axes, self.exclude)
+        ]
+
+
+class Campaign(BaseModel):
+    """The file, checked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: Annotated[str, Field(description="what it is for", examples=["The study"])]
+    data: Annotated[
+        str,
+        Field(
+            description="the ledger of its runs, beside the campaign's file",
+            examples=["data/study.jsonl"],
+        ),
+    ]
+    seed: Annotated[
+        int,
+        Field(description="run n of a cell has this seed + n, on every backend", examples=[1]),
+    ] = 1000
+    backends: Annotated[
+        tuple[str, ...],
+        Field(description="each cell is run on each of them", examples=[("local", "docker")]),
+    ] = ("local",)
+    cells: Annotated[
+        tuple[Cell, ...],
+        Field(description="what is run", examples=[({"scenario": "study-1", "repeats": 10},)]),
+    ] = ()
+    matrix: Annotated[
+        tuple[Matrix, ...],
+        Field(
+            description="what is run too: every combination of some settings' values",
+            examples=[
+                (
+                    {
+                        "scenarios": ("study-1",),
+                        "repeats": 5,
+                        "axes": {"workload.producer.acks": ("1", "all")},
+                    },
+                )
+            ],
+        ),
+    ] = ()
+
+    def every_cell(self) -> list[Cell]:
+        """Its cells, those of its matrices after the others. Raises ScenarioError where there are
+        none, and where two are called the same."""
+        found = [*self.cells, *(cell for matrix in self.matrix for cell in matrix.cells())]
+        if not found:
+            raise ScenarioError("cells: there are none: give at least one [[cells]] or [[matrix]]")
+        keys = [cell.key for cell in found]
+        twice = [key for key in keys if keys.count(key) > 1]
+        if twice:
+            raise ScenarioError(f"two cells are called {twice[0]!r}: give one another name")
+        return found

@@ -1,0 +1,91 @@
+"""A matrix: scenarios x the values of some settings, as cells.
+
+    axes: workload.producer.acks = 1, all    topic.config.min.insync.replicas = 1, 2
+    =>  study-1/acks=1,min.insync.replicas=1    study-1/acks=1,min.insync.replicas=2    …
+
+A cell is called by its scenario and, of each axis, by the part of the key that Kafka knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from harness.model.scenario import ScenarioError
+from harness.model.sections.part import OPEN_SECTIONS
+
+Axes = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A cell of a matrix: a scenario with one value of each axis."""
+
+    scenario: str
+    settings: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What it is called in the data."""
+        return f"{self.scenario}/{','.join(in_words(self.settings))}"
+
+    def has(self, settings: Mapping[str, Any]) -> bool:
+        """Whether it has all of these, `scenario` among them or not."""
+        own = {**self.settings, "scenario": self.scenario}
+        return all(key in own and own[key] == value for key, value in settings.items())
+
+
+def places(
+    scenarios: Sequence[str], axes: Axes, exclude: Sequence[Mapping[str, Any]] = ()
+) -> list[Place]:
+    """The cells, the last axis changing fastest, without those that have all settings of an
+    exclusion. Raises ScenarioError for a matrix without cells, and for an exclusion that excludes
+    nothing."""
+    _require_values(axes)
+    whole = [
+        Place(scenario=scenario, settings=dict(zip(axes, values, strict=True)))
+        for scenario in scenarios
+        for values in product(*axes.values())
+    ]
+    for one in exclude:
+        if not any(place.has(one) for place in whole):
+            words = ", ".join(f"{key} = {value}" for key, value in one.items()) or "nothing"
+            raise ScenarioError(
+                f"exclude: no cell has {words}: write keys and values as the axes have them"
+            )
+    left = [place for place in whole if not any(place.has(one) for one in exclude)]
+    if not left:
+        raise ScenarioError("exclude: no cell is left: exclude less, or give the axes more values")
+    return left
+
+
+def in_words(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Each setting, shortly: `acks=1`."""
+    for key, value in settings.items():
+        yield f"{short(key)}={_text(value)}"
+
+
+def short(key: str) -> str:
+    """The part of a scenario's key that tells most: of Kafka's own keys what Kafka calls them."""
+    section = next((each for each in OPEN_SECTIONS if key.startswith(f"{each}.")), None)
+    return key[len(section) + 1 :] if section else key.rpartition(".")[2]
+
+
+def _require_values(axes: Axes) -> None:
+    if not axes:
+        raise ScenarioError("axes: name at least one setting, each with its values")
+    for key, values in axes.items():
+        if not values:
+            raise ScenarioError(f"axes: {key} has no values: give it at least one")
+        texts = [_text(value) for value in values]
+        if twice := [text for text in texts if texts.count(text) > 1]:
+            raise ScenarioError(f"axes: {key} has {twice[0]} twice: give each value once")
+    names = [short(key) for key in axes]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ScenarioError(f"axes: two are called {twice[0]}: a matrix takes one of them")
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

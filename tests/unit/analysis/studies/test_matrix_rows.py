@@ -1,0 +1,71 @@
+"""A cell's row counts its runs as they are: no majority, no gap of a starved host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.studies.matrix_rows import position, positions, row
+
+
+def line(
+    available: bool | None = True,
+    consistent: bool | None = True,
+    *,
+    lost: int = 0,
+    gap_s: float = 0.0,
+    percent: float = 20.0,
+) -> dict[str, Any]:
+    return {
+        "verdict": "valid",
+        "anomalies": {"lost": lost, "duplicate": 0},
+        "produce_gaps_s": [0.5, gap_s],
+        "cap": {"available": available, "consistent": consistent},
+        "starved_in_load": {"pressure_some_percent": percent},
+    }
+
+
+@pytest.mark.parametrize(
+    ("available", "consistent", "where"),
+    [
+        (False, True, "CP"),
+        (True, False, "AP"),
+        (True, True, "both"),
+        (False, False, "neither"),
+        (None, True, "unknown"),
+        (True, None, "unknown"),
+    ],
+)
+def test_a_run_stands_where_its_letters_say(
+    available: bool | None, consistent: bool | None, where: str
+) -> None:
+    assert position(line(available, consistent)) == where
+
+
+def test_a_run_without_a_report_stands_nowhere_that_is_known() -> None:
+    assert position({"exit": 255}) == "unknown"
+    assert row([{"exit": 255}])["lossy"] == "—"
+
+
+def test_each_position_keeps_its_runs() -> None:
+    runs = [line(), line(consistent=False), line(consistent=False)]
+
+    assert {"AP": 2, "both": 1} == positions(runs)
+    assert row(runs)["position"] == "AP 2, both 1"
+
+
+def test_losses_are_of_all_runs_and_gaps_of_those_on_a_calm_host() -> None:
+    runs = [line(gap_s=6.0), line(gap_s=30.0, lost=9, percent=99.0)]
+
+    found = row(runs)
+
+    assert found["lossy"] == "1 of 2 (9–91 %)"
+    assert found["gap"] == "6.0 / 6.0 / 6.0 (1 runs)"
+    assert found["pressure"] == "60 %"
+
+
+def test_runs_whose_pressure_nobody_recorded_give_no_gaps() -> None:
+    old = {**line(gap_s=6.0), "starved_in_load": None}
+
+    assert row([old])["gap"] == "— (0 runs)"
