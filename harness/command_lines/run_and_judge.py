@@ -69,24 +69,39 @@ def run(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the nodes' data directories.")] = False,
     no_check: Annotated[bool, typer.Option("--no-check", help="Record, do not check.")] = False,
     copy_to: CopyTo = None,
+    matrix: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH=A,B",
+            help="Run with each of these values, and end with one table: producer.acks=1,all. "
+            "Repeatable: every combination.",
+            autocompletion=completion.keys,
+        ),
+    ] = None,
 ) -> None:
     """Run scenarios on a fresh cluster each, check what was recorded, and report.
 
     kafka-harness run study-1 --seed 42
 
+    kafka-harness run my.toml --matrix producer.acks=1,all --repeat 5
+
     kafka-harness run baseline --producer-config my.properties --set workload.rounds=2000
     """
+    from harness.commands.campaigns.run_matrix import cells_of, run_matrix
     from harness.commands.copy_to import destination
     from harness.commands.run import carry_out_runs, prepare_run
     from harness.scenario.prepare import Request
 
     first = secrets.randbelow(1_000_000) if seed is None else seed
+    if matrix and no_check:
+        raise typer.BadParameter("--matrix ends with what its runs were found to be: it checks")
+    cells = cells_of(scenarios, matrix or [])
     requests = [
         Request(
-            scenario=name,
+            scenario=cell.scenario,
             seed=first + number,
             backend=backend,
-            settings=settings(sets),
+            settings={**settings(sets), **cell.settings},
             producer_config=producer_config,
             consumer_config=consumer_config,
             server_properties=server_properties,
@@ -95,12 +110,14 @@ def run(
             keep=keep,
             allow=tuple(allow or ()),
         )
-        for name in scenarios
         for number in range(repeat)
+        for cell in cells
     ]
     # Refuse all before any starts.
     prepared = [prepare_run(request) for request in requests]
     copies = destination(copy_to) if copy_to else None
+    if matrix:
+        raise typer.Exit(run_matrix(cells, prepared, results, copies=copies, console=console))
     raise typer.Exit(
         carry_out_runs(prepared, results, check=not no_check, copies=copies, console=console)
     )

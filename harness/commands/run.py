@@ -11,7 +11,8 @@ import platform
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,17 +86,40 @@ def carry_out_runs(
     console: Console,
 ) -> int:
     """Carry out prepared runs, one after the other until one is interrupted: the exit code."""
-    codes: list[int] = []
-    copied: list[int] = []
+    ended = [
+        (carried.code, carried.copied)
+        for carried in each_carried_out(
+            prepared, results, check=check, copies=copies, console=console
+        )
+    ]
+    if check:
+        show_how_many_valid([code for code, _ in ended], len(prepared), console)
+    return worst([code for both in ended for code in both])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """A run that was carried out: its exit code, that of its copy, and its folder."""
+
+    code: int
+    copied: int
+    folder: RunFolder
+
+
+def each_carried_out(
+    prepared: Sequence[Prepared],
+    results: Path,
+    *,
+    check: bool,
+    copies: Copies | None,
+    console: Console,
+) -> Iterator[Carried]:
+    """The same, one by one."""
     for each in prepared:
         code, folder = carry_out_run(each, results, check=check, console=console)
-        codes.append(code)
-        copied.append(copy_run(folder, copies, console))
+        yield Carried(code=code, copied=copy_run(folder, copies, console), folder=folder)
         if code in INTERRUPTED:
             break
-    if check:
-        show_how_many_valid(codes, len(prepared), console)
-    return worst([*codes, *copied])
 
 
 def carry_out_run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -33,6 +34,13 @@ def names(cell: Cell, request: Request, started_utc: str) -> dict[str, Any]:
     }
 
 
+def line_of(folder: RunFolder, code: int, cell: Cell | None = None) -> dict[str, Any]:
+    """What is told of a run that has ended: of which run it is, and what that came to."""
+    file = folder.path / "report.json"
+    report = json.loads(file.read_text()) if file.is_file() else None
+    return {**origin(folder), **summary(cell, code, report)}
+
+
 def origin(folder: RunFolder) -> dict[str, Any]:
     """Of which run a line is, what was put to the test in it, and by which code."""
     record, sealed = folder.read(), folder.history / SEALED
@@ -48,7 +56,7 @@ def origin(folder: RunFolder) -> dict[str, Any]:
     }
 
 
-def summary(cell: Cell, code: int, report: Mapping[str, Any] | None) -> dict[str, Any]:
+def summary(cell: Cell | None, code: int, report: Mapping[str, Any] | None) -> dict[str, Any]:
     """What a run came to: small enough for git, enough for every table."""
     line: dict[str, Any] = {"exit": code}
     if report is None:
@@ -75,7 +83,7 @@ def summary(cell: Cell, code: int, report: Mapping[str, Any] | None) -> dict[str
         "consume_gaps_s": [round(w["length_s"], 3) for w in windows if w["kind"] == "consume"],
         "fault_gaps_s": fault_gaps_s(report["faults"], windows),
         **({"replication": report["replication"]} if report.get("replication") else {}),
-        **({"leadership": report.get("leadership", [])} if cell.balance else {}),
+        **({"leadership": report.get("leadership", [])} if cell and cell.balance else {}),
         "ack_ms": report["latency_ms"]["ack"],
         "kafka": report["versions"].get("kafka"),
         "host": report["host"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from harness.commands.check import check_runs
 from harness.commands.closing_table import show_how_many_valid
 from harness.commands.run import carry_out_run, prepare_run
 from harness.model.exit_codes import INTERRUPTED, VALID, worst
+from harness.model.runs.configuration import settings_of
 from harness.model.runs.ledger import ENDED, STARTED, Ledger
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
@@ -90,9 +90,11 @@ def _made(
         codes.append(code)
         if code in INTERRUPTED:
             break
-        came_to = lines.summary(cell, code, _report(folder))
-        ledger.add({"event": ENDED, **names, **lines.origin(folder), **came_to})
-        screen.say(ahead.after(came_to))
+        line = lines.line_of(folder, code, cell)
+        if all(line["configuration"] != told.get("configuration") for told in ledger.read().all):
+            line["settings"] = settings_of(folder.read())
+        ledger.add({"event": ENDED, **names, **line})
+        screen.say(ahead.after(line))
     return codes
 
 
@@ -105,8 +107,3 @@ def _carried_out(
     if stored is not None:
         return check_runs([stored], master=None, console=console), stored
     return carry_out_run(prepared, results, check=True, console=console)
-
-
-def _report(folder: RunFolder) -> dict[str, Any] | None:
-    file = folder.path / "report.json"
-    return json.loads(file.read_text()) if file.is_file() else None

@@ -8,6 +8,7 @@ key that comes with a later release, and has its default, changes nothing.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any, Final
 
@@ -26,14 +27,35 @@ PLACES = ("location", "path", "file", "dir", "dirs", "port", "listeners", "serve
 
 def digest_of(record: RunRecord) -> str:
     """The digest of a run's configuration: 16 hexadecimal digits of a SHA-256."""
+    text = json.dumps(_told(record), sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+def settings_of(record: RunRecord) -> dict[str, Any]:
+    """What the digest is of, each setting by its path: {"scenario.workload.producer.acks": "1"}."""
+    return dict(_flat("", _told(record)))
+
+
+def _flat(path: str, told: Any) -> Iterator[tuple[str, Any]]:
+    """What is no table stands by itself, the entries of a list by their number."""
+    entries: Iterable[tuple[Any, Any]]
+    if isinstance(told, dict):
+        entries = told.items()
+    elif isinstance(told, list):
+        entries = enumerate(told)
+    else:
+        yield path, told
+        return
+    for key, value in entries:
+        yield from _flat(f"{path}.{key}" if path else str(key), value)
+
+
+def _told(record: RunRecord) -> dict[str, Any]:
     asked = record.scenario.model_dump(mode="json", include=OF_SCENARIO, exclude_defaults=True)
     nodes = record.node_settings
-    told = {
-        "scenario": asked,
-        "nodes": nodes.model_dump(mode="json", exclude_defaults=True) if nodes else {},
-    }
-    text = json.dumps(_without_places(told), sort_keys=True, separators=(",", ":"))
-    return sha256(text.encode()).hexdigest()[:16]
+    of_nodes = nodes.model_dump(mode="json", exclude_defaults=True) if nodes else {}
+    told: dict[str, Any] = _without_places({"scenario": asked, "nodes": of_nodes})
+    return told
 
 
 def _without_places(told: Any) -> Any:

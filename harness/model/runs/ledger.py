@@ -12,6 +12,9 @@ A line is a JSON object, and is never changed or removed. `event` says what it t
                  so that there was no experiment
     superseded   an ended run counts no more, for a `reason` in words
 
+`configuration` is a digest (harness.model.runs.configuration); the first line of a digest has its
+`settings`.
+
 Each names its run by `cell`, `backend`, `seed` and `started_utc`. Lines without `event` are older:
 they tell of runs that ended; one without `backend` is of the local one. A start without an end was
 interrupted, or still goes on.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.model.runs.configuration import digest_of
+from harness.model.runs.configuration import digest_of, settings_of
 from harness.scenario.prepare import Request, prepare
 
 
@@ -38,3 +38,12 @@ def test_a_key_that_has_its_default_changes_nothing() -> None:
 )
 def test_what_reaches_brokers_clients_topic_or_the_plan_does(changed: dict[str, Any]) -> None:
     assert digest() != digest(**changed)
+
+
+def test_settings_are_told_by_their_paths() -> None:
+    record = prepare(Request(scenario="study-1", seed=1)).record
+
+    told = settings_of(record)
+
+    assert told["scenario.workload.producer.acks"] == record.scenario.workload.producer["acks"]
+    assert not any(isinstance(value, dict | list) for value in told.values())
