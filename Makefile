@@ -6,7 +6,7 @@ PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --ge
     --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint unit check oracle test test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends image harness-image wheel
+.PHONY: help setup demo lint unit check oracle test test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends bench-compare configurations image harness-image wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -64,6 +64,15 @@ bench: ## what recording costs: a recorded producer beside an unrecorded one
 bench-checker: ## what checking costs beside DuckDB, and whether it is within its bars (an hour; WITH="--sizes 1M --shapes clean")
 	$(SETUP)
 	@$(BIN)/python -m bench.checker $(WITH)
+
+bench-compare: ## how often `compare` calls runs different that are not, and finds what is there
+	$(SETUP)
+	@$(BIN)/python -m bench.alarms docs/data/study.jsonl docs/data/configurations.jsonl
+
+configurations: ## make the matrix' runs that are still missing (hours), then write docs/configurations.md
+	$(SETUP)
+	@$(BIN)/kafka-harness campaign docs/configurations.toml --resume; code=$$?; \
+	    $(BIN)/python -m analysis.studies.configurations docs/configurations.toml && exit $$code
 
 study: ## make the study's runs that are still missing (hours), then write docs/study.md and docs/faq.md
 	$(SETUP)

@@ -52,8 +52,9 @@ def quartiles(values: Sequence[float]) -> dict[str, str]:
 
 
 def pressure(line: Line) -> float | None:
-    """Percent of the time of its load in which something waited for a CPU; None: not recorded."""
-    starved = line.get("starved_in_load") or {}
+    """Percent of the time of its load in which something waited for a CPU; of the whole run, its
+    start too, in lines from before loads had their own; None: not recorded."""
+    starved = line.get("starved_in_load") or (line.get("host") or {}).get("cpu_starvation") or {}
     percent: float | None = starved.get("pressure_some_percent")
     return percent
 

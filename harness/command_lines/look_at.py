@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -222,4 +223,30 @@ def docs(
     console.print(f"as files: {PAGES}", markup=False)
 
 
-COMMANDS = (scenarios, show, report, index, sql, export, history, docs)
+def compare(
+    sides: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="BEFORE… NOW", help="Ledgers, or results folders; the last one is now."
+        ),
+    ],
+    gap_factor: Annotated[
+        float,
+        typer.Option(metavar="X", min=1.0, help="A gap that is longer by this factor is worse."),
+    ] = 1.5,
+) -> None:
+    """Compare tonight's runs with those of nights before, cell by cell; 1 if it is worse.
+
+    Worse is: something that is forbidden, new or not; an anomaly, or unknown runs, in more runs
+    than chance gives; gaps that grew beyond the factor. Settings that differ are named first.
+
+    kafka-harness compare last-night.jsonl tonight.jsonl
+    """
+    from harness.commands.compare import compare_runs
+
+    if len(sides) < 2:
+        raise typer.BadParameter("give two or more: what was before, and what is now")
+    raise typer.Exit(compare_runs(sides, gap_factor=gap_factor, console=console))
+
+
+COMMANDS = (scenarios, show, report, index, sql, export, history, docs, compare)

@@ -72,6 +72,11 @@ def summary(cell: Cell | None, code: int, report: Mapping[str, Any] | None) -> d
         "indeterminate": counts["indeterminate"],
         "failed": counts["failed"],
         "anomalies": {name: found["count"] for name, found in report["anomalies"].items()},
+        "forbidden": [
+            name
+            for name, found in report["anomalies"].items()
+            if (found.get("judged") or {}).get("forbidden")
+        ],
         "lost_split": report["anomalies"]["lost"]["split"],
         "cap": report["cap"],
         "promises": {
