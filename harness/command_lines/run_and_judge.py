@@ -231,6 +231,12 @@ def campaign(  # each an option of the command
         bool,
         typer.Option("--dry-run", help="Run nothing: list the cells, and how long they will take."),
     ] = False,
+    no_calibration: Annotated[
+        bool,
+        typer.Option(
+            "--no-calibration", help="Begin at once, without three runs that show what is seen."
+        ),
+    ] = False,
     results: Results = RESULTS,
 ) -> None:
     """Run scenarios x settings x backends x repeats; finished runs are never run again.
@@ -247,6 +253,7 @@ def campaign(  # each an option of the command
         resume=resume,
         backends=tuple(name for name in backends.split(",") if name),
         settings=settings(sets),
+        calibrate=not no_calibration,
     )
     if superseded or why:
         cells = superseded or ()

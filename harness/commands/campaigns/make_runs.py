@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,18 +14,20 @@ from harness.cluster.backends import absent
 from harness.cluster.nodes import ClusterError
 from harness.commands.campaigns import lines
 from harness.commands.campaigns.ahead import Ahead
+from harness.commands.campaigns.calibration import Interrupted, calibrate
 from harness.commands.campaigns.file import backend_settings, read_campaign
-from harness.commands.campaigns.todo import Todo, missing, unchecked
+from harness.commands.campaigns.todo import Todo, missing, of_backend, unchecked
 from harness.commands.check import check_runs
 from harness.commands.closing_table import show_how_many_valid
 from harness.commands.run import carry_out_run, prepare_run
-from harness.model.exit_codes import INTERRUPTED, VALID, worst
+from harness.model.campaigns.campaign import Campaign, Cell
+from harness.model.exit_codes import FAILED, INTERRUPTED, UNKNOWN, VALID, worst
 from harness.model.runs.configuration import settings_of
-from harness.model.runs.ledger import ENDED, STARTED, Ledger
+from harness.model.runs.ledger import CALIBRATED, ENDED, NAMES, STARTED, SUPERSEDED, Ledger
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.run.progress import Screen
-from harness.scenario.prepare import Prepared
+from harness.scenario.prepare import Prepared, Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,7 @@ class CampaignOptions:
     resume: bool
     backends: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    calibrate: bool = True
 
 
 def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: Console) -> int:
@@ -52,10 +55,16 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
         Screen(console).say(f"{plan.title}: {len(done.standing)} runs finished, {len(todo)} to do")
         runs = prepared(todo)
         require_backends(todo, options.settings)
-        codes = _made(list(zip(todo, runs, strict=True)), ledger, results, console)
-    if codes:
-        show_how_many_valid(codes, len(todo), console)
-    return worst(codes) if codes else VALID
+        making = Making(plan=plan, ledger=ledger, results=results, console=console)
+        if todo and options.calibrate:
+            try:
+                making.calibrate(dict.fromkeys(r.backend for _, r in todo), options.settings)
+            except Interrupted as interrupted:
+                return interrupted.code
+        making.make(list(zip(todo, runs, strict=True)))
+    if making.codes:
+        show_how_many_valid(making.codes, len(todo), console)
+    return worst(making.codes) if making.codes else VALID
 
 
 def prepared(todo: Sequence[Todo]) -> list[Prepared]:
@@ -76,34 +85,78 @@ def require_backends(todo: Sequence[Todo], settings: Mapping[str, Any]) -> None:
             raise ClusterError(f"--backends: {name} is not available on this machine: {why}")
 
 
-def _made(
-    runs: Sequence[tuple[Todo, Prepared]], ledger: Ledger, results: Path, console: Console
-) -> list[int]:
-    """Make them, one after the other until one is interrupted: the exit codes."""
-    screen, codes = Screen(console), list[int]()
-    ahead = Ahead([each.scenario for _, each in runs])
-    for (cell, request), each in runs:
-        screen.say(ahead.before(f"{cell.key}, {request.backend}"), style="bold")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Making:
+    """A campaign's sitting: what is made goes into the ledger."""
+
+    plan: Campaign
+    ledger: Ledger
+    results: Path
+    console: Console
+    codes: list[int] = field(default_factory=list)
+    doubts: dict[str, str] = field(default_factory=dict)  # by backend: why nothing is believed
+
+    def calibrate(self, backends: Iterable[str], settings: Mapping[str, Any]) -> None:
+        """Calibrate on each backend. Raises Interrupted."""
+        for backend in backends:
+            names = {"cell": CALIBRATED, "backend": backend, "seed": self.plan.seed}
+            names["started_utc"] = datetime.now(UTC).isoformat()
+            own = of_backend(backend, settings)
+            why = calibrate(backend, self.plan.seed, own, self.results, console=self.console)
+            self.ledger.add({"event": CALIBRATED, **names, "met": why is None, "why": why})
+            if why is not None:
+                self.doubts[backend] = why
+                Screen(self.console).say(f"the calibration failed: {why}", style="bold red")
+
+    def make(self, runs: Sequence[tuple[Todo, Prepared]]) -> None:
+        """Make the runs, one after the other until one is interrupted."""
+        screen = Screen(self.console)
+        ahead = Ahead([each.scenario for _, each in runs])
+        for (cell, request), each in runs:
+            screen.say(ahead.before(f"{cell.key}, {request.backend}"), style="bold")
+            for again in reversed(range(self.plan.tries)):
+                code, line = self._made(cell, request, each)
+                if line is None or code != FAILED or any(line.get("anomalies", {}).values()):
+                    break
+                if again:
+                    self._try_again(line, screen)
+            self.codes.append(code)
+            if line is None:
+                break
+            screen.say(ahead.after(line))
+
+    def _made(
+        self, cell: Cell, request: Request, each: Prepared
+    ) -> tuple[int, dict[str, Any] | None]:
+        """Make one: its exit code, and its line in the ledger unless it was interrupted."""
         names = lines.names(cell, request, datetime.now(UTC).isoformat())
-        ledger.add({"event": STARTED, **names})
-        code, folder = _carried_out(each, ledger, results, console)
-        codes.append(code)
+        self.ledger.add({"event": STARTED, **names})
+        code, folder = self._carried_out(each)
         if code in INTERRUPTED:
-            break
-        line = lines.line_of(folder, code, cell)
-        if all(line["configuration"] != told.get("configuration") for told in ledger.read().all):
+            return code, None
+        line = {"event": ENDED, **names, **lines.line_of(folder, code, cell)}
+        told = self.ledger.read().all
+        if all(line["configuration"] != other.get("configuration") for other in told):
             line["settings"] = settings_of(folder.read())
-        ledger.add({"event": ENDED, **names, **line})
-        screen.say(ahead.after(line))
-    return codes
+        if why := self.doubts.get(request.backend):
+            doubted = {"verdict": "unknown", "judged": line.get("verdict")}
+            line |= {**doubted, "reasons": [f"the calibration failed: {why}"]}
+            code = worst([code, UNKNOWN])
+        self.ledger.add(line)
+        return code, line
 
+    def _try_again(self, line: Mapping[str, Any], screen: Screen) -> None:
+        """Let a run that came to nothing count no more; it is made once more."""
+        screen.say("it ended with 255 and shows no anomaly: once more", style="yellow")
+        if line["began"]:
+            names = {key: line[key] for key in NAMES}
+            why = "it ended with 255, shows no anomaly, and was tried again"
+            self.ledger.add({"event": SUPERSEDED, **names, "reason": why})
 
-def _carried_out(
-    prepared: Prepared, ledger: Ledger, results: Path, console: Console
-) -> tuple[int, RunFolder]:
-    """Make a run and check it, or check it where it is there already: exit code and folder."""
-    known = {str(line.get("run")) for line in ledger.read().all}
-    stored = unchecked(prepared.record, results, known)
-    if stored is not None:
-        return check_runs([stored], master=None, console=console), stored
-    return carry_out_run(prepared, results, check=True, console=console)
+    def _carried_out(self, prepared: Prepared) -> tuple[int, RunFolder]:
+        """Make a run and check it, or check it where it is there already."""
+        known = {str(line.get("run")) for line in self.ledger.read().all}
+        stored = unchecked(prepared.record, self.results, known)
+        if stored is not None:
+            return check_runs([stored], master=None, console=self.console), stored
+        return carry_out_run(prepared, self.results, check=True, console=self.console)

@@ -33,7 +33,7 @@ def missing(
                 scenario=cell.scenario,
                 seed=campaign.seed + number,
                 backend=backend,
-                settings={**cell.set, **_of_backend(backend, settings or {})},
+                settings={**cell.set, **of_backend(backend, settings or {})},
             ),
         )
         for number in range(most)
@@ -43,7 +43,7 @@ def missing(
     ]
 
 
-def _of_backend(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def of_backend(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """What is meant for this backend."""
     return {key: value for key, value in settings.items() if key.startswith(f"backend.{backend}.")}
 

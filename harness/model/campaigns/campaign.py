@@ -158,6 +158,15 @@ class Campaign(BaseModel):
         tuple[str, ...],
         Field(description="each cell is run on each of them", examples=[("local", "docker")]),
     ] = ("local",)
+    tries: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=10,
+            description="how often at most a run is made that ends with 255 and shows no anomaly",
+            examples=[3],
+        ),
+    ] = 2
     cells: Annotated[
         tuple[Cell, ...],
         Field(description="what is run", examples=[({"scenario": "study-1", "repeats": 10},)]),

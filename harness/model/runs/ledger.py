@@ -11,6 +11,7 @@ A line is a JSON object, and is never changed or removed. `event` says what it t
     ended        it has ended, and came to this; with `"began": false` its cluster never came up,
                  so that there was no experiment
     superseded   an ended run counts no more, for a `reason` in words
+    calibrated   whether what follows on this backend can be believed: `met`, and if not `why`
 
 `configuration` is a digest (harness.model.runs.configuration); the first line of a digest has its
 `settings`.
@@ -36,6 +37,7 @@ Line = Mapping[str, Any]
 Name = tuple[str, str, int, str]
 
 STARTED, ENDED, SUPERSEDED = "started", "ended", "superseded"
+CALIBRATED = "calibrated"
 NAMES = ("cell", "backend", "seed", "started_utc")
 
 
@@ -81,6 +83,11 @@ class Lines:
     def without_cluster(self) -> Sequence[Line]:
         """Runs whose cluster never came up."""
         return [line for line in self._of(ENDED) if not line.get("began", True)]
+
+    @property
+    def calibrations(self) -> Sequence[Line]:
+        """Each sitting's, on each backend."""
+        return list(self._of(CALIBRATED))
 
     def _of(self, event: str) -> Iterator[Line]:
         return (line for line in self.all if line.get("event", ENDED) == event)
@@ -162,7 +169,7 @@ def _line(path: Path, number: int, text: str) -> dict[str, Any]:
     if not isinstance(line.get("seed"), int):
         raise LedgerError(f"{where}: seed: a number is missing")
     event = line.get("event", ENDED)
-    if event not in (STARTED, ENDED, SUPERSEDED):
+    if event not in (STARTED, ENDED, SUPERSEDED, CALIBRATED):
         raise LedgerError(f"{where}: event: {event!r} is none that this release knows")
     if event == SUPERSEDED and not str(line.get("reason") or "").strip():
         raise LedgerError(f"{where}: reason: say in words why the run counts no more")

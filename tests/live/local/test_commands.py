@@ -62,7 +62,7 @@ def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
     file, data, results = tmp_path / "c.toml", tmp_path / "runs.jsonl", tmp_path / "results"
     file.write_text(CAMPAIGN)
     said = tmp_path / "said"
-    arguments = ("campaign", str(file), "--resume", "--results", str(results))
+    arguments = ("campaign", str(file), "--resume", "--no-calibration", "--results", str(results))
     with said.open("w") as output:
         first = start(*arguments, output=output)
     wait_until(

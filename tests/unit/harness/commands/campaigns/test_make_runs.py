@@ -11,9 +11,11 @@ from rich.console import Console
 from harness.cluster.backends import absent
 from harness.cluster.nodes import ClusterError
 from harness.commands.campaigns import lines, make_runs, supersede
+from harness.commands.campaigns.calibration import Interrupted
 from harness.commands.campaigns.file import backend_settings, read_campaign
 from harness.commands.campaigns.todo import missing
 from harness.model.campaigns.campaign import Cell
+from harness.model.exit_codes import UNKNOWN, VALID
 from harness.model.runs.ledger import (
     ENDED,
     STARTED,
@@ -31,6 +33,7 @@ TEXT = """
 title = "t"
 data = "data/runs.jsonl"
 seed = 7
+tries = 1
 [[cells]]
 scenario = "study-1"
 repeats = 2
@@ -194,7 +197,7 @@ def test_each_run_has_a_line_as_it_begins_and_one_as_it_ends(
 ) -> None:
     no_cluster = {"phase": "set-up", "error": "kafka1 did not start"}
     made += [{"code": 0}, {"code": 255, "failure": no_cluster}, {"code": 130}]
-    options = make_runs.CampaignOptions(resume=False)
+    options = make_runs.CampaignOptions(resume=False, calibrate=False)
 
     make_runs.make_runs(written(tmp_path), tmp_path / "results", options, console=Console())
 
@@ -213,12 +216,12 @@ def test_what_has_not_ended_or_counts_no_more_is_made_again(
 ) -> None:
     made += [{"code": 0}, {"code": 0}, {"code": 130}]
     file, data = written(tmp_path), tmp_path / "data" / "runs.jsonl"
-    first = make_runs.CampaignOptions(resume=False)
+    first = make_runs.CampaignOptions(resume=False, calibrate=False)
     make_runs.make_runs(file, tmp_path / "results", first, console=Console())
     supersede.supersede(file, ["study-1"], "the scenario changed", (), console=Console())
     made += [{"code": 0}, {"code": 0}]
 
-    again = make_runs.CampaignOptions(resume=True)
+    again = make_runs.CampaignOptions(resume=True, calibrate=False)
     make_runs.make_runs(file, tmp_path / "more", again, console=Console())
 
     assert made == []
@@ -238,7 +241,7 @@ def test_what_is_to_count_no_more_is_named_with_its_reason(
     tmp_path: Path, made: list[dict[str, Any]], cells: list[str], why: str, told: str
 ) -> None:
     made += [{"code": 0}, {"code": 130}]
-    file, options = written(tmp_path), make_runs.CampaignOptions(resume=False)
+    file, options = written(tmp_path), make_runs.CampaignOptions(resume=False, calibrate=False)
     make_runs.make_runs(file, tmp_path / "results", options, console=Console())
     before = read(tmp_path / "data" / "runs.jsonl")
 
@@ -248,7 +251,7 @@ def test_what_is_to_count_no_more_is_named_with_its_reason(
 
 
 def test_two_campaigns_do_not_write_one_ledger(tmp_path: Path) -> None:
-    options = make_runs.CampaignOptions(resume=True)
+    options = make_runs.CampaignOptions(resume=True, calibrate=False)
     with (
         Ledger.opened(tmp_path / "data" / "runs.jsonl"),
         pytest.raises(LedgerError, match="another campaign"),
@@ -266,3 +269,78 @@ def test_a_backend_that_is_not_to_be_had_stops_a_campaign_before_its_first_run(
         make_runs.make_runs(written(tmp_path, ON_TWO), tmp_path, options, console=Console())
     assert absent("local", {}) is None
     assert absent("moon", {}) == "there is no such backend"
+
+
+TWICE = TEXT.replace("tries = 1", "tries = 2")
+NO_RESUME = make_runs.CampaignOptions(resume=False, calibrate=False)
+
+
+def test_a_run_that_ends_255_is_tried_again_and_the_first_is_listed(
+    tmp_path: Path, made: list[dict[str, Any]]
+) -> None:
+    made += [{"code": 255}, {"code": 0}, {"code": 130}]
+
+    make_runs.make_runs(written(tmp_path, TWICE), tmp_path, NO_RESUME, console=Console())
+
+    told = read(tmp_path / "data" / "runs.jsonl")
+    assert [0] == [line["exit"] for line in told.standing]
+    assert [255] == [line["exit"] for line in told.superseded]
+    assert ["tried again" in why for why in told.reasons.values()] == [True]
+
+
+def test_a_run_is_not_tried_again_more_often_than_stated(
+    tmp_path: Path, made: list[dict[str, Any]]
+) -> None:
+    made += [{"code": 255}, {"code": 255}, {"code": 130}]
+
+    code = make_runs.make_runs(written(tmp_path, TWICE), tmp_path, NO_RESUME, console=Console())
+
+    assert code == 130
+    assert [255] == [line["exit"] for line in read(tmp_path / "data" / "runs.jsonl").standing]
+
+
+def test_a_run_with_an_anomaly_is_never_tried_again(
+    tmp_path: Path, made: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made += [{"code": 255}, {"code": 130}]
+    found = {"exit": 255, "anomalies": {"lost": 1}}
+    monkeypatch.setattr(lines, "summary", lambda *_: found)
+
+    make_runs.make_runs(written(tmp_path, TWICE), tmp_path, NO_RESUME, console=Console())
+
+    assert not made
+    assert [found["anomalies"]] == [
+        line["anomalies"] for line in read(tmp_path / "data" / "runs.jsonl").standing
+    ]
+
+
+@pytest.mark.parametrize("why", ["no loss", None])
+def test_what_follows_a_calibration_that_failed_is_unknown(
+    tmp_path: Path,
+    made: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    why: str | None,
+) -> None:
+    made += [{"code": 0}] * 3
+    monkeypatch.setattr(make_runs, "calibrate", lambda *_, **__: why)
+    options = make_runs.CampaignOptions(resume=False)
+
+    ended = make_runs.make_runs(written(tmp_path), tmp_path, options, console=Console())
+
+    told = read(tmp_path / "data" / "runs.jsonl")
+    assert ended == (UNKNOWN if why else VALID)
+    assert [(why is None, why)] == [(line["met"], line["why"]) for line in told.calibrations]
+    assert ["unknown" if why else None] * 3 == [line.get("verdict") for line in told.standing]
+
+
+def test_a_calibration_that_is_interrupted_ends_the_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> str | None:
+        raise Interrupted(130)
+
+    monkeypatch.setattr(make_runs, "calibrate", interrupted)
+    options = make_runs.CampaignOptions(resume=False)
+
+    assert make_runs.make_runs(written(tmp_path), tmp_path, options, console=Console()) == 130
+    assert not (tmp_path / "data" / "runs.jsonl").exists()

@@ -1,0 +1,95 @@
+"""Whether what a campaign finds can be believed: known losses must show, and a clean run be clean.
+
+Before its runs, on each backend:
+
+    study-1-sure             must lose acknowledged records, as acks=1 allows: valid
+    the same as acks=all     its history, judged as if its producer had asked for acks=all, must be
+                             invalid: what is forbidden is not excused
+    baseline                 must be valid, with no anomaly at all
+
+Where one of them is not so, everything that the campaign finds afterwards is unknown: a broker that
+loses nothing and a harness that sees nothing look the same.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from harness.commands.check import check_runs
+from harness.commands.run import carry_out_run, prepare_run
+from harness.model.exit_codes import INTERRUPTED, INVALID, VALID
+from harness.model.runs import json_text
+from harness.model.runs.run_folder import RunFolder
+from harness.run.progress import Screen
+from harness.scenario.prepare import Request
+
+LOSES, CLEAN = "study-1-sure", "baseline"
+
+
+class Interrupted(Exception):
+    """The calibration was, by a signal; `code` is what the command ends with."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__()
+        self.code = code
+
+
+def calibrate(
+    backend: str, seed: int, settings: Mapping[str, Any], results: Path, *, console: Console
+) -> str | None:
+    """Calibrate on a backend; None, or why nothing that follows can be believed. Raises
+    Interrupted."""
+    screen = Screen(console)
+    screen.say(f"calibration on {backend}: known losses must show, a clean run be clean")
+
+    def asked(scenario: str) -> Request:
+        return Request(scenario=scenario, seed=seed, backend=backend, settings=settings)
+
+    code, folder = _run(asked(LOSES), results, console)
+    if code != VALID or not _found(folder).get("lost"):
+        return f"{LOSES} did not lose what it must (exit code {code}): {folder.path}"
+    with _judged_as_acks_all(folder) as other:
+        if check_runs([other], master=None, console=console) != INVALID:
+            return f"{LOSES}, judged as acks=all, is not invalid: {folder.path}"
+    code, folder = _run(asked(CLEAN), results, console)
+    seen = [name for name, count in _found(folder).items() if count]
+    if code != VALID or seen:
+        told = f"has {', '.join(seen)}" if seen else f"is not valid (exit code {code})"
+        return f"{CLEAN} {told}: {folder.path}"
+    return None
+
+
+def _run(request: Request, results: Path, console: Console) -> tuple[int, RunFolder]:
+    code, folder = carry_out_run(prepare_run(request), results, check=True, console=console)
+    if code in INTERRUPTED:
+        raise Interrupted(code)
+    return code, folder
+
+
+def _found(folder: RunFolder) -> dict[str, int]:
+    """How often each anomaly was seen; nothing without a report."""
+    file = folder.path / "report.json"
+    if not file.is_file():
+        return {}
+    report = json_text.loads(json_text.read_bytes(file))
+    return {name: int(found["count"]) for name, found in report["anomalies"].items()}
+
+
+@contextmanager
+def _judged_as_acks_all(folder: RunFolder) -> Iterator[RunFolder]:
+    """A copy of a run that says that its producer had asked for acks=all; gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="calibration-") as place:
+        copy = RunFolder(path=Path(place) / LOSES / folder.path.name)
+        shutil.copytree(folder.path, copy.path)
+        scenario = copy.read().scenario
+        producer = {**scenario.workload.producer, "acks": "all"}
+        workload = scenario.workload.model_copy(update={"producer": producer})
+        copy.update(scenario=scenario.model_copy(update={"workload": workload}))
+        yield copy
