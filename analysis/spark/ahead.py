@@ -4,6 +4,7 @@ a check needs is imported.
     with Ahead(scratch=folder) as ahead:
         ahead.start()                                    # returns at once
         ...
+        ahead.wait_for_imports()                         # before anything else imports pyspark
         check(runs, ahead=ahead)                         # waits for the start
 
 Most of a small check is Spark's start, and most of the rest is that each class is loaded and each
@@ -11,7 +12,10 @@ plan made for the first time: so where there is time, something is asked of it f
 (analysis.rehearsal). Who asks for the session ends that at once: what was loaded by then stays
 loaded.
 
-Nothing slow is imported here before the JVM has been started.
+Nothing slow is imported here before the JVM has been started. Packages whose modules import each
+other in circles, as pyspark's do, must not be imported by two threads at once: Python then hands
+out one that is half made. So all that is needed is imported first, and whoever imports any of it
+waits for that.
 """
 
 from __future__ import annotations
@@ -30,17 +34,19 @@ if TYPE_CHECKING:
 LOOK_S = 0.05
 
 Rehearsal = Callable[["SparkSession", Path], None]  # the folder is the scratch
+Load = Callable[[], Rehearsal]  # imports what it needs
 
 
 class Ahead(contextlib.AbstractContextManager["Ahead"]):
     """At most one session, on this machine, stopped at the end of the block.
 
-    `scratch`: the folder in which its temporary files are meanwhile. `rehearsal`: what is done in
-    it until it is asked for.
+    `scratch`: the folder in which its temporary files are meanwhile. `rehearsal`: gives what is
+    done in it until it is asked for.
     """
 
-    def __init__(self, *, scratch: Path, rehearsal: Rehearsal | None = None) -> None:
-        self._scratch, self._rehearsal = scratch, rehearsal
+    def __init__(self, *, scratch: Path, rehearsal: Load | None = None) -> None:
+        self._scratch, self._load = scratch, rehearsal
+        self._imported = threading.Event()
         self._stack = contextlib.ExitStack()
         self._spark: SparkSession | None = None
         self._thread: threading.Thread | None = None
@@ -53,6 +59,11 @@ class Ahead(contextlib.AbstractContextManager["Ahead"]):
             self._jvm = self._stack.enter_context(Jvm(scratch=self._scratch))
             self._thread = threading.Thread(target=self._start, name="spark-ahead")
             self._thread.start()
+
+    def wait_for_imports(self) -> None:
+        """Wait until its thread imports nothing any more, if it was started."""
+        if self._thread is not None:
+            self._imported.wait()
 
     def spark(self, operations: int) -> SparkSession | None:
         """The session, once it has started, for so many operations; None: it was not asked for,
@@ -82,10 +93,14 @@ class Ahead(contextlib.AbstractContextManager["Ahead"]):
         self._stack.close()
 
     def _start(self) -> None:
-        from analysis.spark.session import session  # noqa: PLC0415  slow to import
-
         with contextlib.suppress(Exception):  # the check will start its own, and say what is wrong
+            try:
+                from analysis.spark.session import session  # noqa: PLC0415  slow to import
+
+                rehearse = self._load() if self._load is not None else None
+            finally:
+                self._imported.set()
             start = session(operations=0, scratch=self._scratch, jvm=self._jvm)
             self._spark = self._stack.enter_context(start)
-            if self._rehearsal is not None and not self._asked.is_set():
-                self._rehearsal(self._spark, self._scratch)
+            if rehearse is not None and not self._asked.is_set():
+                rehearse(self._spark, self._scratch)

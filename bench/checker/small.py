@@ -36,7 +36,7 @@ from pathlib import Path
 from analysis.spark.ahead import Ahead
 from analysis.job import check
 from analysis.rehearsal import rehearse
-with Ahead(scratch=Path(sys.argv[1]), rehearsal=rehearse) as ahead:
+with Ahead(scratch=Path(sys.argv[1]), rehearsal=lambda: rehearse) as ahead:
     ahead.start()
     time.sleep({LEAD_S})
     check([Path(sys.argv[1])], ahead=ahead)

@@ -54,6 +54,8 @@ def check_runs(
             ahead = stack.enter_context(Ahead(scratch=here[0].path))
             ahead.start()
         _seal(here)
+        if ahead is not None:
+            ahead.wait_for_imports()
         from analysis import job  # noqa: PLC0415  slow to import: meanwhile Spark starts
 
         try:

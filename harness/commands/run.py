@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import confluent_kafka
 from rich.console import Console
 
-from analysis.spark.ahead import Ahead
+from analysis.spark.ahead import Ahead, Rehearsal
 from harness import release
 from harness.cluster.backends import BACKENDS, absent
 from harness.cluster.nodes import ClusterError
@@ -44,9 +44,6 @@ from harness.model.scenario import ScenarioError
 from harness.model.worker_kinds import KINDS, asked_for
 from harness.run.progress import Screen
 from harness.scenario.prepare import Prepared, Request, prepare
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def prepare_run(request: Request) -> Prepared:
@@ -190,7 +187,7 @@ class _Checker(contextlib.ExitStack):
         if self._load_is_over():
             self._waits = False
             tell_spark_of_java()
-            self._ahead = self.enter_context(Ahead(scratch=self._folder.path, rehearsal=_rehearse))
+            self._ahead = self.enter_context(Ahead(scratch=self._folder.path, rehearsal=_rehearsal))
             self._ahead.start()
 
     def _load_is_over(self) -> bool:
@@ -205,10 +202,10 @@ class _Checker(contextlib.ExitStack):
         return check_runs([self._folder], master=None, console=console, ahead=self._ahead)
 
 
-def _rehearse(spark: SparkSession, scratch: Path) -> None:
+def _rehearsal() -> Rehearsal:
     from analysis.rehearsal import rehearse  # noqa: PLC0415  slow to import: in Spark's thread
 
-    rehearse(spark, scratch)
+    return rehearse
 
 
 def _make_archives(own_kafka: str | None, screen: Screen) -> None:

@@ -13,9 +13,9 @@ from rich.console import Console
 from harness.cluster.backends import absent
 from harness.cluster.nodes import ClusterError
 from harness.commands.campaigns import lines
-from harness.commands.campaigns.ahead import Ahead
 from harness.commands.campaigns.calibration import Interrupted, calibrate
 from harness.commands.campaigns.file import backend_settings, read_campaign
+from harness.commands.campaigns.outlook import Outlook
 from harness.commands.campaigns.todo import Todo, missing, of_backend, unchecked
 from harness.commands.check import check_runs
 from harness.commands.closing_table import show_how_many_valid
@@ -111,9 +111,9 @@ class Making:
     def make(self, runs: Sequence[tuple[Todo, Prepared]]) -> None:
         """Make the runs, one after the other until one is interrupted."""
         screen = Screen(self.console)
-        ahead = Ahead([each.scenario for _, each in runs])
+        outlook = Outlook([each.scenario for _, each in runs])
         for (cell, request), each in runs:
-            screen.say(ahead.before(f"{cell.key}, {request.backend}"), style="bold")
+            screen.say(outlook.before(f"{cell.key}, {request.backend}"), style="bold")
             for again in reversed(range(self.plan.tries)):
                 code, line = self._made(cell, request, each)
                 if line is None or code != FAILED or any(line.get("anomalies", {}).values()):
@@ -123,7 +123,7 @@ class Making:
             self.codes.append(code)
             if line is None:
                 break
-            screen.say(ahead.after(line))
+            screen.say(outlook.after(line))
 
     def _made(
         self, cell: Cell, request: Request, each: Prepared

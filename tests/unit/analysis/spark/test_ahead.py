@@ -39,7 +39,7 @@ begun = threading.Event()
 def rehearse(spark, scratch):
     begun.set()
     spark.range(10**15).count()
-with ahead.Ahead(scratch=Path(sys.argv[1]), rehearsal=rehearse) as made:
+with ahead.Ahead(scratch=Path(sys.argv[1]), rehearsal=lambda: rehearse) as made:
     made.start()
     begun.wait()
     print(made.spark(operations=3).range(3).count())

@@ -18,7 +18,7 @@ from harness.model.scenario import Scenario
 from harness.scenario.expected_length import expected_s, in_words
 
 
-class Ahead:
+class Outlook:
     """Runs to be made, one after the other."""
 
     def __init__(self, scenarios: Sequence[Scenario]) -> None:
