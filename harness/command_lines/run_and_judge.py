@@ -227,6 +227,14 @@ def campaign(  # each an option of the command
     why: Annotated[
         str, typer.Option(metavar="WORDS", help="The reason, for the ledger and its page.")
     ] = "",
+    nights: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Make tonight's runs, with a ledger in DIR, and compare them with the nights "
+            "before that are there; 1 if tonight is worse.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Run nothing: list the cells, and how long they will take."),
@@ -244,9 +252,12 @@ def campaign(  # each an option of the command
     kafka-harness campaign upgrade.toml --dry-run
 
     kafka-harness campaign upgrade.toml --resume --backends local
+
+    kafka-harness campaign nightly.toml --nights nights
     """
     from harness.commands.campaigns.dry_run import show_what_is_missing
     from harness.commands.campaigns.make_runs import CampaignOptions, make_runs
+    from harness.commands.campaigns.night import make_night
     from harness.commands.campaigns.supersede import supersede
 
     options = CampaignOptions(
@@ -260,6 +271,8 @@ def campaign(  # each an option of the command
         raise typer.Exit(supersede(file, cells, why, options.backends, console=console))
     if dry_run:
         raise typer.Exit(show_what_is_missing(file, options, console=console))
+    if nights:
+        raise typer.Exit(make_night(file, nights, results, options, console=console))
     raise typer.Exit(make_runs(file, results, options, console=console))
 
 

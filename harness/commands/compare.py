@@ -9,14 +9,17 @@ all others together are what it is held against. A folder's runs are cells by th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from analysis.compare.compared import (
+    Both,
     Compared,
+    Tested,
     compare,
     settings_that_differ,
     versions_that_differ,
@@ -30,25 +33,81 @@ from harness.model.runs.ledger import Line, read
 from harness.model.runs.run_folder import RunFolder, StoreError, errors_told, runs_below
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """A comparison in words: what differs in settings and versions, a row for each cell, what
+    changed, and why tonight is worse."""
+
+    differs: Sequence[str]
+    rows: Sequence[Sequence[str]]  # by HEADS
+    sentences: Sequence[str]
+    changed: Sequence[str]
+    alarms: Sequence[str]
+
+    @property
+    def code(self) -> int:
+        """1 where tonight is worse."""
+        return INVALID if self.alarms else VALID
+
+
+HEADS = ("cell", "runs", "with loss", "with duplicates", "no ack for, s", "would show")
+
+
 def compare_runs(sides: Sequence[Path], *, gap_factor: float, console: Console) -> int:
     """Show the comparison; 1 where tonight is worse. Raises StoreError for a side that has no
     runs."""
+    found = told(sides, gap_factor=gap_factor)
+    show(found, console)
+    return found.code
+
+
+def told(sides: Sequence[Path], *, gap_factor: float) -> Told:
+    """The comparison. Raises StoreError for a side that has no runs."""
     old = [line for side in sides[:-1] for line in lines_of(side)]
     new = lines_of(sides[-1])
     found = compare(old, new, gap_factor=gap_factor)
-    _show_what_differs(found, old, new, console)
-    console.print(_table(found))
-    for words, cells in (("before", found.only_old), ("now", found.only_new)):
-        if cells:
-            console.print(plain(f"only {words}: {', '.join(cells)}"))
-    console.print(plain(_sentence(found)))
-    for each in found.changed:
-        size = f", effect {each.effect:+.2f}" if each.grown is not None else ""
-        told = f"{each.cell}: {each.what}: {each.old} before, {each.new} now"
-        console.print(plain(f"  changed  {told} (p = {each.found.p:.2g}{size})"))
-    for alarm in found.alarms:
-        console.print(plain(f"  worse    {alarm}", "bold red"))
-    return INVALID if found.alarms else VALID
+    only = (("before", found.only_old), ("now", found.only_new))
+    return Told(
+        differs=list(_what_differs(found, old, new)),
+        rows=[_row(both, found) for both in found.cells],
+        sentences=[
+            *(f"only {words}: {', '.join(cells)}" for words, cells in only if cells),
+            _sentence(found),
+        ],
+        changed=[_changed(each) for each in found.changed],
+        alarms=found.alarms,
+    )
+
+
+def show(found: Told, console: Console) -> None:
+    """Show it: what differs first."""
+    for words in found.differs:
+        console.print(plain(words, "yellow"))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for head in HEADS:
+        table.add_column(head)
+    for cells in found.rows:
+        table.add_row(*map(plain, cells))
+    console.print(table)
+    for words in found.sentences:
+        console.print(plain(words))
+    for words in found.changed:
+        console.print(plain(f"  changed  {words}"))
+    for words in found.alarms:
+        console.print(plain(f"  worse    {words}", "bold red"))
+
+
+def markdown(found: Told, title: str) -> str:
+    """The same as a page, for a job's summary."""
+    worse = [f"- {words}" for words in found.alarms] or ["- nothing"]
+    parts = [
+        [f"## {title}", "", "**Worse than before:**", "", *worse],
+        *([["Changed:", "", *(f"- {words}" for words in found.changed)]] if found.changed else []),
+        *([["Differs:", "", *(f"- {words}" for words in found.differs)]] if found.differs else []),
+        ["\n\n".join(found.sentences)],
+        [f"| {' | '.join(cells)} |" for cells in (HEADS, ["---"] * len(HEADS), *found.rows)],
+    ]
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
 def lines_of(side: Path) -> list[Line]:
@@ -83,38 +142,39 @@ def _line(folder: RunFolder) -> Line | None:
     }
 
 
-def _show_what_differs(
-    found: Compared, old: Sequence[Line], new: Sequence[Line], console: Console
-) -> None:
-    """Settings and versions, before anything is compared all the same."""
-    told = {
+def _what_differs(found: Compared, old: Sequence[Line], new: Sequence[Line]) -> Iterator[str]:
+    """Settings and versions; all is compared all the same."""
+    recorded = {
         str(line["configuration"]): line["settings"]
         for line in [*old, *new]
         if line.get("settings")
     }
     for words in versions_that_differ(old, new):
-        console.print(plain(f"versions {words}", "yellow"))
+        yield f"versions {words}"
     for both in found.cells:
-        for words in settings_that_differ(both, told):
-            console.print(plain(f"settings {both.cell}: {words}", "yellow"))
+        for words in settings_that_differ(both, recorded):
+            yield f"settings {both.cell}: {words}"
 
 
-def _table(found: Compared) -> Table:
-    """A row for each cell: both sides' numbers, and the smallest change that would have shown."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for head in ("cell", "runs", "with loss", "with duplicates", "no ack for, s", "would show"):
-        table.add_column(head)
-    for both in found.cells:
-        old, new = row(both.old), row(both.new)
-        keys = ("runs", "lossy", "duplicating", "gap")
-        # Without their intervals: what is sure is told below.
-        pairs = (f"{old[key].partition(' (')[0]} → {new[key].partition(' (')[0]}" for key in keys)
-        table.add_row(*map(plain, [both.cell, *pairs, f"loss in {found.could_have_seen(both)}"]))
-    return table
+def _row(both: Both, found: Compared) -> Sequence[str]:
+    """Both sides' numbers, and the smallest change that would have shown."""
+    old, new = row(both.old), row(both.new)
+    keys = ("runs", "lossy", "duplicating", "gap")
+    # Without their intervals: what is sure is told below.
+    pairs = [f"{old[key].partition(' (')[0]} → {new[key].partition(' (')[0]}" for key in keys]
+    return [both.cell, *pairs, f"loss in {found.could_have_seen(both)}"]
+
+
+def _changed(each: Tested) -> str:
+    size = f", effect {each.effect:+.2f}" if each.grown is not None else ""
+    sides = f"{each.old} before, {each.new} now"
+    return f"{each.cell}: {each.what}: {sides} (p = {each.found.p:.2g}{size})"
 
 
 def _sentence(found: Compared) -> str:
     many, cells = len(found.changed), len(found.cells)
+    if not cells:
+        return "there is nothing before to compare with"
     told = f"{many} things changed" if many != 1 else "one thing changed"
     return (
         f"{told if many else 'nothing changed'} in {cells} cells, {len(found.tested)} tests "

@@ -38,12 +38,13 @@ class CampaignOptions:
     backends: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     calibrate: bool = True
+    ledger: Path | None = None  # None: what the campaign's file says
 
 
 def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: Console) -> int:
     """Make a campaign's missing runs. Returns the worst exit code of those made now."""
     plan = read_campaign(file)
-    data = file.parent / plan.data
+    data = options.ledger or file.parent / plan.data
     with Ledger.opened(data) as ledger:
         done = ledger.read()
         todo = missing(plan, done.standing, options.backends, backend_settings(options.settings))
