@@ -6,7 +6,7 @@ PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --ge
     --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint unit check oracle test test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends bench-compare configurations image harness-image wheel
+.PHONY: help setup demo lint unit check oracle test test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends bench-compare configurations runner nightly nightly-summary test-workflows image harness-image wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -64,6 +64,22 @@ bench: ## what recording costs: a recorded producer beside an unrecorded one
 bench-checker: ## what checking costs beside DuckDB, and whether it is within its bars (an hour; WITH="--sizes 1M --shapes clean")
 	$(SETUP)
 	@$(BIN)/python -m bench.checker $(WITH)
+
+runner: ## what Ubuntu's CI machines need first: ordinary users may make namespaces
+	@if [ "$$(sysctl -n kernel.apparmor_restrict_unprivileged_userns 2>/dev/null)" = 1 ]; then \
+	    sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; fi
+
+nightly: ## tonight's campaign on one backend (ON=local), held against the nights before in nights/
+	$(SETUP)
+	@$(BIN)/kafka-harness campaign $(or $(CAMPAIGN),docs/nightly.toml) --backends $(or $(ON),local) \
+	    --nights nights/$(or $(ON),local) --results results/nightly/$(or $(ON),local)
+
+nightly-summary: ## tonight's page, into the summary of a GitHub job where there is one
+	@cat nights/$(or $(ON),local)/$$(date -u +%F).md | tee -a "$${GITHUB_STEP_SUMMARY:-/dev/null}"
+
+test-workflows: ## the steps of .github/workflows in a clean clone, with a campaign of one cell (an hour with WITH=--all)
+	$(SETUP) --tests
+	@$(BIN)/python -m scripts.run_workflows $(WITH)
 
 bench-compare: ## how often `compare` calls runs different that are not, and finds what is there
 	$(SETUP)

@@ -17,10 +17,11 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -37,6 +38,11 @@ PYTHON = VENV / "bin" / "python"
 STAMP = VENV / ".installed"  # what .venv was made of, written once it is whole
 # Pinned and hashed by `make requirements`; PySpark comes as source, so what builds comes first.
 REQUIREMENTS = (ROOT / "requirements" / "build.txt", ROOT / "requirements" / "packages.txt")
+
+# It reads the workflows for a test. Made of its source, since nobody here fetches programs.
+ACTIONLINT = VENV / "bin" / "actionlint"
+_ACTIONLINT_SOURCE = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+_GO = (shutil.which("go"), "/usr/local/go/bin/go")
 
 _say = partial(print, flush=True)
 
@@ -69,6 +75,7 @@ def set_up_checkout(*, tests: bool) -> None:
     _prepare(PYTHON)
     if tests:
         _fetch(PYTHON, "-m", "harness.distribution.jars_for_tests", "minicluster")
+        _make_actionlint()
     if fresh:
         _train_spark(PYTHON)
 
@@ -179,6 +186,17 @@ def _fetch(python: Path, *module: str) -> None:
         raise SetUpError("jars could not be set up: see the lines above")
 
 
+def _make_actionlint() -> None:
+    """With a Go that is there; without one the test that needs it says so."""
+    go = next((each for each in _GO if each and Path(each).exists()), None)
+    if go is None or ACTIONLINT.exists():
+        return
+    _say("making actionlint")
+    done = _run([go, "install", _ACTIONLINT_SOURCE], {"GOBIN": str(ACTIONLINT.parent)})
+    if done.returncode != 0:
+        _say(f"actionlint could not be made: {done.stdout.strip()}")
+
+
 def _train_spark(python: Path) -> None:
     """A class archive for the checker's JVM, unless it is in the cache. Without it checks start
     slower, nothing else."""
@@ -186,7 +204,9 @@ def _train_spark(python: Path) -> None:
     subprocess.run(train, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _run(
+    command: Sequence[str], environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run quietly, errors among the output; a program that is not there fails like any other."""
     try:
         return subprocess.run(
@@ -196,6 +216,7 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
+            env={**os.environ, **(environment or {})},
         )
     except OSError as error:
         return subprocess.CompletedProcess(command, 127, stdout=str(error))

@@ -1,0 +1,54 @@
+"""The workflows are sound, and say no more than commands that work on a desk."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.checkout import ROOT
+from harness.setup.install import ACTIONLINT
+from scripts.run_workflows import ELSEWHERE, steps
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+TARGET = re.compile(r"^([a-z0-9-]+):.*?##", re.MULTILINE)
+
+
+def test_actionlint_finds_nothing() -> None:
+    if not ACTIONLINT.exists():
+        why = "actionlint is not here: scripts/setup --tests makes it where there is a Go"
+        if "actionlint" in os.environ.get("HARNESS_REQUIRE", ""):
+            pytest.fail(why)
+        pytest.skip(why)
+
+    done = subprocess.run(
+        [ACTIONLINT, "-no-color", *WORKFLOWS], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
+def test_each_step_is_one_command_without_expressions(file: Path) -> None:
+    targets = {*TARGET.findall((ROOT / "Makefile").read_text())}
+    found = list(steps(file.name))
+
+    assert found
+    for words, command, _ in found:
+        assert "\n" not in command.strip(), words
+        assert "${{" not in command, words
+        program, _, rest = command.partition(" ")
+        assert program == "make", words
+        assert rest.split()[0] in targets, words
+
+
+def test_only_the_job_that_needs_minikube_is_not_executed() -> None:
+    text = (ROOT / ".github" / "workflows" / "nightly.yml").read_text()
+
+    assert ELSEWHERE == ("minikube",)
+    assert "minikube start" in text
+    assert shutil.which("bash")
