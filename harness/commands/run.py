@@ -24,6 +24,7 @@ from analysis.spark.ahead import Ahead, Rehearsal
 from harness import release
 from harness.cluster.backends import BACKENDS, absent
 from harness.cluster.nodes import ClusterError
+from harness.commands.annotations import annotate
 from harness.commands.check import check_runs, tell_spark_of_java
 from harness.commands.closing_table import show_how_many_valid, shown
 from harness.commands.copy_to import Copies, copy_run
@@ -132,7 +133,9 @@ def carry_out_run(
     screen.say(f"seed {record.seed}", style="bold")
     folder = run_folder.create(results, record.scenario.name, record.seed)
     with details_go_to(folder.path), disk_told(folder.path):
-        return _carried_out(prepared, folder, check=check, screen=screen), folder
+        code = _carried_out(prepared, folder, check=check, screen=screen)
+    annotate(code, record.scenario.name, record.seed, console)
+    return code, folder
 
 
 def _check_host(record: RunRecord) -> None:
