@@ -32,7 +32,7 @@ from pathlib import Path
 from types import TracebackType
 
 BIG = 2_000_000  # operations
-MOST_MIB = 1600  # of a check below BIG: enough for all of it by Spark alone
+MOST_MIB = 1280  # of a check below BIG: enough for all of it by Spark alone
 TRAINED_BY = "few suspects"  # another word makes the archive anew, where other queries are asked
 START_LIMIT_S = 60.0
 END_LIMIT_S = 20.0
