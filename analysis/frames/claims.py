@@ -34,8 +34,9 @@ def is_contested() -> Column:
 def with_claims(few: DataFrame, operations: DataFrame, values: DataFrame) -> DataFrame:
     """`few` (run_id, place, …) with `claims`, one for each value that claims the place.
 
-    sent_ns (null: never sent), known_ns (first acked or read there; null: neither), delivered
-    (whether a read had it there), final (whether the final read has it there).
+    sent_ns (null: never sent), known_ns (first acked or read there; null: neither), read_ns (first
+    read there), delivered (whether a read had it there), final (whether the final read has it
+    there).
     """
     kinds = is_ack() | is_delivery() | is_final() | _is_held()
     claimed = (
@@ -45,11 +46,12 @@ def with_claims(few: DataFrame, operations: DataFrame, values: DataFrame) -> Dat
         .groupBy("run_id", "place", "value")
         .agg(
             F.min(F.when(~_is_held(), F.col("end_ns"))).alias("known_ns"),
+            F.min(F.when(is_delivery() | is_final(), F.col("end_ns"))).alias("read_ns"),
             (F.count_if(is_delivery() | is_final()) > 0).alias("delivered"),
             (F.count_if(is_final()) > 0).alias("final"),
         )
     )
-    claims = F.collect_list(F.struct("sent_ns", "known_ns", "delivered", "final"))
+    claims = F.collect_list(F.struct("sent_ns", "known_ns", "read_ns", "delivered", "final"))
     by_place = (
         values.select("run_id", "value", "sent_ns")
         .join(F.broadcast(claimed), on=["run_id", "value"], how="inner")
@@ -64,8 +66,13 @@ def contested(
 ) -> DataFrame:
     """`few`, as `odd` has them, with the `victims` of each place, `known_ns`, when the first of the
     values was known to be there, and `corrupt`: a payload of ours was read there that something had
-    changed."""
-    ends = F.broadcast(runs.select("run_id", "ends", F.col("corrupt").alias("changed")))
+    changed.
+
+    Of a victim it matters since when all of the ISR had it. Under acks=1 its ack does not say so,
+    only a read does: nobody is given a record before all of the ISR has it.
+    """
+    told = runs.select("run_id", "ends", "acks_of_leader", F.col("corrupt").alias("changed"))
+    ends = F.broadcast(told)
     changed = F.coalesce(F.array_contains("changed", F.col("place")), F.lit(False))
     complete = F.coalesce(F.get("ends", partition_of(F.col("place")))["complete"], F.lit(False))
     stays = F.size(F.filter("claims", lambda claim: claim["final"])) == 1
@@ -74,15 +81,21 @@ def contested(
         with_claims(few, operations.where(~_is_held()), values)
         .join(ends, on="run_id", how="inner")
         .withColumn("known_ns", F.array_min(F.transform("claims", lambda claim: claim["known_ns"])))
-        .withColumn("victims", F.concat(_sends(F.coalesce(gone, "claims")), _garbled()))
+        .withColumn("victims", F.concat(_sends(_by_reads(F.coalesce(gone, "claims"))), _garbled()))
         .withColumn("corrupt", F.col("garbled_ns").isNotNull() & changed)
-        .drop("claims", "ends", "changed")
+        .drop("claims", "ends", "changed", "acks_of_leader")
     )
 
 
 def all_of_them() -> Column:
     """Each value that claims a place, as victims."""
     return _sends(F.col("claims"))
+
+
+def _by_reads(claims: Column) -> Column:
+    """The claims, under acks=1 known since they were read."""
+    read = F.transform(claims, lambda claim: claim.withField("known_ns", claim["read_ns"]))
+    return F.when(F.coalesce("acks_of_leader", F.lit(False)), read).otherwise(claims)
 
 
 def _sends(claims: Column) -> Column:

@@ -25,7 +25,7 @@ from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import CORRUPT, EVENTS, WATERMARKS, Run, final_ends, is_dense
 from analysis.stored.transactions import hanging
 from harness.history.tables import partitions_named
-from harness.model.client_settings import retries_of
+from harness.model.client_settings import acks_of, retries_of
 from harness.model.worker_kinds import kind_named
 
 __all__ = ["History", "history_of", "runs_frame"]
@@ -114,6 +114,7 @@ def run_row(run: Run, causes: Sequence[Row] = (), circles: Circles | None = None
         "transactional": run.transactional,
         "dirty": run.transactional and run.reads_uncommitted,
         "one_copy": _one_copy(run.scenario["workload"]["producer"]),
+        "acks_of_leader": acks_of(run.scenario["workload"]["producer"]) == "1",
         "dumps": _dumps(run),
         "deaths": list(run.deaths),
         "faults": in_force(run),

@@ -186,6 +186,7 @@ RUNS = _struct(
     transactional=_BOOL,
     dirty=_BOOL,  # and readers, the final read among them, ask for what is not committed
     one_copy=_BOOL,  # a send leaves one record at most: idempotent, or without retries
+    acks_of_leader=_BOOL,  # acks=1: an ack says that the leader has the record, and no more
     dumps=ArrayType(DUMP),  # the replicas that were dumped; none where no start is known
     deaths=ArrayType(DEATH),  # of producers that left no end
     faults=ArrayType(FAULT),  # those that hit somebody, in order of injection
