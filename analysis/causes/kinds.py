@@ -47,7 +47,8 @@ UNCLEAN_ELECTION = Kind(
 TRUNCATION = Kind(
     name="truncation",
     records="those that an unclean election permits to be lost or, without leader epochs, whose "
-    "send began before another broker led its partition",
+    "send began before another broker led its partition; under acks=1 what another record has the "
+    "offset of counts from when it was read, since its ack tells of the leader alone",
 )
 AFTER_TRUNCATION = Kind(
     name="after-truncation",
