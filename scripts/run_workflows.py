@@ -3,18 +3,24 @@
     python -m scripts.run_workflows          nightly's jobs with a campaign of one cell, two nights
     python -m scripts.run_workflows --all    ci's too: lint, and all tests
 
-Steps that `uses:` an action are named and passed over, and so is the job that needs minikube. A
-second night runs in the same clone, as the cache would bring the first one's ledger.
+Then those of docs/ci.md's workflow for GitHub, in a repository that holds only a scenario, with a
+wheel made here.
+
+Steps that `uses:` an action are passed over, and so are the job that needs minikube and `sudo`
+where there is none. A second night runs in the same clone, as the cache would bring the first one's
+ledger.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +30,10 @@ from harness.checkout import ROOT
 
 ONE_CELL = "tests/support/one_cell.toml"
 ELSEWHERE = ("minikube",)
+PAGE = ROOT / "docs" / "ci.md"
+IN_LINES = re.MULTILINE | re.DOTALL
+MINE = 'title = "Ours"\nextends = "baseline"\n'
+Step = tuple[str, str, dict[str, str]]  # its name, the command, the environment
 
 
 def main() -> int:
@@ -36,20 +46,50 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="workflows-") as place:
         clone = Path(place) / "clone"
         subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
-        for name in names:
-            for words, command, environment in steps(name, asked.jobs):
-                sys.stdout.write(f"{words}\n")
-                sys.stdout.flush()
-                code = subprocess.run(
-                    ["bash", "-e", "-c", command], cwd=clone, env=environment, check=False
-                ).returncode
-                if code:
-                    sys.stdout.write(f"{words}: ended with {code}\n")
-                    return code
+        ours = [step for name in names for step in steps(name, asked.jobs)]
+        code = _execute(ours, clone)
+        return code or _execute(_of_a_user(Path(place)), Path(place) / "theirs")
+
+
+def _execute(found: Sequence[Step], folder: Path) -> int:
+    """Execute steps until one fails: its code."""
+    for words, command, environment in found:
+        if command.startswith("sudo ") and shutil.which("sudo") is None:
+            sys.stdout.write(f"{words}: passed over, there is no sudo\n")
+            continue
+        sys.stdout.write(f"{words}\n")
+        sys.stdout.flush()
+        code = subprocess.run(
+            ["bash", "-e", "-c", command], cwd=folder, env=environment, check=False
+        ).returncode
+        if code:
+            sys.stdout.write(f"{words}: ended with {code}\n")
+            return code
     return 0
 
 
-def steps(name: str, jobs: list[str] | None = None) -> Iterator[tuple[str, str, dict[str, str]]]:
+def _of_a_user(place: Path) -> list[Step]:
+    """The steps of docs/ci.md, and a repository for them."""
+    theirs, dist = place / "theirs", place / "dist"
+    (theirs / "chaos").mkdir(parents=True)
+    (theirs / "chaos" / "mine.toml").write_text(MINE)
+    build = [sys.executable, "-P", "-m", "hatchling", "build", "--target", "wheel"]
+    subprocess.run([*build, "--directory", str(dist)], check=True, cwd=ROOT)
+    [wheel] = dist.glob("*.whl")
+    return [
+        (f"docs/ci.md: {command}", command, {**os.environ, "KAFKA_HARNESS_WHEEL": str(wheel)})
+        for command in commands_of_the_page()
+    ]
+
+
+def commands_of_the_page() -> list[str]:
+    """What docs/ci.md's workflow for GitHub runs."""
+    [block] = re.findall(r"^## GitHub$.*?^```yaml\n(.*?)^```$", PAGE.read_text(), IN_LINES)
+    [job] = yaml.safe_load(block)["jobs"].values()
+    return [step["run"] for step in job["steps"] if "run" in step]
+
+
+def steps(name: str, jobs: list[str] | None = None) -> Iterator[Step]:
     """Each step that is a command: its name, the command, and the environment that it has."""
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text())
     for job, told in workflow["jobs"].items():

@@ -12,7 +12,7 @@ import pytest
 
 from harness.checkout import ROOT
 from harness.setup.install import ACTIONLINT
-from scripts.run_workflows import ELSEWHERE, steps
+from scripts.run_workflows import ELSEWHERE, IN_LINES, PAGE, commands_of_the_page, steps
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 TARGET = re.compile(r"^([a-z0-9-]+):.*?##", re.MULTILINE)
@@ -52,3 +52,20 @@ def test_only_the_job_that_needs_minikube_is_not_executed() -> None:
     assert ELSEWHERE == ("minikube",)
     assert "minikube start" in text
     assert shutil.which("bash")
+
+
+def test_the_workflow_to_copy_is_sound(tmp_path: Path) -> None:
+    found = commands_of_the_page()
+
+    assert any("kafka-harness run chaos/*.toml" in command for command in found)
+    assert not any("${{" in command for command in found)
+    [block] = re.findall(r"^## GitHub$.*?^```yaml\n(.*?)^```$", PAGE.read_text(), IN_LINES)
+    (tmp_path / "kafka.yml").write_text(block)
+    if ACTIONLINT.exists():
+        done = subprocess.run(
+            [ACTIONLINT, "-no-color", tmp_path / "kafka.yml"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -1,12 +1,13 @@
 """Under acks=1 an ack says that the leader has a record, and a read that all of the ISR has it.
 
-A leader loses its followers at 400 ms, and dies at 900 ms; one of them is elected, whatever it lacks.
-The record's place is another's then. That is permitted if that follower may have lacked it: if it
+A leader loses its followers at 400 ms and dies at 900 ms; one of them is elected, whatever it
+lacks. The record's place is another's then. That is permitted if that follower may have lacked it: if it
 was out of the ISR already when something first said that all of the ISR has the record.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tests.support.histories import Part, final_read, read, sent, told, view
@@ -23,7 +24,7 @@ ALONE_THEN_UNCLEAN = (
 UNCLEAN = {"unclean.leader.election.enable": "true"}
 
 
-def story(*parts: Part, acks: str) -> Any:
+def story(*parts: Part, acks: str) -> Callable[[Any], Any]:
     return told(*parts, *ALONE_THEN_UNCLEAN, acks=acks, topic=UNCLEAN)
 
 
