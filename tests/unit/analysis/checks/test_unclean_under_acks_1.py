@@ -1,8 +1,8 @@
 """Under acks=1 an ack says that the leader has a record, and a read that all of the ISR has it.
 
 A leader loses its followers at 400 ms and dies at 900 ms; one of them is elected, whatever it
-lacks. The record's place is another's then. That is permitted if that follower may have lacked it: if it
-was out of the ISR already when something first said that all of the ISR has the record.
+lacks. The record's place is another's then. That is permitted if that follower may have lacked it:
+if it was out of the ISR already when something first said that all of the ISR has the record.
 """
 
 from __future__ import annotations
