@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.studies.pages import page, template
-from analysis.studies.shares import share, spread
+from analysis.studies.shares import gaps, share
 from analysis.studies.study import every_gap, row
 from harness.model.runs.ledger import Line, Lines
 
@@ -51,7 +51,6 @@ class Measured:
 
     def _row(self, name: str) -> list[str]:
         lines, known = self._lines[name], row(self._cells[name], self._lines[name])
-        reads = [max(line["consume_gaps_s"], default=0.0) for line in lines]
         return [
             f"`{known['scenario']}`",
             str(len(lines)),
@@ -60,7 +59,7 @@ class Measured:
             known["duplicates"],
             known["others"],
             known["gaps"],
-            spread(reads, 2),
+            gaps(lines, "consume"),
         ]
 
     def seen(self, anomaly: str, *names: str) -> str:

@@ -10,11 +10,10 @@ number: no majority speaks for the others.
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from analysis.studies.shares import calm, pressure, share, spread
+from analysis.studies.shares import gaps, median_pressure, share, spread
 from harness.model.runs.ledger import Line
 
 POSITIONS = ("CP", "AP", "both", "neither", "unknown")
@@ -53,26 +52,18 @@ def row(lines: Sequence[Line]) -> dict[str, str]:
     without a verdict have a position, unknown, and are counted nowhere else."""
     checked = [line for line in lines if "anomalies" in line]
     lost, twice = counts(checked, "lost"), counts(checked, "duplicate")
-    waited = [found for line in checked if (found := pressure(line)) is not None]
     return {
         "runs": str(len(lines)),
         "lossy": share(lost) if lost else "—",
         "lost": spread(lost),
         "duplicating": share(twice) if twice else "—",
         "duplicates": spread(twice),
-        "gap": _gap(checked),
+        "gap": gaps(checked, digits=1),
         "position": ", ".join(f"{name} {n}" for name, n in positions(lines).items()) or "—",
-        "pressure": f"{statistics.median(waited):.0f} %" if waited else "—",
+        "pressure": median_pressure(checked),
     }
 
 
 def counts(lines: Sequence[Line], anomaly: str) -> list[int]:
     """How many of an anomaly each run saw."""
     return [line["anomalies"].get(anomaly, 0) for line in lines]
-
-
-def _gap(checked: Sequence[Line]) -> str:
-    """The longest stretches without an ack of the calm runs; how many these are, where not all."""
-    still = calm(checked)
-    gaps_s = spread([max(line["produce_gaps_s"], default=0.0) for line in still], 1)
-    return gaps_s if len(still) == len(checked) else f"{gaps_s} ({len(still)} runs)"

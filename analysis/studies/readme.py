@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analysis.studies.pages import page
+from analysis.studies.shares import calm
 from harness.model.runs.ledger import Lines
 
 BEGIN: Final = "<!-- results: python -m analysis.studies.readme docs/study.toml -->"
@@ -54,10 +55,13 @@ def table(campaign: Mapping[str, Any], ledger: Lines) -> str:
         mine = [line for line in ledger.standing if line["cell"] == name and "anomalies" in line]
         lost = [line["anomalies"]["lost"] for line in mine]
         twice = [line["anomalies"]["duplicate"] for line in mine]
-        gaps_s = [max(line["produce_gaps_s"], default=0.0) for line in mine]
+        still = calm(mine)
+        gaps_s = [max(line["produce_gaps_s"], default=0.0) for line in still]
         acked = statistics.median(line["acked"] for line in mine)
         told = [settings, broken, f"{_middle(lost)} of {acked:,.0f}", _middle(twice)]
-        rows.append([*told, f"{_middle(gaps_s, 1)} s", str(len(mine)), f"`{known[name]}`"])
+        calm_runs = "" if len(still) == len(mine) else f", {len(still)} of the runs"
+        gap = f"{_middle(gaps_s, 1)} s{calm_runs}" if still else "—"
+        rows.append([*told, gap, str(len(mine)), f"`{known[name]}`"])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
 
 

@@ -64,3 +64,17 @@ def calm(lines: Sequence[Line]) -> list[Line]:
     return [
         line for line in lines if (found := pressure(line)) is not None and found <= CALM_PERCENT
     ]
+
+
+def gaps(lines: Sequence[Line], kind: str = "produce", digits: int = 2) -> str:
+    """The longest stretches without an ack (or a read: consume) of the calm runs, in seconds, and
+    how many these are where some were not."""
+    still = calm(lines)
+    found = spread([max(line[f"{kind}_gaps_s"], default=0.0) for line in still], digits)
+    return found if len(still) == len(lines) else f"{found} (of {len(still)})"
+
+
+def median_pressure(lines: Sequence[Line]) -> str:
+    """Of the runs of which it is known."""
+    waited = [found for line in lines if (found := pressure(line)) is not None]
+    return f"{statistics.median(waited):.0f} %" if waited else "—"

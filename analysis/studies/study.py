@@ -13,7 +13,8 @@ from typing import Any
 from analysis.anomalies import NAMES
 from analysis.studies.beside import beside
 from analysis.studies.pages import template, write_page
-from analysis.studies.shares import quartiles, share, spread
+from analysis.studies.shares import CALM_PERCENT, calm, median_pressure, quartiles, share, spread
+from analysis.studies.shares import gaps as longest_gaps
 from harness.model.runs.ledger import Line, Lines
 
 Row = Mapping[str, Any]
@@ -26,14 +27,14 @@ STAGES = ("before the failure", "after it", "after the election")
 
 
 def every_gap(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
-    """How the gaps of all faults of a cell are distributed, where the cell asks for it.
+    """How the gaps of all faults of a cell's calm runs are distributed, where the cell asks for it.
 
     Lines from before each fault's gap was kept have the run's gaps alone: as many of the longest as
     there were faults.
     """
     if not cell.get("every_gap"):
         return None
-    checked = [line for line in lines if "anomalies" in line]
+    checked = calm([line for line in lines if "anomalies" in line])
     gaps = [gap for line in checked for gap in _gaps_of_faults(line)]
     return {
         "cell": cell.get("name", cell["scenario"]),
@@ -68,8 +69,8 @@ def replicas(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] |
 
 
 def latency(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
-    """How long acks took in a cell's runs, in ms, where the cell asks for it."""
-    took = [line["ack_ms"] for line in lines if line.get("ack_ms")]
+    """How long acks took in a cell's calm runs, in ms, where the cell asks for it."""
+    took = [line["ack_ms"] for line in calm(lines) if line.get("ack_ms")]
     if not cell.get("latency") or not took:
         return None
     numbers = {name: spread([each[name] for each in took], 1) for name in ("p50", "p99", "max")}
@@ -140,7 +141,6 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
     checked = [line for line in lines if "anomalies" in line]
     lost = [line["anomalies"]["lost"] for line in checked]
     duplicates = [line["anomalies"]["duplicate"] for line in checked]
-    gaps = [max(line["produce_gaps_s"], default=0.0) for line in checked]
     doubtful = [line.get("indeterminate", 0) > 0 for line in checked]
     verdicts = [line.get("verdict", "not checked") for line in lines]
     others = {
@@ -162,7 +162,8 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
         "lost": spread(lost),
         "duplicating": share(duplicates) if duplicates else "—",
         "duplicates": spread(duplicates),
-        "gaps": spread(gaps, 2),
+        "gaps": longest_gaps(checked),
+        "pressure": median_pressure(checked),
         "acked": spread([line["acked"] for line in checked]),
         "faults": spread([line["faults"] for line in checked]),
     }
@@ -185,6 +186,7 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
         balance=[stage for cell, own in cells for stage in balance(cell, own)],
         versions=", ".join(versions),
         beside=beside(told),
+        calm=f"{CALM_PERCENT:.0f} %",
         undigested=sum("configuration" not in line for line in lines),
         counted=len(lines),
     )

@@ -27,6 +27,7 @@ def line(lost: int, *, verdict: str = "valid", reads: tuple[float, ...] = ()) ->
         "acked": 100,
         "faults": 2,
         "kafka": "3.9.2",
+        "starved_in_load": {"pressure_some_percent": 10.0},
     }
 
 

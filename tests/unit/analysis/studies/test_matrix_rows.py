@@ -61,11 +61,11 @@ def test_losses_are_of_all_runs_and_gaps_of_those_on_a_calm_host() -> None:
     found = row(runs)
 
     assert found["lossy"] == "1 of 2 (9–91 %)"
-    assert found["gap"] == "6.0 / 6.0 / 6.0 (1 runs)"
+    assert found["gap"] == "6.0 / 6.0 / 6.0 (of 1)"
     assert found["pressure"] == "60 %"
 
 
 def test_runs_whose_pressure_nobody_recorded_give_no_gaps() -> None:
     old = {**line(gap_s=6.0), "starved_in_load": None}
 
-    assert row([old])["gap"] == "— (0 runs)"
+    assert row([old])["gap"] == "— (of 0)"

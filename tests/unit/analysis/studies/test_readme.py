@@ -12,7 +12,9 @@ CAMPAIGN = {"cells": [{"scenario": name} for name in readme.CELLS]}
 
 def line(cell: str, lost: int, gaps_s: tuple[float, ...] = ()) -> dict[str, object]:
     seen = {"lost": lost, "duplicate": 0}
-    return {"cell": cell, "seed": 1, "anomalies": seen, "acked": 1000, "produce_gaps_s": gaps_s}
+    calm = {"starved_in_load": {"pressure_some_percent": 10.0}}
+    told = {"cell": cell, "seed": 1, "anomalies": seen, "acked": 1000, "produce_gaps_s": gaps_s}
+    return told | calm
 
 
 def test_the_table_is_generated() -> None:

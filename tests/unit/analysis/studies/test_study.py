@@ -27,6 +27,7 @@ def line(
         "indeterminate": 0,
         "faults": 1,
         "kafka": "3.9.2",
+        "starved_in_load": {"pressure_some_percent": 10.0},
         **more,
     }
 
