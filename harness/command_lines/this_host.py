@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.command_lines.options import KafkaHome, console
+from harness.command_lines.options import RESULTS, KafkaHome, Results, console
 
 PANEL = "This host"
 
@@ -57,4 +57,24 @@ def harness_image(
     raise typer.Exit(make_harness_image(wheel, console))
 
 
-COMMANDS = (doctor, setup, image, harness_image)
+def prune(
+    keep_days: Annotated[
+        float, typer.Option(metavar="N", min=0, help="Runs that began before that many days go.")
+    ],
+    keep_failed: Annotated[
+        bool, typer.Option("--keep-failed", help="Keep all that are not valid, however old.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    results: Results = RESULTS,
+) -> None:
+    """Remove old runs; campaigns' ledgers stay.
+
+    kafka-harness prune --keep-days 30 --keep-failed
+    """
+    from harness.commands.prune import Keep, prune
+
+    keep = Keep(days=keep_days, failed=keep_failed)
+    raise typer.Exit(prune(results, keep, dry=dry_run, console=console))
+
+
+COMMANDS = (prune, doctor, setup, image, harness_image)

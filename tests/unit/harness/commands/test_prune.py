@@ -1,0 +1,104 @@
+"""`prune`: old runs go as a whole; what is young, failed or records stays."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.commands.prune import HIDDEN, Keep, prune
+from harness.model.runs.run_folder import RunFolder, StoreError
+from tests.support.run_records import run_record
+
+
+def run(
+    results: Path, name: str, *, days: float, code: int | None = 0, state: str = "complete"
+) -> Path:
+    folder = results / "study-1" / name
+    (folder / "history").mkdir(parents=True)
+    began = (datetime.now(UTC) - timedelta(days=days)).isoformat()
+    record = run_record(run_id=f"study-1/{name}", started_utc=began, state=state)
+    RunFolder(path=folder).write(record)
+    if code is not None:
+        (folder / "report.json").write_text(json.dumps({"exit_code": code}))
+    return folder
+
+
+def pruned(results: Path, *, failed: bool = False, dry: bool = False) -> str:
+    said = io.StringIO()
+    console = Console(file=said, width=300)
+    assert prune(results, Keep(days=30, failed=failed), dry=dry, console=console) == 0
+    return said.getvalue()
+
+
+def test_old_runs_go_and_young_ones_stay(tmp_path: Path) -> None:
+    old, young = run(tmp_path, "1-1", days=31), run(tmp_path, "2-1", days=29)
+    (tmp_path / "study-1" / "latest").symlink_to(old.name)
+    ledger = tmp_path / "study-1" / "runs.jsonl"
+    ledger.touch()
+
+    said = pruned(tmp_path)
+
+    assert not old.exists()
+    assert young.exists()
+    assert ledger.exists()
+    assert (tmp_path / "study-1" / "latest").resolve() == young
+    assert "1 runs removed" in said
+
+
+@pytest.mark.parametrize("code", [1, 2, 255, None])
+def test_what_is_not_valid_stays_where_that_is_asked_for(tmp_path: Path, code: int | None) -> None:
+    old = run(tmp_path, "1-1", days=400, code=code)
+
+    assert "not valid" in pruned(tmp_path, failed=True)
+    assert old.exists()
+    pruned(tmp_path)
+    assert not old.exists()
+
+
+def test_a_run_that_records_and_one_that_cannot_be_read_stay(tmp_path: Path) -> None:
+    records = run(tmp_path, "1-1", days=99, state="running")
+    broken = run(tmp_path, "2-1", days=99)
+    (broken / "run.json").write_text("{")
+
+    said = pruned(tmp_path)
+
+    assert records.exists()
+    assert broken.exists()
+    assert "it still records" in said
+
+
+def test_a_link_out_of_a_run_s_folder_is_not_followed(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    old = run(tmp_path / "results", "1-1", days=99)
+    (old / "history" / "link").symlink_to(precious)
+
+    pruned(tmp_path / "results")
+
+    assert precious.is_dir()
+    assert old.exists()
+
+
+def test_a_dry_run_removes_nothing(tmp_path: Path) -> None:
+    old = run(tmp_path, "1-1", days=99)
+
+    assert "would go" in pruned(tmp_path, dry=True)
+    assert old.exists()
+
+
+def test_what_an_interrupted_one_left_goes(tmp_path: Path) -> None:
+    run(tmp_path, "1-1", days=99).rename(tmp_path / "study-1" / f"{HIDDEN}1-1")
+
+    pruned(tmp_path)
+
+    assert list((tmp_path / "study-1").iterdir()) == []
+
+
+def test_without_a_results_folder_it_says_so(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no results folder"):
+        pruned(tmp_path / "nowhere")
