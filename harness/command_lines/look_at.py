@@ -242,7 +242,7 @@ def compare(
 
     kafka-harness compare last-night.jsonl tonight.jsonl
     """
-    from harness.commands.compare import compare_runs
+    from harness.commands.nights.compare import compare_runs
 
     if len(sides) < 2:
         raise typer.BadParameter("give two or more: what was before, and what is now")

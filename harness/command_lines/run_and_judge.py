@@ -52,6 +52,43 @@ CopyTo = Annotated[
     typer.Option(metavar="URI", help="Also copy each run: s3://bucket/x, or a folder."),
 ]
 
+Matrix = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATH=A,B",
+        help="Run with each of these values, and end with one table: producer.acks=1,all. "
+        "Repeatable: every combination.",
+        autocompletion=completion.keys,
+    ),
+]
+Superseded = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--supersede",
+        metavar="CELL",
+        help="Run nothing: let the runs of this cell count no more, for --why. Repeatable.",
+    ),
+]
+Nights = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Make tonight's runs, with a ledger in DIR, and compare them with the nights "
+        "before that are there; 1 if tonight is worse.",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Run nothing: list the cells, and how long they will take."),
+]
+NoCalibration = Annotated[
+    bool,
+    typer.Option(
+        "--no-calibration", help="Begin at once, without three runs that show what is seen."
+    ),
+]
+Why = Annotated[str, typer.Option(metavar="WORDS", help="The reason, for the ledger and its page.")]
+
 
 def run(
     scenarios: Scenarios,
@@ -69,15 +106,7 @@ def run(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the nodes' data directories.")] = False,
     no_check: Annotated[bool, typer.Option("--no-check", help="Record, do not check.")] = False,
     copy_to: CopyTo = None,
-    matrix: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATH=A,B",
-            help="Run with each of these values, and end with one table: producer.acks=1,all. "
-            "Repeatable: every combination.",
-            autocompletion=completion.keys,
-        ),
-    ] = None,
+    matrix: Matrix = None,
 ) -> None:
     """Run scenarios on a fresh cluster each, check what was recorded, and report.
 
@@ -216,35 +245,11 @@ def campaign(  # each an option of the command
             help="Set a backend's key, e.g. backend.docker.image=NAME. Repeatable.",
         ),
     ] = None,
-    superseded: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--supersede",
-            metavar="CELL",
-            help="Run nothing: let the runs of this cell count no more, for --why. Repeatable.",
-        ),
-    ] = None,
-    why: Annotated[
-        str, typer.Option(metavar="WORDS", help="The reason, for the ledger and its page.")
-    ] = "",
-    nights: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Make tonight's runs, with a ledger in DIR, and compare them with the nights "
-            "before that are there; 1 if tonight is worse.",
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Run nothing: list the cells, and how long they will take."),
-    ] = False,
-    no_calibration: Annotated[
-        bool,
-        typer.Option(
-            "--no-calibration", help="Begin at once, without three runs that show what is seen."
-        ),
-    ] = False,
+    superseded: Superseded = None,
+    why: Why = "",
+    nights: Nights = None,
+    dry_run: DryRun = False,
+    no_calibration: NoCalibration = False,
     results: Results = RESULTS,
 ) -> None:
     """Run scenarios x settings x backends x repeats; finished runs are never run again.
@@ -257,8 +262,8 @@ def campaign(  # each an option of the command
     """
     from harness.commands.campaigns.dry_run import show_what_is_missing
     from harness.commands.campaigns.make_runs import CampaignOptions, make_runs
-    from harness.commands.campaigns.night import make_night
     from harness.commands.campaigns.supersede import supersede
+    from harness.commands.nights.night import make_night
 
     options = CampaignOptions(
         resume=resume,

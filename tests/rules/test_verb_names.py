@@ -24,6 +24,7 @@ EXAMPLE = "what may stand there, for readers"
 MEANS_ANOTHER_THING = {
     ("analysis/", "duplicate"): "the anomaly: one value at two offsets",
     ("scripts/second_judge/", "duplicate"): "the same",
+    ("harness/commands/campaigns/", "duplicate"): "the same",
     ("bench/checker/", "duplicate"): "the same",
     ("analysis/", "corrupt"): "the anomaly: a payload whose checksum is wrong",
     ("bench/checker/", "corrupt"): "the same",

@@ -18,7 +18,7 @@ from typing import Final
 from rich.console import Console
 
 from harness.commands.campaigns.make_runs import CampaignOptions, make_runs
-from harness.commands.compare import markdown, show, told
+from harness.commands.nights.compare import markdown, show, told
 from harness.model.exit_codes import INTERRUPTED, worst
 from harness.model.runs.ledger import read
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harness.commands.campaigns import night
+from harness.commands.nights import night
 from harness.commands.campaigns.make_runs import CampaignOptions
 
 OPTIONS = CampaignOptions(resume=False)

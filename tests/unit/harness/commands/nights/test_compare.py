@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from harness.checkout import DOCS
-from harness.commands.compare import compare_runs, lines_of
+from harness.commands.nights.compare import compare_runs, lines_of
 from harness.model.runs.run_folder import StoreError
 
 
