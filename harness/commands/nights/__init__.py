@@ -1,0 +1,4 @@
+"""The commands compare and campaign --nights: tonight's runs, and those of the nights before.
+
+May import what commands may, and campaigns.
+"""
