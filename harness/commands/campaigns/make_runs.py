@@ -22,7 +22,7 @@ from harness.commands.closing_table import show_how_many_valid
 from harness.commands.run import carry_out_run, prepare_run
 from harness.model.campaigns.campaign import Campaign, Cell
 from harness.model.exit_codes import FAILED, INTERRUPTED, UNKNOWN, VALID, worst
-from harness.model.runs.configuration import settings_of
+from harness.model.runs.configuration import digest_of, settings_of
 from harness.model.runs.ledger import CALIBRATED, ENDED, NAMES, STARTED, SUPERSEDED, Ledger
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
@@ -55,6 +55,7 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
             )
         Screen(console).say(f"{plan.title}: {len(done.standing)} runs finished, {len(todo)} to do")
         runs = prepared(todo)
+        require_unchanged(todo, runs, done.standing)
         require_backends(todo, options.settings)
         making = Making(plan=plan, ledger=ledger, results=results, console=console)
         if todo and options.calibrate:
@@ -77,6 +78,26 @@ def prepared(todo: Sequence[Todo]) -> list[Prepared]:
         except ScenarioError as error:
             raise ScenarioError(f"{cell.key}: {error}") from None
     return found
+
+
+def require_unchanged(
+    todo: Sequence[Todo], runs: Sequence[Prepared], standing: Iterable[Mapping[str, Any]]
+) -> None:
+    """Raise ScenarioError for a cell whose runs that count put something else to the test."""
+    before = {
+        (str(line["cell"]), line.get("backend", "local")): str(line["configuration"])
+        for line in standing
+        if "configuration" in line
+    }
+    for (cell, request), each in zip(todo, runs, strict=True):
+        now = digest_of(each.record)
+        then = before.get((cell.key, request.backend), now)
+        if then != now:
+            raise ScenarioError(
+                f"{cell.key}: its runs that count put another configuration to the test "
+                f"({then}, now {now}): let them count no more by `--supersede {cell.key} --why "
+                "…`, or give the cell another name"
+            )
 
 
 def require_backends(todo: Sequence[Todo], settings: Mapping[str, Any]) -> None:

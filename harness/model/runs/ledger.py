@@ -25,12 +25,14 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from harness.model.runs.disk import disk_told
 from harness.model.runs.run_folder import StoreError
 
 Line = Mapping[str, Any]
@@ -125,14 +127,16 @@ class Ledger:
         return read(self._path)
 
     def add(self, line: Line) -> None:
-        """Write one line. What a killed process left of its last one, which
-        nobody has ever read, goes first."""
+        """Write one line. What a killed process or a full disk left of the last one, which
+        nobody has ever read, goes first. Raises DiskError."""
         text = self._path.read_bytes()
         whole = text.rfind(b"\n") + 1
-        if whole < len(text):
-            self._file.truncate(whole)
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
+        left = (json.dumps(line) + "\n").encode()
+        with disk_told(self._path.parent):
+            if whole < len(text):
+                self._file.truncate(whole)
+            while left:  # past Python's buffer, which would try once more at the end
+                left = left[os.write(self._file.fileno(), left) :]
 
 
 def read(path: Path) -> Lines:

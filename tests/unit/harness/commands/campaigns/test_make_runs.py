@@ -344,3 +344,30 @@ def test_a_calibration_that_is_interrupted_ends_the_campaign(
 
     assert make_runs.make_runs(written(tmp_path), tmp_path, options, console=Console()) == 130
     assert not (tmp_path / "data" / "runs.jsonl").exists()
+
+
+def test_a_cell_that_changed_between_two_sittings_is_refused_before_it_runs(
+    tmp_path: Path, made: list[dict[str, Any]]
+) -> None:
+    made += [{"code": 0}, {"code": 130}]
+    make_runs.make_runs(written(tmp_path), tmp_path, NO_RESUME, console=Console())
+    changed = TEXT.replace("repeats = 2", 'repeats = 2\nset = {"workload.rounds" = 9700}')
+    again = make_runs.CampaignOptions(resume=True, calibrate=False)
+
+    with pytest.raises(ScenarioError, match=r"study-1: its runs that count .*--supersede study-1"):
+        make_runs.make_runs(written(tmp_path, changed), tmp_path, again, console=Console())
+
+    lines_ = read(tmp_path / "data" / "runs.jsonl")
+    assert [line["seed"] for line in lines_.standing] == [7]
+    assert len(lines_.all) == 3
+
+
+def test_another_title_is_no_other_experiment(tmp_path: Path, made: list[dict[str, Any]]) -> None:
+    made += [{"code": 0}, {"code": 130}, {"code": 130}]
+    make_runs.make_runs(written(tmp_path), tmp_path, NO_RESUME, console=Console())
+    renamed = TEXT.replace("repeats = 2", 'repeats = 2\nset = {"title" = "another"}')
+    again = make_runs.CampaignOptions(resume=True, calibrate=False)
+
+    assert (
+        make_runs.make_runs(written(tmp_path, renamed), tmp_path, again, console=Console()) == 130
+    )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.model.runs.disk import DiskError
 from harness.model.runs.ledger import ENDED, STARTED, SUPERSEDED, Ledger, LedgerError, read
 
 
@@ -113,3 +116,25 @@ def test_a_line_that_cannot_be_is_named(tmp_path: Path, lines: list[str], why: s
     with pytest.raises(LedgerError, match=r"l\.jsonl") as refused:
         read(path)
     assert why in str(refused.value)
+
+
+def test_on_a_full_disk_it_says_so_and_half_a_line_is_nobody_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, whole = tmp_path / "l.jsonl", os.write
+
+    def half(file: int, data: bytes) -> int:
+        if len(data) < 20:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return whole(file, data[:-15])
+
+    with Ledger.opened(path) as ledger:
+        ledger.add(line(STARTED))
+        monkeypatch.setattr(os, "write", half)
+        with pytest.raises(DiskError, match="the disk is full: make room"):
+            ledger.add(line(ENDED))
+        monkeypatch.undo()
+
+        assert [STARTED] == [each["event"] for each in ledger.read().all]
+        ledger.add(line(ENDED))
+        assert [STARTED, ENDED] == [each["event"] for each in ledger.read().all]
