@@ -194,7 +194,8 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
 
 def _of(cell: Mapping[str, Any], lines: Sequence[Line]) -> list[Line]:
     """The lines of a cell."""
-    return [line for line in lines if line["cell"] == cell.get("name", cell["scenario"])]
+    names = (cell.get("name", cell["scenario"]), *cell.get("formerly", ()))
+    return [line for line in lines if line["cell"] in names]
 
 
 def _parts(rows: Sequence[Mapping[str, str]]) -> list[str]:

@@ -36,7 +36,8 @@ def show_what_is_missing(file: Path, options: CampaignOptions, *, console: Conso
         for backend in of(plan, options.backends):
             place = (cell.key, backend)
             about = in_words(left_s[place]) if left[place] else ""
-            counts = (str(finished[place]), str(left[place]), about)
+            done = sum(finished[name, backend] for name in cell.names)
+            counts = (str(done), str(left[place]), about)
             table.add_row(plain(cell.key), backend, *counts)
     console.print(table)
     console.print(

@@ -39,7 +39,8 @@ def missing(
         for number in range(most)
         for cell in cells
         for backend in of(campaign, backends)
-        if number < cell.repeats and (cell.key, backend, campaign.seed + number) not in have
+        if number < cell.repeats
+        and not any((name, backend, campaign.seed + number) in have for name in cell.names)
     ]
 
 

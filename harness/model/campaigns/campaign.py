@@ -26,6 +26,13 @@ class Cell(BaseModel):
             examples=["study-1"],
         ),
     ] = ""
+    formerly: Annotated[
+        Listed,
+        Field(
+            description="what it was called in older lines of the ledger, which count for it",
+            examples=[("study-one",)],
+        ),
+    ] = ()
     scenario: Annotated[
         str, Field(description="a shipped scenario's name, or a file", examples=["study-1"])
     ]
@@ -61,6 +68,11 @@ class Cell(BaseModel):
     def key(self) -> str:
         """What the cell is called in the data."""
         return self.name or self.scenario
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it is called there, and was."""
+        return (self.key, *self.formerly)
 
 
 class Note(BaseModel):

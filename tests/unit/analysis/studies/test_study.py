@@ -195,3 +195,22 @@ def test_a_stage_in_which_nothing_was_acknowledged_has_no_parts():
     rows = study.balance(BALANCE, [line(leadership=silent)])
 
     assert (rows[1]["busiest"], rows[1]["leads"]) == ("—", "2 / 2 / 2")
+
+
+def test_runs_under_a_former_name_are_the_cell_s():
+    cell = {**CELL, "name": "new", "formerly": ["c"]}
+
+    page = study.render({"cells": [cell]}, Lines(all=[line(1), line(4)]))
+
+    assert "| it loses | `new` | 2 of 3 |" in page
+
+
+def test_gaps_and_latencies_are_of_calm_runs_and_losses_of_all():
+    starved: dict[str, Any] = {"starved_in_load": {"pressure_some_percent": 99.0}}
+    lines = [line(1, gaps=(2.0,)), line(5, gaps=(30.0,), **starved)]
+
+    row = study.row(CELL, lines)
+
+    assert row["lost"] == "1 / 3 / 5"
+    assert row["gaps"] == "2.00 / 2.00 / 2.00 (of 1)"
+    assert row["pressure"] == "54 %"

@@ -371,3 +371,12 @@ def test_another_title_is_no_other_experiment(tmp_path: Path, made: list[dict[st
     assert (
         make_runs.make_runs(written(tmp_path, renamed), tmp_path, again, console=Console()) == 130
     )
+
+
+def test_what_a_cell_was_called_before_counts_for_it(tmp_path: Path) -> None:
+    text = TEXT.replace('name = "short"', 'name = "short"\nformerly = ["brief"]')
+    done = [{"cell": "brief", "seed": 7}]
+
+    todo = missing(read_campaign(written(tmp_path, text)), done)
+
+    assert ["study-1", "study-1"] == [cell.key for cell, _ in todo]
