@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import os
 import re
+import statistics
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,8 +24,11 @@ from analysis.report.parts.run_files import address
 from analysis.report.parts.templates import environment, style
 from analysis.report.wording import MISSING, seconds
 
+VERDICTS = ("valid", "unknown", "invalid")
 TEXT_MAX = 300  # characters of an outcome or a title
 DATA_TOLD = re.compile(r"[.;] | after |, and no fault")  # where a sentence has told of the data
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+NIGHTS = 14  # that a trend shows
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'"
@@ -81,6 +86,13 @@ class Entry:
     kind: str  # of the outcome; empty where the report has none
     write_gap: str
     read_gap: str
+    gap_s: float | None = None  # of writes
+
+    @property
+    def day(self) -> str:
+        """The day in UTC on which it began; empty where that is not told."""
+        found = DAY.match(self.started_utc or "")
+        return found[0] if found else ""
 
     @property
     def newest(self) -> tuple[str, tuple[str, ...]]:
@@ -90,6 +102,17 @@ class Entry:
     def href(self, name: str) -> str:
         """The relative address of a file of the run."""
         return address(*self.place, name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Night:
+    """A scenario's runs of one day: in words, the share of each verdict, the share that lost
+    records, and the report of the newest."""
+
+    words: str
+    parts: tuple[tuple[str, float], ...]
+    lost: float
+    href: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +155,7 @@ def entry_of(place: tuple[str, ...], report: object) -> Entry:
         kind=kind,
         write_gap=_gap(read.longest_window_s.produce, read.counts.acked),
         read_gap=_gap(read.longest_window_s.consume, read.counts.acked, read.counts.reads),
+        gap_s=read.longest_window_s.produce,
     )
 
 
@@ -145,6 +169,7 @@ def render(entries: Iterable[Entry], unshown: Sequence[Unshown] = ()) -> str:
             "scenario": scenario,
             "title": runs[0].title,
             "runs": sorted(runs, key=_by_release, reverse=True),
+            "trend": trend(runs),
         }
         for scenario, runs in by_scenario.items()
     ]
@@ -166,6 +191,30 @@ def render(entries: Iterable[Entry], unshown: Sequence[Unshown] = ()) -> str:
         )
     )
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def trend(runs: Sequence[Entry]) -> list[Night]:
+    """The last nights of a scenario, the oldest first; none where there are not two to compare."""
+    by_day: dict[str, list[Entry]] = {}
+    for run in sorted(runs, key=lambda run: run.newest):
+        if run.day:
+            by_day.setdefault(run.day, []).append(run)
+    nights = [_night(day, of_day) for day, of_day in by_day.items()][-NIGHTS:]
+    return nights if len(nights) > 1 else []
+
+
+def _night(day: str, runs: Sequence[Entry]) -> Night:
+    ends = Counter(run.verdict for run in runs)
+    told = [f"{ends[verdict]} {verdict}" for verdict in VERDICTS if ends[verdict]]
+    lost = sum(run.kind == "lost" for run in runs)
+    gaps_s = [run.gap_s for run in runs if run.gap_s is not None]
+    gap = f", write gap {statistics.median(gaps_s):.1f} s" if gaps_s else ""
+    return Night(
+        words=f"{day}: {', '.join(told)}; {lost} of {len(runs)} lost records{gap}",
+        parts=tuple((verdict, ends[verdict] / len(runs)) for verdict in VERDICTS if ends[verdict]),
+        lost=lost / len(runs),
+        href=runs[-1].href("report.html"),
+    )
 
 
 def _outcome(report: _Report) -> tuple[str, str]:

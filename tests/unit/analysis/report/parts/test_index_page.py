@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from analysis.report.parts.index_page import TEXT_MAX, Entry, Unshown, entry_of, render
+from analysis.report.parts.index_page import (
+    NIGHTS,
+    TEXT_MAX,
+    Entry,
+    Unshown,
+    entry_of,
+    render,
+    trend,
+)
 from tests.support.pages import reports
 from tests.support.pages.hostile_reports import ATTACK
 from tests.support.pages.page_reader import reading
@@ -26,7 +34,9 @@ def entry(name: str = "20261121T021500Z-42", **changes: Any) -> Entry:
 
 
 def links(page: str) -> list[str]:
-    return [each for each in reading(page).addresses if each.endswith("report.html")]
+    """Of the runs' rows, without those of trends."""
+    rows = re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
+    return [each for each in reading(rows).addresses if each.endswith("report.html")]
 
 
 def test_a_run_is_told_by_verdict_outcome_release_gaps_and_time() -> None:
@@ -161,3 +171,43 @@ def test_the_same_runs_give_the_same_page_in_whichever_order() -> None:
     runs = [entry(str(number)) for number in range(5)]
 
     assert render(runs) == render(reversed(runs))
+
+
+def night(day: str, *, lost: bool = False, verdict: str = "valid", number: int = 1) -> Entry:
+    outcome = {"words": "told", "data": "lost" if lost else "kept"}
+    began = f"{day}T02:15:00+00:00"
+    return entry(f"{day}-{number}", outcome=outcome, verdict=verdict, started_utc=began)
+
+
+def test_two_nights_are_a_trend_with_a_link_to_the_newest_report_of_each() -> None:
+    runs = [
+        night("2026-11-20"),
+        night("2026-11-21", lost=True),
+        night("2026-11-21", verdict="invalid", number=2),
+    ]
+
+    first, second = trend(runs)
+
+    assert first.words.startswith("2026-11-20: 1 valid; 0 of 1 lost records, write gap ")
+    assert second.words.startswith("2026-11-21: 1 valid, 1 invalid; 1 of 2 lost records")
+    assert (second.parts, second.lost) == ((("valid", 0.5), ("invalid", 0.5)), 0.5)
+    assert "2026-11-21-2/report.html" in second.href
+    page = render(runs)
+    assert second.words in page
+    assert "The last 2 nights" in page
+
+
+def test_one_night_is_no_trend_and_a_run_of_no_day_is_in_none() -> None:
+    undated = entry("x", started_utc=None)
+    odd = entry("y", started_utc="yesterday")
+
+    assert trend([night("2026-11-20"), night("2026-11-20", number=2), undated, odd]) == []
+    assert 'class="trend"' not in render([night("2026-11-20"), undated])
+
+
+def test_a_trend_has_the_last_nights_alone() -> None:
+    days = [f"2026-11-{day:02}" for day in range(1, 29)]
+
+    found = trend([night(day) for day in reversed(days)])
+
+    assert [each.words[:10] for each in found] == days[-NIGHTS:]
