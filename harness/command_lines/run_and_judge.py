@@ -87,6 +87,12 @@ NoCalibration = Annotated[
         "--no-calibration", help="Begin at once, without three runs that show what is seen."
     ),
 ]
+Parallel = Annotated[
+    int,
+    typer.Option(
+        metavar="N", min=1, help="Record N runs at a time; they starve each other, and gaps grow."
+    ),
+]
 Why = Annotated[str, typer.Option(metavar="WORDS", help="The reason, for the ledger and its page.")]
 
 
@@ -250,6 +256,7 @@ def campaign(  # each an option of the command
     nights: Nights = None,
     dry_run: DryRun = False,
     no_calibration: NoCalibration = False,
+    parallel: Parallel = 1,
     results: Results = RESULTS,
 ) -> None:
     """Run scenarios x settings x backends x repeats; finished runs are never run again.
@@ -270,6 +277,7 @@ def campaign(  # each an option of the command
         backends=tuple(name for name in backends.split(",") if name),
         settings=settings(sets),
         calibrate=not no_calibration,
+        parallel=parallel,
     )
     if superseded or why:
         cells = superseded or ()

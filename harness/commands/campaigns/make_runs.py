@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from rich.console import Console
@@ -16,6 +20,7 @@ from harness.commands.campaigns import lines
 from harness.commands.campaigns.calibration import Interrupted, calibrate
 from harness.commands.campaigns.file import backend_settings, read_campaign
 from harness.commands.campaigns.outlook import Outlook
+from harness.commands.campaigns.recordings import Recordings, require_room
 from harness.commands.campaigns.todo import Todo, missing, of_backend, unchecked
 from harness.commands.check import check_runs
 from harness.commands.closing_table import show_how_many_valid
@@ -39,6 +44,7 @@ class CampaignOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)
     calibrate: bool = True
     ledger: Path | None = None  # None: what the campaign's file says
+    parallel: int = 1  # runs at a time
 
 
 def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: Console) -> int:
@@ -57,13 +63,18 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
         runs = prepared(todo)
         require_unchanged(todo, runs, done.standing)
         require_backends(todo, options.settings)
+        require_room(options.parallel)
         making = Making(plan=plan, ledger=ledger, results=results, console=console)
         if todo and options.calibrate:
             try:
                 making.calibrate(dict.fromkeys(r.backend for _, r in todo), options.settings)
             except Interrupted as interrupted:
                 return interrupted.code
-        making.make(list(zip(todo, runs, strict=True)))
+        with ExitStack() as stack:
+            recordings = None
+            if options.parallel > 1:
+                recordings = stack.enter_context(Recordings(options.parallel, results))
+            making.make(list(zip(todo, runs, strict=True)), recordings)
     if making.codes:
         show_how_many_valid(making.codes, len(todo), console)
     return worst(making.codes) if making.codes else VALID
@@ -117,6 +128,7 @@ class Making:
     console: Console
     codes: list[int] = field(default_factory=list)
     doubts: dict[str, str] = field(default_factory=dict)  # by backend: why nothing is believed
+    writing: Lock = field(default_factory=Lock)
 
     def calibrate(self, backends: Iterable[str], settings: Mapping[str, Any]) -> None:
         """Calibrate on each backend. Raises Interrupted."""
@@ -130,14 +142,23 @@ class Making:
                 self.doubts[backend] = why
                 Screen(self.console).say(f"the calibration failed: {why}", style="bold red")
 
-    def make(self, runs: Sequence[tuple[Todo, Prepared]]) -> None:
-        """Make the runs, one after the other until one is interrupted."""
+    def make(
+        self, runs: Sequence[tuple[Todo, Prepared]], recordings: Recordings | None = None
+    ) -> None:
+        """Make the runs, one after the other until one is interrupted; with `recordings` they are
+        recorded meanwhile."""
         screen = Screen(self.console)
         outlook = Outlook([each.scenario for _, each in runs])
-        for (cell, request), each in runs:
+        begun = [
+            recordings.begin(todo[1], partial(self._begun, *todo)) if recordings else None
+            for todo, _ in runs
+        ]
+        for ((cell, request), each), recorded in zip(runs, begun, strict=True):
             screen.say(outlook.before(f"{cell.key}, {request.backend}"), style="bold")
+            first = recorded
             for again in reversed(range(self.plan.tries)):
-                code, line = self._made(cell, request, each)
+                code, line = self._made((cell, request), each, first)
+                first = None
                 if line is None or code != FAILED or any(line.get("anomalies", {}).values()):
                     break
                 if again:
@@ -147,13 +168,22 @@ class Making:
                 break
             screen.say(outlook.after(line))
 
-    def _made(
-        self, cell: Cell, request: Request, each: Prepared
-    ) -> tuple[int, dict[str, Any] | None]:
-        """Make one: its exit code, and its line in the ledger unless it was interrupted."""
+    def _begun(self, cell: Cell, request: Request) -> Mapping[str, Any]:
+        """Write that a run begins; by what it is known from then on."""
         names = lines.names(cell, request, datetime.now(UTC).isoformat())
-        self.ledger.add({"event": STARTED, **names})
-        code, folder = self._carried_out(each)
+        with self.writing:
+            self.ledger.add({"event": STARTED, **names})
+        return names
+
+    def _made(
+        self, todo: Todo, each: Prepared, recorded: Future[tuple[Mapping[str, Any], int]] | None
+    ) -> tuple[int, dict[str, Any] | None]:
+        """Make one, or check what is recorded: its exit code, and its line in the ledger unless it
+        was interrupted."""
+        cell, request = todo
+        names, code = recorded.result() if recorded else (self._begun(cell, request), VALID)
+        if code not in INTERRUPTED:
+            code, folder = self._carried_out(each, failed=code == FAILED)
         if code in INTERRUPTED:
             return code, None
         line = {"event": ENDED, **names, **lines.line_of(folder, code, cell)}
@@ -164,7 +194,8 @@ class Making:
             doubted = {"verdict": "unknown", "judged": line.get("verdict")}
             line |= {**doubted, "reasons": [f"the calibration failed: {why}"]}
             code = worst([code, UNKNOWN])
-        self.ledger.add(line)
+        with self.writing:
+            self.ledger.add(line)
         return code, line
 
     def _try_again(self, line: Mapping[str, Any], screen: Screen) -> None:
@@ -173,12 +204,17 @@ class Making:
         if line["began"]:
             names = {key: line[key] for key in NAMES}
             why = "it ended with 255, shows no anomaly, and was tried again"
-            self.ledger.add({"event": SUPERSEDED, **names, "reason": why})
+            with self.writing:
+                self.ledger.add({"event": SUPERSEDED, **names, "reason": why})
 
-    def _carried_out(self, prepared: Prepared) -> tuple[int, RunFolder]:
-        """Make a run and check it, or check it where it is there already."""
+    def _carried_out(self, prepared: Prepared, *, failed: bool) -> tuple[int, RunFolder]:
+        """Make a run and check it, or check it where it is there already; `failed`: its recording
+        ended so."""
         known = {str(line.get("run")) for line in self.ledger.read().all}
-        stored = unchecked(prepared.record, self.results, known)
+        stored = unchecked(prepared.record, self.results, known, whole=not failed)
+        if stored is not None and failed and not any(stored.history.glob("*.seg")):
+            return FAILED, stored
         if stored is not None:
-            return check_runs([stored], master=None, console=self.console), stored
+            code = check_runs([stored], master=None, console=self.console)
+            return worst([code, FAILED]) if failed else code, stored
         return carry_out_run(prepared, self.results, check=True, console=self.console)

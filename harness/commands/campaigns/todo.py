@@ -52,9 +52,11 @@ def of_backend(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 SAME = ("scenario", "plan", "seed", "backend")
 
 
-def unchecked(record: RunRecord, results: Path, known: Collection[str] = ()) -> RunFolder | None:
-    """A stored run that is exactly the wanted one and ended in order, but is none of the `known`
-    ones, by their ids, of the ledger.
+def unchecked(
+    record: RunRecord, results: Path, known: Collection[str] = (), *, whole: bool = True
+) -> RunFolder | None:
+    """A stored run that is exactly the wanted one and ended in order (or, where it need not be
+    `whole`, did not), but is none of the `known` ones, by their ids, of the ledger.
 
     It was recorded with --no-check, or the campaign was stopped between the run and its check.
     """
@@ -64,6 +66,7 @@ def unchecked(record: RunRecord, results: Path, known: Collection[str] = ()) -> 
             folder.refuse_links()
             stored = folder.read()
             same = all(getattr(stored, key) == getattr(record, key) for key in SAME)
-            if same and stored.state == "complete" and stored.run_id not in known:
+            ended = stored.state == ("complete" if whole else "incomplete")
+            if same and ended and stored.run_id not in known:
                 return folder
     return None

@@ -91,5 +91,21 @@ def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
     assert "1 runs finished, 1 to do" in said.read_text()
 
 
+def test_two_runs_of_a_campaign_are_recorded_at_a_time(tmp_path):
+    file, data, results = tmp_path / "c.toml", tmp_path / "runs.jsonl", tmp_path / "results"
+    file.write_text(CAMPAIGN)
+    said = tmp_path / "said"
+    arguments = ("--no-calibration", "--parallel", "2", "--results", str(results))
+    with said.open("w") as output:
+        campaign = start("campaign", str(file), *arguments, output=output)
+
+    assert campaign.wait(timeout=240) == 0, said.read_text()
+
+    told = read(data)
+    assert ["started", "started", "ended", "ended"] == [line["event"] for line in told.all]
+    assert [5, 6] == seeds(data)
+    assert all(line["verdict"] == "valid" for line in told.standing)
+
+
 def seeds(data) -> list[int]:
     return [line["seed"] for line in read(data).standing]

@@ -1,0 +1,95 @@
+"""Runs recorded several at a time, each by a command of its own; who checks them takes turns.
+
+    kafka-harness campaign once.toml --parallel 2
+
+A run's command says what it does into a file beside its folder, which goes when it ended well. It
+is told to end when this process does, however that comes about. Several runs at once starve each
+other: what that does to gaps, pages say by how calm each run's host was.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from harness.host import machine
+from harness.model.exit_codes import FAILED, VALID
+from harness.model.scenario import ScenarioError
+from harness.scenario.prepare import Request, command_line
+
+RUN_BYTES: Final = 3 * 2**30  # six JVMs, the workers and what they log
+Names = Mapping[str, Any]
+
+
+class Recordings:
+    """Those of a campaign's sitting; what still records at the end of the block is ended."""
+
+    def __init__(self, many: int, results: Path) -> None:
+        self._results = results
+        self._pool = ThreadPoolExecutor(many, thread_name_prefix="recording")
+        self._live: list[subprocess.Popen[str]] = []
+        self._over = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over = True
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in self._live:
+            process.terminate()
+        self._pool.shutdown(wait=True)
+
+    def begin(self, request: Request, begun: Callable[[], Names]) -> Future[tuple[Names, int]]:
+        """Record a run as soon as there is room; `begun` is called then. Comes to what that gave,
+        and the exit code of the recording."""
+        return self._pool.submit(self._record, request, begun)
+
+    def _record(self, request: Request, begun: Callable[[], Names]) -> tuple[Names, int]:
+        names = begun()
+        self._results.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile("w+", dir=self._results) as said:
+            with subprocess.Popen(
+                ["setpriv", "--pdeathsig", "TERM", *_command(request, self._results)],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                text=True,
+            ) as process:
+                self._live.append(process)
+                if self._over:  # since it was about to be started
+                    process.terminate()
+                code = process.wait()
+            self._live.remove(process)
+            if code == FAILED:
+                said.seek(0)
+                sys.stderr.write(said.read())
+        return names, FAILED if code < VALID else code
+
+
+def _command(request: Request, results: Path) -> list[str]:
+    told = [*shlex.split(command_line(request))[1:], "--no-check", "--results", str(results)]
+    return [sys.executable, "-P", "-m", "harness.cli", *told]
+
+
+def require_room(many: int) -> None:
+    """Raise ScenarioError where this host has no room for so many runs at once."""
+    host = machine.describe()
+    room = max(1, min(host["cpus"], host["memory_bytes"] // RUN_BYTES))
+    if many > room:
+        raise ScenarioError(
+            f"--parallel {many}: this host has room for {room} (a run takes a CPU and 3 "
+            "GiB): ask for fewer"
+        )
