@@ -18,12 +18,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from analysis.compare.compared import compare
+from analysis.compare.compared import by_cell, compare
 from analysis.studies.shares import wilson
-from harness.model.runs.ledger import Line, name_of, read
+from harness.model.runs.ledger import Line, read
 
 FALSE_ALARMS, FOUND, RUNS = 0.05, 0.80, 20
-Cells = Mapping[tuple[str, str], Sequence[Line]]
+Cells = Mapping[str, Sequence[Line]]
 
 
 def main() -> int:
@@ -64,10 +64,7 @@ def _say(what: str, hits: int, draws: int, bar: str, ok: bool) -> None:
 
 
 def _cells(lines: Sequence[Line]) -> Cells:
-    found: dict[tuple[str, str], list[Line]] = {}
-    for line in lines:
-        found.setdefault(name_of(line)[:2], []).append(line)
-    return {name: runs for name, runs in found.items() if len(runs) > 1}
+    return {name: runs for name, runs in by_cell(lines).items() if len(runs) > 1}
 
 
 def _halves(cells: Cells, drawn: random.Random) -> tuple[list[Line], list[Line]]:
@@ -93,8 +90,7 @@ def _found(cells: Cells, drawn: random.Random) -> bool:
     like = cells[name][0]
     old += [_run(like, lost=0) for _ in range(RUNS)]
     new += [_run(like, lost=drawn.randrange(2)) for _ in range(RUNS)]
-    cell = name[0] if name[1] == "local" else f"{name[0]} on {name[1]}"
-    return any(each.cell == cell and each.what == "lost" for each in compare(old, new).changed)
+    return any(each.cell == name and each.what == "lost" for each in compare(old, new).changed)
 
 
 def _lost(line: Line) -> int:

@@ -25,7 +25,8 @@ from analysis.compare.exact import (
     of_shares,
     smallest_rise,
 )
-from analysis.studies.shares import calm
+from analysis.studies.shares import calm_gaps_s, checked
+from harness.model.kafka_text import kafka_text
 from harness.model.runs.ledger import Line, name_of
 
 UNKNOWN, INVALID = "unknown", "invalid"
@@ -48,11 +49,7 @@ class Both:
 
     def gaps_s(self, kind: str) -> tuple[list[float], list[float]]:
         """The longest gap of each calm run, on both sides."""
-        old, new = (
-            [max(line[f"{kind}_gaps_s"], default=0.0) for line in calm(side) if "anomalies" in line]
-            for side in (self.old, self.new)
-        )
-        return old, new
+        return calm_gaps_s(checked(self.old), kind), calm_gaps_s(checked(self.new), kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +114,7 @@ class Compared:
 
 def compare(old: Iterable[Line], new: Iterable[Line], *, gap_factor: float = 1.5) -> Compared:
     """Compare runs that count, by cell and backend."""
-    sides = _by_cell(old), _by_cell(new)
+    sides = by_cell(old), by_cell(new)
     tonight = [Both(cell=cell, old=sides[0].get(cell, ()), new=sides[1][cell]) for cell in sides[1]]
     cells = [both for both in tonight if both.old]
     return Compared(
@@ -155,7 +152,8 @@ def versions_that_differ(old: Iterable[Line], new: Iterable[Line]) -> list[str]:
     ]
 
 
-def _by_cell(lines: Iterable[Line]) -> dict[str, list[Line]]:
+def by_cell(lines: Iterable[Line]) -> dict[str, list[Line]]:
+    """Runs by what their cell is called: another backend than the local one is named."""
     found: dict[str, list[Line]] = {}
     for line in lines:
         cell, backend, _, _ = name_of(line)
@@ -196,8 +194,8 @@ def _share(lines: Sequence[Line], what: str) -> Share:
     verdicts = [line.get("verdict", UNKNOWN) for line in lines]
     if what in (UNKNOWN, INVALID):
         return Share(hits=verdicts.count(what), runs=len(lines))
-    checked = [line["anomalies"] for line in lines if "anomalies" in line]
-    return Share(hits=sum(each.get(what, 0) > 0 for each in checked), runs=len(checked))
+    found = [line["anomalies"] for line in checked(lines)]
+    return Share(hits=sum(each.get(what, 0) > 0 for each in found), runs=len(found))
 
 
 def _rate(share: Share) -> float:
@@ -221,8 +219,7 @@ def _digests(lines: Sequence[Line]) -> list[str]:
 
 
 def _text(settings: Mapping[str, Any], key: str) -> str:
-    value = settings.get(key, "default")
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return kafka_text(settings.get(key, "default"))
 
 
 def _versions(lines: Iterable[Line]) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from analysis.studies.beside import beside
 from analysis.studies.pages import template, write_page
-from analysis.studies.shares import spread
+from analysis.studies.shares import checked, spread
 from harness.model.runs.ledger import Line, Lines
 
 GAP_S = 0.5  # a difference of gaps that is worth a sentence
@@ -69,7 +69,7 @@ def demanded(runs: Sequence[Line]) -> str:
 
 def measured(measure: Measure, runs: Sequence[Line]) -> str:
     """Minimum, median and maximum of the checked runs; one number where all are the same."""
-    values = [measure.of(line) for line in runs if "anomalies" in line]
+    values = [measure.of(line) for line in checked(runs)]
     if len(set(values)) == 1:
         return f"{values[0]:.{measure.digits}f}"
     return spread(values, measure.digits)
@@ -90,7 +90,7 @@ def differences(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]
 
 def differ(measure: Measure, one: Sequence[Line], other: Sequence[Line]) -> bool:
     """Whether the ranges do not touch, and the medians are worth telling apart."""
-    a, b = ([measure.of(line) for line in runs if "anomalies" in line] for runs in (one, other))
+    a, b = ([measure.of(line) for line in checked(runs)] for runs in (one, other))
     if not a or not b or (max(a) >= min(b) and max(b) >= min(a)):
         return False
     return abs(statistics.median(a) - statistics.median(b)) >= measure.least

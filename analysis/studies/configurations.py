@@ -19,7 +19,7 @@ from typing import Any, Final
 from analysis.studies.beside import beside
 from analysis.studies.matrix_rows import HEADS, POSITIONS, counts, positions, row
 from analysis.studies.pages import page, template
-from analysis.studies.shares import CALM_PERCENT, share, wilson
+from analysis.studies.shares import CALM_PERCENT, checked, share, wilson
 from harness.model.campaigns.campaign import Campaign
 from harness.model.campaigns.matrix import in_words, short
 from harness.model.runs.ledger import Line, Lines
@@ -52,7 +52,7 @@ class Measured:
     @property
     def checked(self) -> Sequence[Line]:
         """Its runs that came to a report."""
-        return [line for line in self.lines if "anomalies" in line]
+        return checked(self.lines)
 
 
 def measured(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[Measured]:

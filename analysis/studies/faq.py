@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.studies.pages import page, template
-from analysis.studies.shares import gaps, share
+from analysis.studies.shares import checked, gaps, share
 from analysis.studies.study import every_gap, row
 from harness.model.runs.ledger import Line, Lines
 
@@ -39,9 +39,8 @@ class Measured:
     def __init__(self, campaign: Mapping[str, Any], lines: Sequence[Line]) -> None:
         self._cells = {cell.get("name", cell["scenario"]): cell for cell in campaign["cells"]}
         self._lines: dict[str, list[Line]] = {}
-        for line in lines:
-            if "anomalies" in line:  # checked
-                self._lines.setdefault(line["cell"], []).append(line)
+        for line in checked(lines):
+            self._lines.setdefault(line["cell"], []).append(line)
         self.versions = ", ".join(sorted({line["kafka"] for line in lines if "kafka" in line}))
 
     def table(self, *names: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from analysis.studies.shares import gaps, median_pressure, share, spread
+from analysis.studies.shares import checked, gaps, median_pressure, share, spread
 from harness.model.runs.ledger import Line
 
 POSITIONS = ("CP", "AP", "both", "neither", "unknown")
@@ -50,17 +50,17 @@ def positions(lines: Sequence[Line]) -> Mapping[str, int]:
 def row(lines: Sequence[Line]) -> dict[str, str]:
     """A cell's row, by HEADS: shares with their intervals, and minimum / median / maximum. Runs
     without a verdict have a position, unknown, and are counted nowhere else."""
-    checked = [line for line in lines if "anomalies" in line]
-    lost, twice = counts(checked, "lost"), counts(checked, "duplicate")
+    seen = checked(lines)
+    lost, twice = counts(seen, "lost"), counts(seen, "duplicate")
     return {
         "runs": str(len(lines)),
         "lossy": share(lost) if lost else "—",
         "lost": spread(lost),
         "duplicating": share(twice) if twice else "—",
         "duplicates": spread(twice),
-        "gap": gaps(checked, digits=1),
+        "gap": gaps(seen, digits=1),
         "position": ", ".join(f"{name} {n}" for name, n in positions(lines).items()) or "—",
-        "pressure": median_pressure(checked),
+        "pressure": median_pressure(seen),
     }
 
 

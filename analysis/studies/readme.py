@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analysis.studies.pages import page
-from analysis.studies.shares import calm
+from analysis.studies.shares import calm_gaps_s, checked
 from harness.model.runs.ledger import Lines
 
 BEGIN: Final = "<!-- results: python -m analysis.studies.readme docs/study.toml -->"
@@ -52,15 +52,14 @@ def table(campaign: Mapping[str, Any], ledger: Lines) -> str:
     known = {cell.get("name", cell["scenario"]): cell["scenario"] for cell in campaign["cells"]}
     rows = [HEADS, ["---"] * len(HEADS)]
     for name, (settings, broken) in CELLS.items():
-        mine = [line for line in ledger.standing if line["cell"] == name and "anomalies" in line]
+        mine = [line for line in checked(ledger.standing) if line["cell"] == name]
         lost = [line["anomalies"]["lost"] for line in mine]
         twice = [line["anomalies"]["duplicate"] for line in mine]
-        still = calm(mine)
-        gaps_s = [max(line["produce_gaps_s"], default=0.0) for line in still]
+        gaps_s = calm_gaps_s(mine)
         acked = statistics.median(line["acked"] for line in mine)
         told = [settings, broken, f"{_middle(lost)} of {acked:,.0f}", _middle(twice)]
-        calm_runs = "" if len(still) == len(mine) else f", {len(still)} of the runs"
-        gap = f"{_middle(gaps_s, 1)} s{calm_runs}" if still else "—"
+        calm_runs = "" if len(gaps_s) == len(mine) else f", {len(gaps_s)} of the runs"
+        gap = f"{_middle(gaps_s, 1)} s{calm_runs}" if gaps_s else "—"
         rows.append([*told, gap, str(len(mine)), f"`{known[name]}`"])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
 

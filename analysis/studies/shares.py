@@ -66,12 +66,21 @@ def calm(lines: Sequence[Line]) -> list[Line]:
     ]
 
 
+def checked(lines: Sequence[Line]) -> list[Line]:
+    """The runs that came to a report."""
+    return [line for line in lines if "anomalies" in line]
+
+
+def calm_gaps_s(lines: Sequence[Line], kind: str = "produce") -> list[float]:
+    """Of checked runs the longest stretch without an ack (or a read: consume) of each calm one."""
+    return [max(line[f"{kind}_gaps_s"], default=0.0) for line in calm(lines)]
+
+
 def gaps(lines: Sequence[Line], kind: str = "produce", digits: int = 2) -> str:
-    """The longest stretches without an ack (or a read: consume) of the calm runs, in seconds, and
-    how many these are where some were not."""
-    still = calm(lines)
-    found = spread([max(line[f"{kind}_gaps_s"], default=0.0) for line in still], digits)
-    return found if len(still) == len(lines) else f"{found} (of {len(still)})"
+    """These gaps, and of how many runs they are where some were not calm."""
+    gaps_s = calm_gaps_s(lines, kind)
+    found = spread(gaps_s, digits)
+    return found if len(gaps_s) == len(lines) else f"{found} (of {len(gaps_s)})"
 
 
 def median_pressure(lines: Sequence[Line]) -> str:

@@ -13,7 +13,15 @@ from typing import Any
 from analysis.anomalies import NAMES
 from analysis.studies.beside import beside
 from analysis.studies.pages import template, write_page
-from analysis.studies.shares import CALM_PERCENT, calm, median_pressure, quartiles, share, spread
+from analysis.studies.shares import (
+    CALM_PERCENT,
+    calm,
+    checked,
+    median_pressure,
+    quartiles,
+    share,
+    spread,
+)
 from analysis.studies.shares import gaps as longest_gaps
 from harness.model.runs.ledger import Line, Lines
 
@@ -34,11 +42,11 @@ def every_gap(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] 
     """
     if not cell.get("every_gap"):
         return None
-    checked = calm([line for line in lines if "anomalies" in line])
-    gaps = [gap for line in checked for gap in _gaps_of_faults(line)]
+    measured = calm(checked(lines))
+    gaps = [gap for line in measured for gap in _gaps_of_faults(line)]
     return {
         "cell": cell.get("name", cell["scenario"]),
-        "faults": str(sum(line["faults"] for line in checked)),
+        "faults": str(sum(line["faults"] for line in measured)),
         "without": str(sum(not gap for gap in gaps)),
         **quartiles(gaps),
     }
@@ -138,15 +146,15 @@ def _gaps_of_faults(line: Line) -> Sequence[float]:
 
 def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
     """One line of the table: a cell's claim and its measurements."""
-    checked = [line for line in lines if "anomalies" in line]
-    lost = [line["anomalies"]["lost"] for line in checked]
-    duplicates = [line["anomalies"]["duplicate"] for line in checked]
-    doubtful = [line.get("indeterminate", 0) > 0 for line in checked]
+    seen = checked(lines)
+    lost = [line["anomalies"]["lost"] for line in seen]
+    duplicates = [line["anomalies"]["duplicate"] for line in seen]
+    doubtful = [line.get("indeterminate", 0) > 0 for line in seen]
     verdicts = [line.get("verdict", "not checked") for line in lines]
     others = {
-        name: spread([line["anomalies"].get(name, 0) for line in checked])
+        name: spread([line["anomalies"].get(name, 0) for line in seen])
         for name in OTHERS
-        if any(line["anomalies"].get(name) for line in checked)
+        if any(line["anomalies"].get(name) for line in seen)
     }
     return {
         "cell": cell.get("name", cell["scenario"]),
@@ -156,16 +164,16 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
         "met": share([verdict == "valid" for verdict in verdicts]) if lines else "—",
         "others": ", ".join(f"{name} {three}" for name, three in others.items()) or "—",
         "runs": f"{len(lines)} of {cell['repeats']}",
-        "doubtful": share(doubtful) if checked else "—",
+        "doubtful": share(doubtful) if seen else "—",
         "verdicts": ", ".join(f"{verdicts.count(v)} {v}" for v in sorted(set(verdicts))) or "—",
         "lossy": share(lost) if lost else "—",
         "lost": spread(lost),
         "duplicating": share(duplicates) if duplicates else "—",
         "duplicates": spread(duplicates),
-        "gaps": longest_gaps(checked),
-        "pressure": median_pressure(checked),
-        "acked": spread([line["acked"] for line in checked]),
-        "faults": spread([line["faults"] for line in checked]),
+        "gaps": longest_gaps(seen),
+        "pressure": median_pressure(seen),
+        "acked": spread([line["acked"] for line in seen]),
+        "faults": spread([line["faults"] for line in seen]),
     }
 
 

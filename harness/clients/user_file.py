@@ -42,6 +42,7 @@ from harness.clients.java_keys import (
 )
 from harness.clients.properties import PropertiesError, Setting
 from harness.model.client_settings import ALIASES
+from harness.model.kafka_text import kafka_text
 from harness.model.spelling import nearest, slip
 
 
@@ -125,18 +126,13 @@ def _row(key: Key, used: Mapping[str, Any]) -> dict[str, str]:
     name = ALIASES.get(key.librdkafka[-1], key.librdkafka[-1])
     value = key.librdkafka_default
     if name in used:
-        value = str(int(used[name]) * key.unit) if key.unit > 1 else _text(used[name])
+        value = str(int(used[name]) * key.unit) if key.unit > 1 else kafka_text(used[name])
     return {
         "key": key.java,
         "java_default": key.java_default,
         "librdkafka_default": key.librdkafka_default,
         "used": value,
     }
-
-
-def _text(value: object) -> str:
-    """A value as .properties files have it: booleans are lower case there."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _is_librdkafkas(path: Path, settings: list[Setting], role: Role) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from harness.cluster.nodes import Node, brokers, zookeepers
+from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
 
 STARTED = "] started (kafka.server.KafkaServer)"  # a broker's word, once it is registered
@@ -112,8 +113,4 @@ log4j.logger.kafka.request.logger=WARN
 
 
 def _text(properties: Settings) -> dict[str, str]:
-    return {key: _value(value) for key, value in properties.items()}
-
-
-def _value(value: str | int | float | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return {key: kafka_text(value) for key, value in properties.items()}

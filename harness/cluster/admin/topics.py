@@ -16,6 +16,7 @@ from harness.cluster.admin.connection import (
     AdminConnection,
 )
 from harness.cluster.nodes import ClusterError, Node
+from harness.model.kafka_text import kafka_text
 from harness.waiting import WaitTimeout, wait_until
 
 TOPIC_LIMIT_S = 60.0
@@ -38,10 +39,7 @@ class Topics:
             name,
             num_partitions=len(assignment),
             replica_assignment=[list(replicas) for replicas in assignment],
-            config={
-                key: str(value).lower() if isinstance(value, bool) else str(value)
-                for key, value in config.items()
-            },
+            config={key: kafka_text(value) for key, value in config.items()},
         )
         what = f"topic {name} to be created"
         try:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from harness.model.kafka_text import kafka_text
 from harness.model.scenario import ScenarioError
 from harness.model.sections.part import OPEN_SECTIONS
 
@@ -64,7 +65,7 @@ def places(
 def in_words(settings: Mapping[str, Any]) -> Iterator[str]:
     """Each setting, shortly: `acks=1`."""
     for key, value in settings.items():
-        yield f"{short(key)}={_text(value)}"
+        yield f"{short(key)}={kafka_text(value)}"
 
 
 def short(key: str) -> str:
@@ -79,13 +80,9 @@ def _require_values(axes: Axes) -> None:
     for key, values in axes.items():
         if not values:
             raise ScenarioError(f"axes: {key} has no values: give it at least one")
-        texts = [_text(value) for value in values]
+        texts = [kafka_text(value) for value in values]
         if twice := [text for text in texts if texts.count(text) > 1]:
             raise ScenarioError(f"axes: {key} has {twice[0]} twice: give each value once")
     names = [short(key) for key in axes]
     if twice := [name for name in names if names.count(name) > 1]:
         raise ScenarioError(f"axes: two are called {twice[0]}: a matrix takes one of them")
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

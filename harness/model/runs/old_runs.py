@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harness.model.effects import Effects
+from harness.model.kafka_text import kafka_text
 from harness.model.plan import NodeKind, Telling
 
 _HITS = Effects(leadership="where-it-hits")
@@ -149,9 +150,7 @@ def effects_of(verb: str, target: str, options: Mapping[str, Any]) -> Effects | 
     if verb == "set-config":
         # Brokers' settings count as the topic's where they have its names.
         changes["topic_settings"] = {
-            key: str(value).lower() if isinstance(value, bool) else str(value)
-            for key, value in options.items()
-            if key != "on"
+            key: kafka_text(value) for key, value in options.items() if key != "on"
         }
     return effects.model_copy(update=changes)
 

@@ -22,6 +22,7 @@ from harness.cluster.capabilities import Ensemble
 from harness.cluster.nodes import ClusterError
 from harness.cluster.view.state import BLIND
 from harness.model.effects import Effects
+from harness.model.kafka_text import kafka_text
 from harness.model.spelling import did_you_mean
 from harness.nemesis.options import Options
 from harness.nemesis.target import Target
@@ -90,10 +91,7 @@ class SetConfigOptions(Options):
     @property
     def changes(self) -> dict[str, str]:
         """The keys to set, with their values as Kafka spells them."""
-        return {
-            key: str(value).lower() if isinstance(value, bool) else str(value)
-            for key, value in self.__pydantic_extra__.items()
-        }
+        return {key: kafka_text(value) for key, value in self.__pydantic_extra__.items()}
 
     @model_validator(mode="after")
     def _can_be_changed(self) -> Self:
