@@ -31,7 +31,6 @@ from harness.checkout import ROOT
 ONE_CELL = "tests/support/one_cell.toml"
 ELSEWHERE = ("minikube",)
 PAGE = ROOT / "docs" / "ci.md"
-IN_LINES = re.MULTILINE | re.DOTALL
 MINE = 'title = "Ours"\nextends = "baseline"\n'
 Step = tuple[str, str, dict[str, str]]  # its name, the command, the environment
 
@@ -82,10 +81,16 @@ def _of_a_user(place: Path) -> list[Step]:
     ]
 
 
+def workflow_of_the_page() -> str:
+    """docs/ci.md's workflow for GitHub."""
+    of_github = re.compile(r"^## GitHub$.*?^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    [block] = of_github.findall(PAGE.read_text())
+    return str(block)
+
+
 def commands_of_the_page() -> list[str]:
-    """What docs/ci.md's workflow for GitHub runs."""
-    [block] = re.findall(r"^## GitHub$.*?^```yaml\n(.*?)^```$", PAGE.read_text(), IN_LINES)
-    [job] = yaml.safe_load(block)["jobs"].values()
+    """What that workflow runs."""
+    [job] = yaml.safe_load(workflow_of_the_page())["jobs"].values()
     return [step["run"] for step in job["steps"] if "run" in step]
 
 

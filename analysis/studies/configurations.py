@@ -22,6 +22,7 @@ from analysis.studies.pages import page, template
 from analysis.studies.shares import CALM_PERCENT, checked, share, wilson
 from harness.model.campaigns.campaign import Campaign
 from harness.model.campaigns.matrix import in_words, short
+from harness.model.kafka_text import kafka_text
 from harness.model.runs.ledger import Line, Lines
 
 JUDGED: Final = {"lost": "loss", "duplicate": "duplicates"}
@@ -112,7 +113,7 @@ def _table(cells: Sequence[Measured]) -> str:
     heads = [*map(short, cells[0].settings), *HEADS.values()]
     rows = [heads, ["---"] * len(heads)]
     for cell in cells:
-        settings = [word.partition("=")[2] for word in in_words(cell.settings)]
+        settings = map(kafka_text, cell.settings.values())
         rows.append([*settings, *row(cell.lines).values()])
     return "\n".join(f"| {' | '.join(each)} |" for each in rows)
 

@@ -270,7 +270,6 @@ def campaign(  # each an option of the command
     from harness.commands.campaigns.dry_run import show_what_is_missing
     from harness.commands.campaigns.make_runs import CampaignOptions, make_runs
     from harness.commands.campaigns.supersede import supersede
-    from harness.commands.nights.night import make_night
 
     options = CampaignOptions(
         resume=resume,
@@ -285,6 +284,8 @@ def campaign(  # each an option of the command
     if dry_run:
         raise typer.Exit(show_what_is_missing(file, options, console=console))
     if nights:
+        from harness.commands.nights.night import make_night
+
         raise typer.Exit(make_night(file, nights, results, options, console=console))
     raise typer.Exit(make_runs(file, results, options, console=console))
 

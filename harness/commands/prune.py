@@ -10,7 +10,6 @@ the newest run that is left.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -39,25 +38,28 @@ def prune(results: Path, keep: Keep, *, dry: bool, console: Console) -> int:
     if not results.is_dir():
         raise StoreError(f"{results}: no results folder: give one by --results")
     oldest = datetime.now(UTC) - timedelta(days=keep.days)
-    removed, freed = 0, 0
+    removed: list[Path] = []
+    freed = 0
     with errors_told(results):
-        for left in _hidden(results):  # of a call that was interrupted
-            shutil.rmtree(left)
+        if not dry:
+            for left in list(results.rglob(f"{HIDDEN}*")):  # of a call that was interrupted
+                shutil.rmtree(left)
         for folder in list(runs_below(results)):
             why = _kept(folder, oldest, keep)
             if why:
                 console.print(plain(f"kept     {shown(folder)}: {why}"))
             if why is not None:
                 continue
-            size = sum(file.lstat().st_size for file in folder.rglob("*"))
-            removed, freed = removed + 1, freed + size
+            removed.append(folder)
+            freed += sum(file.lstat().st_size for file in folder.rglob("*"))
             if not dry:
                 _remove(folder)
             console.print(plain(f"{'would go' if dry else 'removed'}  {shown(folder)}"))
-        if not dry:
-            _mend_latest(results)
+        above = {each for folder in removed for each in folder.parents}
+        for folder in () if dry else [each for each in above if each.is_relative_to(results)]:
+            _mend_latest(folder)
     words = "would be removed" if dry else "removed"
-    console.print(plain(f"{removed} runs {words}, {decimal(freed)}; ledgers stay"))
+    console.print(plain(f"{len(removed)} runs {words}, {decimal(freed)}; ledgers stay"))
     return VALID
 
 
@@ -92,16 +94,12 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(hidden)
 
 
-def _hidden(results: Path) -> Iterator[Path]:
-    yield from (each for each in results.glob(f"*/{HIDDEN}*") if each.is_dir())
-
-
-def _mend_latest(results: Path) -> None:
-    """Let links `latest` whose run has gone lead to the newest that is left; none: they go."""
-    for folder in [*filter(Path.is_dir, results.iterdir()), results]:
-        link = folder / "latest"
-        if link.is_symlink() and not link.exists():
-            link.unlink()
-            left = sorted(runs_below(link.parent), key=lambda run: run.name)
-            if left:
-                link.symlink_to(left[-1].relative_to(link.parent))
+def _mend_latest(folder: Path) -> None:
+    """Let a link `latest` whose run has gone lead to the newest below that is left; none: it
+    goes."""
+    link = folder / "latest"
+    if link.is_symlink() and not link.exists():
+        link.unlink()
+        left = sorted(runs_below(folder), key=lambda run: run.name)
+        if left:
+            link.symlink_to(left[-1].relative_to(folder))

@@ -12,7 +12,7 @@ import pytest
 
 from harness.checkout import ROOT
 from harness.setup.install import ACTIONLINT
-from scripts.run_workflows import ELSEWHERE, IN_LINES, PAGE, commands_of_the_page, steps
+from scripts.run_workflows import ELSEWHERE, commands_of_the_page, steps, workflow_of_the_page
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 TARGET = re.compile(r"^([a-z0-9-]+):.*?##", re.MULTILINE)
@@ -59,8 +59,7 @@ def test_the_workflow_to_copy_is_sound(tmp_path: Path) -> None:
 
     assert any("kafka-harness run chaos/*.toml" in command for command in found)
     assert not any("${{" in command for command in found)
-    [block] = re.findall(r"^## GitHub$.*?^```yaml\n(.*?)^```$", PAGE.read_text(), IN_LINES)
-    (tmp_path / "kafka.yml").write_text(block)
+    (tmp_path / "kafka.yml").write_text(workflow_of_the_page())
     if ACTIONLINT.exists():
         done = subprocess.run(
             [ACTIONLINT, "-no-color", tmp_path / "kafka.yml"],

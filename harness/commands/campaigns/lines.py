@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 from harness.history.seal_record import SEALED
 from harness.model.campaigns.campaign import Cell
+from harness.model.runs import json_text
 from harness.model.runs.configuration import digest_of
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
@@ -34,11 +34,13 @@ def names(cell: Cell, request: Request, started_utc: str) -> dict[str, Any]:
     }
 
 
-def line_of(folder: RunFolder, code: int, cell: Cell | None = None) -> dict[str, Any]:
-    """What is told of a run that has ended: of which run it is, and what that came to."""
+def line_of(folder: RunFolder, code: int | None = None, cell: Cell | None = None) -> dict[str, Any]:
+    """What is told of a run that has ended: of which run it is, and what that came to. `code`: what
+    its command ended with, None: what its report says."""
     file = folder.path / "report.json"
-    report = json.loads(file.read_text()) if file.is_file() else None
-    return {**origin(folder), **summary(cell, code, report)}
+    report: Any = json_text.loads(json_text.read_bytes(file)) if file.is_file() else None
+    ended = int(report["exit_code"]) if code is None else code
+    return {**origin(folder), **summary(cell, ended, report)}
 
 
 def origin(folder: RunFolder) -> dict[str, Any]:

@@ -15,9 +15,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from harness.host import machine
 from harness.model.exit_codes import FAILED, VALID
@@ -28,7 +28,7 @@ RUN_BYTES: Final = 3 * 2**30  # six JVMs, the workers and what they log
 Names = Mapping[str, Any]
 
 
-class Recordings:
+class Recordings(AbstractContextManager["Recordings"]):
     """Those of a campaign's sitting; what still records at the end of the block is ended."""
 
     def __init__(self, many: int, results: Path) -> None:
@@ -37,15 +37,7 @@ class Recordings:
         self._live: list[subprocess.Popen[str]] = []
         self._over = False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over = True
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in self._live:

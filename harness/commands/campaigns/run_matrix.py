@@ -13,13 +13,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from analysis.studies.matrix_rows import HEADS, row
 from harness.commands.campaigns.lines import line_of
 from harness.commands.closing_table import plain, show_how_many_valid
 from harness.commands.copy_to import Copies
 from harness.commands.run import each_carried_out
-from harness.model.campaigns.matrix import Place, in_words, places, short
+from harness.model.campaigns.matrix import Place, places, short
 from harness.model.exit_codes import INTERRUPTED, worst
+from harness.model.kafka_text import kafka_text
 from harness.model.runs.ledger import Line
 from harness.model.scenario import ScenarioError
 from harness.scenario.overrides import parse_value, whole
@@ -81,6 +81,8 @@ def run_matrix(
 
 def _table(cells: Sequence[Place], lines: dict[str, list[Line]]) -> Table:
     """A row for each cell: its scenario where there are several, its settings, what was seen."""
+    from analysis.studies.matrix_rows import HEADS, row  # noqa: PLC0415  SciPy is slow to import
+
     several = len({cell.scenario for cell in cells}) > 1
     table = Table(box=None, pad_edge=False, header_style="bold")
     for head in (
@@ -90,7 +92,7 @@ def _table(cells: Sequence[Place], lines: dict[str, list[Line]]) -> Table:
     ):
         table.add_column(head)
     for cell in cells:
-        settings = [word.partition("=")[2] for word in in_words(cell.settings)]
+        settings = map(kafka_text, cell.settings.values())
         names = [cell.scenario] if several else []
         table.add_row(*map(plain, [*names, *settings, *row(lines[cell.name]).values()]))
     return table

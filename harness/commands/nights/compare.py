@@ -28,7 +28,6 @@ from analysis.studies.matrix_rows import row
 from harness.commands.campaigns.lines import line_of
 from harness.commands.closing_table import plain
 from harness.model.exit_codes import INVALID, VALID
-from harness.model.runs import json_text
 from harness.model.runs.ledger import Line, read
 from harness.model.runs.run_folder import RunFolder, StoreError, errors_told, runs_below
 
@@ -127,18 +126,16 @@ def lines_of(side: Path) -> list[Line]:
 
 def _line(folder: RunFolder) -> Line | None:
     """What a ledger would say of a stored run; None: it was not checked."""
-    file = folder.path / "report.json"
-    if not file.is_file():
+    if not (folder.path / "report.json").is_file():
         return None
     folder.refuse_links()
     record = folder.read()
-    report = json_text.loads(json_text.read_bytes(file))
     return {
         "cell": record.scenario.name,
         "backend": record.backend,
         "seed": record.seed,
         "started_utc": record.started_utc,
-        **line_of(folder, int(report["exit_code"])),
+        **line_of(folder),
     }
 
 

@@ -102,3 +102,25 @@ def test_what_an_interrupted_one_left_goes(tmp_path: Path) -> None:
 def test_without_a_results_folder_it_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no results folder"):
         pruned(tmp_path / "nowhere")
+
+
+def test_a_dry_run_leaves_what_an_interrupted_one_left(tmp_path: Path) -> None:
+    left = tmp_path / "study-1" / f"{HIDDEN}1-1"
+    run(tmp_path, "1-1", days=99).rename(left)
+
+    pruned(tmp_path, dry=True)
+
+    assert left.is_dir()
+
+
+def test_folders_of_results_below_are_pruned_and_mended_alike(tmp_path: Path) -> None:
+    below = tmp_path / "nightly"
+    old, young = run(below, "1-1", days=99), run(below, "2-1", days=1)
+    run(below, "0-1", days=99).rename(below / "study-1" / f"{HIDDEN}0-1")
+    (below / "latest").symlink_to("study-1/1-1")
+
+    pruned(tmp_path)
+
+    assert not old.exists()
+    assert (below / "latest").resolve() == young
+    assert sorted(each.name for each in (below / "study-1").iterdir()) == ["2-1"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,3 +96,12 @@ def test_the_table_has_a_row_for_each_cell_with_its_own_runs(
     assert "0 of 1 (0–79 %)" in lines[3]
     assert "both 1" in lines[3]
     assert lines[5] == "3 of 4 valid, 1 interrupted"
+
+
+def test_a_run_that_ends_with_no_table_does_not_wait_for_statistics() -> None:
+    """`run` imports this module whatever it is asked for."""
+    code = "import sys, harness.commands.campaigns.run_matrix; print('scipy.stats' in sys.modules)"
+
+    told = subprocess.check_output([sys.executable, "-c", code], text=True)
+
+    assert told == "False\n"
