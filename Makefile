@@ -6,7 +6,7 @@ PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --ge
     --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint unit check oracle test test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends bench-compare configurations runner nightly nightly-summary test-workflows image harness-image wheel
+.PHONY: help setup demo lint unit check oracle test test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends bench-compare configurations runner nightly nightly-summary evidence test-workflows image harness-image wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -115,6 +115,10 @@ requirements: ## pin and hash anew what set-up installs (UP=--upgrade: the newes
 	@$(PIN) pyproject.toml --all-extras --output-file requirements/packages.txt
 	@$(PIN) requirements/build.in --constraint requirements/packages.txt --output-file requirements/build.txt
 	@$(PIN) requirements/s3.in --output-file requirements/s3.txt
+
+evidence: ## judge the whole runs of docs/evidence again, make their pages, compare them with the ledgers
+	$(SETUP)
+	@$(BIN)/python -m scripts.evidence
 
 image: ## the docker backend's image from Debian packages and Kafka's jars, without a registry
 	$(SETUP)

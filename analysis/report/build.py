@@ -26,6 +26,7 @@ from analysis.report.clock import load_began_utc
 from analysis.report.headline import Judged, sentence
 from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.run_facts.configuration import Facts
+from analysis.run_facts.placement import misplaced
 from analysis.run_facts.untold import gaps_untold
 from analysis.stored.circles import Circles
 from analysis.stored.run_files import CheckError
@@ -177,7 +178,8 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
     complete = all(end["complete"] for end in final_ends(run))
     judgements = suspended(judgements, damage, complete=complete)
     judgements = past_the_end(judgements, run, found.findings["phantom"].split["never_sent"])
-    _refuse_unjudged(run, demands, judgements, facts)
+    elsewhere = misplaced(run.record) if "misplaced-replicas" in demands else None
+    _refuse_unjudged(run, demands, judgements, facts, placed=elsewhere is not None)
     # Without acks it is not known whether writes stopped.
     rows = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
     if BEGINS in facts.untold:
@@ -189,7 +191,7 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
     gaps |= judge_isr_times(followed["isr"] if followed else [], demands, unsure)
     gaps = unproved(gaps, damage)
     expelled = rebalances(run)["expelled"]["count"] if run.grouped else 0
-    counted = {**found.counts, **(followed or {}), "expelled": expelled}
+    counted = {**found.counts, **(followed or {}), "expelled": expelled, "misplaced": elsewhere}
     numbers = judge_counts(counted, demands, unsure)
     numbers = unproved(numbers, damage)
     latency = _latency_ms(found, facts)
@@ -219,7 +221,12 @@ def _demands(run: Run, found: Found) -> dict[str, Demand]:
 
 
 def _refuse_unjudged(
-    run: Run, demands: Mapping[str, Demand], judged: Mapping[str, Judgement], facts: Facts
+    run: Run,
+    demands: Mapping[str, Demand],
+    judged: Mapping[str, Judgement],
+    facts: Facts,
+    *,
+    placed: bool,
 ) -> None:
     """Raises CheckError where the scenario demands what nobody can judge in such a run."""
     where = f"{run.path / 'run.json'}: scenario.expect"
@@ -231,6 +238,7 @@ def _refuse_unjudged(
         grouped=run.grouped,
         generations=facts.one_generation and facts.history_format >= 2,
         watched=run.watched,
+        placed=placed,
     )
     if why := unjudged(demands, facts.acks, looks):
         raise CheckError(f"{where}.{why}")

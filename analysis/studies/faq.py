@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.studies.pages import page, template
-from analysis.studies.shares import checked, gaps, share
+from analysis.studies.shares import checked, gaps, settled, share
 from analysis.studies.study import every_gap, row
 from harness.model.runs.ledger import Line, Lines
 
@@ -41,6 +41,9 @@ class Measured:
         self._lines: dict[str, list[Line]] = {}
         for line in checked(lines):
             self._lines.setdefault(line["cell"], []).append(line)
+        for name, cell in self._cells.items():
+            if name in self._lines:
+                self._lines[name] = list(settled(self._lines[name], cell["repeats"]))
         self.versions = ", ".join(sorted({line["kafka"] for line in lines if "kafka" in line}))
 
     def table(self, *names: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analysis.studies.pages import page
-from analysis.studies.shares import calm_gaps_s, checked
+from analysis.studies.shares import calm_gaps_s, checked, settled
 from harness.model.runs.ledger import Lines
 
 BEGIN: Final = "<!-- results: python -m analysis.studies.readme docs/study.toml -->"
@@ -49,10 +49,11 @@ CELLS: Final = {
 def table(campaign: Mapping[str, Any], ledger: Lines) -> str:
     """A row for each of CELLS: the median over its runs, and in brackets the extremes where they
     differ. Raises KeyError for a cell that is none."""
-    known = {cell.get("name", cell["scenario"]): cell["scenario"] for cell in campaign["cells"]}
+    known = {cell.get("name", cell["scenario"]): cell for cell in campaign["cells"]}
     rows = [HEADS, ["---"] * len(HEADS)]
     for name, (settings, broken) in CELLS.items():
-        mine = [line for line in checked(ledger.standing) if line["cell"] == name]
+        lines = [line for line in checked(ledger.standing) if line["cell"] == name]
+        mine = settled(lines, known[name]["repeats"])
         lost = [line["anomalies"]["lost"] for line in mine]
         twice = [line["anomalies"]["duplicate"] for line in mine]
         gaps_s = calm_gaps_s(mine)
@@ -60,7 +61,7 @@ def table(campaign: Mapping[str, Any], ledger: Lines) -> str:
         told = [settings, broken, f"{_middle(lost)} of {acked:,.0f}", _middle(twice)]
         calm_runs = "" if len(gaps_s) == len(mine) else f", {len(gaps_s)} of the runs"
         gap = f"{_middle(gaps_s, 1)} s{calm_runs}" if gaps_s else "—"
-        rows.append([*told, gap, str(len(mine)), f"`{known[name]}`"])
+        rows.append([*told, gap, str(len(mine)), f"`{known[name]['scenario']}`"])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
 
 

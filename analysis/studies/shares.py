@@ -66,6 +66,19 @@ def calm(lines: Sequence[Line]) -> list[Line]:
     ]
 
 
+def digested(lines: Sequence[Line]) -> list[Line]:
+    """The runs whose lines have a digest of what was put to the test; the others are older."""
+    return [line for line in lines if "configuration" in line]
+
+
+def settled(lines: Sequence[Line], repeats: int) -> Sequence[Line]:
+    """Of one cell's runs those that count together: with a digest once all of them are made, until
+    then the older ones, if there are any."""
+    told = digested(lines)
+    older = [line for line in lines if "configuration" not in line]
+    return told if len(told) >= repeats or not older else older
+
+
 def checked(lines: Sequence[Line]) -> list[Line]:
     """The runs that came to a report."""
     return [line for line in lines if "anomalies" in line]

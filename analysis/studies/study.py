@@ -17,6 +17,7 @@ from analysis.studies.shares import (
     CALM_PERCENT,
     calm,
     checked,
+    digested,
     median_pressure,
     quartiles,
     share,
@@ -83,6 +84,20 @@ def latency(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | 
         return None
     numbers = {name: spread([each[name] for each in took], 1) for name in ("p50", "p99", "max")}
     return {"cell": cell.get("name", cell["scenario"]), "runs": str(len(took)), **numbers}
+
+
+def share_lost(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+    """What share of a cell's acknowledged records is lost, in %, where the cell asks for it."""
+    told = [line for line in checked(lines) if line["acked"]]
+    if not cell.get("share_lost") or not told:
+        return None
+    return {
+        "cell": cell.get("name", cell["scenario"]),
+        "runs": str(len(told)),
+        "acked": spread([line["acked"] for line in told]),
+        "lost": spread([line["anomalies"]["lost"] for line in told]),
+        "share": spread([100 * line["anomalies"]["lost"] / line["acked"] for line in told], 1),
+    }
 
 
 def log_ends(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
@@ -163,7 +178,7 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
         "part": cell.get("part", ""),
         "met": share([verdict == "valid" for verdict in verdicts]) if lines else "—",
         "others": ", ".join(f"{name} {three}" for name, three in others.items()) or "—",
-        "runs": f"{len(lines)} of {cell['repeats']}",
+        "runs": _runs(cell, lines),
         "doubtful": share(doubtful) if seen else "—",
         "verdicts": ", ".join(f"{verdicts.count(v)} {v}" for v in sorted(set(verdicts))) or "—",
         "lossy": share(lost) if lost else "—",
@@ -180,7 +195,7 @@ def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
 def render(campaign: Mapping[str, Any], told: Lines) -> str:
     """The whole page."""
     lines = told.standing
-    cells = [(cell, _of(cell, lines)) for cell in campaign["cells"]]
+    cells = [each for cell in campaign["cells"] for each in _apart(cell, _of(cell, lines))]
     rows = [row(cell, own) for cell, own in cells]
     versions = sorted({line["kafka"] for line in lines if "kafka" in line})
     return template("study.md.j2").render(
@@ -190,6 +205,7 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
         gaps=[found for cell, own in cells if (found := every_gap(cell, own))],
         replicas=[found for cell, own in cells if (found := replicas(cell, own))],
         latencies=[found for cell, own in cells if (found := latency(cell, own))],
+        shares_lost=[found for cell, own in cells if (found := share_lost(cell, own))],
         log_ends=[found for cell, own in cells if (found := log_ends(cell, own))],
         balance=[stage for cell, own in cells for stage in balance(cell, own)],
         versions=", ".join(versions),
@@ -204,6 +220,24 @@ def _of(cell: Mapping[str, Any], lines: Sequence[Line]) -> list[Line]:
     """The lines of a cell."""
     names = (cell.get("name", cell["scenario"]), *cell.get("formerly", ()))
     return [line for line in lines if line["cell"] in names]
+
+
+def _apart(
+    cell: Mapping[str, Any], lines: list[Line]
+) -> list[tuple[Mapping[str, Any], Sequence[Line]]]:
+    """A cell with its runs; the older ones by themselves where there are others."""
+    told = digested(lines)
+    older = [line for line in lines if "configuration" not in line]
+    if not told or not older:
+        return [(cell, lines)]
+    name = cell.get("name", cell["scenario"])
+    return [(cell, told), ({**cell, "name": f"{name}, older", "claim": "the same"}, older)]
+
+
+def _runs(cell: Mapping[str, Any], lines: Sequence[Line]) -> str:
+    if lines and not digested(lines):
+        return f"{len(lines)}, digest unknown"
+    return f"{len(lines)} of {cell['repeats']}"
 
 
 def _parts(rows: Sequence[Mapping[str, str]]) -> list[str]:

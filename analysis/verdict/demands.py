@@ -8,7 +8,9 @@ of each of them: `isr-leave-s = "1.9 to 5"`. Other counts: `acked-isr-alone = "0
 acknowledged while the leader was alone in its ISR; `redeliveries = "0"`; `expelled-owners = "0"`,
 how often a member went on with a partition that another one had been given in a newer generation
 (analysis.measures.rebalances); `kept-past-log-end = "0"` and `lost-within-log-end = "0"`, whether
-exactly that was lost which a new leader did not have (analysis.frames.elections). And levels:
+exactly that was lost which a new leader did not have (analysis.frames.elections);
+`misplaced-replicas = "0"`, whether each replica was where Kafka's rule puts it when the load began
+(analysis.run_facts.placement). And levels:
 `ack-p99-ms = "<= 500"` and `delivery-p99-ms = "<= 1000"`, the latencies of the report
 (analysis.measures.latency_and_rates), and `error-share = "<= 1 %"`, how many of all sends failed or
 ended in doubt; what clients aborted on purpose did not.
@@ -32,13 +34,15 @@ from analysis.anomalies import NAMES
 GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume", "process-gap-s": "process"}
 # demand -> the field of report.json's `replication.isr` that it is about
 ISR_TIMES = {"isr-leave-s": "leave_after_s", "isr-return-s": "return_after_s"}
-# demand -> the field of report.json's `counts`, `replication` or `rebalances` that it is about
+# demand -> the field that it is about: of report.json's `counts`, `replication` or `rebalances`, or
+# `misplaced`
 COUNTS = {
     "acked-isr-alone": "acked_isr_alone",
     "redeliveries": "redeliveries",
     "expelled-owners": "expelled",
     "kept-past-log-end": "kept_past_log_end",
     "lost-within-log-end": "lost_within_log_end",
+    "misplaced-replicas": "misplaced",
 }
 SAMPLED = ("kept-past-log-end", "lost-within-log-end")  # of these, what samples tell
 QUANTILES = {"ack-p99-ms": "ack", "delivery-p99-ms": "delivery"}  # demand -> whose latency
@@ -127,12 +131,13 @@ def parse(expect: Mapping[str, str], acked: int = 0) -> dict[str, Demand]:
 class Looks:
     """What of a run was looked at: whether a consumer follows the log, whether a group shares it
     and its members told of generations that they have in common, whether the replicas are
-    sampled."""
+    sampled, whether it is known where they were."""
 
     tailing: bool
     grouped: bool
     generations: bool
     watched: bool
+    placed: bool
 
 
 def unjudged(demands: Iterable[str], acks: str, looks: Looks) -> str | None:
@@ -155,8 +160,14 @@ def _unjudged(name: str, acks: str, looks: Looks) -> str | None:
             "nobody reads (workload.consumers, workload.group_consumers and workload.transformers "
             "are 0)"
         )
+    return _unjudged_of_replicas(name, looks)
+
+
+def _unjudged_of_replicas(name: str, looks: Looks) -> str | None:
     if (name in ISR_TIMES or name in SAMPLED) and not looks.watched:
         return "judged only where `check.watermarks` is set"
+    if name == "misplaced-replicas" and not looks.placed:
+        return "run.json does not tell where the replicas were"
     return None
 
 

@@ -210,8 +210,7 @@ def judge_isr_times(
 def judge_counts(
     numbers: Mapping[str, Any], demands: Mapping[str, Demand], doubts: tuple[str, ...]
 ) -> dict[str, Counted]:
-    """The demanded numbers of records that are no anomaly's, out of the report's `counts` and
-    `replication`."""
+    """The demanded numbers that are no anomaly's, by their fields (demands.COUNTS)."""
     return {
         name: Counted(
             seen=numbers[key],

@@ -75,6 +75,7 @@ def _moment(run: Run, fault: Row) -> Moment:
         isr=None if isr is None else tuple(isr),
         controller=before.get("controller"),
         nodes={name: str(node.get("role")) for name, node in run.nodes.items()},
+        racks={name: str(node["rack"]) for name, node in run.nodes.items() if node.get("rack")},
     )
 
 

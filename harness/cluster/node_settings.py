@@ -69,7 +69,7 @@ def server_properties(
         "offsets.topic.replication.factor": replicas,
         "transaction.state.log.replication.factor": replicas,
         "transaction.state.log.min.isr": min(2, replicas),
-        "broker.rack": node.name,
+        "broker.rack": node.rack or node.name,
     }
     own: Settings = {
         "broker.id": node.id,

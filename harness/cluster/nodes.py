@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.model.plan import NodeKind
 
@@ -35,6 +35,7 @@ class Node:
     port: int  # of the listener for clients, at that address
     dialled: tuple[str, int] | None = None  # host and port, where clients must dial others
     worker: str | None = None  # the kind of a single worker: producer, consumer, …
+    rack: str = ""  # a broker's `broker.rack`; empty: one of its own, called as it is
 
     @property
     def dial(self) -> tuple[str, int]:
@@ -56,6 +57,16 @@ def brokers(nodes: Sequence[Node]) -> tuple[Node, ...]:
 def zookeepers(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """The ensemble's members among `nodes`, in order."""
     return tuple(node for node in nodes if node.role == "zookeeper")
+
+
+def in_racks(nodes: Sequence[Node], racks: int) -> tuple[Node, ...]:
+    """The nodes with their brokers in so many racks, in turn; 0: each in one of its own."""
+    if not racks:
+        return tuple(nodes)
+    return tuple(
+        replace(node, rack=f"rack{(node.id - 1) % racks + 1}") if node.role == "broker" else node
+        for node in nodes
+    )
 
 
 def role_by_name(word: str) -> Role | None:

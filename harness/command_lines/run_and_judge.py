@@ -243,6 +243,14 @@ def campaign(  # each an option of the command
             autocompletion=completion.backends,
         ),
     ] = "",
+    cells: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cell",
+            metavar="NAME",
+            help="Run only this cell; * and ? stand for any text. Repeatable.",
+        ),
+    ] = None,
     sets: Annotated[
         list[str] | None,
         typer.Option(
@@ -274,13 +282,14 @@ def campaign(  # each an option of the command
     options = CampaignOptions(
         resume=resume,
         backends=tuple(name for name in backends.split(",") if name),
+        cells=tuple(cells or ()),
         settings=settings(sets),
         calibrate=not no_calibration,
         parallel=parallel,
     )
     if superseded or why:
-        cells = superseded or ()
-        raise typer.Exit(supersede(file, cells, why, options.backends, console=console))
+        aside = superseded or ()
+        raise typer.Exit(supersede(file, aside, why, options.backends, console=console))
     if dry_run:
         raise typer.Exit(show_what_is_missing(file, options, console=console))
     if nights:

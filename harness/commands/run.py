@@ -69,6 +69,7 @@ def prepare_run(request: Request) -> Prepared:
         grouped=any(kind.member for kind in kinds),
         generations=of_one_generation(work.consumer),
         watched=scenario.check.watermarks,
+        placed=True,
     )
     if why := unjudged(demands, acks_of(work.producer), looks):
         raise ScenarioError(f"{request.scenario}: expect.{why}")

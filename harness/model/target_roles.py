@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harness.model.worker_kinds import KINDS
 
@@ -29,6 +29,7 @@ class Moment:
     isr: tuple[str, ...] | None = None
     controller: str | None = None
     nodes: Mapping[str, str]  # the cluster's: name -> role
+    racks: Mapping[str, str] = field(default_factory=dict)  # of brokers that share them
 
 
 Nodes = Collection[str]
@@ -93,6 +94,14 @@ def _leader_not_controller(moment: Moment, nodes: Nodes) -> bool | None:
     return False if leads is False or controls else None if None in (leads, controls) else True
 
 
+def _rack(moment: Moment, nodes: Nodes) -> bool | None:
+    if moment.leader is None:
+        return None
+    brokers = [name for name, role in moment.nodes.items() if role == "broker"]
+    its = moment.racks.get(moment.leader, moment.leader)
+    return set(nodes) == {name for name in brokers if moment.racks.get(name, name) == its}
+
+
 # Nodes by their kind and number
 
 
@@ -136,6 +145,7 @@ _RULES: dict[str, Rule] = {
     "controller": _controller,
     "leader-and-controller": _leader_and_controller,
     "leader-not-controller": _leader_not_controller,
+    "rack": _rack,
     "preferred-leader": _so_many("broker", _one),
     "group-coordinator": _so_many("broker", _one),
     "transaction-coordinator": _so_many("broker", _one),

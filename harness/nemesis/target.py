@@ -64,6 +64,7 @@ class Setting:
     replicas: int
     workers: Mapping[str, int]  # by kind, how many can be hit alone (harness.model.worker_kinds)
     transactions: bool  # whether some worker has a transactional.id
+    racks: int = 0  # that brokers share; 0: each has its own
     any_broker: bool = False  # brokers are named by ids that are not known yet
 
     @property

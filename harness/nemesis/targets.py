@@ -44,6 +44,13 @@ def _leader_not_controller(roles: Roles) -> Chosen:
     return [name for name in _leader(roles) if name != roles.view.controller]
 
 
+def _rack(roles: Roles) -> Chosen:
+    """All brokers of the rack in which the leader stands."""
+    racks = {node.name: node.rack or node.name for node in brokers(roles.nodes)}
+    its = {racks[name] for name in _leader(roles) if name}
+    return [name for name, rack in racks.items() if rack in its]
+
+
 def _preferred_leader(roles: Roles) -> Chosen:
     assignment = roles.view.assignment
     return [assignment[roles.partition][0]] if roles.partition < len(assignment) else []
@@ -131,6 +138,10 @@ _BROKER_MINORITY = _unless(
     lambda s: minority(s.brokers) > 0,
     "fewer than three brokers have no minority: raise cluster.brokers",
 )
+_RACKS = _unless(
+    lambda s: s.racks > 0,
+    "each broker stands in a rack of its own: set cluster.racks, or use leader",
+)
 _TRANSACTIONS = _unless(
     lambda s: s.transactions,
     "no producer uses transactions: set workload.producer.transactional.id",
@@ -169,6 +180,12 @@ _NODES = (
         who="the leader, not the controller,",
         choose=_leader_not_controller,
         impossible=_TWO_BROKERS,
+    ),
+    _broker(
+        name="rack",
+        who="the leader's rack",
+        choose=_rack,
+        impossible=_RACKS,
     ),
     _broker(
         name="preferred-leader",

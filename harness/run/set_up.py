@@ -43,6 +43,7 @@ def set_up(run: Run, closing: ExitStack) -> Running:
         server = topic.settings_in_force(running.admin, running.scenario.topic, broker)
         run.folder.update(node_settings=NodeSettings(server=server))
     view, name = running.view.look_or_last(), running.scenario.topic.name
+    run.folder.update(replicas=view.assignment)
     run.screen.say(
         f"topic {name}: leader {view.partitions[0].leader}, controller {view.controller}"
     )
@@ -90,7 +91,7 @@ def _record_nodes(run: Run, cluster: Cluster) -> None:
     run.folder.update(
         versions={**run.record.versions, **cluster.versions},
         nodes={
-            node.name: NodeRecord(address=node.endpoint, role=node.role, id=node.id)
+            node.name: NodeRecord(address=node.endpoint, role=node.role, id=node.id, rack=node.rack)
             for node in cluster.nodes
         },
     )

@@ -92,6 +92,10 @@ def _remove(
 
 def create(admin: Admin, topic: TopicPart, cluster: Cluster, view: ClusterView) -> None:
     """Make the topic, its first leader where the scenario wants it. Raises ClusterError."""
+    if topic.placement == "kafka":
+        wanted = (topic.name, topic.partitions, topic.replication_factor, topic.config)
+        admin.topics.create_anywhere(*wanted)
+        return
     kafkas = brokers(cluster.nodes)
     admin.topics.create(
         topic.name,

@@ -68,6 +68,11 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
         for key in settings:
             if key in OWNED_BY_HARNESS[section] or key.startswith("server."):
                 problems.append(f"cluster.{section}.{key} is set by the harness: remove it")
+    if topic.placement == "kafka" and topic.leader != "any":
+        problems.append(
+            f'topic.leader is {topic.leader!r}, but with topic.placement = "kafka" Kafka says who '
+            "leads: remove one of them"
+        )
     kind = setting_of(scenario).kind_of(topic.leader)
     if topic.leader not in ("any", "controller", "not-controller") and kind != "broker":
         problems.append(
@@ -293,6 +298,7 @@ def setting_of(scenario: Scenario) -> Setting:
         replicas=topic.replication_factor,
         workers=can_be_hit(work),
         transactions="transactional.id" in work.producer,
+        racks=cluster.racks,
         any_broker=bool(
             scenario.backend.external.bootstrap or scenario.backend.kubernetes.attach.bootstrap
         ),

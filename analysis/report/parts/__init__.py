@@ -1,4 +1,4 @@
-"""Parts of the page that are made beside it: evidence, close-up, counters, files; and the index.
+"""Parts of the page that are made beside it: evidence, close-up, counters, files.
 
-May import what reports may import; the index page nothing that starts Spark.
+May import what reports may import.
 """

@@ -35,13 +35,31 @@ class Topics:
 
         Raises ClusterError with the broker's own words when it is refused.
         """
-        topic = NewTopic(
-            name,
-            num_partitions=len(assignment),
-            replica_assignment=[list(replicas) for replicas in assignment],
-            config={key: kafka_text(value) for key, value in config.items()},
+        placed = [list(replicas) for replicas in assignment]
+        self._create(
+            NewTopic(
+                name,
+                num_partitions=len(placed),
+                replica_assignment=placed,
+                config=_texts(config),
+            )
         )
-        what = f"topic {name} to be created"
+
+    def create_anywhere(
+        self, name: str, partitions: int, replicas: int, config: Mapping[str, Any]
+    ) -> None:
+        """Create a topic whose replicas Kafka places. Raises ClusterError as `create` does."""
+        self._create(
+            NewTopic(
+                name,
+                num_partitions=partitions,
+                replication_factor=replicas,
+                config=_texts(config),
+            )
+        )
+
+    def _create(self, topic: NewTopic) -> None:
+        what = f"topic {topic.topic} to be created"
         try:
             wait_until(
                 partial(self._created, topic),
@@ -133,6 +151,10 @@ class Topics:
             return (None,)
 
         return self._connection.insist(removed, what)[0]
+
+
+def _texts(config: Mapping[str, Any]) -> dict[str, str]:
+    return {key: kafka_text(value) for key, value in config.items()}
 
 
 def others_from(nodes: Sequence[Node], one: Node) -> list[Node]:

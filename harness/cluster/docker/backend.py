@@ -14,7 +14,7 @@ from harness.cluster.capabilities import Cluster, Companions, Ensemble, Links, P
 from harness.cluster.docker import compose
 from harness.cluster.docker.cluster import START_LIMIT_S, DockerCluster
 from harness.cluster.docker.engine import Engine, connect
-from harness.cluster.nodes import ClusterError, Node
+from harness.cluster.nodes import ClusterError, Node, in_racks
 from harness.cluster.ownership import Orphan, check_own, guard
 from harness.cluster.sidecar import heartbeat
 from harness.host.python_packages import install_command
@@ -61,7 +61,7 @@ def make(folder: RunFolder, record: RunRecord) -> Cluster:
     folder.update(cluster=ClusterRecord(project=engine.project))
     image = record.scenario.backend.docker.image
     return DockerCluster(
-        nodes=docker_nodes(wanted.zookeepers, wanted.brokers, engine.host),
+        nodes=in_racks(docker_nodes(wanted.zookeepers, wanted.brokers, engine.host), wanted.racks),
         engine=engine,
         logs=folder.logs,
         run_id=folder.run_id,

@@ -43,7 +43,9 @@ def environment(
     """The variables that give a node its settings, beyond what docker-compose.yml says."""
     settings = node_config.effective(server, zoo)
     if node.role == "broker":
-        return {f"KAFKA_{_variable(key)}": value for key, value in settings["server"].items()}
+        rack = {"broker.rack": node.rack} if node.rack else {}
+        own = {**rack, **settings["server"]}
+        return {f"KAFKA_{_variable(key)}": value for key, value in own.items()}
     options = [f"-Dzookeeper.{key}={value}" for key, value in settings["zoo"].items() if "." in key]
     named = {
         f"ZOOKEEPER_{_upper(key)}": value

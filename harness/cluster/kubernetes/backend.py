@@ -27,7 +27,7 @@ from harness.cluster.kubernetes.attach.cluster import AttachedCluster, AttachedW
 from harness.cluster.kubernetes.leftovers import heal
 from harness.cluster.kubernetes.own.cluster import KubernetesCluster
 from harness.cluster.node_settings import server_settings
-from harness.cluster.nodes import ClusterError, Role
+from harness.cluster.nodes import ClusterError, Role, in_racks
 from harness.cluster.ownership import LABEL, guard
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import ClusterRecord, RunRecord
@@ -62,7 +62,7 @@ def _own(folder: RunFolder, record: RunRecord) -> Cluster:
     if profile := minikube_profile(wanted.context):
         minikube.bring(profile, manifests.images(rendered).values())
     return KubernetesCluster(
-        nodes=manifests.pod_nodes(sizes.zookeepers, sizes.brokers),
+        nodes=in_racks(manifests.pod_nodes(sizes.zookeepers, sizes.brokers), sizes.racks),
         api=api,
         manifests=rendered,
         logs=folder.logs,

@@ -11,6 +11,7 @@ import copy
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,9 +167,7 @@ def settings(
 
 def _named(node: Node, namespace: str) -> Node:
     port = PEER_PORT if node.role == "broker" else ZOOKEEPER_PORT
-    return Node(
-        name=node.name, role=node.role, id=node.id, address=peer_name(node, namespace), port=port
-    )
+    return replace(node, address=peer_name(node, namespace), port=port, dialled=None)
 
 
 def _listeners(inside: Node, worker_port: int | None) -> dict[str, str]:

@@ -23,7 +23,7 @@ from harness.cluster.local import launch_modes
 from harness.cluster.local.cluster import LocalCluster
 from harness.cluster.local.node_files import private_tmpfs
 from harness.cluster.node_settings import server_settings
-from harness.cluster.nodes import Node
+from harness.cluster.nodes import Node, in_racks
 from harness.cluster.ownership import Orphan
 from harness.distribution.kafka_home import find_kafka
 from harness.host.java import find_java
@@ -50,7 +50,7 @@ def make(folder: RunFolder, record: RunRecord) -> Cluster:
     wanted = record.scenario.cluster
     home, java = find_kafka(Path(record.kafka_home) if record.kafka_home else None), find_java()
     return LocalCluster(
-        nodes=local_nodes(wanted.zookeepers, wanted.brokers),
+        nodes=in_racks(local_nodes(wanted.zookeepers, wanted.brokers), wanted.racks),
         home=home,
         java=java,
         scratch=private_tmpfs(),

@@ -8,9 +8,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from harness.commands.campaigns.file import backend_settings, of, read_campaign
-from harness.commands.campaigns.make_runs import CampaignOptions, prepared
-from harness.commands.campaigns.todo import missing
+from harness.commands.campaigns.file import of, read_campaign
+from harness.commands.campaigns.make_runs import CampaignOptions, prepared, still_to_do
+from harness.commands.campaigns.todo import counting
 from harness.commands.closing_table import plain
 from harness.model.exit_codes import VALID
 from harness.model.runs.ledger import name_of, read
@@ -22,9 +22,9 @@ def show_what_is_missing(file: Path, options: CampaignOptions, *, console: Conso
     one that cannot be is refused here already. Starts and writes nothing."""
     plan = read_campaign(file)
     standing = read(file.parent / plan.data).standing
-    todo = missing(plan, standing, options.backends, backend_settings(options.settings))
+    todo = still_to_do(plan, standing, options)
     took_s = [expected_s(each.scenario) for each in prepared(todo)]
-    finished = Counter(name_of(line)[:2] for line in standing)
+    finished = Counter(name_of(line)[:2] for line in counting(plan, standing))
     left, left_s = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for (cell, request), each_s in zip(todo, took_s, strict=True):
         left[cell.key, request.backend] += 1

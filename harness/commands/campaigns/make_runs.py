@@ -37,10 +37,12 @@ from harness.scenario.prepare import Prepared, Request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignOptions:
-    """What of a campaign to do now: on which of its backends (none: all), with which settings."""
+    """What of a campaign to do now: which cells on which of its backends (none: all), with which
+    settings."""
 
     resume: bool
     backends: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()  # patterns of names
     settings: Mapping[str, Any] = field(default_factory=dict)
     calibrate: bool = True
     ledger: Path | None = None  # None: what the campaign's file says
@@ -53,7 +55,7 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
     data = options.ledger or file.parent / plan.data
     with Ledger.opened(data) as ledger:
         done = ledger.read()
-        todo = missing(plan, done.standing, options.backends, backend_settings(options.settings))
+        todo = still_to_do(plan, done.standing, options)
         if done.all and not options.resume:
             raise ScenarioError(
                 f"{data} has {len(done.standing)} finished runs: continue with --resume, or move "
@@ -78,6 +80,14 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
     if making.codes:
         show_how_many_valid(making.codes, len(todo), console)
     return worst(making.codes) if making.codes else VALID
+
+
+def still_to_do(
+    plan: Campaign, standing: Iterable[Mapping[str, Any]], options: CampaignOptions
+) -> list[Todo]:
+    """The runs that the command is to make. Raises ScenarioError."""
+    settings = backend_settings(options.settings)
+    return missing(plan, standing, options.backends, settings, options.cells)
 
 
 def prepared(todo: Sequence[Todo]) -> list[Prepared]:

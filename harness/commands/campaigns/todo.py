@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from harness.commands.campaigns.file import of
 from harness.model.campaigns.campaign import Campaign, Cell
 from harness.model.runs.run_folder import RunFolder, StoreError
 from harness.model.runs.run_record import RunRecord
+from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
 
 Todo = tuple[Cell, Request]
@@ -21,10 +23,13 @@ def missing(
     done: Iterable[Mapping[str, Any]],
     backends: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
+    patterns: Sequence[str] = (),
 ) -> list[Todo]:
-    """The runs that are still to be made, cells taking turns, and backends within a cell."""
-    have = {(line["cell"], line.get("backend", "local"), line["seed"]) for line in done}
-    cells = campaign.every_cell()
+    """The runs that are still to be made, cells taking turns, and backends within a cell; of all
+    cells, or of those whose names fit a pattern. Raises ScenarioError for one that fits none."""
+    counted = counting(campaign, done)
+    have = {(line["cell"], line.get("backend", "local"), line["seed"]) for line in counted}
+    cells = _fitting(campaign.every_cell(), patterns)
     most = max((cell.repeats for cell in cells), default=0)
     return [
         (
@@ -42,6 +47,21 @@ def missing(
         if number < cell.repeats
         and not any((name, backend, campaign.seed + number) in have for name in cell.names)
     ]
+
+
+def counting(campaign: Campaign, done: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The finished runs that are among the repeats of their cells."""
+    return [line for line in done if campaign.older == "count" or "configuration" in line]
+
+
+def _fitting(cells: Sequence[Cell], patterns: Sequence[str]) -> Sequence[Cell]:
+    for pattern in patterns:
+        if not any(fnmatchcase(cell.key, pattern) for cell in cells):
+            names = ", ".join(cell.key for cell in cells)
+            raise ScenarioError(f"--cell {pattern}: no cell is called so; there are {names}")
+    if not patterns:
+        return cells
+    return [cell for cell in cells if any(fnmatchcase(cell.key, each) for each in patterns)]
 
 
 def of_backend(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:

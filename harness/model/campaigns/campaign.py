@@ -5,7 +5,7 @@ Cells are listed one by one, or come from a matrix: scenarios x the values of so
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -57,6 +57,10 @@ class Cell(BaseModel):
     latency: Annotated[bool, Field(description="show how long acks took", examples=[True])] = False
     balance: Annotated[
         bool, Field(description="show what part of the load each broker bore", examples=[True])
+    ] = False
+    share_lost: Annotated[
+        bool,
+        Field(description="show what share of the acknowledged records is lost", examples=[True]),
     ] = False
     set: dict[str, Any] = Field(
         default={},
@@ -170,6 +174,14 @@ class Campaign(BaseModel):
         tuple[str, ...],
         Field(description="each cell is run on each of them", examples=[("local", "docker")]),
     ] = ("local",)
+    older: Annotated[
+        Literal["count", "beside"],
+        Field(
+            description="whether runs whose lines have no digest of what they put to the test are "
+            "among a cell's `repeats`, or stand `beside` them",
+            examples=["beside"],
+        ),
+    ] = "count"
     tries: Annotated[
         int,
         Field(

@@ -93,6 +93,9 @@ class NodeRecord(Record):
     address: Address = Field(description="host:port, where clients reach it")
     role: Literal["broker", "zookeeper", "client"]
     id: int = Field(ge=0, le=2**31 - 1, description="broker.id, or ZooKeeper's myid")
+    rack: Name | Literal[""] = Field(
+        default="", description="broker.rack, where several brokers are in one"
+    )
 
 
 class WorkerRecord(Record):
@@ -173,6 +176,9 @@ class RunRecord(Record):
     workers: tuple[WorkerRecord, ...] = ()
     phases: tuple[PhaseRecord, ...] = ()
     nodes: dict[Name, NodeRecord] = Field(default={}, description="by name")
+    replicas: tuple[tuple[Name, ...], ...] = Field(
+        default=(), description="each partition's when the load began, preferred leader first"
+    )
     cluster: ClusterRecord | None = None
     untold: tuple[str, ...] = Field(
         default=(), description="what an imported history does not tell (harness.model.untold)"
@@ -248,6 +254,10 @@ def _problems(record: RunRecord) -> Iterator[str]:
         if later.start_ns < earlier.end_ns:
             yield f"phases: {later.name[:80]!r} starts before {earlier.name[:80]!r} has ended"
     yield from _twice("phases", [phase.name for phase in record.phases])
+    for number, names in enumerate(record.replicas):
+        yield from _twice(f"replicas.{number}: broker", list(names))
+        if not names:
+            yield f"replicas.{number} names no broker"
     yield from _twice("plan: step", [step.step for step in record.plan])
     yield from _twice("nodes: the id of", [(node.role, node.id) for node in record.nodes.values()])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -24,6 +24,16 @@ class ClusterPart(Part):
             examples=[4],
         ),
     ] = 3
+    racks: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=9,
+            description="how many racks the brokers stand in, in turn (`broker.rack`: kafka1 in "
+            "rack1, kafka2 in rack2, …); 0: each in one of its own",
+            examples=[3],
+        ),
+    ] = 0
     server: dict[str, Value] = Field(
         default={},
         description="every broker's server.properties: Kafka's own keys. "
@@ -74,6 +84,14 @@ class TopicPart(Part):
             examples=["not-controller"],
         ),
     ] = "any"
+    placement: Annotated[
+        Literal["ring", "kafka"],
+        Field(
+            description="who says which brokers have the replicas: `ring`, partition i's replica j "
+            "on the (i + j)-th broker from `leader` on; `kafka`, Kafka",
+            examples=["kafka"],
+        ),
+    ] = "ring"
     config: dict[str, Value] = Field(
         default={},
         description="the topic's own configuration: Kafka's keys",

@@ -16,13 +16,34 @@ import pytest
 import yaml
 
 from harness.checkout import ROOT
+from harness.model.runs.ledger import read
 from harness.waiting import wait_until
 from tests.support.labs.kubernetes_lab import BORROWED, Kubernetes
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900, func_only=True)]
 NIGHTLY = ROOT / "k8s" / "nightly.yaml"
 NAMESPACE = "kafka-harness-nightly"
-SHORTER = ["study-4", "--set=workload.rounds=600", "--set=faults.0.times=1"]
+CAMPAIGN = """
+title = "A night of one run"
+data = "ledger.jsonl"
+seed = 9000
+backends = ["kubernetes"]
+[[cells]]
+name = "ours"
+scenario = "/scenarios/orders.toml"
+repeats = 1
+"""
+SCENARIO = """
+title = "A scenario of the user's own"
+extends = "study-4"
+[workload]
+rounds = 600
+[[faults]]
+verb = "pause"
+target = "leader"
+after_rounds = 200
+for_s = 2
+"""
 
 
 @pytest.fixture(scope="module")
@@ -39,19 +60,20 @@ def ended(cluster: Kubernetes, results: Path) -> Iterator[dict[str, Any]]:
     cluster.kubectl("apply", "-f", "-", text=yaml.safe_dump_all(documents))
     try:
         rendered = cluster.kubectl("kustomize", str(cluster.manifests))
-        cluster.kubectl(
-            "-n",
-            NAMESPACE,
-            "create",
-            "configmap",
-            "cluster",
-            "--from-file=cluster.yaml=/dev/stdin",
-            text=rendered,
-        )
+        given(cluster, "cluster", {"cluster.yaml": rendered})
+        campaign = {"nightly.toml": CAMPAIGN, "orders.toml": SCENARIO}
+        given(cluster, "scenarios", campaign)
         cluster.kubectl("-n", NAMESPACE, "create", "job", "tonight", "--from=cronjob/nightly")
         yield once_ended(cluster)
     finally:
         cluster.kubectl("delete", "namespace", NAMESPACE)
+
+
+def given(cluster: Kubernetes, name: str, files: dict[str, str]) -> None:
+    """What the pod finds in a folder of that name."""
+    metadata = {"name": name, "namespace": NAMESPACE}
+    document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": files}
+    cluster.kubectl("create", "-f", "-", text=yaml.safe_dump(document))
 
 
 def borrowing(document: dict[str, Any], results: Path) -> dict[str, Any]:
@@ -64,7 +86,6 @@ def borrowing(document: dict[str, Any], results: Path) -> dict[str, Any]:
     pod["securityContext"] = {"runAsUser": 0}  # whose folders these may be
     harness["image"] = "localhost/hostroot:1"
     harness["command"] = [sys.executable, "-B", "-m", "harness.cli"]
-    harness["args"] = ["run", *SHORTER, *harness["args"][-4:]]
     harness["env"] = [{"name": "PYTHONPATH", "value": str(ROOT)}]
     harness["volumeMounts"] += [
         {"name": name, "mountPath": place, "readOnly": True} for name, place in places.items()
@@ -87,12 +108,23 @@ def once_ended(cluster: Kubernetes) -> dict[str, Any]:
     return {**state, "said": cluster.kubectl("-n", NAMESPACE, "logs", "job/tonight")}
 
 
-def test_the_nightly_job_judges_a_run_of_its_own(ended: dict[str, Any], results: Path) -> None:
+def test_the_nightly_job_makes_the_campaign_s_run(ended: dict[str, Any], results: Path) -> None:
     assert 1 == ended.get("succeeded"), ended["said"]
-    report = json.loads(next(results.glob("study-4/2*/report.json")).read_text())
+    report = json.loads(next(results.glob("orders/2*/report.json")).read_text())
 
     assert "valid" == report["verdict"], report["reasons"]
     assert ["pause"] == [fault["verb"] for fault in report["faults"]]
+
+
+def test_it_calibrates_first_and_keeps_the_night_s_ledger(
+    ended: dict[str, Any], results: Path
+) -> None:
+    (tonight,) = (results / "nights").glob("*.jsonl")
+    told = read(tonight)
+
+    assert [True] == [line["met"] for line in told.calibrations], ended["said"]
+    assert ["ours"] == [line["cell"] for line in told.standing]
+    assert "against 0 nights before" in tonight.with_suffix(".md").read_text()
 
 
 def test_it_leaves_nothing_in_its_namespace_but_itself(

@@ -34,6 +34,8 @@ DYNAMIC: dict[str, tuple[str, ...]] = {
         "compression.type",
         "flush.messages",
         "flush.ms",
+        "follower.replication.throttled.replicas",
+        "leader.replication.throttled.replicas",
         "max.message.bytes",
         "min.insync.replicas",
         "retention.bytes",
@@ -44,6 +46,8 @@ DYNAMIC: dict[str, tuple[str, ...]] = {
     ),
     "brokers": (
         "compression.type",
+        "follower.replication.throttled.rate",
+        "leader.replication.throttled.rate",
         "log.flush.interval.messages",
         "log.flush.interval.ms",
         "log.retention.bytes",

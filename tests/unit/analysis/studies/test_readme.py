@@ -7,7 +7,7 @@ from analysis.studies.pages import page
 from harness.checkout import DOCS, ROOT
 from harness.model.runs.ledger import Lines
 
-CAMPAIGN = {"cells": [{"scenario": name} for name in readme.CELLS]}
+CAMPAIGN = {"cells": [{"scenario": name, "repeats": 9} for name in readme.CELLS]}
 
 
 def line(cell: str, lost: int, gaps_s: tuple[float, ...] = ()) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from analysis.studies import pages, study
-from analysis.studies.shares import wilson
+from analysis.studies.shares import settled, wilson
 from harness.checkout import ROOT
 from harness.model.runs.ledger import Lines
 
@@ -28,8 +28,14 @@ def line(
         "faults": 1,
         "kafka": "3.9.2",
         "starved_in_load": {"pressure_some_percent": 10.0},
+        "configuration": "d1",
         **more,
     }
+
+
+def older(**told: Any) -> dict[str, Any]:
+    """A line from before lines had a digest."""
+    return {key: value for key, value in line(**told).items() if key != "configuration"}
 
 
 CELL = {"scenario": "c", "repeats": 3, "claim": "it loses"}
@@ -214,3 +220,32 @@ def test_gaps_and_latencies_are_of_calm_runs_and_losses_of_all():
     assert row["lost"] == "1 / 3 / 5"
     assert row["gaps"] == "2.00 / 2.00 / 2.00 (of 1)"
     assert row["pressure"] == "54 %"
+
+
+def test_runs_without_a_digest_stand_by_themselves_beside_newer_ones():
+    cells = [{**CELL, "repeats": 2}]
+    old, new = older(lost=7), line(lost=3, seed=2)
+
+    page = study.render({"cells": cells}, Lines(all=[old, new]))
+
+    rows = [each for each in page.splitlines() if each.startswith("| it loses | `c` | 1 of 2")]
+    assert len(rows) == 1
+    assert " 3 / 3 / 3 " in rows[0]
+    assert "| the same | `c, older` | 1, digest unknown | 1 of 1" in page
+
+
+@pytest.mark.parametrize(("newer", "counted"), [(0, 7), (1, 7), (2, 3)])
+def test_newer_runs_are_told_elsewhere_once_all_of_them_are_made(newer, counted):
+    new = [line(lost=3, seed=seed) for seed in range(newer)]
+
+    assert {counted} == {each["anomalies"]["lost"] for each in settled([older(lost=7), *new], 2)}
+
+
+def test_what_share_is_lost_is_told_where_a_cell_asks_for_it():
+    told = [line(lost=10), line(lost=50), line(lost=0, acked=0)]
+
+    shown = study.share_lost({**CELL, "share_lost": True}, told)
+
+    assert shown is not None
+    assert ("2", "10.0 / 30.0 / 50.0") == (shown["runs"], shown["share"])
+    assert study.share_lost(CELL, told) is None

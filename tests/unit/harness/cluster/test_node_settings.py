@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.cluster import node_settings
 from harness.cluster.local.backend import local_nodes
+from harness.cluster.nodes import brokers, in_racks
 
 NODES = local_nodes(3, 3)
 ZK1, KAFKA1 = NODES[0], NODES[3]
@@ -45,6 +46,14 @@ def test_internal_topics_fit_a_cluster_of_one_broker():
     properties = node_settings.server_properties(nodes[1], nodes, "/data", {})
 
     assert properties["offsets.topic.replication.factor"] == "1"
+
+
+def test_brokers_stand_in_racks_in_turn_or_each_in_its_own():
+    nodes = in_racks(local_nodes(1, 4), 3)
+    given = [node_settings.server_properties(each, nodes, "/data", {}) for each in brokers(nodes)]
+
+    assert ["rack1", "rack2", "rack3", "rack1"] == [each["broker.rack"] for each in given]
+    assert "kafka1" == node_settings.server_properties(KAFKA1, NODES, "/data", {})["broker.rack"]
 
 
 def test_what_the_harness_owns_cannot_be_overridden():

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from harness.cluster.local.backend import local_nodes
-from harness.cluster.nodes import Node
+from harness.cluster.nodes import Node, in_racks
 from harness.cluster.view.state import PartitionState, View
 from harness.model.target_roles import Moment, could_mean
 from harness.model.worker_kinds import KINDS
@@ -60,6 +60,18 @@ def test_every_target_has_its_rule() -> None:
     nobody = Moment(leader="kafka1", isr=("kafka1",), controller="kafka1", nodes=ROLES)
 
     assert [] == [name for name in TARGETS if could_mean(name, nobody, ["nobody-0-x"]) is None]
+
+
+def test_a_rack_is_the_leaders_and_the_whole_of_it() -> None:
+    nodes = in_racks(local_nodes(1, 4), 2)
+    racks = {node.name: node.rack for node in nodes if node.rack}
+    roles_of_nodes = {node.name: node.role for node in nodes}
+    moment = Moment(leader="kafka3", nodes=roles_of_nodes, racks=racks)
+
+    assert could_mean("rack", moment, ["kafka1", "kafka3"]) is True
+    assert could_mean("rack", moment, ["kafka3"]) is False
+    assert could_mean("rack", moment, ["kafka2", "kafka4"]) is False
+    assert could_mean("rack", Moment(nodes=roles_of_nodes, racks=racks), ["kafka3"]) is None
 
 
 def test_of_what_is_not_known_nothing_can_be_told() -> None:

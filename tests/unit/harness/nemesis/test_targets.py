@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.cluster.local.backend import local_nodes
-from harness.cluster.nodes import Node
+from harness.cluster.nodes import Node, in_racks
 from harness.cluster.view.coordinators import java_hash, partition_of
 from harness.cluster.view.state import PartitionState, View
 from harness.model.worker_kinds import KINDS, WorkerKind
@@ -200,6 +200,7 @@ def setting(without: str | None = None, **changes: Any) -> Setting:
         ("followers", {"replicas": 1}, "topic.replication_factor"),
         ("leader-not-controller", {"brokers": 1}, "cluster.brokers"),
         ("minority", {"brokers": 2}, "cluster.brokers"),
+        ("rack", {}, "cluster.racks"),
         ("zk-minority", {"zookeepers": 2}, "cluster.zookeepers"),
         ("zk-leader", {"zookeepers": 1}, "cluster.zookeepers"),
         ("zk-follower", {"zookeepers": 1}, "cluster.zookeepers"),
@@ -213,7 +214,18 @@ def test_what_can_never_be_is_refused_with_its_remedy(target, changes, remedy):
 
 
 def test_everything_else_can_be():
-    assert [] == [t for t in TARGETS if TARGETS[t].impossible(setting(transactions=True))]
+    possible = setting(transactions=True, racks=3)
+
+    assert [] == [t for t in TARGETS if TARGETS[t].impossible(possible)]
+
+
+def test_a_rack_is_all_brokers_that_stand_where_the_leader_does():
+    stand = replace(roles(leader="kafka2"), nodes=in_racks(local_nodes(1, 6), 3))
+
+    assert ["kafka2", "kafka5"] == [node.name for node in resolve("rack", stand)]
+    assert ["kafka2"] == names("rack", leader="kafka2")
+    with pytest.raises(NoTarget):
+        names("rack", leader=None)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from harness.cluster import node_settings
 from harness.cluster.docker import backend as docker
 from harness.cluster.docker import compose
-from harness.cluster.nodes import ClusterError, Node
+from harness.cluster.nodes import ClusterError, Node, in_racks
 from harness.host import system_packages
 from harness.host.python_packages import install_command
 from harness.model.scenario import ClusterPart, Scenario
@@ -41,6 +41,12 @@ def test_a_run_s_settings_are_those_of_every_backend():
     told = node_settings.effective({"min.insync.replicas": 2}, {})["server"]
 
     assert sorted(told.values()) == sorted(given.values())
+
+
+def test_a_broker_s_rack_is_a_variable():
+    (broker,) = in_racks((KAFKA,), 3)
+
+    assert "rack1" == compose.environment(broker, {}, {})["KAFKA_BROKER_RACK"]
 
 
 def test_every_node_and_holder_bears_the_run_s_label():

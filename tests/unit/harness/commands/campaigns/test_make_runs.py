@@ -74,6 +74,22 @@ def test_a_finished_run_is_never_made_again_whatever_it_ended_with(tmp_path):
     assert [("short", 7), ("study-1", 8)] == [(cell.key, r.seed) for cell, r in todo]
 
 
+def test_only_the_cells_that_are_asked_for(tmp_path):
+    plan = read_campaign(written(tmp_path))
+
+    assert ["short"] == [cell.key for cell, _ in missing(plan, [], patterns=["sh*"])]
+    with pytest.raises(ScenarioError, match=r"--cell study-2: .* there are study-1, short"):
+        missing(plan, [], patterns=["short", "study-2"])
+
+
+@pytest.mark.parametrize(("older", "left"), [("count", 2), ("beside", 3)])
+def test_runs_without_a_digest_count_or_stand_beside(tmp_path, older, left):
+    plan = read_campaign(written(tmp_path, f'older = "{older}"\n{TEXT}'))
+
+    assert left == len(missing(plan, [{"cell": "study-1", "seed": 7}]))
+    assert 2 == len(missing(plan, [{"cell": "study-1", "seed": 7, "configuration": "a"}]))
+
+
 @pytest.mark.parametrize(("asks", "kept"), [(True, True), (False, False)])
 def test_who_led_what_is_kept_where_the_cell_asks_for_it(asks, kept):
     report = reports.kills(times=1).report | {"leadership": reports.leadership()}

@@ -7,15 +7,9 @@ from typing import Any
 
 import pytest
 
-from analysis.report.parts.index_page import (
-    NIGHTS,
-    TEXT_MAX,
-    Entry,
-    Unshown,
-    entry_of,
-    render,
-    trend,
-)
+from analysis.report.index.entries import TEXT_MAX, Entry, Unshown, entry_of
+from analysis.report.index.page import render
+from analysis.report.index.trend import NIGHTS, trend
 from tests.support.pages import reports
 from tests.support.pages.hostile_reports import ATTACK
 from tests.support.pages.page_reader import reading

@@ -1,38 +1,28 @@
-"""index.html over a results folder: every run by scenario and release, newest first.
+"""A run of the index, by its report.json, which may be anybody's.
 
-    scenario (that with the newest run first) > Kafka's release (newest first) > runs, newest first
-
-One static file: it loads nothing and runs no script, its links are relative, and everything in it
-that a run recorded is text. It is made from each run's report.json alone, which may be anybody's:
-only the fields that are shown are read, each must be of its type, and long texts are cut. What
-cannot be shown so is listed in one line with its reason.
+Only the fields that are shown are read, each must be of its type, and long texts are cut.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import statistics
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal
 
-from pydantic import BaseModel, NonNegativeFloat, ValidationError
+from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, ValidationError
 
 from analysis.report.parts.run_files import address
-from analysis.report.parts.templates import environment, style
 from analysis.report.wording import MISSING, seconds
+from harness.model.kafka_text import kafka_text
 
-VERDICTS = ("valid", "unknown", "invalid")
 TEXT_MAX = 300  # characters of an outcome or a title
 DATA_TOLD = re.compile(r"[.;] | after |, and no fault")  # where a sentence has told of the data
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-NIGHTS = 14  # that a trend shows
-POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'"
-)
+SETTINGS_MAX = 400  # of one run
+DEEPEST = 20  # dots of a path, Kafka's own included: what is nested deeper is passed over
 
 
 class _Gaps(BaseModel):
@@ -58,6 +48,14 @@ class _Counts(BaseModel):
     reads: int | None = None
 
 
+class _Found(BaseModel):
+    count: NonNegativeInt
+
+
+class _Cap(BaseModel):
+    label: str
+
+
 class _Report(BaseModel):
     """Of report.json (schema 1), what the index shows."""
 
@@ -68,6 +66,9 @@ class _Report(BaseModel):
     versions: dict[str, Any] = {}
     longest_window_s: _Gaps
     counts: _Counts = _Counts()
+    anomalies: dict[str, _Found] = {}
+    cap: _Cap | None = None
+    configuration: dict[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,9 @@ class Entry:
     write_gap: str
     read_gap: str
     gap_s: float | None = None  # of writes
+    duplicates: int | None = None
+    cap: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)  # key of Kafka's -> value
 
     @property
     def day(self) -> str:
@@ -102,17 +106,6 @@ class Entry:
     def href(self, name: str) -> str:
         """The relative address of a file of the run."""
         return address(*self.place, name)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Night:
-    """A scenario's runs of one day: in words, the share of each verdict, the share that lost
-    records, and the report of the newest."""
-
-    words: str
-    parts: tuple[tuple[str, float], ...]
-    lost: float
-    href: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,64 +149,9 @@ def entry_of(place: tuple[str, ...], report: object) -> Entry:
         write_gap=_gap(read.longest_window_s.produce, read.counts.acked),
         read_gap=_gap(read.longest_window_s.consume, read.counts.acked, read.counts.reads),
         gap_s=read.longest_window_s.produce,
-    )
-
-
-def render(entries: Iterable[Entry], unshown: Sequence[Unshown] = ()) -> str:
-    """The whole index.html; the same arguments give the same bytes."""
-    by_scenario: dict[str, list[Entry]] = {}
-    for entry in sorted(entries, key=lambda entry: entry.newest, reverse=True):
-        by_scenario.setdefault(entry.scenario, []).append(entry)
-    sections: list[dict[str, Any]] = [
-        {
-            "scenario": scenario,
-            "title": runs[0].title,
-            "runs": sorted(runs, key=_by_release, reverse=True),
-            "trend": trend(runs),
-        }
-        for scenario, runs in by_scenario.items()
-    ]
-    runs = [run for of_one in by_scenario.values() for run in of_one]
-    counts = {
-        verdict: sum(run.verdict == verdict for run in runs)
-        for verdict in ("valid", "invalid", "unknown")
-    }
-    text = (
-        environment()
-        .get_template("index.html")
-        .render(
-            sections=sections,
-            total=len(runs),
-            counts=counts,
-            unshown=unshown,
-            policy=POLICY,
-            style=style(),
-        )
-    )
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def trend(runs: Sequence[Entry]) -> list[Night]:
-    """The last nights of a scenario, the oldest first; none where there are not two to compare."""
-    by_day: dict[str, list[Entry]] = {}
-    for run in sorted(runs, key=lambda run: run.newest):
-        if run.day:
-            by_day.setdefault(run.day, []).append(run)
-    nights = [_night(day, of_day) for day, of_day in by_day.items()][-NIGHTS:]
-    return nights if len(nights) > 1 else []
-
-
-def _night(day: str, runs: Sequence[Entry]) -> Night:
-    ends = Counter(run.verdict for run in runs)
-    told = [f"{ends[verdict]} {verdict}" for verdict in VERDICTS if ends[verdict]]
-    lost = sum(run.kind == "lost" for run in runs)
-    gaps_s = [run.gap_s for run in runs if run.gap_s is not None]
-    gap = f", write gap {statistics.median(gaps_s):.1f} s" if gaps_s else ""
-    return Night(
-        words=f"{day}: {', '.join(told)}; {lost} of {len(runs)} lost records{gap}",
-        parts=tuple((verdict, ends[verdict] / len(runs)) for verdict in VERDICTS if ends[verdict]),
-        lost=lost / len(runs),
-        href=runs[-1].href("report.html"),
+        duplicates=read.anomalies["duplicate"].count if "duplicate" in read.anomalies else None,
+        cap=_short(read.cap.label) if read.cap else "",
+        settings=dict(islice(_settings("", read.configuration), SETTINGS_MAX)),
     )
 
 
@@ -233,17 +171,15 @@ def _gap(longest_s: float | None, *happened: int | None) -> str:
     return MISSING if 0 in happened else "none"
 
 
+def _settings(section: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every setting below a table that is one value, by its path: `topic.config.retention.ms`."""
+    for key, value in table.items():
+        path = f"{section}{key}"
+        if isinstance(value, dict) and section.count(".") < DEEPEST:
+            yield from _settings(f"{path}.", value)
+        elif isinstance(value, str | int | float | bool):
+            yield _short(path), _short(kafka_text(value))
+
+
 def _short(text: str) -> str:
     return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
-
-
-def _by_release(run: Entry) -> tuple[tuple[int, int, str], ...]:
-    return _version(run.release)
-
-
-def _version(release: str) -> tuple[tuple[int, int, str], ...]:
-    """Releases in their order: 3.10.0 after 3.9.2; a part that is no number before all numbers."""
-    parts = re.split(r"[.\-+ ]", release)
-    return tuple(
-        (1, int(part), "") if re.fullmatch(r"[0-9]{1,9}", part) else (0, 0, part) for part in parts
-    )

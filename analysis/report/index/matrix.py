@@ -1,0 +1,101 @@
+"""What settings changed: the runs of a scenario side by side, a row for each combination.
+
+    acks  min.insync.replicas    runs   lost     duplicates  write gap  CAP     reports
+    1     1                      3      3 of 3   0 of 3      7.7 s      AP 3    1 2 3
+    all   1                      3      0 of 3   2 of 3      7.7 s      both 3  1 2 3
+
+The settings are those in which the runs differ, whatever they are; more combinations than a table
+can show are no matrix but chance, and have none. An interval of each share is in
+docs/configurations.md's kind of page; here every run is one click away.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.report.index.entries import Entry
+from analysis.report.index.trend import Night, trend
+from analysis.report.wording import MISSING, seconds
+
+ROWS_MAX, SETTINGS_MAX = 64, 8
+NAME = "topic.name"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """The runs of one combination: what they came to, the oldest first."""
+
+    values: tuple[str, ...]
+    runs: tuple[Entry, ...]
+    trend: Sequence[Night]
+
+    @property
+    def lost(self) -> str:
+        """How many runs lost records."""
+        return f"{sum(run.kind == 'lost' for run in self.runs)} of {len(self.runs)}"
+
+    @property
+    def duplicated(self) -> str:
+        """How many runs have duplicates, of those that tell."""
+        told = [run.duplicates for run in self.runs if run.duplicates is not None]
+        return f"{sum(map(bool, told))} of {len(told)}" if told else MISSING
+
+    @property
+    def gap(self) -> str:
+        """The median of the longest stretches without an ack."""
+        told = [run.gap_s for run in self.runs if run.gap_s is not None]
+        return seconds(statistics.median(told)) if told else MISSING
+
+    @property
+    def cap(self) -> str:
+        """How many runs stood where."""
+        labels = Counter(run.cap for run in self.runs if run.cap)
+        return ", ".join(f"{label} {count}" for label, count in sorted(labels.items())) or MISSING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """The settings in which runs differ, by the end of their paths, and a row for each choice."""
+
+    heads: tuple[str, ...]
+    cells: Sequence[Cell]
+
+    @property
+    def nights(self) -> bool:
+        """Whether some row ran in several."""
+        return any(cell.trend for cell in self.cells)
+
+
+def matrix(runs: Sequence[Entry]) -> Matrix | None:
+    """The table of a scenario with these runs, one at least; None where they do
+    not differ in a handful of settings."""
+    keys = _differing([run.settings for run in runs])
+    by_values: dict[tuple[str, ...], list[Entry]] = {}
+    for run in sorted(runs, key=lambda run: run.newest):
+        values = tuple(run.settings[key] for key in keys)
+        by_values.setdefault(values, []).append(run)
+    if not 0 < len(keys) <= SETTINGS_MAX or len(by_values) > ROWS_MAX:
+        return None
+    return Matrix(
+        heads=tuple(map(_last, keys)),
+        cells=[
+            Cell(values=values, runs=tuple(own), trend=trend(own))
+            for values, own in sorted(by_values.items())
+        ],
+    )
+
+
+def _differing(settings: Sequence[Mapping[str, str]]) -> list[str]:
+    """The keys that all runs have and that have several values, in the first run's order. A topic
+    is called as its run where Kafka is not the harness's: that is no setting."""
+    shared = [key for key in settings[0] if all(key in each for each in settings)]
+    return [key for key in shared if key != NAME and len({each[key] for each in settings}) > 1]
+
+
+def _last(path: str) -> str:
+    """Kafka's name of a setting: without the section that it is in."""
+    sections = ("topic.config.", "producer.", "consumer.", "server.", "zoo.")
+    return next((path.removeprefix(each) for each in sections if path.startswith(each)), path)

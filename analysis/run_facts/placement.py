@@ -1,0 +1,77 @@
+"""Whether a topic's replicas are where Kafka's rule puts them: the demand `misplaced-replicas`.
+
+Brokers stand in a ring, ordered so that each rack comes once before any comes twice. Partition i is
+led by the broker at i + start; its other replicas are on those that follow, as far away as a shift
+says that grows by one each time round the ring. Start and shift are random, once for a topic. On
+the way a broker is passed over whose rack has a replica already, as long as other racks have none.
+
+    5 brokers, 3 replicas, start 0, shift 0    0: 1 2 3    1: 2 3 4   …   5: 1 3 4 (second round)
+
+So with a shift of 0 partition i's replica j is on broker (i + j) mod n, in the first round. How
+many replicas are misplaced is counted against the start and the shift that fit best: 0 says that
+some choice of Kafka's explains all of them.
+Source: Kafka 3.9, placement by the controller in ZooKeeper mode (KIP-36 for racks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count, product
+from typing import Any
+
+Replicas = Sequence[str]
+
+
+def misplaced(record: Mapping[str, Any]) -> int | None:
+    """How many replicas of a run's topic are elsewhere; None where run.json does not tell where
+    they were."""
+    placed: Sequence[Replicas] = record.get("replicas") or ()
+    nodes: Mapping[str, Mapping[str, Any]] = record.get("nodes") or {}
+    racks = {
+        name: str(node.get("rack") or name)
+        for name, node in sorted(nodes.items(), key=lambda item: int(item[1]["id"]))
+        if node["role"] == "broker"
+    }
+    known = {name for replicas in placed for name in replicas} <= racks.keys()
+    return fewest_misplaced(placed, racks) if placed and known else None
+
+
+def fewest_misplaced(placed: Sequence[Replicas], racks: Mapping[str, str]) -> int:
+    """Of each partition's replicas, how many differ from the rule's where start and shift fit best;
+    `racks` has every broker's, by ids."""
+    ring = _alternating(racks)
+    choices = product(range(len(ring)), range(max(len(ring) - 1, 1)))
+    return min(_differ(placed, ring, racks, start, shift) for start, shift in choices)
+
+
+def _differ(
+    placed: Sequence[Replicas], ring: Replicas, racks: Mapping[str, str], start: int, shift: int
+) -> int:
+    differ = 0
+    for number, replicas in enumerate(placed):
+        first = (number + start) % len(ring)
+        wanted = _from(first, shift + number // len(ring), ring, racks, len(replicas))
+        differ += sum(one != other for one, other in zip(replicas, wanted, strict=True))
+    return differ
+
+
+def _from(
+    first: int, shift: int, ring: Replicas, racks: Mapping[str, str], replicas: int
+) -> Replicas:
+    """The rule's replicas of a partition that the broker at `first` leads."""
+    chosen, there = [ring[first]], len(set(racks.values()))
+    steps = count()
+    while len(chosen) < min(replicas, len(ring)):
+        away = 1 + (shift * there + next(steps)) % (len(ring) - 1)
+        name = ring[(first + away) % len(ring)]
+        used = {racks[each] for each in chosen}
+        if name not in chosen and (racks[name] not in used or len(used) == there):
+            chosen.append(name)
+    return chosen
+
+
+def _alternating(racks: Mapping[str, str]) -> Replicas:
+    """The brokers, one of each rack, then the next of each; racks by name, brokers by id."""
+    shelves = {rack: [n for n in racks if racks[n] == rack] for rack in sorted(set(racks.values()))}
+    longest = max(map(len, shelves.values()))
+    return [shelf[i] for i in range(longest) for shelf in shelves.values() if i < len(shelf)]

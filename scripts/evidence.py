@@ -1,0 +1,150 @@
+"""Whole runs in git, docs/evidence/<cell>: judged again they must be what the ledgers say of them.
+
+    python -m scripts.evidence                                   judges all of them (make evidence)
+    python -m scripts.evidence keep LEDGER RESULTS CELL …        adds or replaces some
+
+Kept is a cell's first run: of those that count, and whose line has the digest of their history, the
+one of the least seed. So nobody chose it by what it says. A folder has what judging needs (run.json
+and the sealed history) and report.json. Pages are made in results/evidence; what is there of a kept
+page, report.html, must be the one that is made. A later release may say more in report.json, and
+nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from analysis import job
+from harness.checkout import DOCS, ROOT
+from harness.commands.campaigns.lines import origin, summary
+from harness.history.seal_record import SEALED
+from harness.model.runs.ledger import Line, read
+from harness.model.runs.run_folder import RunFolder
+
+KEPT = DOCS / "evidence"
+PAGES = ROOT / "results" / "evidence"
+LEDGERS = DOCS / "data"
+# Of a line, what is of the run and not of what it came to.
+OF_THE_RUN = ("run", "configuration", "history", "versions")
+PAGE = "report.html"
+say = Console(highlight=False, soft_wrap=True, markup=False).print
+
+
+def kept() -> list[Path]:
+    """The folders, by name."""
+    return sorted(folder for folder in KEPT.iterdir() if folder.is_dir())
+
+
+# Judging
+
+
+def differences(folders: Sequence[Path], pages: Path, **session: Any) -> dict[str, list[str]]:
+    """By folder's name, what judging again makes otherwise; nothing where all is as it was told.
+
+    The pages are made in `pages`, in a folder each. `session` is analysis.job.check's.
+    """
+    copies = [_copied(folder, pages / folder.name) for folder in folders]
+    made = job.check(copies, **session)
+    lines = {
+        str(line["run"]): line for file in _ledgers() for line in read(file).ended if "run" in line
+    }
+    return {
+        folder.name: told
+        for folder, copy, report in zip(folders, copies, made, strict=True)
+        if (told := list(_different(folder, copy, report, lines)))
+    }
+
+
+def _copied(folder: Path, copy: Path) -> Path:
+    shutil.rmtree(copy, ignore_errors=True)
+    return Path(shutil.copytree(folder, copy))
+
+
+def _ledgers() -> list[Path]:
+    return [file for file in sorted(LEDGERS.glob("*.jsonl")) if file.name != "faults.jsonl"]
+
+
+def _different(
+    folder: Path, copy: Path, report: Mapping[str, Any], lines: Mapping[str, Line]
+) -> Iterator[str]:
+    line = lines.get(report["run_id"])
+    if line is None:
+        yield f"no ledger has a line of run {report['run_id']}"
+        return
+    its = origin(RunFolder(path=copy))
+    again = {key: its[key] for key in OF_THE_RUN} | summary(None, report["exit_code"], report)
+    for key, value in json.loads(json.dumps(again)).items():
+        if line.get(key) != value:
+            yield f"{key} is {value}, in the ledger {line.get(key)}"
+    if not _says(json.loads(json.dumps(report)), json.loads((folder / "report.json").read_text())):
+        yield "report.json says something else"
+    page = folder / PAGE
+    if page.is_file() and page.read_text() != (copy / PAGE).read_text():
+        yield f"{PAGE} is another one"
+
+
+def _says(made: Any, told: Any) -> bool:
+    """Whether one says all that the other does; a later release may say more."""
+    if isinstance(told, dict) and isinstance(made, dict):
+        return all(key in made and _says(made[key], value) for key, value in told.items())
+    if isinstance(told, list) and isinstance(made, list):
+        return len(made) == len(told) and all(map(_says, made, told))
+    return bool(made == told)
+
+
+def judge() -> int:
+    """Judge all again, and print a line for each; 1 where one differs."""
+    wrong = differences(kept(), PAGES)
+    for folder in kept():
+        told = "; ".join(wrong.get(folder.name, ())) or "as the ledger has it"
+        say(f"{folder.name}: {told}: {PAGES.relative_to(ROOT) / folder.name / PAGE}")
+    say(f"{len(kept()) - len(wrong)} of {len(kept())} runs are judged as they were")
+    return 1 if wrong else 0
+
+
+# Keeping
+
+
+def keep(ledger: Path, results: Path, cells: Sequence[str]) -> None:
+    """Copy each cell's first run. Raises SystemExit where there is none."""
+    for cell in cells:
+        run = first_run(ledger, cell)
+        source, folder = results / run, KEPT / cell
+        if not (source / "history" / SEALED).is_file():
+            raise SystemExit(f"{source} is no sealed run: give the folder of {ledger}'s results")
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for name in ("run.json", "report.json"):
+            shutil.copy(source / name, folder / name)
+        shutil.copytree(source / "history", folder / "history", ignore=_not_sealed)
+        say(f"{cell}: {run}")
+
+
+def first_run(ledger: Path, cell: str) -> str:
+    """The id of a cell's first run, of those that count. Raises SystemExit where it has none."""
+    told = [line for line in read(ledger).standing if line["cell"] == cell and line.get("history")]
+    if not told:
+        raise SystemExit(f"{ledger}: {cell} has no run whose line has its history's digest")
+    return str(min(told, key=lambda line: int(line["seed"]))["run"])
+
+
+def _not_sealed(_: str, names: list[str]) -> list[str]:
+    """What a sealed history was made of, and does not need any more."""
+    return [name for name in names if name.endswith((".jsonl", ".seg"))]
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case []:
+            sys.exit(judge())
+        case ["keep", ledger, results, *cells] if cells:
+            keep(Path(ledger), Path(results), cells)
+        case _:
+            sys.exit(str(__doc__))

@@ -1,0 +1,102 @@
+"""The runs of a scenario side by side, by the settings in which they differ."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from analysis.report.index.entries import SETTINGS_MAX, Entry, entry_of
+from analysis.report.index.matrix import ROWS_MAX, Matrix, matrix
+from analysis.report.index.page import render
+from tests.support.pages import reports
+from tests.support.pages.hostile_reports import ATTACK
+from tests.support.pages.page_reader import reading
+
+LOST = {"words": "1 of 3 acknowledged records lost", "data": "lost"}
+
+
+def entry(
+    name: str, acks: str, *, lost: bool = False, duplicates: int = 0, **settings: Any
+) -> Entry:
+    made: dict[str, Any] = reports.kills(times=1).report
+    made["configuration"] = {"producer": {"acks": acks, **settings}, "topic": {"name": name}}
+    made["anomalies"]["duplicate"]["count"] = duplicates
+    made["cap"] = {"label": "AP" if lost else "CP"}
+    if lost:
+        made["outcome"] = LOST
+    return entry_of((made["run"]["scenario"], name), made)
+
+
+def found(*runs: Entry) -> Matrix:
+    table = matrix(runs)
+    assert table is not None
+    return table
+
+
+def test_a_row_for_each_choice_with_what_its_runs_came_to() -> None:
+    table = found(
+        entry("a", "1", lost=True), entry("b", "1", lost=True), entry("c", "all", duplicates=2)
+    )
+
+    one, every = table.cells
+    assert ("acks",) == table.heads
+    assert (("1",), "2 of 2", "0 of 2", "AP 2") == (one.values, one.lost, one.duplicated, one.cap)
+    assert (("all",), "0 of 1", "1 of 1") == (every.values, every.lost, every.duplicated)
+
+
+def test_each_run_is_one_click_away() -> None:
+    page = render([entry("a", "1"), entry("b", "1"), entry("c", "all")])
+
+    addresses = [each for each in reading(page).addresses if each.endswith("report.html")]
+    assert all(2 == sum(f"/{name}/" in each for each in addresses) for name in "abc")
+
+
+def test_runs_that_differ_in_nothing_have_no_table() -> None:
+    """Nor do those whose topics alone are called otherwise."""
+    assert matrix([entry("a", "1"), entry("b", "1")]) is None
+    assert "With duplicates" not in render([entry("a", "1"), entry("b", "1")])
+
+
+def test_what_only_some_runs_have_is_no_setting_of_the_table() -> None:
+    assert matrix([entry("a", "1"), entry("b", "1", linger=5)]) is None
+
+
+def test_too_many_choices_are_no_matrix() -> None:
+    runs = [entry(f"r{i}", str(i)) for i in range(ROWS_MAX + 1)]
+
+    assert matrix(runs) is None
+    assert ROWS_MAX == len(found(*runs[1:]).cells)
+
+
+@pytest.mark.parametrize("value", [ATTACK, {"deep": {"er": ATTACK}}])
+def test_a_setting_s_text_stays_text(value: Any) -> None:
+    page = render([entry("a", "1", x=value), entry("b", "1", x="y")])
+
+    assert ATTACK not in page
+
+
+def test_a_flood_of_settings_is_cut() -> None:
+    flood: dict[str, Any] = {f"k{i}": i for i in range(2 * SETTINGS_MAX)}
+
+    assert SETTINGS_MAX == len(entry("a", "1", **flood).settings)
+
+
+def test_a_configuration_that_is_none_is_refused() -> None:
+    made: dict[str, Any] = reports.kills(times=1).report
+    made["configuration"] = ["acks"]
+
+    with pytest.raises(ValueError, match="configuration is not what a report"):
+        entry_of(("x",), made)
+
+
+def test_a_row_that_ran_in_two_nights_has_its_trend() -> None:
+    first, second = entry("a", "1"), entry("b", "1", lost=True)
+    runs = [first, replace(second, started_utc="2026-11-22T02:00:00+00:00"), entry("c", "all")]
+
+    table = found(*runs)
+
+    assert [2, 0] == [len(cell.trend) for cell in table.cells]
+    assert "Nights" in render(runs)
+    assert "Nights" not in render([first, entry("c", "all")])

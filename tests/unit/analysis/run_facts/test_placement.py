@@ -1,0 +1,72 @@
+"""Where Kafka's rule puts replicas, by its own worked examples and by what breaks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.run_facts.placement import fewest_misplaced, misplaced
+
+ALONE = {f"kafka{i}": f"kafka{i}" for i in range(5)}
+# Ten partitions on five brokers, each in a rack of its own.
+TEN = ["012", "123", "234", "340", "401", "023", "134", "240", "301", "412"]
+SHARED = dict(zip("012345", ["rack1", "rack3", "rack3", "rack2", "rack2", "rack1"], strict=True))
+# Twelve on six brokers in three racks; the ring is 0, 3, 1, 5, 4, 2.
+TWELVE = ["031", "315", "154", "542", "420", "203", "042", "320", "103", "531", "415", "254"]
+
+
+def named(rows: list[str], prefix: str = "") -> list[list[str]]:
+    return [[f"{prefix}{number}" for number in row] for row in rows]
+
+
+def test_kafkas_own_examples_are_in_place() -> None:
+    assert 0 == fewest_misplaced(named(TEN, "kafka"), ALONE)
+    assert 0 == fewest_misplaced(named(TWELVE), SHARED)
+
+
+@pytest.mark.parametrize("start", range(5))
+def test_any_start_will_do(start: int) -> None:
+    turned = ["".join(str((int(number) + start) % 5) for number in row) for row in TEN]
+
+    assert 0 == fewest_misplaced(named(turned, "kafka"), ALONE)
+
+
+def test_two_that_changed_places_are_two() -> None:
+    assert 2 == fewest_misplaced(named([*TEN[:-1], "421"], "kafka"), ALONE)
+
+
+def test_a_leader_out_of_turn_is_misplaced() -> None:
+    assert fewest_misplaced(named(["012", "012", "234", "340", "401"], "kafka"), ALONE) >= 1
+
+
+def test_two_replicas_in_one_rack_are_misplaced() -> None:
+    crowded = ["051", *TWELVE[1:]]  # 0 and 5 stand in rack1
+
+    assert fewest_misplaced(named(crowded), SHARED) >= 1
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    nodes = {
+        "zk1": {"role": "zookeeper", "id": 1},
+        **{f"kafka{i}": {"role": "broker", "id": i, "rack": ""} for i in (3, 1, 2)},
+    }
+    rows = [["kafka2", "kafka3", "kafka1"], ["kafka3", "kafka1", "kafka2"]]
+    return {"nodes": nodes, "replicas": rows, **changes}
+
+
+def test_of_a_run_the_brokers_by_their_ids() -> None:
+    assert 0 == misplaced(record())
+
+
+def test_one_broker_has_all() -> None:
+    alone = {"kafka1": {"role": "broker", "id": 1}}
+
+    assert 0 == misplaced({"nodes": alone, "replicas": [["kafka1"], ["kafka1"]]})
+
+
+@pytest.mark.parametrize(
+    "changes", [{"replicas": []}, {"replicas": [["kafka9"]]}, {"nodes": {}}, {"replicas": None}]
+)
+def test_what_the_record_does_not_tell_is_not_known(changes: dict[str, Any]) -> None:
+    assert misplaced(record(**changes)) is None
