@@ -88,7 +88,8 @@ bench-compare: ## how often `compare` calls runs different that are not, and fin
 configurations: ## make the matrix' runs that are still missing (hours), then write docs/configurations.md
 	$(SETUP)
 	@$(BIN)/kafka-harness campaign docs/configurations.toml --resume; code=$$?; \
-	    $(BIN)/python -m analysis.studies.configurations docs/configurations.toml && exit $$code
+	    $(BIN)/python -m analysis.studies.configurations docs/configurations.toml && \
+	    $(BIN)/python -m analysis.studies.readme docs/configurations.toml && exit $$code
 
 study: ## make the study's runs that are still missing (hours), then write docs/study.md and docs/faq.md
 	$(SETUP)

@@ -74,10 +74,11 @@ def measured(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[Measure
 def render(campaign: Mapping[str, Any], told: Lines) -> str:
     """The whole page."""
     cells = measured(campaign, told.standing)
-    scenarios = list(dict.fromkeys(cell.scenario for cell in cells))
+    groups = _groups(cells)
     return template("configurations.md.j2").render(
         cells=cells,
-        tables={name: _table([c for c in cells if c.scenario == name]) for name in scenarios},
+        tables=[(group[0].scenario, _table(group)) for group in groups if _begun(group)],
+        not_begun=[(group[0].scenario, group) for group in groups if not _begun(group)],
         differences=list(differences(cells)),
         promises=promises(cells),
         calm=f"{CALM_PERCENT:.0f} %",
@@ -92,9 +93,23 @@ def figure(campaign: Mapping[str, Any], told: Lines) -> str:
     bars = [
         {"scenario": cell.scenario, "label": cell.label, "runs": len(cell.lines)}
         | {"parts": _parts(positions(cell.lines), len(cell.lines))}
-        for cell in measured(campaign, told.standing)
+        for group in _groups(measured(campaign, told.standing))
+        if _begun(group)
+        for cell in group
     ]
     return template("configurations.svg.j2").render(bars=bars, colours=COLOURS)
+
+
+def _groups(cells: Sequence[Measured]) -> list[list[Measured]]:
+    """The cells that stand in one table: of one scenario, by the same settings."""
+    groups: dict[tuple[str, ...], list[Measured]] = {}
+    for cell in cells:
+        groups.setdefault((cell.scenario, *cell.settings), []).append(cell)
+    return list(groups.values())
+
+
+def _begun(group: Sequence[Measured]) -> bool:
+    return any(cell.lines for cell in group)
 
 
 def _parts(found: Mapping[str, int], runs: int) -> list[dict[str, Any]]:
@@ -121,8 +136,10 @@ def _table(cells: Sequence[Measured]) -> str:
 def differences(cells: Sequence[Measured]) -> Iterator[str]:
     """What one setting changed, all others equal: only shares whose intervals do not overlap."""
     for one, other in combinations(cells, 2):
-        changed = [key for key in one.settings if one.settings[key] != other.settings.get(key)]
-        if one.scenario != other.scenario or len(changed) != 1:
+        if (one.scenario, *one.settings) != (other.scenario, *other.settings):
+            continue
+        changed = [key for key in one.settings if one.settings[key] != other.settings[key]]
+        if len(changed) != 1:
             continue
         rest = {key: value for key, value in one.settings.items() if key != changed[0]}
         where = f"`{one.scenario}`, {', '.join(in_words(rest))}"

@@ -1,6 +1,7 @@
-"""The table of results in README.md: some of the study's cells, in a sentence each.
+"""The tables of results in README.md: some cells of the matrix and of the study, a row each.
 
-    python -m analysis.studies.readme docs/study.toml     writes it between the two marks
+    python -m analysis.studies.readme docs/configurations.toml    writes the first, between its marks
+    python -m analysis.studies.readme docs/study.toml             writes the second
 
 The words are here, every number is the data's. Pure but for the last lines, as
 analysis.studies.study.
@@ -14,14 +15,34 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from analysis.studies.pages import page
+from analysis.studies.matrix_rows import HEADS as ALL_HEADS
+from analysis.studies.matrix_rows import row
+from analysis.studies.pages import Render, page
 from analysis.studies.shares import calm_gaps_s, checked, settled
+from harness.model.campaigns.matrix import Place
 from harness.model.runs.ledger import Lines
 
-BEGIN: Final = "<!-- results: python -m analysis.studies.readme docs/study.toml -->"
+BEGIN: Final = "<!-- results: python -m analysis.studies.readme docs/{} -->"  # the campaign's file
 END: Final = "<!-- end of the results -->"
 HEADS: Final = ("settings", "what breaks", "lost", "twice", "no ack for", "runs", "scenario")
-# What is told of a cell: the settings on which it depends, and what breaks.
+# Of the matrix, with one fault a run: what is set, what breaks, and the cell.
+KILLED, CUT = "the leader is killed", "the leader is cut from its followers, then killed"
+ONE_FAULT: Final = (
+    ("acks=1", KILLED, "one-kill", ("1", 1, False)),
+    ("acks=all", KILLED, "one-kill", ("all", 1, False)),
+    ("acks=1", CUT, "one-cut-then-kill", ("1", 1, False)),
+    ("acks=all", CUT, "one-cut-then-kill", ("all", 1, False)),
+    ("acks=all, unclean elections", CUT, "one-cut-then-kill", ("all", 1, True)),
+    ("acks=all, min.insync.replicas=2", CUT, "one-cut-then-kill", ("all", 2, False)),
+    ("the same, unclean elections", CUT, "one-cut-then-kill", ("all", 2, True)),
+)
+ROW_HEADS: Final = {key: head for key, head in ALL_HEADS.items() if key != "pressure"}
+AXES: Final = (
+    "workload.producer.acks",
+    "topic.config.min.insync.replicas",
+    "topic.config.unclean.leader.election.enable",
+)
+# What is told of a cell of the study: the settings on which it depends, and what breaks.
 CELLS: Final = {
     "study-1": ("acks=1, slow followers", "the leader is killed, ten times"),
     "study-2": ("acks=all, retries", "the same"),
@@ -44,6 +65,18 @@ CELLS: Final = {
     "power-loss-all": ("acks=all, as Kafka comes", "all brokers lose power at once"),
     "power-loss-all-flushed": ("the same, flush.messages=1", "the same"),
 }
+
+
+def of_one_fault(_: Mapping[str, Any], ledger: Lines) -> str:
+    """A row for each of ONE_FAULT: shares with their intervals, and minimum / median / maximum."""
+    rows = [["settings", "what breaks", *ROW_HEADS.values()]]
+    rows.append(["---"] * len(rows[0]))
+    for settings, broken, scenario, values in ONE_FAULT:
+        place = Place(scenario=scenario, settings=dict(zip(AXES, values, strict=True)))
+        mine = [line for line in ledger.standing if line["cell"] == place.name]
+        told = row(mine)
+        rows.append([settings, broken, *(told[name] for name in ROW_HEADS)])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
 
 
 def table(campaign: Mapping[str, Any], ledger: Lines) -> str:
@@ -72,12 +105,17 @@ def _middle(values: Sequence[float], digits: int = 0) -> str:
     return middle if least == most else f"{middle} ({least:,.{digits}f}–{most:,.{digits}f})"
 
 
-def with_table(text: str, made: str) -> str:
-    """The page with this table between the marks."""
-    before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{made}\n\n{END}{rest.partition(END)[2]}"
+TABLES: Final[Mapping[str, Render]] = {"configurations.toml": of_one_fault, "study.toml": table}
+
+
+def with_table(text: str, campaign: str, made: str) -> str:
+    """The page with this table of a campaign's file between its marks."""
+    begin = BEGIN.format(campaign)
+    before, _, rest = text.partition(begin)
+    return f"{before}{begin}\n\n{made}\n\n{END}{rest.partition(END)[2]}"
 
 
 if __name__ == "__main__":
     file, readme = Path(sys.argv[1]), Path("README.md")
-    readme.write_text(with_table(readme.read_text(), page(file, table)))
+    made = page(file, TABLES[file.name])
+    readme.write_text(with_table(readme.read_text(), file.name, made))

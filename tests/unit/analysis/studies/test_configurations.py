@@ -48,11 +48,28 @@ def test_the_page_in_the_repository_is_the_one_that_its_data_give(ending: str, r
     assert text == pages.page(DOCS / "configurations.toml", render), "run `make configurations`"
 
 
-def test_each_cell_has_its_row_though_nothing_was_run() -> None:
-    told = page()
+def test_each_cell_has_its_row_though_it_has_no_run() -> None:
+    told = page(runs("all", [0]))
 
     assert "| 1 | 0 | — | — | — | — | — | — | — |" in told
     assert "2 of the 2 cells do not have all of their runs yet" in told
+
+
+def test_a_matrix_without_any_run_is_told_in_a_line() -> None:
+    assert "- `hard`: 2 cells of 10 runs each, acks=1 to acks=all" in page()
+    assert "Not run yet" not in page(runs("all", [0]))
+
+
+def test_cells_of_other_settings_have_a_table_of_their_own_and_are_not_compared() -> None:
+    other = {"scenarios": ["hard"], "repeats": 1, "axes": {ACKS: ["all"], "workload.rate": [9]}}
+    lines = [*runs("1", [5] * 10), *runs("all", [5] * 10), *runs("all,rate=9", [0] * 10)]
+
+    told = configurations.render(
+        {**CAMPAIGN, "matrix": [*CAMPAIGN["matrix"], other]}, Lines(all=lines)
+    )
+
+    assert "| acks | rate | runs |" in told
+    assert "nothing yet" in told
 
 
 def test_shares_whose_intervals_overlap_are_not_called_different() -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
+
+import pytest
+
 from analysis.studies import readme
 from analysis.studies.pages import page
 from harness.checkout import DOCS, ROOT
+from harness.model.campaigns.campaign import Campaign
 from harness.model.runs.ledger import Lines
 
 CAMPAIGN = {"cells": [{"scenario": name, "repeats": 9} for name in readme.CELLS]}
@@ -17,11 +22,29 @@ def line(cell: str, lost: int, gaps_s: tuple[float, ...] = ()) -> dict[str, obje
     return told | calm
 
 
-def test_the_table_is_generated() -> None:
-    """`make study` writes it; by hand it would not stay true."""
+@pytest.mark.parametrize("name", readme.TABLES)
+def test_the_tables_are_generated(name: str) -> None:
+    """`make study` and `make configurations` write them; by hand they would not stay true."""
     text = (ROOT / "README.md").read_text()
 
-    assert text == readme.with_table(text, page(DOCS / "study.toml", readme.table))
+    assert text == readme.with_table(text, name, page(DOCS / name, readme.TABLES[name]))
+
+
+def test_a_cell_of_the_matrix_has_its_row_by_its_name() -> None:
+    """The cells that README tells of are some of the campaign's."""
+    plan = Campaign.model_validate(tomllib.loads((DOCS / "configurations.toml").read_text()))
+    cell = "one-kill/acks=1,min.insync.replicas=1,unclean.leader.election.enable=false"
+    mine = [{**line(cell, lost), "cap": {}} for lost in (0, 3)]
+
+    rows = readme.of_one_fault({}, Lines(all=mine)).splitlines()
+
+    assert "| acks=1 | the leader is killed | 2 | 1 of 2 (9–91 %) | 0 / 1.5 / 3 |" in rows[2]
+    assert "| 0 | — | — |" in rows[3]
+    named = {
+        readme.Place(scenario=scenario, settings=dict(zip(readme.AXES, values, strict=True))).name
+        for _, _, scenario, values in readme.ONE_FAULT
+    }
+    assert named <= {each.key for each in plan.every_cell()}
 
 
 def test_a_row_has_the_median_and_the_extremes_where_they_differ() -> None:
@@ -35,9 +58,10 @@ def test_a_row_has_the_median_and_the_extremes_where_they_differ() -> None:
 
 
 def test_only_what_is_between_the_marks_is_written() -> None:
-    text = f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter"
+    begin = readme.BEGIN.format("study.toml")
+    text = f"before\n{begin}\nold\n{readme.END}\nafter"
 
-    made = readme.with_table(text, "new")
+    made = readme.with_table(text, "study.toml", "new")
 
-    assert made == f"before\n{readme.BEGIN}\n\nnew\n\n{readme.END}\nafter"
-    assert readme.with_table(made, "new") == made
+    assert made == f"before\n{begin}\n\nnew\n\n{readme.END}\nafter"
+    assert readme.with_table(made, "study.toml", "new") == made
