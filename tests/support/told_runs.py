@@ -71,6 +71,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
         "workers": [{**WORKER, **worker} for worker in said.get("workers", [])],
         "differences": [],
         "nodes": said.get("nodes", NODES),
+        "replicas": said.get("placed", []),
         "versions": {},
         "host": None,
         "phases": said.get("phases", [load]),

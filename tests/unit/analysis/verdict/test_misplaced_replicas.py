@@ -1,0 +1,51 @@
+"""The demand `misplaced-replicas`: met and broken by where run.json says the replicas were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from analysis import job
+from analysis.job import CheckError
+from tests.support.histories import final_read, sent, story, told
+from tests.support.told_runs import write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+Report = dict[str, Any]
+DEMAND = {"misplaced-replicas": "0"}
+IN_TURN = [["kafka2", "kafka3", "kafka1"], ["kafka3", "kafka1", "kafka2"]]
+TWICE = [["kafka2", "kafka3", "kafka1"], ["kafka2", "kafka3", "kafka1"]]
+
+
+@told(sent(1, at=0, ms=1000), final_read(1), expect=DEMAND, placed=IN_TURN)
+def test_replicas_in_turn_meet_it(report: Report) -> None:
+    assert report["verdict"] == "valid", report["reasons"]
+
+
+@told(sent(1, at=0, ms=1000), final_read(1), expect=DEMAND, placed=TWICE)
+def test_two_partitions_led_by_one_broker_break_it(report: Report) -> None:
+    assert report["verdict"] == "invalid"
+    assert report["reasons"] == ['demanded misplaced-replicas "0", 3 were seen']
+
+
+def test_where_nobody_knows_where_they_were_it_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    run = write(story(sent(1, at=0, ms=1000), final_read(1), expect=DEMAND), tmp_path, "told/1-42")
+
+    with pytest.raises(CheckError, match="misplaced-replicas: run.json does not tell where"):
+        job.check([run], started=spark)
+
+
+def test_replicas_that_no_topic_can_have_are_no_record(spark: SparkSession, tmp_path: Path) -> None:
+    for number, placed in enumerate(([["kafka1", "kafka1"]], [[]])):
+        parts = (sent(1, at=0, ms=1000), final_read(1))
+        run = write(story(*parts, placed=placed), tmp_path / str(number), "told/1-42")
+
+        with pytest.raises(CheckError, match=r"replicas\.0"):
+            job.check([run], started=spark)
