@@ -26,6 +26,7 @@ from analysis.compare.exact import (
     smallest_rise,
 )
 from analysis.studies.shares import calm_gaps_s, checked
+from harness.model.campaigns.worse import GAP_FACTOR
 from harness.model.kafka_text import kafka_text
 from harness.model.runs.ledger import Line, name_of
 
@@ -112,7 +113,9 @@ class Compared:
         return f"{new.hits} of {new.runs}"
 
 
-def compare(old: Iterable[Line], new: Iterable[Line], *, gap_factor: float = 1.5) -> Compared:
+def compare(
+    old: Iterable[Line], new: Iterable[Line], *, gap_factor: float = GAP_FACTOR
+) -> Compared:
     """Compare runs that count, by cell and backend."""
     sides = by_cell(old), by_cell(new)
     tonight = [Both(cell=cell, old=sides[0].get(cell, ()), new=sides[1][cell]) for cell in sides[1]]

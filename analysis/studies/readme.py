@@ -1,6 +1,6 @@
 """The tables of results in README.md: some cells of the matrix and of the study, a row each.
 
-    python -m analysis.studies.readme docs/configurations.toml    writes the first, between its marks
+    python -m analysis.studies.readme docs/configurations.toml    writes the first between its marks
     python -m analysis.studies.readme docs/study.toml             writes the second
 
 The words are here, every number is the data's. Pure but for the last lines, as

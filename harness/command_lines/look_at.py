@@ -28,6 +28,7 @@ from harness.command_lines.options import (
     console,
     settings,
 )
+from harness.model.campaigns.worse import GAP_FACTOR
 
 PANEL = "Look at"
 
@@ -233,7 +234,7 @@ def compare(
     gap_factor: Annotated[
         float,
         typer.Option(metavar="X", min=1.0, help="A gap that is longer by this factor is worse."),
-    ] = 1.5,
+    ] = GAP_FACTOR,
 ) -> None:
     """Compare tonight's runs with those of nights before, cell by cell; 1 if it is worse.
 

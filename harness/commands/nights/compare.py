@@ -130,12 +130,19 @@ def _line(folder: RunFolder) -> Line | None:
         return None
     folder.refuse_links()
     record = folder.read()
+    try:
+        told = line_of(folder)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise StoreError(
+            f"{folder.path / 'report.json'}: not what a check of this release writes: check the "
+            "run again"
+        ) from None
     return {
         "cell": record.scenario.name,
         "backend": record.backend,
         "seed": record.seed,
         "started_utc": record.started_utc,
-        **line_of(folder),
+        **told,
     }
 
 

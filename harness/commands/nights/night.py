@@ -19,11 +19,11 @@ from rich.console import Console
 
 from harness.commands.campaigns.make_runs import CampaignOptions, make_runs
 from harness.commands.nights.compare import markdown, show, told
+from harness.model.campaigns.worse import GAP_FACTOR
 from harness.model.exit_codes import INTERRUPTED, worst
 from harness.model.runs.ledger import read
 
 BEFORE: Final = 14  # nights that tonight is held against
-GAP_FACTOR: Final = 1.5
 
 
 def make_night(

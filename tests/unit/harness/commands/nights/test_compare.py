@@ -75,3 +75,13 @@ def test_a_side_without_runs_is_refused(tmp_path: Path, what: str) -> None:
 
     with pytest.raises(StoreError, match=what):
         lines_of(tmp_path / what)
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "nonsense", '{"exit_code": 0, "counts": 7}'])
+def test_a_damaged_report_is_one_sentence_with_its_file(tmp_path: Path, text: str) -> None:
+    folder = tmp_path / "results" / "study-1" / "run"
+    shutil.copytree(DOCS / "sample" / "study-1", folder)
+    (folder / "report.json").write_text(text)
+
+    with pytest.raises(StoreError, match=r"run/report\.json: not what a check of this release"):
+        lines_of(tmp_path / "results")

@@ -1,0 +1,7 @@
+"""When tonight's runs are worse than those of the nights before, where nobody says otherwise."""
+
+from __future__ import annotations
+
+from typing import Final
+
+GAP_FACTOR: Final = 1.5  # of the medians of calm runs' longest gaps, beside a rank test
