@@ -1,7 +1,7 @@
 """Whole runs in git, docs/evidence/<cell>: judged again they must be what the ledgers say of them.
 
     python -m scripts.evidence                                   judges all of them (make evidence)
-    python -m scripts.evidence keep LEDGER RESULTS CELL …        adds or replaces some
+    python -m scripts.evidence keep RESULTS CELL …               adds or replaces some, of the study
 
 Kept is a cell's first run: of those that count, and whose line has the digest of their history, the
 one of the least seed. So nobody chose it by what it says. A folder has what judging needs (run.json
@@ -31,6 +31,7 @@ from harness.model.runs.run_folder import RunFolder
 KEPT = DOCS / "evidence"
 PAGES = ROOT / "results" / "evidence"
 LEDGERS = DOCS / "data"
+STUDY = LEDGERS / "study.jsonl"
 # Of a line, what is of the run and not of what it came to.
 OF_THE_RUN = ("run", "configuration", "history", "versions")
 PAGE = "report.html"
@@ -144,7 +145,7 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case []:
             sys.exit(judge())
-        case ["keep", ledger, results, *cells] if cells:
-            keep(Path(ledger), Path(results), cells)
+        case ["keep", results, *cells] if cells:
+            keep(STUDY, Path(results), cells)
         case _:
             sys.exit(str(__doc__))

@@ -6,9 +6,10 @@
 Then those of docs/ci.md's workflow for GitHub, in a repository that holds only a scenario, with a
 wheel made here.
 
-Steps that `uses:` an action are passed over, and so are the job that needs minikube and `sudo`
-where there is none. A second night runs in the same clone, as the cache would bring the first one's
-ledger.
+Steps that `uses:` an action are passed over, and so are the job that needs minikube, `sudo` where
+there is none, and the docker job where no engine can be had (tests.support.labs.docker_engine).
+The second night runs in the same clone, as the cache would bring the first one's ledger, which is
+a day old by then.
 """
 
 from __future__ import annotations
@@ -21,18 +22,37 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from harness.checkout import ROOT
+from harness.cluster.docker.compose import IMAGES
+from tests.support.labs import docker_engine
+from tests.support.labs.docker_engine import Docker
 
 ONE_CELL = "tests/support/one_cell.toml"
 ELSEWHERE = ("minikube",)
 PAGE = ROOT / "docs" / "ci.md"
 MINE = 'title = "Ours"\nextends = "baseline"\n'
-Step = tuple[str, str, dict[str, str]]  # its name, the command, the environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A step that is a command, and what its job adds to the environment."""
+
+    words: str
+    command: str
+    environment: Mapping[str, str]
+
+    @property
+    def of_docker(self) -> bool:
+        """Whether its job is docker's."""
+        return self.environment.get("ON") == "docker"
 
 
 def main() -> int:
@@ -41,25 +61,51 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="ci.yml too, an hour")
     parser.add_argument("--jobs", nargs="*", default=None, help="these jobs only")
     asked = parser.parse_args()
-    names = ["nightly.yml", "nightly.yml", *(["ci.yml"] if asked.all else [])]
-    with tempfile.TemporaryDirectory(prefix="workflows-") as place:
-        clone = Path(place) / "clone"
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="workflows-")))
+        clone, docker = place / "clone", _engine(stack)
         subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
-        ours = [step for name in names for step in steps(name, asked.jobs)]
-        code = _execute(ours, clone)
-        return code or _execute(_of_a_user(Path(place)), Path(place) / "theirs")
+        night = [step for step in steps("nightly.yml", asked.jobs) if docker or not step.of_docker]
+        code = _execute(night, clone, docker)
+        _a_day_passes(clone / "nights")
+        code = code or _execute(night, clone, docker)
+        if asked.all:
+            code = code or _execute(list(steps("ci.yml", asked.jobs)), clone, docker)
+        return code or _execute(_of_a_user(place), place / "theirs", docker)
 
 
-def _execute(found: Sequence[Step], folder: Path) -> int:
+def _engine(stack: ExitStack) -> Docker | None:
+    """Where the docker job's steps run; None, and why is said, where they cannot."""
+    try:
+        return stack.enter_context(docker_engine.engine())
+    except docker_engine.NoEngine as error:
+        sys.stdout.write(f"docker's job is passed over: {error}\n")
+        return None
+
+
+def _a_day_passes(nights: Path) -> None:
+    """Tonight's files become last night's."""
+    for file in sorted(nights.glob("*/????-??-??.*")):
+        before = date.fromisoformat(file.stem) - timedelta(days=1)
+        file.rename(file.with_stem(before.isoformat()))
+
+
+def _execute(found: Sequence[Step], folder: Path, docker: Docker | None) -> int:
     """Execute steps until one fails: its code."""
-    for words, command, environment in found:
+    for step in found:
+        words, command = step.words, step.command
         if command.startswith("sudo ") and shutil.which("sudo") is None:
             sys.stdout.write(f"{words}: passed over, there is no sudo\n")
             continue
         sys.stdout.write(f"{words}\n")
         sys.stdout.flush()
+        inside = docker if step.of_docker else None
+        images = dict.fromkeys(IMAGES, inside.image) if inside else {}
         code = subprocess.run(
-            ["bash", "-e", "-c", command], cwd=folder, env=environment, check=False
+            [*(inside.way if inside else ()), "bash", "-e", "-c", command],
+            cwd=folder,
+            env={**os.environ, **step.environment, **images},
+            check=False,
         ).returncode
         if code:
             sys.stdout.write(f"{words}: ended with {code}\n")
@@ -76,7 +122,11 @@ def _of_a_user(place: Path) -> list[Step]:
     subprocess.run([*build, "--directory", str(dist)], check=True, cwd=ROOT)
     [wheel] = dist.glob("*.whl")
     return [
-        (f"docs/ci.md: {command}", command, {**os.environ, "KAFKA_HARNESS_WHEEL": str(wheel)})
+        Step(
+            words=f"docs/ci.md: {command}",
+            command=command,
+            environment={"KAFKA_HARNESS_WHEEL": str(wheel)},
+        )
         for command in commands_of_the_page()
     ]
 
@@ -102,12 +152,16 @@ def steps(name: str, jobs: list[str] | None = None) -> Iterator[Step]:
             continue
         for step in told["steps"]:
             if "run" in step:
-                yield f"{name}: {job}: {step['run']}", step["run"], _environment(told)
+                yield Step(
+                    words=f"{name}: {job}: {step['run']}",
+                    command=step["run"],
+                    environment=_environment(told),
+                )
 
 
 def _environment(job: Mapping[str, Any]) -> dict[str, str]:
     own = {str(key): str(value) for key, value in job.get("env", {}).items()}
-    return {**os.environ, **own, "CAMPAIGN": ONE_CELL}
+    return {**own, "CAMPAIGN": ONE_CELL}
 
 
 if __name__ == "__main__":

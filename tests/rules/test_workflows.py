@@ -38,7 +38,8 @@ def test_each_step_is_one_command_without_expressions(file: Path) -> None:
     found = list(steps(file.name))
 
     assert found
-    for words, command, _ in found:
+    for step in found:
+        words, command = step.words, step.command
         assert "\n" not in command.strip(), words
         assert "${{" not in command, words
         program, _, rest = command.partition(" ")

@@ -1,12 +1,31 @@
-"""Where the tests' commands run: beside a Docker engine, in its network."""
+"""Where the tests' commands run: beside a Docker engine, in its network.
+
+The engine is the one that the environment names, else one of our own, which needs root and Debian's
+docker.io, and runs in private namespaces (scripts/private-dockerd).
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.checkout import ROOT
+from harness.cluster.nodes import ClusterError
+from harness.distribution import kafka_home
+from harness.host import system_packages
+from harness.setup import kafka_image
 from tests.support.commands import COMMAND, Ran, newest
+
+SCRIPT = ROOT / "scripts" / "private-dockerd"
+
+
+class NoEngine(RuntimeError):
+    """There is none to be had; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +78,47 @@ class Docker:
             stdin=subprocess.DEVNULL,
         )
         return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=None)
+
+
+@contextmanager
+def engine() -> Iterator[Docker]:
+    """An engine with our image; DOCKER_HOST names it meanwhile. Raises NoEngine."""
+    if "DOCKER_HOST" in os.environ:
+        yield Docker(way=_way_to(os.environ["DOCKER_HOST"]), image=_made_image())
+        return
+    if not system_packages.own_engine() or system_packages.program("dockerd") is None:
+        raise NoEngine("no DOCKER_HOST, and a Docker engine of our own needs root and docker.io")
+    with tempfile.TemporaryDirectory(prefix="khd-") as run:
+        data = kafka_home.cache_folder() / "docker"
+        begun = subprocess.run(
+            [SCRIPT, "start", str(data), run], capture_output=True, text=True, check=False
+        )
+        if begun.returncode != 0:
+            raise NoEngine(f"dockerd does not start: {begun.stderr.strip()}")
+        os.environ["DOCKER_HOST"] = f"unix://{run}/docker.sock"
+        try:
+            yield Docker(way=_nets_of(begun.stdout.strip()), image=_made_image())
+        finally:
+            del os.environ["DOCKER_HOST"]
+            subprocess.run([SCRIPT, "stop", run], check=True)
+
+
+def _way_to(host: str) -> tuple[str, ...]:
+    """Into the network of an engine that was started by the script; else there is none to enter."""
+    pid = Path(host.removeprefix("unix://")).parent / "docker.pid"
+    return _nets_of(pid.read_text().strip()) if host.startswith("unix:") and pid.exists() else ()
+
+
+def _nets_of(pid: str) -> tuple[str, ...]:
+    return ("nsenter", "--net", "--target", pid)
+
+
+def _made_image() -> str:
+    """Our image in that engine, made if it is not there."""
+    try:
+        return kafka_image.make(kafka_home.find_kafka(), print)
+    except ClusterError as error:
+        raise NoEngine(str(error)) from None
 
 
 def ended(process: subprocess.Popen[str], folder: Path) -> Ran:
