@@ -16,8 +16,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
+from analysis.measures.position import POSITIONS
 from analysis.studies.beside import beside
-from analysis.studies.matrix_rows import HEADS, POSITIONS, counts, positions, row
+from analysis.studies.matrix_rows import HEADS, counts, positions, row
 from analysis.studies.pages import page, template
 from analysis.studies.shares import CALM_PERCENT, checked, share, wilson
 from harness.model.campaigns.campaign import Campaign

@@ -1,11 +1,8 @@
 """What the runs of a matrix's cells came to, a row for each: for docs/configurations.md, and for
 the table that `kafka-harness run --matrix` ends with.
 
-A run's *position* is by its letters of CAP (docs/anomalies.md, "Consistent or available"), which
-are computed of what was recorded and not of the configuration: CP kept what it acknowledged and
-stopped accepting writes until the fault was healed, AP went on and lost some, *both* went on and
-lost nothing, *neither* stopped and lost some. A cell has the positions of its runs, each with their
-number: no majority speaks for the others.
+A cell has the positions of its runs (analysis.measures.position), each with their number: no
+majority speaks for the others.
 """
 
 from __future__ import annotations
@@ -13,16 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from analysis.measures.position import POSITIONS, position_of
 from analysis.studies.shares import checked, gaps, median_pressure, share, spread
 from harness.model.runs.ledger import Line
 
-POSITIONS = ("CP", "AP", "both", "neither", "unknown")
-_BY_LETTERS: Mapping[tuple[bool | None, bool | None], str] = {
-    (False, True): "CP",
-    (True, False): "AP",
-    (True, True): "both",
-    (False, False): "neither",
-}
 HEADS = {
     "runs": "runs",
     "lossy": "runs with loss",
@@ -37,8 +28,7 @@ HEADS = {
 
 def position(line: Line) -> str:
     """Where a run stands: one of POSITIONS."""
-    cap = line.get("cap") or {}
-    return _BY_LETTERS.get((cap.get("available"), cap.get("consistent")), "unknown")
+    return position_of(line.get("cap") or {})
 
 
 def positions(lines: Sequence[Line]) -> Mapping[str, int]:

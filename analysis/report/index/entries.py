@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
-from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, ValidationError
+from pydantic import BaseModel, NonNegativeFloat, ValidationError
 
+from analysis.measures.position import position_of
 from analysis.report.parts.run_files import address
 from analysis.report.wording import MISSING, seconds
 from harness.model.kafka_text import kafka_text
@@ -48,14 +49,6 @@ class _Counts(BaseModel):
     reads: int | None = None
 
 
-class _Found(BaseModel):
-    count: NonNegativeInt
-
-
-class _Cap(BaseModel):
-    label: str
-
-
 class _Report(BaseModel):
     """Of report.json (schema 1), what the index shows."""
 
@@ -66,8 +59,8 @@ class _Report(BaseModel):
     versions: dict[str, Any] = {}
     longest_window_s: _Gaps
     counts: _Counts = _Counts()
-    anomalies: dict[str, _Found] = {}
-    cap: _Cap | None = None
+    anomalies: dict[str, dict[str, Any]] = {}
+    cap: dict[str, Any] | None = None
     configuration: dict[str, Any] = {}
 
 
@@ -89,7 +82,7 @@ class Entry:
     read_gap: str
     gap_s: float | None = None  # of writes
     duplicates: int | None = None
-    cap: str = ""
+    position: str = ""  # empty in old reports
     settings: Mapping[str, str] = field(default_factory=dict)  # key of Kafka's -> value
 
     @property
@@ -149,8 +142,8 @@ def entry_of(place: tuple[str, ...], report: object) -> Entry:
         write_gap=_gap(read.longest_window_s.produce, read.counts.acked),
         read_gap=_gap(read.longest_window_s.consume, read.counts.acked, read.counts.reads),
         gap_s=read.longest_window_s.produce,
-        duplicates=read.anomalies["duplicate"].count if "duplicate" in read.anomalies else None,
-        cap=_short(read.cap.label) if read.cap else "",
+        duplicates=_count(read.anomalies.get("duplicate", {}).get("count")),
+        position=position_of(read.cap) if read.cap else "",
         settings=dict(islice(_settings("", read.configuration), SETTINGS_MAX)),
     )
 
@@ -169,6 +162,10 @@ def _gap(longest_s: float | None, *happened: int | None) -> str:
     if longest_s or longest_s is None:
         return seconds(longest_s)
     return MISSING if 0 in happened else "none"
+
+
+def _count(told: object) -> int | None:
+    return told if isinstance(told, int) and told >= 0 else None
 
 
 def _settings(section: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from analysis.measures.position import POSITIONS
 from analysis.report.index.entries import Entry
 from analysis.report.index.trend import Night, trend
 from analysis.report.wording import MISSING, seconds
@@ -52,8 +53,8 @@ class Cell:
     @property
     def cap(self) -> str:
         """How many runs stood where."""
-        labels = Counter(run.cap for run in self.runs if run.cap)
-        return ", ".join(f"{label} {count}" for label, count in sorted(labels.items())) or MISSING
+        seen = Counter(run.position for run in self.runs)
+        return ", ".join(f"{name} {seen[name]}" for name in POSITIONS if seen[name]) or MISSING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Whole runs that are kept in git are judged as the ledgers have it; `make evidence` does them all."""
+"""Whole runs in git are judged as the ledgers have it; `make evidence` does all of them."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def entry(
     made: dict[str, Any] = reports.kills(times=1).report
     made["configuration"] = {"producer": {"acks": acks, **settings}, "topic": {"name": name}}
     made["anomalies"]["duplicate"]["count"] = duplicates
-    made["cap"] = {"label": "AP" if lost else "CP"}
+    made["cap"] = {"available": lost, "consistent": not lost}
     if lost:
         made["outcome"] = LOST
     return entry_of((made["run"]["scenario"], name), made)
