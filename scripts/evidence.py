@@ -40,7 +40,7 @@ say = Console(highlight=False, soft_wrap=True, markup=False).print
 
 def kept() -> list[Path]:
     """The folders, by name."""
-    return sorted(folder for folder in KEPT.iterdir() if folder.is_dir())
+    return sorted(folder for folder in KEPT.glob("*") if folder.is_dir())
 
 
 # Judging
@@ -82,7 +82,7 @@ def _different(
     its = origin(RunFolder(path=copy))
     again = {key: its[key] for key in OF_THE_RUN} | summary(None, report["exit_code"], report)
     for key, value in json.loads(json.dumps(again)).items():
-        if line.get(key) != value:
+        if key in line and not _says(value, line[key]):
             yield f"{key} is {value}, in the ledger {line.get(key)}"
     if not _says(json.loads(json.dumps(report)), json.loads((folder / "report.json").read_text())):
         yield "report.json says something else"

@@ -20,12 +20,15 @@ from itertools import count, product
 from typing import Any
 
 Replicas = Sequence[str]
+MOST_BROKERS, MOST_PARTITIONS = 9, 1000  # of a scenario; a record may be anybody's
 
 
 def misplaced(record: Mapping[str, Any]) -> int | None:
     """How many replicas of a run's topic are elsewhere; None where run.json does not tell where
-    they were."""
+    they were, or where it was not Kafka that placed them, in a cluster of the harness's own."""
     placed: Sequence[Replicas] = record.get("replicas") or ()
+    if not placed_by_kafka(record):
+        return None
     nodes: Mapping[str, Mapping[str, Any]] = record.get("nodes") or {}
     racks = {
         name: str(node.get("rack") or name)
@@ -33,7 +36,18 @@ def misplaced(record: Mapping[str, Any]) -> int | None:
         if node["role"] == "broker"
     }
     known = {name for replicas in placed for name in replicas} <= racks.keys()
-    return fewest_misplaced(placed, racks) if placed and known else None
+    some = placed and len(racks) <= MOST_BROKERS and len(placed) <= MOST_PARTITIONS
+    return fewest_misplaced(placed, racks) if some and known else None
+
+
+def placed_by_kafka(record: Mapping[str, Any]) -> bool:
+    """Whether Kafka was to place the replicas, in a cluster that the harness made: another one may
+    have KRaft's rule, and racks of which run.json does not tell."""
+    scenario: Mapping[str, Any] = record.get("scenario") or {}
+    kubernetes = (scenario.get("backend") or {}).get("kubernetes") or {}
+    attached = (kubernetes.get("attach") or {}).get("namespace")
+    by_kafka = (scenario.get("topic") or {}).get("placement") == "kafka"
+    return by_kafka and record.get("backend") != "external" and not attached
 
 
 def fewest_misplaced(placed: Sequence[Replicas], racks: Mapping[str, str]) -> int:

@@ -78,7 +78,11 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
     groups = _groups(cells)
     return template("configurations.md.j2").render(
         cells=cells,
-        tables=[(group[0].scenario, _table(group)) for group in groups if _begun(group)],
+        tables=[
+            (group[0].scenario, _heading(group, groups), _table(group))
+            for group in groups
+            if _begun(group)
+        ],
         not_begun=[(group[0].scenario, group) for group in groups if not _begun(group)],
         differences=list(differences(cells)),
         promises=promises(cells),
@@ -107,6 +111,13 @@ def _groups(cells: Sequence[Measured]) -> list[list[Measured]]:
     for cell in cells:
         groups.setdefault((cell.scenario, *cell.settings), []).append(cell)
     return list(groups.values())
+
+
+def _heading(group: Sequence[Measured], groups: Sequence[Sequence[Measured]]) -> str:
+    """What tells a table from an earlier one of the same scenario: the settings that are new."""
+    first = next(each for each in groups if each[0].scenario == group[0].scenario)
+    new = [short(key) for key in group[0].settings if key not in first[0].settings]
+    return f": {', '.join(new)}" if new else ""
 
 
 def _begun(group: Sequence[Measured]) -> bool:

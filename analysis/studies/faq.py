@@ -39,11 +39,10 @@ class Measured:
     def __init__(self, campaign: Mapping[str, Any], lines: Sequence[Line]) -> None:
         self._cells = {cell.get("name", cell["scenario"]): cell for cell in campaign["cells"]}
         self._lines: dict[str, list[Line]] = {}
-        for line in checked(lines):
-            self._lines.setdefault(line["cell"], []).append(line)
         for name, cell in self._cells.items():
-            if name in self._lines:
-                self._lines[name] = list(settled(self._lines[name], cell["repeats"]))
+            mine = [line for line in lines if line["cell"] == name]
+            if found := checked(settled(mine, cell["repeats"])):
+                self._lines[name] = found
         self.versions = ", ".join(sorted({line["kafka"] for line in lines if "kafka" in line}))
 
     def table(self, *names: str) -> str:

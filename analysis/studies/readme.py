@@ -85,8 +85,8 @@ def table(campaign: Mapping[str, Any], ledger: Lines) -> str:
     known = {cell.get("name", cell["scenario"]): cell for cell in campaign["cells"]}
     rows = [HEADS, ["---"] * len(HEADS)]
     for name, (settings, broken) in CELLS.items():
-        lines = [line for line in checked(ledger.standing) if line["cell"] == name]
-        mine = settled(lines, known[name]["repeats"])
+        lines = [line for line in ledger.standing if line["cell"] == name]
+        mine = checked(settled(lines, known[name]["repeats"]))
         lost = [line["anomalies"]["lost"] for line in mine]
         twice = [line["anomalies"]["duplicate"] for line in mine]
         gaps_s = calm_gaps_s(mine)

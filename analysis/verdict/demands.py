@@ -131,7 +131,7 @@ def parse(expect: Mapping[str, str], acked: int = 0) -> dict[str, Demand]:
 class Looks:
     """What of a run was looked at: whether a consumer follows the log, whether a group shares it
     and its members told of generations that they have in common, whether the replicas are
-    sampled, whether it is known where they were."""
+    sampled, whether Kafka placed them, and it is known where."""
 
     tailing: bool
     grouped: bool
@@ -167,7 +167,7 @@ def _unjudged_of_replicas(name: str, looks: Looks) -> str | None:
     if (name in ISR_TIMES or name in SAMPLED) and not looks.watched:
         return "judged only where `check.watermarks` is set"
     if name == "misplaced-replicas" and not looks.placed:
-        return "run.json does not tell where the replicas were"
+        return 'judged only where Kafka places them (topic.placement = "kafka"), in own clusters'
     return None
 
 

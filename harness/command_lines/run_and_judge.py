@@ -248,7 +248,7 @@ def campaign(  # each an option of the command
         typer.Option(
             "--cell",
             metavar="NAME",
-            help="Run only this cell; * and ? stand for any text. Repeatable.",
+            help="Run only this cell, or those that fit a pattern, as one-*. Repeatable.",
         ),
     ] = None,
     sets: Annotated[

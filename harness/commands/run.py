@@ -49,6 +49,7 @@ from harness.scenario.prepare import Prepared, Request, prepare
 
 def prepare_run(request: Request) -> Prepared:
     """A request resolved, its demands understood: they are the checker's words."""
+    from analysis.run_facts.placement import placed_by_kafka  # noqa: PLC0415
     from analysis.verdict.demands import (  # noqa: PLC0415
         DemandError,
         Looks,
@@ -69,7 +70,7 @@ def prepare_run(request: Request) -> Prepared:
         grouped=any(kind.member for kind in kinds),
         generations=of_one_generation(work.consumer),
         watched=scenario.check.watermarks,
-        placed=True,
+        placed=placed_by_kafka(resolved.record.model_dump(mode="json")),
     )
     if why := unjudged(demands, acks_of(work.producer), looks):
         raise ScenarioError(f"{request.scenario}: expect.{why}")

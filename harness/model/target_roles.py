@@ -95,9 +95,9 @@ def _leader_not_controller(moment: Moment, nodes: Nodes) -> bool | None:
 
 
 def _rack(moment: Moment, nodes: Nodes) -> bool | None:
-    if moment.leader is None:
-        return None
     brokers = [name for name, role in moment.nodes.items() if role == "broker"]
+    if moment.leader is None or not brokers:
+        return None
     its = moment.racks.get(moment.leader, moment.leader)
     return set(nodes) == {name for name in brokers if moment.racks.get(name, name) == its}
 

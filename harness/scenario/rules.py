@@ -68,6 +68,16 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
         for key in settings:
             if key in OWNED_BY_HARNESS[section] or key.startswith("server."):
                 problems.append(f"cluster.{section}.{key} is set by the harness: remove it")
+    if cluster.racks and "broker.rack" in cluster.server:
+        problems.append(
+            "cluster.server.broker.rack puts all brokers into one rack, cluster.racks into several: "
+            "remove one of them"
+        )
+    if cluster.racks and scenario.workload.read_via == "follower":
+        problems.append(
+            'workload.read_via = "follower": a follower is found by a rack of its own: remove it, '
+            "or cluster.racks"
+        )
     if topic.placement == "kafka" and topic.leader != "any":
         problems.append(
             f'topic.leader is {topic.leader!r}, but with topic.placement = "kafka" Kafka says who '

@@ -86,6 +86,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
                 "partitions": said.get("partitions", 1),
                 "replication_factor": said.get("replicas", 3),
                 "leader": "any",
+                "placement": "kafka" if said.get("placed") else "ring",
                 "config": said.get("topic", {}),
             },
             "workload": _workload(said),

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, Literal
 
 from pydantic import BaseModel, NonNegativeFloat, ValidationError
@@ -23,6 +24,16 @@ TEXT_MAX = 300  # characters of an outcome or a title
 DATA_TOLD = re.compile(r"[.;] | after |, and no fault")  # where a sentence has told of the data
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 SETTINGS_MAX = 400  # of one run
+COMMAND_MAX = 20_000  # characters that are read of it
+# What a report's configuration has: by other paths, as the nodes and clients were given it.
+CONFIGURED = (
+    "workload.producer.",
+    "workload.consumer.",
+    "topic.",
+    "cluster.server.",
+    "cluster.zoo.",
+)
+NO_SETTINGS = ("expect.", "backend.")
 DEEPEST = 20  # dots of a path, Kafka's own included: what is nested deeper is passed over
 
 
@@ -37,6 +48,7 @@ class _Run(BaseModel):
     started_utc: str | None = None
     seed: int | None = None
     backend: str | None = None
+    command: str = ""
 
 
 class _Outcome(BaseModel):
@@ -144,7 +156,7 @@ def entry_of(place: tuple[str, ...], report: object) -> Entry:
         gap_s=read.longest_window_s.produce,
         duplicates=_count(read.anomalies.get("duplicate", {}).get("count")),
         position=position_of(read.cap) if read.cap else "",
-        settings=dict(islice(_settings("", read.configuration), SETTINGS_MAX)),
+        settings=dict(islice(_every_setting(read), SETTINGS_MAX)),
     )
 
 
@@ -168,14 +180,26 @@ def _count(told: object) -> int | None:
     return told if isinstance(told, int) and told >= 0 else None
 
 
+def _every_setting(read: _Report) -> Iterator[tuple[str, str]]:
+    """What the run was configured with, and what else its command set."""
+    yield from _settings("", read.configuration)
+    try:
+        words = shlex.split(read.run.command[:COMMAND_MAX])
+    except ValueError:  # a quotation that does not end
+        return
+    for option, word in pairwise(words):
+        path, sign, value = word.partition("=")
+        if option == "--set" and sign and not path.startswith((*CONFIGURED, *NO_SETTINGS)):
+            yield _short(path), _short(value)
+
+
 def _settings(section: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Every setting below a table that is one value, by its path: `topic.config.retention.ms`."""
     for key, value in table.items():
-        path = f"{section}{key}"
         if isinstance(value, dict) and section.count(".") < DEEPEST:
-            yield from _settings(f"{path}.", value)
+            yield from _settings(f"{section}{_short(key)}.", value)
         elif isinstance(value, str | int | float | bool):
-            yield _short(path), _short(kafka_text(value))
+            yield _short(f"{section}{_short(key)}"), _short(kafka_text(value))
 
 
 def _short(text: str) -> str:

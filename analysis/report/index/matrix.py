@@ -4,9 +4,11 @@
     1     1                      3      3 of 3   0 of 3      7.7 s      AP 3    1 2 3
     all   1                      3      0 of 3   2 of 3      7.7 s      both 3  1 2 3
 
-The settings are those in which the runs differ, whatever they are; more combinations than a table
-can show are no matrix but chance, and have none. An interval of each share is in
-docs/configurations.md's kind of page; here every run is one click away.
+The settings are those in which the runs differ, of clients, topic and nodes, and what else was
+given with --set (a campaign's cells and `--matrix` are); not what was changed in the scenario's file
+between two runs. More combinations than a table can show are no matrix but chance, and have none.
+An interval of each share is in docs/configurations.md's kind of page; here every run is one click
+away.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from analysis.report.wording import MISSING, seconds
 
 ROWS_MAX, SETTINGS_MAX = 64, 8
 NAME = "topic.name"
+TOLD = ("topic.", "producer.", "consumer.", "server.", "zoo.", "differences.")  # by reports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +79,12 @@ def matrix(runs: Sequence[Entry]) -> Matrix | None:
     keys = _differing([run.settings for run in runs])
     by_values: dict[tuple[str, ...], list[Entry]] = {}
     for run in sorted(runs, key=lambda run: run.newest):
-        values = tuple(run.settings[key] for key in keys)
+        values = tuple(run.settings.get(key, MISSING) for key in keys)
         by_values.setdefault(values, []).append(run)
     if not 0 < len(keys) <= SETTINGS_MAX or len(by_values) > ROWS_MAX:
         return None
     return Matrix(
-        heads=tuple(map(_last, keys)),
+        heads=_heads(keys),
         cells=[
             Cell(values=values, runs=tuple(own), trend=trend(own))
             for values, own in sorted(by_values.items())
@@ -90,13 +93,26 @@ def matrix(runs: Sequence[Entry]) -> Matrix | None:
 
 
 def _differing(settings: Sequence[Mapping[str, str]]) -> list[str]:
-    """The keys that all runs have and that have several values, in the first run's order. A topic
-    is called as its run where Kafka is not the harness's: that is no setting."""
-    shared = [key for key in settings[0] if all(key in each for each in settings)]
-    return [key for key in shared if key != NAME and len({each[key] for each in settings}) > 1]
+    """The keys that have several values, in the first run's order. What only some runs were given
+    by --set differs too, what only some releases tell of does not. A topic is called as its run
+    where Kafka is not the harness's: that is no setting."""
+    keys = dict.fromkeys(key for each in settings for key in each)
+    return [
+        key
+        for key in keys
+        if key != NAME
+        and len({each.get(key) for each in settings}) > 1
+        and (not key.startswith(TOLD) or all(key in each for each in settings))
+    ]
+
+
+def _heads(keys: Sequence[str]) -> tuple[str, ...]:
+    """Shortly, where that is no other's head."""
+    short = Counter(map(_last, keys))
+    return tuple(_last(key) if short[_last(key)] == 1 else key for key in keys)
 
 
 def _last(path: str) -> str:
     """Kafka's name of a setting: without the section that it is in."""
-    sections = ("topic.config.", "producer.", "consumer.", "server.", "zoo.")
+    sections = ("topic.config.", *TOLD)
     return next((path.removeprefix(each) for each in sections if path.startswith(each)), path)

@@ -74,6 +74,8 @@ def there_already(scenario: Scenario, part: ExternalPart | AttachPart, where: st
                 f"cluster.{section}.{key}: the settings of this cluster are not the harness's: "
                 "remove the key"
             )
+    if scenario.cluster.racks:
+        yield "cluster.racks: the racks of this cluster are not the harness's: remove the key"
     if scenario.workload.read_via == "follower":
         yield 'workload.read_via = "follower" needs brokers that the harness has configured'
 

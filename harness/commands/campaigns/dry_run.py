@@ -10,7 +10,7 @@ from rich.table import Table
 
 from harness.commands.campaigns.file import of, read_campaign
 from harness.commands.campaigns.make_runs import CampaignOptions, prepared, still_to_do
-from harness.commands.campaigns.todo import counting
+from harness.commands.campaigns.todo import counting, fitting
 from harness.commands.closing_table import plain
 from harness.model.exit_codes import VALID
 from harness.model.runs.ledger import name_of, read
@@ -32,7 +32,7 @@ def show_what_is_missing(file: Path, options: CampaignOptions, *, console: Conso
     table = Table(box=None, pad_edge=False, header_style="bold")
     for head in ("cell", "backend", "finished", "to do", "about"):
         table.add_column(head, justify="left" if head in ("cell", "backend") else "right")
-    for cell in plan.every_cell():
+    for cell in fitting(plan.every_cell(), options.cells):
         for backend in of(plan, options.backends):
             place = (cell.key, backend)
             about = in_words(left_s[place]) if left[place] else ""

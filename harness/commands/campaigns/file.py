@@ -36,6 +36,8 @@ from harness.model.campaigns.campaign import Campaign
 from harness.model.scenario import ScenarioError
 from harness.scenario.file import explain, tables_in
 
+FILES = ("producer_config", "consumer_config", "server_properties")  # from its folder on
+
 
 def read_campaign(path: Path) -> Campaign:
     """Read a campaign's file. Raises ScenarioError naming file and key."""
@@ -47,7 +49,10 @@ def read_campaign(path: Path) -> Campaign:
         raise ScenarioError(f"{path}: {explain(error, tables)}") from None
     except ScenarioError as error:
         raise ScenarioError(f"{path}: {error}") from None
-    return campaign
+    given = {
+        key: str(path.parent / getattr(campaign, key)) for key in FILES if getattr(campaign, key)
+    }
+    return campaign.model_copy(update=given)
 
 
 def of(campaign: Campaign, asked: Sequence[str]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from harness.commands.campaigns.calibration import Interrupted, calibrate
 from harness.commands.campaigns.file import backend_settings, read_campaign
 from harness.commands.campaigns.outlook import Outlook
 from harness.commands.campaigns.recordings import Recordings, require_room
-from harness.commands.campaigns.todo import Todo, missing, of_backend, unchecked
+from harness.commands.campaigns.todo import Todo, counting, missing, of_backend, unchecked
 from harness.commands.check import check_runs
 from harness.commands.closing_table import show_how_many_valid
 from harness.commands.run import carry_out_run, prepare_run
@@ -61,7 +61,8 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
                 f"{data} has {len(done.standing)} finished runs: continue with --resume, or move "
                 "the file away"
             )
-        Screen(console).say(f"{plan.title}: {len(done.standing)} runs finished, {len(todo)} to do")
+        finished = len(counting(plan, done.standing))
+        Screen(console).say(f"{plan.title}: {finished} runs finished, {len(todo)} to do")
         runs = prepared(todo)
         require_unchanged(todo, runs, done.standing)
         require_backends(todo, options.settings)

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from harness.commands.campaigns.file import of
+from harness.commands.campaigns.file import FILES, of
 from harness.model.campaigns.campaign import Campaign, Cell
 from harness.model.runs.run_folder import RunFolder, StoreError
 from harness.model.runs.run_record import RunRecord
@@ -29,7 +29,7 @@ def missing(
     cells, or of those whose names fit a pattern. Raises ScenarioError for one that fits none."""
     counted = counting(campaign, done)
     have = {(line["cell"], line.get("backend", "local"), line["seed"]) for line in counted}
-    cells = _fitting(campaign.every_cell(), patterns)
+    cells = fitting(campaign.every_cell(), patterns)
     most = max((cell.repeats for cell in cells), default=0)
     return [
         (
@@ -39,6 +39,7 @@ def missing(
                 seed=campaign.seed + number,
                 backend=backend,
                 settings={**cell.set, **of_backend(backend, settings or {})},
+                **{key: Path(given) for key in FILES if (given := getattr(campaign, key))},
             ),
         )
         for number in range(most)
@@ -54,7 +55,9 @@ def counting(campaign: Campaign, done: Iterable[Mapping[str, Any]]) -> list[Mapp
     return [line for line in done if campaign.older == "count" or "configuration" in line]
 
 
-def _fitting(cells: Sequence[Cell], patterns: Sequence[str]) -> Sequence[Cell]:
+def fitting(cells: Sequence[Cell], patterns: Sequence[str]) -> Sequence[Cell]:
+    """The cells whose names fit a pattern; all without one. Raises ScenarioError for a pattern that
+    fits none."""
     for pattern in patterns:
         if not any(fnmatchcase(cell.key, pattern) for cell in cells):
             names = ", ".join(cell.key for cell in cells)

@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
 from rich.console import Console
 from rich.table import Table
 
@@ -47,6 +49,17 @@ class Told:
     def code(self) -> int:
         """1 where tonight is worse."""
         return INVALID if self.alarms else VALID
+
+
+class _Told(BaseModel):
+    """Of a line what is compared; a report may be anybody's."""
+
+    verdict: str
+    anomalies: dict[str, NonNegativeInt]
+    forbidden: list[str]
+    produce_gaps_s: list[NonNegativeFloat]
+    consume_gaps_s: list[NonNegativeFloat]
+    cap: dict[str, Any]
 
 
 HEADS = ("cell", "runs", "with loss", "with duplicates", "no ack for, s", "would show")
@@ -132,6 +145,7 @@ def _line(folder: RunFolder) -> Line | None:
     record = folder.read()
     try:
         told = line_of(folder)
+        _Told.model_validate(told, strict=True)
     except (LookupError, TypeError, ValueError, AttributeError):
         raise StoreError(
             f"{folder.path / 'report.json'}: not what a check of this release writes: check the "

@@ -191,6 +191,22 @@ class Campaign(BaseModel):
             examples=[3],
         ),
     ] = 2
+    producer_config: Annotated[
+        str,
+        Field(
+            description="your producers' .properties, as for `run --producer-config`; from the "
+            "campaign's folder on",
+            examples=["producer.properties"],
+        ),
+    ] = ""
+    consumer_config: Annotated[
+        str,
+        Field(description="your consumers' .properties", examples=["consumer.properties"]),
+    ] = ""
+    server_properties: Annotated[
+        str,
+        Field(description="a broker's server.properties", examples=["server.properties"]),
+    ] = ""
     cells: Annotated[
         tuple[Cell, ...],
         Field(description="what is run", examples=[({"scenario": "study-1", "repeats": 10},)]),

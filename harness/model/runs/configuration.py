@@ -16,7 +16,7 @@ from harness.model.runs.run_record import RunRecord
 
 OF_SCENARIO: Final[dict[str, Any]] = {
     "cluster": True,
-    "topic": {"partitions", "replication_factor", "leader", "config"},
+    "topic": {"partitions", "replication_factor", "leader", "placement", "config"},
     "workload": True,
     "faults": True,
     "mixed": True,

@@ -28,6 +28,7 @@ title = "A night of one run"
 data = "ledger.jsonl"
 seed = 9000
 backends = ["kubernetes"]
+producer_config = "/properties/producer.properties"
 [[cells]]
 name = "ours"
 scenario = "/scenarios/orders.toml"
@@ -60,19 +61,21 @@ def ended(cluster: Kubernetes, results: Path) -> Iterator[dict[str, Any]]:
     cluster.kubectl("apply", "-f", "-", text=yaml.safe_dump_all(documents))
     try:
         rendered = cluster.kubectl("kustomize", str(cluster.manifests))
-        given(cluster, "cluster", {"cluster.yaml": rendered})
-        campaign = {"nightly.toml": CAMPAIGN, "orders.toml": SCENARIO}
-        given(cluster, "scenarios", campaign)
+        given(cluster, "ConfigMap", "cluster", {"cluster.yaml": rendered})
+        files = {"nightly.toml": CAMPAIGN, "orders.toml": SCENARIO}
+        given(cluster, "ConfigMap", "scenarios", files)
+        given(cluster, "Secret", "properties", {"producer.properties": "linger.ms=7\n"})
         cluster.kubectl("-n", NAMESPACE, "create", "job", "tonight", "--from=cronjob/nightly")
         yield once_ended(cluster)
     finally:
         cluster.kubectl("delete", "namespace", NAMESPACE)
 
 
-def given(cluster: Kubernetes, name: str, files: dict[str, str]) -> None:
+def given(cluster: Kubernetes, kind: str, name: str, files: dict[str, str]) -> None:
     """What the pod finds in a folder of that name."""
+    data = {"ConfigMap": "data", "Secret": "stringData"}[kind]
     metadata = {"name": name, "namespace": NAMESPACE}
-    document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": files}
+    document = {"apiVersion": "v1", "kind": kind, "metadata": metadata, data: files}
     cluster.kubectl("create", "-f", "-", text=yaml.safe_dump(document))
 
 
@@ -114,6 +117,7 @@ def test_the_nightly_job_makes_the_campaign_s_run(ended: dict[str, Any], results
 
     assert "valid" == report["verdict"], report["reasons"]
     assert ["pause"] == [fault["verb"] for fault in report["faults"]]
+    assert 7 == report["configuration"]["producer"]["linger.ms"]
 
 
 def test_it_calibrates_first_and_keeps_the_night_s_ledger(

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from harness.cluster.admin.admin import Resource
+from harness.cluster.admin.admin import Resource, Setting
 from harness.cluster.capabilities import Ensemble
 from harness.cluster.nodes import ClusterError
 from harness.cluster.view.state import BLIND
@@ -62,6 +62,10 @@ DYNAMIC: dict[str, tuple[str, ...]] = {
         "unclean.leader.election.enable",
     ),
 }
+
+
+# A broker does not list what it has no default for, such as the throttle of replication.
+UNSET = Setting(value=None, own=None)
 
 
 # set-config
@@ -128,9 +132,10 @@ def _set(injection: Injection) -> None:
     admin, wanted = injection.admin(), _wanted(injection)
     injection.memo["before"] = before = {}
     for resource in _resources(injection):
-        old = admin.settings(resource)
-        before[resource] = {key: old[key].own for key in wanted}
-        injection.memo.setdefault("was", {key: old[key].value for key in wanted})
+        found = admin.settings(resource)
+        old = {key: found.get(key, UNSET) for key in wanted}
+        before[resource] = {key: each.own for key, each in old.items()}
+        injection.memo.setdefault("was", {key: each.value for key, each in old.items()})
         admin.change(resource, wanted)
 
 
@@ -169,7 +174,7 @@ def _restore(injection: Injection) -> None:
 def _restored(injection: Injection) -> str | None:
     for resource, before in injection.memo.get("before", {}).items():
         now = injection.admin().settings(resource)
-        if any(now[key].own != value for key, value in before.items()):
+        if any(now.get(key, UNSET).own != value for key, value in before.items()):
             return None
     return ", ".join(_wanted(injection)) + " as before"
 

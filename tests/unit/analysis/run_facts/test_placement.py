@@ -52,7 +52,8 @@ def record(**changes: Any) -> dict[str, Any]:
         **{f"kafka{i}": {"role": "broker", "id": i, "rack": ""} for i in (3, 1, 2)},
     }
     rows = [["kafka2", "kafka3", "kafka1"], ["kafka3", "kafka1", "kafka2"]]
-    return {"nodes": nodes, "replicas": rows, **changes}
+    scenario = {"topic": {"placement": "kafka"}}
+    return {"nodes": nodes, "replicas": rows, "scenario": scenario, "backend": "local", **changes}
 
 
 def test_of_a_run_the_brokers_by_their_ids() -> None:
@@ -62,11 +63,26 @@ def test_of_a_run_the_brokers_by_their_ids() -> None:
 def test_one_broker_has_all() -> None:
     alone = {"kafka1": {"role": "broker", "id": 1}}
 
-    assert 0 == misplaced({"nodes": alone, "replicas": [["kafka1"], ["kafka1"]]})
+    assert 0 == misplaced(record(nodes=alone, replicas=[["kafka1"], ["kafka1"]]))
+
+
+ATTACHED = {"kubernetes": {"attach": {"namespace": "kafka"}}}
+CROWD = {f"kafka{i}": {"role": "broker", "id": i} for i in range(1, 99)}
 
 
 @pytest.mark.parametrize(
-    "changes", [{"replicas": []}, {"replicas": [["kafka9"]]}, {"nodes": {}}, {"replicas": None}]
+    "changes",
+    [
+        {"replicas": []},
+        {"replicas": [["kafka9"]]},
+        {"nodes": {}},
+        {"replicas": None},
+        {"backend": "external"},
+        {"scenario": {"topic": {"placement": "ring"}}},
+        {"scenario": {"topic": {"placement": "kafka"}, "backend": ATTACHED}},
+        {"nodes": CROWD},
+        {"replicas": [["kafka1"]] * 1001},
+    ],
 )
 def test_what_the_record_does_not_tell_is_not_known(changes: dict[str, Any]) -> None:
     assert misplaced(record(**changes)) is None

@@ -29,6 +29,12 @@ def entry(
     return entry_of((made["run"]["scenario"], name), made)
 
 
+def commanded(number: int, text: str) -> Entry:
+    made: dict[str, Any] = reports.kills(times=1).report
+    made["run"]["command"] = text
+    return entry_of((made["run"]["scenario"], str(number)), made)
+
+
 def found(*runs: Entry) -> Matrix:
     table = matrix(runs)
     assert table is not None
@@ -61,6 +67,28 @@ def test_runs_that_differ_in_nothing_have_no_table() -> None:
 
 def test_what_only_some_runs_have_is_no_setting_of_the_table() -> None:
     assert matrix([entry("a", "1"), entry("b", "1", linger=5)]) is None
+
+
+def test_what_a_command_set_is_a_setting_too() -> None:
+    """Of the scenario's other parts a report's configuration does not tell."""
+    commands = ("", "run x --set faults.1.at_s=2 --set expect.lost=1", "run 'x")
+    runs = [commanded(number, text) for number, text in enumerate(commands)]
+
+    table = found(*runs)
+
+    assert ("faults.1.at_s",) == table.heads
+    assert {("2",): 1, ("–",): 2} == {cell.values: len(cell.runs) for cell in table.cells}
+
+
+def test_two_settings_of_one_name_are_told_apart() -> None:
+    runs = []
+    for number, value in enumerate("12"):
+        made: dict[str, Any] = reports.kills(times=1).report
+        minimum = {"min.insync.replicas": value}
+        made["configuration"] = {"topic": {"config": minimum}, "server": minimum}
+        runs.append(entry_of(("x", str(number)), made))
+
+    assert ("topic.config.min.insync.replicas", "server.min.insync.replicas") == found(*runs).heads
 
 
 def test_too_many_choices_are_no_matrix() -> None:

@@ -82,6 +82,22 @@ def test_only_the_cells_that_are_asked_for(tmp_path):
         missing(plan, [], patterns=["short", "study-2"])
 
 
+def test_properties_are_beside_the_campaign(tmp_path):
+    (tmp_path / "mine.properties").write_text("linger.ms=7\n")
+    plan = read_campaign(written(tmp_path, f'producer_config = "mine.properties"\n{TEXT}'))
+
+    run = make_runs.prepared(missing(plan, []))[0]
+
+    assert 7 == run.scenario.workload.producer["linger.ms"]
+
+
+def test_properties_that_are_not_there_are_named(tmp_path):
+    plan = read_campaign(written(tmp_path, f'server_properties = "none"\n{TEXT}'))
+
+    with pytest.raises(ScenarioError, match=str(tmp_path / "none")):
+        make_runs.prepared(missing(plan, []))
+
+
 @pytest.mark.parametrize(("older", "left"), [("count", 2), ("beside", 3)])
 def test_runs_without_a_digest_count_or_stand_beside(tmp_path, older, left):
     plan = read_campaign(written(tmp_path, f'older = "{older}"\n{TEXT}'))

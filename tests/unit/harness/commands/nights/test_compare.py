@@ -85,3 +85,22 @@ def test_a_damaged_report_is_one_sentence_with_its_file(tmp_path: Path, text: st
 
     with pytest.raises(StoreError, match=r"run/report\.json: not what a check of this release"):
         lines_of(tmp_path / "results")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("cap", "AP"), ("lost", "3"), ("lost", -1), ("lost", None)]
+)
+def test_a_report_with_a_text_for_a_number_is_one_sentence(
+    tmp_path: Path, key: str, value: object
+) -> None:
+    folder = tmp_path / "results" / "study-1" / "run"
+    shutil.copytree(DOCS / "sample" / "study-1", folder)
+    report = json.loads((folder / "report.json").read_text())
+    if key == "cap":
+        report["cap"] = value
+    else:
+        report["anomalies"][key]["count"] = value
+    (folder / "report.json").write_text(json.dumps(report))
+
+    with pytest.raises(StoreError, match=r"run/report\.json: not what a check of this release"):
+        lines_of(tmp_path / "results")

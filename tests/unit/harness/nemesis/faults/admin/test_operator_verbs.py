@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from kazoo.exceptions import ConnectionLoss
 
-from harness.cluster.admin.admin import Admin
+from harness.cluster.admin.admin import Admin, Resource, Setting
 from harness.cluster.capabilities import Cluster, NodeState
 from harness.cluster.local.backend import local_nodes
 from harness.cluster.nodes import ClusterError, Node
@@ -328,3 +328,26 @@ def test_options_are_refused_with_the_one_that_is_wrong(verb, options, told):
 )
 def test_options_that_are_right_pass(verb, options):
     assert VERBS[verb].problems(options) == []
+
+
+def test_a_setting_that_brokers_do_not_list_is_set_and_removed_again(small, monkeypatch):
+    """Of what has no default, as the throttle of replication, nobody tells before it is set."""
+    key, there = "leader.replication.throttled.rate", {}
+
+    def settings(_: Admin, __: Resource) -> dict[str, Setting]:
+        return {name: Setting(value=value, own=value) for name, value in there.items()}
+
+    def change(_: Admin, __: Resource, wanted: dict[str, str | None]) -> None:
+        there.update(wanted)
+        for name in [name for name, value in wanted.items() if value is None]:
+            del there[name]
+
+    monkeypatch.setattr(Admin, "settings", settings)
+    monkeypatch.setattr(Admin, "change", change)
+    verb, made = VERBS["set-config"], injection(small, KAFKA1, on="brokers", **{key: 50000})
+
+    verb.inject(made)
+    assert verb.bit(made) == f"broker 1: {key} is 50000, was None"
+    verb.heal(made)
+    assert verb.healed(made) == f"{key} as before"
+    assert there == {}
