@@ -70,8 +70,8 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
                 problems.append(f"cluster.{section}.{key} is set by the harness: remove it")
     if cluster.racks and "broker.rack" in cluster.server:
         problems.append(
-            "cluster.server.broker.rack puts all brokers into one rack, cluster.racks into several: "
-            "remove one of them"
+            "cluster.server.broker.rack puts all brokers into one rack, and cluster.racks into "
+            "several: remove one of them"
         )
     if cluster.racks and scenario.workload.read_via == "follower":
         problems.append(

@@ -5,10 +5,10 @@
     all   1                      3      0 of 3   2 of 3      7.7 s      both 3  1 2 3
 
 The settings are those in which the runs differ, of clients, topic and nodes, and what else was
-given with --set (a campaign's cells and `--matrix` are); not what was changed in the scenario's file
-between two runs. More combinations than a table can show are no matrix but chance, and have none.
-An interval of each share is in docs/configurations.md's kind of page; here every run is one click
-away.
+given with --set (a campaign's cells and `--matrix` are); not what was changed in the scenario's
+file between two runs. More combinations than a table can show are no matrix but chance, and have
+none. Intervals of the shares are for `compare` and for pages such as docs/configurations.md; here
+every run is one click away.
 """
 
 from __future__ import annotations

@@ -49,10 +49,9 @@ def read_campaign(path: Path) -> Campaign:
         raise ScenarioError(f"{path}: {explain(error, tables)}") from None
     except ScenarioError as error:
         raise ScenarioError(f"{path}: {error}") from None
-    given = {
-        key: str(path.parent / getattr(campaign, key)) for key in FILES if getattr(campaign, key)
-    }
-    return campaign.model_copy(update=given)
+    given = {key: getattr(campaign, key) for key in FILES}
+    there = {key: str(path.parent / name) for key, name in given.items() if name}
+    return campaign.model_copy(update=there)
 
 
 def of(campaign: Campaign, asked: Sequence[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from harness.commands.campaigns.file import FILES, of
+from harness.commands.campaigns.file import of
 from harness.model.campaigns.campaign import Campaign, Cell
 from harness.model.runs.run_folder import RunFolder, StoreError
 from harness.model.runs.run_record import RunRecord
@@ -39,7 +39,9 @@ def missing(
                 seed=campaign.seed + number,
                 backend=backend,
                 settings={**cell.set, **of_backend(backend, settings or {})},
-                **{key: Path(given) for key in FILES if (given := getattr(campaign, key))},
+                producer_config=_file(campaign.producer_config),
+                consumer_config=_file(campaign.consumer_config),
+                server_properties=_file(campaign.server_properties),
             ),
         )
         for number in range(most)
@@ -48,6 +50,10 @@ def missing(
         if number < cell.repeats
         and not any((name, backend, campaign.seed + number) in have for name in cell.names)
     ]
+
+
+def _file(name: str) -> Path | None:
+    return Path(name) if name else None
 
 
 def counting(campaign: Campaign, done: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

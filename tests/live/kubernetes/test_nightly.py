@@ -117,7 +117,7 @@ def test_the_nightly_job_makes_the_campaign_s_run(ended: dict[str, Any], results
 
     assert "valid" == report["verdict"], report["reasons"]
     assert ["pause"] == [fault["verb"] for fault in report["faults"]]
-    assert 7 == report["configuration"]["producer"]["linger.ms"]
+    assert "7" == report["configuration"]["producer"]["linger.ms"]
 
 
 def test_it_calibrates_first_and_keeps_the_night_s_ledger(

@@ -147,7 +147,9 @@ def _is_set(injection: Injection) -> str | None:
     ):
         return None
     where = " and ".join(f"{each.kind} {each.name}" for each in injection.memo["before"])
-    return f"{where}: " + ", ".join(f"{k} is {v}, was {was[k]}" for k, v in wanted.items())
+    return f"{where}: " + ", ".join(
+        f"{k} is {v}, was {was[k] or 'unset'}" for k, v in wanted.items()
+    )
 
 
 def _read(injection: Injection, resource: Resource) -> dict[str, str]:

@@ -10,6 +10,7 @@ from analysis.studies import readme
 from analysis.studies.pages import page
 from harness.checkout import DOCS, ROOT
 from harness.model.campaigns.campaign import Campaign
+from harness.model.campaigns.matrix import Place
 from harness.model.runs.ledger import Lines
 
 CAMPAIGN = {"cells": [{"scenario": name, "repeats": 9} for name in readme.CELLS]}
@@ -41,7 +42,7 @@ def test_a_cell_of_the_matrix_has_its_row_by_its_name() -> None:
     assert "| acks=1 | the leader is killed | 2 | 1 of 2 (9–91 %) | 0 / 1.5 / 3 |" in rows[2]
     assert "| 0 | — | — |" in rows[3]
     named = {
-        readme.Place(scenario=scenario, settings=dict(zip(readme.AXES, values, strict=True))).name
+        Place(scenario=scenario, settings=dict(zip(readme.AXES, values, strict=True))).name
         for _, _, scenario, values in readme.ONE_FAULT
     }
     assert named <= {each.key for each in plan.every_cell()}

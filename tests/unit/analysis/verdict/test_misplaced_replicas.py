@@ -38,9 +38,7 @@ def test_where_nobody_knows_where_they_were_it_is_refused(
 ) -> None:
     run = write(story(sent(1, at=0, ms=1000), final_read(1), expect=DEMAND), tmp_path, "told/1-42")
 
-    with pytest.raises(
-        CheckError, match=r"misplaced-replicas: judged only where Kafka places them"
-    ):
+    with pytest.raises(CheckError, match=r"misplaced-replicas: judged only where Kafka places"):
         job.check([run], started=spark)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from harness.clients.properties import PropertiesError
 from harness.cluster.backends import absent
 from harness.cluster.nodes import ClusterError
 from harness.commands.campaigns import lines, make_runs, supersede
@@ -88,13 +89,13 @@ def test_properties_are_beside_the_campaign(tmp_path):
 
     run = make_runs.prepared(missing(plan, []))[0]
 
-    assert 7 == run.scenario.workload.producer["linger.ms"]
+    assert "7" == run.scenario.workload.producer["linger.ms"]
 
 
 def test_properties_that_are_not_there_are_named(tmp_path):
     plan = read_campaign(written(tmp_path, f'server_properties = "none"\n{TEXT}'))
 
-    with pytest.raises(ScenarioError, match=str(tmp_path / "none")):
+    with pytest.raises(PropertiesError, match=str(tmp_path / "none")):
         make_runs.prepared(missing(plan, []))
 
 

@@ -332,7 +332,7 @@ def test_options_that_are_right_pass(verb, options):
 
 def test_a_setting_that_brokers_do_not_list_is_set_and_removed_again(small, monkeypatch):
     """Of what has no default, as the throttle of replication, nobody tells before it is set."""
-    key, there = "leader.replication.throttled.rate", {}
+    key, there = "leader.replication.throttled.rate", dict[str, str | None]()
 
     def settings(_: Admin, __: Resource) -> dict[str, Setting]:
         return {name: Setting(value=value, own=value) for name, value in there.items()}
@@ -347,7 +347,7 @@ def test_a_setting_that_brokers_do_not_list_is_set_and_removed_again(small, monk
     verb, made = VERBS["set-config"], injection(small, KAFKA1, on="brokers", **{key: 50000})
 
     verb.inject(made)
-    assert verb.bit(made) == f"broker 1: {key} is 50000, was None"
+    assert verb.bit(made) == f"broker 1: {key} is 50000, was unset"
     verb.heal(made)
     assert verb.healed(made) == f"{key} as before"
     assert there == {}
