@@ -129,6 +129,21 @@ def test_without_an_image_of_ours_nothing_is_done_in_somebody_s_pods() -> None:
 # What is refused before anything starts
 
 
+@pytest.mark.parametrize(("backend", "settings"), [("external", EXTERNAL), ("kubernetes", ATTACH)])
+def test_a_cluster_that_is_there_has_racks_of_its_own(
+    backend: str, settings: dict[str, Any]
+) -> None:
+    with pytest.raises(ScenarioError, match="cluster.racks: the racks of this cluster are not"):
+        prepare(
+            Request(
+                scenario="baseline",
+                seed=1,
+                backend=backend,
+                settings={**settings, "cluster.racks": 3},
+            )
+        )
+
+
 def refusal(backend: str, verb: str, target: str = "leader", **settings: Any) -> str:
     fault = {"verb": verb, "target": target, "at_s": 1, "for_s": 1, **settings.pop("fault", {})}
     given = {"workload.kind": "stream", **settings, "faults": [fault]}
