@@ -133,7 +133,7 @@ def test_without_an_image_of_ours_nothing_is_done_in_somebody_s_pods() -> None:
 def test_a_cluster_that_is_there_has_racks_of_its_own(
     backend: str, settings: dict[str, Any]
 ) -> None:
-    with pytest.raises(ScenarioError, match="cluster.racks: the racks of this cluster are not"):
+    with pytest.raises(ScenarioError, match=r"cluster\.racks: the racks of this cluster are not"):
         prepare(
             Request(
                 scenario="baseline",
