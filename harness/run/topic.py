@@ -91,7 +91,13 @@ def _remove(
 
 
 def create(admin: Admin, topic: TopicPart, cluster: Cluster, view: ClusterView) -> None:
-    """Make the topic, its first leader where the scenario wants it. Raises ClusterError."""
+    """Make the topic, its first leader where the scenario wants it. Raises ClusterError, also
+    where there is one already: its records are those of another run."""
+    if admin.topics.exists(topic.name):
+        raise ClusterError(
+            f"the cluster has a topic {topic.name} before the run has made it: what a run before "
+            "had on disk is there still; give the nodes volumes that go with each run"
+        )
     if topic.placement == "kafka":
         wanted = (topic.name, topic.partitions, topic.replication_factor, topic.config)
         admin.topics.create_anywhere(*wanted)

@@ -190,6 +190,8 @@ def _patch(libs: Path, archive: Path) -> str:
         f"        - {{name: {name}, hostPath: {{path: {path}}}}}\n"
         for name, path in borrowed.items()
     )
+    # Of each run its own, in a namespace that stays, too.
+    label, data = "metadata.labels['kafka-harness']", "$(POD_NAMESPACE)/$(RUN)/$(POD_NAME)"
     return f"""apiVersion: apps/v1
 kind: StatefulSet
 metadata: {{name: any}}
@@ -200,10 +202,11 @@ spec:
         - name: node
           env:
             - {{name: POD_NAMESPACE, valueFrom: {{fieldRef: {{fieldPath: metadata.namespace}}}}}}
+            - {{name: RUN, valueFrom: {{fieldRef: {{fieldPath: "{label}"}}}}}}
             - {{name: KAFKA_LIBS, value: {libs}}}
             - {{name: KAFKA_ARCHIVE, value: {archive}}}
           volumeMounts:
-{mounts}            - {{name: data, mountPath: /data, subPathExpr: $(POD_NAMESPACE)/$(POD_NAME)}}
+{mounts}            - {{name: data, mountPath: /data, subPathExpr: {data}}}
         - name: holder
           volumeMounts:
 {mounts}      volumes:
