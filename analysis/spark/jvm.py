@@ -61,7 +61,13 @@ _PROPERTIES = (
     "-Dio.netty.allocator.type=pooled",
     "-Djava.net.preferIPv4Stack=true",
 )
-_SMALL = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_SMALL = (
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    # What a check no longer needs goes back to the system where it is collected (session.session).
+    "-XX:MinHeapFreeRatio=10",
+    "-XX:MaxHeapFreeRatio=25",
+)
 _LARGE = ("-XX:+UseParallelGC",)
 
 

@@ -6,10 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from analysis.spark.jvm import BIG
+from analysis.spark.session import session
 from harness.checkout import ROOT
 
 OF_A_MASTER = """
@@ -79,3 +83,18 @@ def test_spark_s_python_workers_take_no_package_of_the_user_s_folder(spark: Spar
     asked = spark.sparkContext.parallelize(["__import__('sys').flags.safe_path"], 1)
 
     assert [True] == asked.map(eval).collect()
+
+
+@pytest.mark.parametrize(("operations", "asked"), [(BIG, 1), (BIG - 1, 0)])
+def test_before_a_big_history_a_live_session_lets_go_of_what_is_left(
+    monkeypatch: pytest.MonkeyPatch, operations: int, asked: int
+) -> None:
+    """A small check would wait for it."""
+    calls: list[str] = []
+    system = SimpleNamespace(gc=lambda: calls.append("gc"))
+    there: Any = SimpleNamespace(_jvm=SimpleNamespace(System=system))
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: there)
+
+    with session(operations=operations) as found:
+        assert found is there
+    assert asked == len(calls)
