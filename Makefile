@@ -69,13 +69,13 @@ runner: ## what Ubuntu's CI machines need first: ordinary users may make namespa
 	@if [ "$$(sysctl -n kernel.apparmor_restrict_unprivileged_userns 2>/dev/null)" = 1 ]; then \
 	    sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; fi
 
-nightly: ## tonight's campaign on one backend (ON=local), held against the nights before in nights/
+nightly: ## tonight's campaign on one backend (BACKEND=local), held against the nights before in nights/
 	$(SETUP)
-	@$(BIN)/kafka-harness campaign $(or $(CAMPAIGN),docs/nightly.toml) --backends $(or $(ON),local) \
-	    --nights nights/$(or $(ON),local) --results results/nightly/$(or $(ON),local)
+	@$(BIN)/kafka-harness campaign $(or $(CAMPAIGN),docs/nightly.toml) --backends $(or $(BACKEND),local) \
+	    --nights nights/$(or $(BACKEND),local) --results results/nightly/$(or $(BACKEND),local)
 
 nightly-summary: ## tonight's page, into the summary of a GitHub job where there is one
-	@cat nights/$(or $(ON),local)/$$(date -u +%F).md | tee -a "$${GITHUB_STEP_SUMMARY:-/dev/null}"
+	@cat nights/$(or $(BACKEND),local)/$$(date -u +%F).md | tee -a "$${GITHUB_STEP_SUMMARY:-/dev/null}"
 
 test-workflows: ## the steps of .github/workflows in a clean clone, with a campaign of one cell (an hour with WITH=--all)
 	$(SETUP) --tests

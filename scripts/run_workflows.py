@@ -52,7 +52,7 @@ class Step:
     @property
     def of_docker(self) -> bool:
         """Whether its job is docker's."""
-        return self.environment.get("ON") == "docker"
+        return self.environment.get("BACKEND") == "docker"
 
 
 def main() -> int:

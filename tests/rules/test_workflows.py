@@ -47,6 +47,13 @@ def test_each_step_is_one_command_without_expressions(file: Path) -> None:
         assert rest.split()[0] in targets, words
 
 
+def test_each_job_of_the_nightly_has_its_backend() -> None:
+    """YAML takes some words, such as `on`, for no words at all."""
+    told = {step.environment["BACKEND"]: step.of_docker for step in steps("nightly.yml")}
+
+    assert told == {"local": False, "docker": True}
+
+
 def test_only_the_job_that_needs_minikube_is_not_executed() -> None:
     text = (ROOT / ".github" / "workflows" / "nightly.yml").read_text()
 
