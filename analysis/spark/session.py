@@ -71,7 +71,9 @@ def session(
     if there is not None:
         java: Any = there._jvm if operations >= BIG else None
         if java is not None:
-            # What the checks before have left would stand beside what this one needs.
+            # What the checks before have left would stand beside what this one needs. The first
+            # collection frees what holds Spark's pools of memory, the second the pools.
+            java.System.gc()
             java.System.gc()
         yield there
         return

@@ -85,7 +85,7 @@ def test_spark_s_python_workers_take_no_package_of_the_user_s_folder(spark: Spar
     assert [True] == asked.map(eval).collect()
 
 
-@pytest.mark.parametrize(("operations", "asked"), [(BIG, 1), (BIG - 1, 0)])
+@pytest.mark.parametrize(("operations", "asked"), [(BIG, 2), (BIG - 1, 0)])
 def test_before_a_big_history_a_live_session_lets_go_of_what_is_left(
     monkeypatch: pytest.MonkeyPatch, operations: int, asked: int
 ) -> None:
