@@ -5,9 +5,8 @@
 
 Kept is a cell's first run: of those that count, and whose line has the digest of their history, the
 one of the least seed. So nobody chose it by what it says. A folder has what judging needs (run.json
-and the sealed history) and report.json. Pages are made in results/evidence; what is there of a kept
-page, report.html, must be the one that is made. A later release may say more in report.json, and
-nothing else.
+and the sealed history) and report.json; two have their pages for README. All pages are made in
+results/evidence. A later release may say more in report.json, and nothing else.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ STUDY = LEDGERS / "study.jsonl"
 # Of a line, what is of the run and not of what it came to.
 OF_THE_RUN = ("run", "configuration", "history", "versions")
 PAGE = "report.html"
+WITH_PAGES = ("partition-cp", "partition-ap")  # each 2 MB, most of it plotly.js
 say = Console(highlight=False, soft_wrap=True, markup=False).print
 
 
@@ -86,9 +86,6 @@ def _different(
             yield f"{key} is {value}, in the ledger {line.get(key)}"
     if not _says(json.loads(json.dumps(report)), json.loads((folder / "report.json").read_text())):
         yield "report.json says something else"
-    page = folder / PAGE
-    if page.is_file() and page.read_text() != (copy / PAGE).read_text():
-        yield f"{PAGE} is another one"
 
 
 def _says(made: Any, told: Any) -> bool:
@@ -122,7 +119,7 @@ def keep(ledger: Path, results: Path, cells: Sequence[str]) -> None:
             raise SystemExit(f"{source} is no sealed run: give the folder of {ledger}'s results")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        for name in ("run.json", "report.json"):
+        for name in ("run.json", "report.json", *([PAGE] if cell in WITH_PAGES else [])):
             shutil.copy(source / name, folder / name)
         shutil.copytree(source / "history", folder / "history", ignore=_not_sealed)
         say(f"{cell}: {run}")
