@@ -61,6 +61,22 @@ Matrix = Annotated[
         autocompletion=completion.keys,
     ),
 ]
+OnlyBackends = Annotated[
+    str,
+    typer.Option(
+        metavar="A,B",
+        help="Run only on these of its backends.",
+        autocompletion=completion.backends,
+    ),
+]
+OnlyCells = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cell",
+        metavar="NAME",
+        help="Run only this cell, or those that fit a pattern, as one-*. Repeatable.",
+    ),
+]
 Superseded = Annotated[
     list[str] | None,
     typer.Option(
@@ -235,22 +251,8 @@ def campaign(  # each an option of the command
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue a campaign that has finished runs.")
     ] = False,
-    backends: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B",
-            help="Run only on these of its backends.",
-            autocompletion=completion.backends,
-        ),
-    ] = "",
-    cells: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--cell",
-            metavar="NAME",
-            help="Run only this cell, or those that fit a pattern, as one-*. Repeatable.",
-        ),
-    ] = None,
+    backends: OnlyBackends = "",
+    cells: OnlyCells = None,
     sets: Annotated[
         list[str] | None,
         typer.Option(

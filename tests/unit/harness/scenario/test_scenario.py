@@ -148,23 +148,6 @@ wrong_file = pytest.mark.parametrize(
             "workload.transaction_abort_every: set workload.producer.transactional.id",
         ),
         (MINIMAL + '[cluster.server]\n"log.dirs" = "x"', "is set by the harness: remove it"),
-        (
-            MINIMAL + '[cluster]\nracks = 3\n[cluster.server]\n"broker.rack" = "x"',
-            "cluster.server.broker.rack puts all brokers into one rack",
-        ),
-        (
-            'title = "t"\n[workload]\nkind = "write-read"\nread_via = "follower"\n'
-            "[cluster]\nracks = 3",
-            'workload.read_via = "follower": a follower is found by a rack of its own',
-        ),
-        (
-            MINIMAL + '[topic]\nplacement = "kafka"\nleader = "kafka1"',
-            "topic.leader is 'kafka1', but with topic.placement",
-        ),
-        (
-            MINIMAL + '[[faults]]\nverb = "kill"\ntarget = "rack"\nat_s = 1',
-            "each broker stands in a rack of its own: set cluster.racks",
-        ),
         (MINIMAL + 'dies = ["before-commit"]', "workload.dies: set workload.group_consumers or"),
         (
             MINIMAL + 'group_consumers = 1\ndies = ["before-commit"]\ndies_after = 20000',
@@ -308,9 +291,6 @@ ONLY_WHEN_READ = (
     "verb: elect",
     " overlaps ",
     "a single ZooKeeper neither leads nor follows",
-    "puts all brokers into one rack",
-    "a rack of its own",
-    "but with topic.placement",
 )
 
 

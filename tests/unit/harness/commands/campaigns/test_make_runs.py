@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harness.clients.properties import PropertiesError
 from harness.cluster.backends import absent
 from harness.cluster.nodes import ClusterError
 from harness.commands.campaigns import lines, make_runs, supersede
@@ -73,38 +72,6 @@ def test_a_finished_run_is_never_made_again_whatever_it_ended_with(tmp_path):
     todo = missing(plan, read(data).standing)
 
     assert [("short", 7), ("study-1", 8)] == [(cell.key, r.seed) for cell, r in todo]
-
-
-def test_only_the_cells_that_are_asked_for(tmp_path):
-    plan = read_campaign(written(tmp_path))
-
-    assert ["short"] == [cell.key for cell, _ in missing(plan, [], patterns=["sh*"])]
-    with pytest.raises(ScenarioError, match=r"--cell study-2: .* there are study-1, short"):
-        missing(plan, [], patterns=["short", "study-2"])
-
-
-def test_properties_are_beside_the_campaign(tmp_path):
-    (tmp_path / "mine.properties").write_text("linger.ms=7\n")
-    plan = read_campaign(written(tmp_path, f'producer_config = "mine.properties"\n{TEXT}'))
-
-    run = make_runs.prepared(missing(plan, []))[0]
-
-    assert "7" == run.scenario.workload.producer["linger.ms"]
-
-
-def test_properties_that_are_not_there_are_named(tmp_path):
-    plan = read_campaign(written(tmp_path, f'server_properties = "none"\n{TEXT}'))
-
-    with pytest.raises(PropertiesError, match=str(tmp_path / "none")):
-        make_runs.prepared(missing(plan, []))
-
-
-@pytest.mark.parametrize(("older", "left"), [("count", 2), ("beside", 3)])
-def test_runs_without_a_digest_count_or_stand_beside(tmp_path, older, left):
-    plan = read_campaign(written(tmp_path, f'older = "{older}"\n{TEXT}'))
-
-    assert left == len(missing(plan, [{"cell": "study-1", "seed": 7}]))
-    assert 2 == len(missing(plan, [{"cell": "study-1", "seed": 7, "configuration": "a"}]))
 
 
 @pytest.mark.parametrize(("asks", "kept"), [(True, True), (False, False)])
