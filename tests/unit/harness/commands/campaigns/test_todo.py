@@ -9,7 +9,25 @@ from harness.commands.campaigns import make_runs
 from harness.commands.campaigns.file import read_campaign
 from harness.commands.campaigns.todo import missing
 from harness.model.scenario import ScenarioError
-from tests.unit.harness.commands.campaigns.test_make_runs import TEXT, written
+
+TEXT = """
+title = "t"
+data = "runs.jsonl"
+seed = 7
+[[cells]]
+scenario = "study-1"
+repeats = 2
+[[cells]]
+name = "short"
+scenario = "study-1"
+repeats = 1
+"""
+
+
+def written(tmp_path, text: str = TEXT):
+    path = tmp_path / "c.toml"
+    path.write_text(text)
+    return path
 
 
 def test_only_the_cells_that_are_asked_for(tmp_path):
