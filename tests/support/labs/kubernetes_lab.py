@@ -190,8 +190,10 @@ def _patch(libs: Path, archive: Path) -> str:
         f"        - {{name: {name}, hostPath: {{path: {path}}}}}\n"
         for name, path in borrowed.items()
     )
-    # Of each run its own, in a namespace that stays, too.
-    label, data = "metadata.labels['kafka-harness']", "$(POD_NAMESPACE)/$(RUN)/$(POD_NAME)"
+    # Of each run its own, in a namespace that stays, too: its label is in the pods' template, of
+    # which this is the hash. Every pod of a StatefulSet has one.
+    label = "metadata.labels['controller-revision-hash']"
+    data = "$(POD_NAMESPACE)/$(RUN)/$(POD_NAME)"
     return f"""apiVersion: apps/v1
 kind: StatefulSet
 metadata: {{name: any}}
