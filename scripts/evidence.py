@@ -119,8 +119,10 @@ def keep(ledger: Path, results: Path, cells: Sequence[str]) -> None:
             raise SystemExit(f"{source} is no sealed run: give the folder of {ledger}'s results")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        for name in ("run.json", "report.json", *([PAGE] if cell in WITH_PAGES else [])):
+        for name in ("run.json", *([PAGE] if cell in WITH_PAGES else [])):
             shutil.copy(source / name, folder / name)
+        report = json.loads((source / "report.json").read_text())
+        (folder / "report.json").write_text(json.dumps(report, separators=(",", ":")) + "\n")
         shutil.copytree(source / "history", folder / "history", ignore=_not_sealed)
         say(f"{cell}: {run}")
 
