@@ -28,7 +28,7 @@ from analysis.compare.exact import (
 from analysis.studies.shares import calm_gaps_s, checked
 from harness.model.campaigns.worse import GAP_FACTOR
 from harness.model.kafka_text import kafka_text
-from harness.model.runs.ledger import Line, name_of
+from harness.model.runs.ledger import Line, has_digest, name_of
 
 UNKNOWN, INVALID = "unknown", "invalid"
 GAPS = {"produce": "no ack for", "consume": "no read for"}
@@ -218,7 +218,7 @@ def _forbidden(cells: Sequence[Both]) -> Iterator[str]:
 
 
 def _digests(lines: Sequence[Line]) -> list[str]:
-    return list(dict.fromkeys(line["configuration"] for line in lines if "configuration" in line))
+    return list(dict.fromkeys(line["configuration"] for line in lines if has_digest(line)))
 
 
 def _text(settings: Mapping[str, Any], key: str) -> str:

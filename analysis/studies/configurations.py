@@ -19,7 +19,7 @@ from typing import Any, Final
 from analysis.measures.position import POSITIONS
 from analysis.studies.beside import beside
 from analysis.studies.matrix_rows import HEADS, counts, positions, row
-from analysis.studies.pages import page, template
+from analysis.studies.pages import markdown_table, page, template
 from analysis.studies.shares import CALM_PERCENT, checked, share, wilson
 from harness.model.campaigns.campaign import Campaign
 from harness.model.campaigns.matrix import in_words, short
@@ -137,19 +137,16 @@ def _parts(found: Mapping[str, int], runs: int) -> list[dict[str, Any]]:
 
 def _table(cells: Sequence[Measured]) -> str:
     """The rows of a scenario: its settings, then what was measured."""
-    heads = [*map(short, cells[0].settings), *HEADS.values()]
-    rows = [heads, ["---"] * len(heads)]
-    for cell in cells:
-        settings = map(kafka_text, cell.settings.values())
-        rows.append([*settings, *row(cell.lines).values()])
-    return "\n".join(f"| {' | '.join(each)} |" for each in rows)
+    return markdown_table(
+        [*map(short, cells[0].settings), *HEADS.values()],
+        ([*map(kafka_text, cell.settings.values()), *row(cell.lines).values()] for cell in cells),
+    )
 
 
 def differences(cells: Sequence[Measured]) -> Iterator[str]:
     """What one setting changed, all others equal: only shares whose intervals do not overlap."""
-    for one, other in combinations(cells, 2):
-        if (one.scenario, *one.settings) != (other.scenario, *other.settings):
-            continue
+    pairs = (pair for group in _groups(cells) for pair in combinations(group, 2))
+    for one, other in pairs:
         changed = [key for key in one.settings if one.settings[key] != other.settings[key]]
         if len(changed) != 1:
             continue

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.studies.pages import page, template
+from analysis.studies.pages import markdown_table, page, template
 from analysis.studies.shares import checked, gaps, settled, share
 from analysis.studies.study import every_gap, row
 from harness.model.runs.ledger import Line, Lines
@@ -47,8 +47,7 @@ class Measured:
 
     def table(self, *names: str) -> str:
         """A row for each cell: minimum / median / maximum over its runs."""
-        rows = [HEADS, ["---"] * len(HEADS), *map(self._row, names)]
-        return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+        return markdown_table(HEADS, map(self._row, names))
 
     def _row(self, name: str) -> list[str]:
         lines, known = self._lines[name], row(self._cells[name], self._lines[name])

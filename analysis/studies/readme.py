@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from analysis.studies.matrix_rows import HEADS as ALL_HEADS
 from analysis.studies.matrix_rows import row
-from analysis.studies.pages import Render, page
+from analysis.studies.pages import Render, markdown_table, page
 from analysis.studies.shares import calm_gaps_s, checked, settled
 from harness.model.campaigns.matrix import Place
 from harness.model.runs.ledger import Lines
@@ -69,21 +69,20 @@ CELLS: Final = {
 
 def of_one_fault(_: Mapping[str, Any], ledger: Lines) -> str:
     """A row for each of ONE_FAULT: shares with their intervals, and minimum / median / maximum."""
-    rows = [["settings", "what breaks", *ROW_HEADS.values()]]
-    rows.append(["---"] * len(rows[0]))
+    rows = []
     for settings, broken, scenario, values in ONE_FAULT:
         place = Place(scenario=scenario, settings=dict(zip(AXES, values, strict=True)))
         mine = [line for line in ledger.standing if line["cell"] == place.name]
         told = row(mine)
         rows.append([settings, broken, *(told[name] for name in ROW_HEADS)])
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+    return markdown_table(["settings", "what breaks", *ROW_HEADS.values()], rows)
 
 
 def table(campaign: Mapping[str, Any], ledger: Lines) -> str:
     """A row for each of CELLS: the median over its runs, and in brackets the extremes where they
     differ. Raises KeyError for a cell that is none."""
     known = {cell.get("name", cell["scenario"]): cell for cell in campaign["cells"]}
-    rows = [HEADS, ["---"] * len(HEADS)]
+    rows = []
     for name, (settings, broken) in CELLS.items():
         lines = [line for line in ledger.standing if line["cell"] == name]
         mine = checked(settled(lines, known[name]["repeats"]))
@@ -95,7 +94,7 @@ def table(campaign: Mapping[str, Any], ledger: Lines) -> str:
         calm_runs = "" if len(gaps_s) == len(mine) else f", {len(gaps_s)} of the runs"
         gap = f"{_middle(gaps_s, 1)} s{calm_runs}" if gaps_s else "—"
         rows.append([*told, gap, str(len(mine)), f"`{known[name]['scenario']}`"])
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+    return markdown_table(HEADS, rows)
 
 
 def _middle(values: Sequence[float], digits: int = 0) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from scipy.stats import binomtest
 
-from harness.model.runs.ledger import Line
+from harness.model.runs.ledger import Line, has_digest
 
 # Runs whose load waited for a CPU longer than this give no gaps and latencies: these may be the
 # host's. Losses and duplicates are what they are on any host.
@@ -66,17 +66,17 @@ def calm(lines: Sequence[Line]) -> list[Line]:
     ]
 
 
-def digested(lines: Sequence[Line]) -> list[Line]:
-    """The runs whose lines have a digest of what was put to the test; the others are older."""
-    return [line for line in lines if "configuration" in line]
+def by_age(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+    """The runs whose lines have a digest of what was put to the test, and the older ones."""
+    newer = [line for line in lines if has_digest(line)]
+    return newer, [line for line in lines if not has_digest(line)]
 
 
 def settled(lines: Sequence[Line], repeats: int) -> Sequence[Line]:
     """Of one cell's runs those that count together: with a digest once all of them are made, until
     then the older ones, if there are any."""
-    told = digested(lines)
-    older = [line for line in lines if "configuration" not in line]
-    return told if len(told) >= repeats or not older else older
+    newer, older = by_age(lines)
+    return newer if len(newer) >= repeats or not older else older
 
 
 def checked(lines: Sequence[Line]) -> list[Line]:

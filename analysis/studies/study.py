@@ -15,16 +15,16 @@ from analysis.studies.beside import beside
 from analysis.studies.pages import template, write_page
 from analysis.studies.shares import (
     CALM_PERCENT,
+    by_age,
     calm,
     checked,
-    digested,
     median_pressure,
     quartiles,
     share,
     spread,
 )
 from analysis.studies.shares import gaps as longest_gaps
-from harness.model.runs.ledger import Line, Lines
+from harness.model.runs.ledger import Line, Lines, has_digest
 
 Row = Mapping[str, Any]
 # Anomalies that have a column of their own, and those of which the study claims nothing.
@@ -211,7 +211,7 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
         versions=", ".join(versions),
         beside=beside(told),
         calm=f"{CALM_PERCENT:.0f} %",
-        undigested=sum("configuration" not in line for line in lines),
+        undigested=len(by_age(lines)[1]),
         counted=len(lines),
     )
 
@@ -226,16 +226,15 @@ def _apart(
     cell: Mapping[str, Any], lines: list[Line]
 ) -> list[tuple[Mapping[str, Any], Sequence[Line]]]:
     """A cell with its runs; the older ones by themselves where there are others."""
-    told = digested(lines)
-    older = [line for line in lines if "configuration" not in line]
-    if not told or not older:
+    newer, older = by_age(lines)
+    if not newer or not older:
         return [(cell, lines)]
     name = cell.get("name", cell["scenario"])
-    return [(cell, told), ({**cell, "name": f"{name}, older", "claim": "the same"}, older)]
+    return [(cell, newer), ({**cell, "name": f"{name}, older", "claim": "the same"}, older)]
 
 
 def _runs(cell: Mapping[str, Any], lines: Sequence[Line]) -> str:
-    if lines and not digested(lines):
+    if lines and not any(map(has_digest, lines)):
         return f"{len(lines)}, digest unknown"
     return f"{len(lines)} of {cell['repeats']}"
 

@@ -102,6 +102,8 @@ def _create_topic(running: Running, closing: ExitStack) -> None:
     run, scenario, admin = running.run, running.scenario, running.admin
     if isinstance(running.cluster, Foreign):
         closing.enter_context(topic.on_loan(admin, scenario, run.folder, run.screen.say))
+    else:
+        topic.require_none(admin, scenario.topic.name)
     topic.create(admin, scenario.topic, running.cluster, running.view)
 
 

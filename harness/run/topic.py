@@ -90,14 +90,18 @@ def _remove(
         raise ClusterError(later) from None
 
 
-def create(admin: Admin, topic: TopicPart, cluster: Cluster, view: ClusterView) -> None:
-    """Make the topic, its first leader where the scenario wants it. Raises ClusterError, also
-    where there is one already: its records are those of another run."""
-    if admin.topics.exists(topic.name):
+def require_none(admin: Admin, name: str) -> None:
+    """Raise ClusterError where a cluster of the run's own has such a topic: its records are those
+    of another run."""
+    if admin.topics.exists(name):
         raise ClusterError(
-            f"the cluster has a topic {topic.name} before the run has made it: what a run before "
-            "had on disk is there still; give the nodes volumes that go with each run"
+            f"the cluster has a topic {name} before the run has made it: what a run before had on "
+            "disk is there still; give the nodes volumes that go with each run"
         )
+
+
+def create(admin: Admin, topic: TopicPart, cluster: Cluster, view: ClusterView) -> None:
+    """Make the topic, its first leader where the scenario wants it. Raises ClusterError."""
     if topic.placement == "kafka":
         wanted = (topic.name, topic.partitions, topic.replication_factor, topic.config)
         admin.topics.create_anywhere(*wanted)

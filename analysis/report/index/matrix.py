@@ -25,7 +25,7 @@ from analysis.report.wording import MISSING, seconds
 
 ROWS_MAX, SETTINGS_MAX = 64, 8
 NAME = "topic.name"
-TOLD = ("topic.", "producer.", "consumer.", "server.", "zoo.", "differences.")  # by reports
+TOLD = ("topic.", "producer.", "consumer.", "server.", "zoo.")  # by reports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from analysis.report.index.entries import Entry, Unshown
 from analysis.report.index.matrix import matrix
-from analysis.report.index.trend import trend
+from analysis.report.index.trend import VERDICTS, trend
 from analysis.report.parts.templates import environment, style
 
 POLICY = (
@@ -41,10 +41,7 @@ def render(entries: Iterable[Entry], unshown: Sequence[Unshown] = ()) -> str:
         for scenario, runs in by_scenario.items()
     ]
     runs = [run for of_one in by_scenario.values() for run in of_one]
-    counts = {
-        verdict: sum(run.verdict == verdict for run in runs)
-        for verdict in ("valid", "invalid", "unknown")
-    }
+    counts = {verdict: sum(run.verdict == verdict for run in runs) for verdict in VERDICTS}
     text = (
         environment()
         .get_template("index.html")

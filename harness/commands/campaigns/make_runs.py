@@ -28,7 +28,15 @@ from harness.commands.run import carry_out_run, prepare_run
 from harness.model.campaigns.campaign import Campaign, Cell
 from harness.model.exit_codes import FAILED, INTERRUPTED, UNKNOWN, VALID, worst
 from harness.model.runs.configuration import digest_of, settings_of
-from harness.model.runs.ledger import CALIBRATED, ENDED, NAMES, STARTED, SUPERSEDED, Ledger
+from harness.model.runs.ledger import (
+    CALIBRATED,
+    ENDED,
+    NAMES,
+    STARTED,
+    SUPERSEDED,
+    Ledger,
+    has_digest,
+)
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.run.progress import Screen
@@ -109,7 +117,7 @@ def require_unchanged(
     before = {
         (str(line["cell"]), line.get("backend", "local")): str(line["configuration"])
         for line in standing
-        if "configuration" in line
+        if has_digest(line)
     }
     for (cell, request), each in zip(todo, runs, strict=True):
         now = digest_of(each.record)

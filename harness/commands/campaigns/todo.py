@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.commands.campaigns.file import of
 from harness.model.campaigns.campaign import Campaign, Cell
+from harness.model.runs.ledger import has_digest
 from harness.model.runs.run_folder import RunFolder, StoreError
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import ScenarioError
@@ -58,7 +59,7 @@ def _file(name: str) -> Path | None:
 
 def counting(campaign: Campaign, done: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The finished runs that are among the repeats of their cells."""
-    return [line for line in done if campaign.older == "count" or "configuration" in line]
+    return [line for line in done if campaign.older == "count" or has_digest(line)]
 
 
 def fitting(cells: Sequence[Cell], patterns: Sequence[str]) -> Sequence[Cell]:

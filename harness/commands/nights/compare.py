@@ -27,6 +27,7 @@ from analysis.compare.compared import (
     versions_that_differ,
 )
 from analysis.studies.matrix_rows import row
+from analysis.studies.pages import markdown_table
 from harness.commands.campaigns.lines import line_of
 from harness.commands.closing_table import plain
 from harness.model.exit_codes import INVALID, VALID
@@ -117,7 +118,7 @@ def markdown(found: Told, title: str) -> str:
         *([["Changed:", "", *(f"- {words}" for words in found.changed)]] if found.changed else []),
         *([["Differs:", "", *(f"- {words}" for words in found.differs)]] if found.differs else []),
         ["\n\n".join(found.sentences)],
-        [f"| {' | '.join(cells)} |" for cells in (HEADS, ["---"] * len(HEADS), *found.rows)],
+        [markdown_table(HEADS, found.rows)],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 

@@ -149,6 +149,11 @@ def read(path: Path) -> Lines:
     return Lines(all=lines)
 
 
+def has_digest(line: Line) -> bool:
+    """Whether it says what was put to the test; older lines do not."""
+    return "configuration" in line
+
+
 def name_of(line: Line) -> Name:
     """By what its run is known."""
     return (
