@@ -29,6 +29,7 @@ IMAGES = FILES / "images"
 MANIFESTS = FILES / "k8s"
 PAGES = FILES / "docs"
 SCENARIOS = ROOT / "harness" / "scenarios"
+NO_LEDGERS = ":(exclude,glob)docs/data/*.jsonl"
 
 
 def version() -> str:
@@ -39,13 +40,13 @@ def version() -> str:
 
 
 def commit() -> str:
-    """The commit, with `dirty` behind it where files differ from it; UNKNOWN where neither the
-    wheel nor git can tell."""
+    """The commit, with `dirty` behind it where files differ from it, but for the ledgers, which a
+    campaign writes; UNKNOWN where neither the wheel nor git can tell."""
     if COMMIT_FILE.exists():
         return COMMIT_FILE.read_text().strip()
     if _git("rev-parse", "--show-toplevel") != str(ROOT):  # unpacked in somebody else's repository
         return UNKNOWN
-    head, changed = _git("rev-parse", "HEAD"), _git("status", "--porcelain")
+    head, changed = _git("rev-parse", "HEAD"), _git("status", "--porcelain", "--", ".", NO_LEDGERS)
     return f"{head} dirty" if head and changed else head or UNKNOWN
 
 

@@ -15,7 +15,7 @@ POSITIONS = ("CP", "AP", "both", "neither", "unknown")
 _BY_LETTERS: Mapping[tuple[Any, Any], str] = {
     (False, True): "CP",
     (True, False): "AP",
-    (True, True): "both",
+    (True, True): "both",  # CA in a report
     (False, False): "neither",
 }
 

@@ -46,6 +46,18 @@ def test_a_changed_checkout_is_dirty(checkout: Path) -> None:
     assert f"{git(checkout, 'rev-parse', 'HEAD')} dirty" == release.commit()
 
 
+def test_a_campaign_that_writes_its_ledger_makes_no_checkout_dirty(checkout: Path) -> None:
+    ledger = checkout / "docs" / "data" / "study.jsonl"
+    ledger.parent.mkdir(parents=True)
+    ledger.write_text("{}\n")
+
+    assert git(checkout, "rev-parse", "HEAD") == release.commit()
+
+    (ledger.parent / "notes.txt").write_text("not a ledger")
+
+    assert f"{git(checkout, 'rev-parse', 'HEAD')} dirty" == release.commit()
+
+
 def test_a_wheel_is_the_commit_that_it_was_made_of(checkout: Path) -> None:
     (checkout / "commit.txt").write_text("abc\n")
 
