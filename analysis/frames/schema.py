@@ -257,6 +257,7 @@ WINDOWS = _struct(
     end_s=_DOUBLE,  # null: nothing succeeded any more until the load ended
     length_s=_DOUBLE,
     attempts=_LONG,
+    leader_s=_DOUBLE,  # when the last leader elected in it was first seen; null: nobody was
     faults=ArrayType(_INT),
     injection_to_first_ack_s=_DOUBLE,
     heal_to_first_ack_s=_DOUBLE,

@@ -184,7 +184,7 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
     rows = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
     if BEGINS in facts.untold:
         rows = []
-    windows = [outages.window(row, run) for row in rows]
+    windows = outages.windows(rows, run)
     followed = replication(run, found.counts, tallies["lost"].count)
     untimed = tuple(gaps_untold(facts.untold).values())
     gaps = judge_gaps(outages.longest(windows), demands, (*unsure, *untimed))

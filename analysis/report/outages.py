@@ -4,7 +4,9 @@ A fault belongs to a window if it was in force during any part of it, from injec
 healed; if none was, the last one injected before it does. The *cause* is the one of these whose
 injection is nearest to the window's start. From its injection, and from the start of its healing,
 the time to the first success after the window is counted. A success that came before the healing
-began did not wait for it: then there is no such time.
+began did not wait for it: then there is no such time. Where a leader was elected during a window,
+the last time before the success splits it: until then nobody led, or somebody who could not; after
+it the clients had not found the leader yet, or it refused for want of min.insync.replicas.
 
 Pure functions over what is small: a run has no more windows than thresholds fit into it.
 """
@@ -12,17 +14,23 @@ Pure functions over what is small: a run has no more windows than thresholds fit
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from analysis.frames.history import leaders_of
 from analysis.stored.stored_run import Run
 from analysis.verdict.demands import GAPS
 
 Row = Mapping[str, Any]
 
 
-def window(row: Row, run: Run) -> dict[str, Any]:
-    """One window of the report from a row of `availability.windows`."""
+def windows(rows: Iterable[Row], run: Run) -> list[dict[str, Any]]:
+    """The windows of the report from rows of `availability.windows`."""
+    leaders = leaders_of(run)
+    return [_window(row, run, leaders) for row in rows]
+
+
+def _window(row: Row, run: Run, leaders: Iterable[Row]) -> dict[str, Any]:
     related = related_faults(row, run.faults)
     success_ns = row["next_success_ns"]
     cause = min(related, key=lambda f: abs(f["invoke_ns"] - row["start_ns"]), default={})
@@ -33,10 +41,24 @@ def window(row: Row, run: Run) -> dict[str, Any]:
         "end_s": None if success_ns is None else run.seconds(row["end_ns"]),
         "length_s": (row["end_ns"] - row["start_ns"]) / 1e9,
         "attempts": row["attempts"],
+        "leader_s": run.seconds(_elected_ns(row, leaders)),
         "faults": [fault["fault"] for fault in related],
         "injection_to_first_ack_s": _since(cause.get("invoke_ns"), success_ns),
         "heal_to_first_ack_s": _since(cause.get("heal_invoke_ns"), success_ns),
     }
+
+
+def _elected_ns(row: Row, leaders: Iterable[Row]) -> int | None:
+    """When the last leader of a window's partition was first seen to lead, of those elected in it;
+    None: nobody was."""
+    elected = [
+        led["from_ns"]
+        for led in leaders
+        if led["partition"] == row["partition"]
+        and led["leader"] is not None
+        and row["start_ns"] < led["from_ns"] <= row["end_ns"]
+    ]
+    return max(elected, default=None)
 
 
 def related_faults(row: Row, faults: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

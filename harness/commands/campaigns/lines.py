@@ -87,6 +87,7 @@ def summary(cell: Cell | None, code: int, report: Mapping[str, Any] | None) -> d
         },
         "faults": len(report["faults"]),
         "produce_gaps_s": [round(w["length_s"], 3) for w in windows if w["kind"] == "produce"],
+        "produce_led_s": [_led_s(w) for w in windows if w["kind"] == "produce"],
         "consume_gaps_s": [round(w["length_s"], 3) for w in windows if w["kind"] == "consume"],
         "fault_gaps_s": fault_gaps_s(report["faults"], windows),
         **({"replication": report["replication"]} if report.get("replication") else {}),
@@ -95,6 +96,14 @@ def summary(cell: Cell | None, code: int, report: Mapping[str, Any] | None) -> d
         "kafka": report["versions"].get("kafka"),
         "host": report["host"],
     }
+
+
+def _led_s(window: Mapping[str, Any]) -> float | None:
+    """How much of a stretch a leader that was elected in it led already; None: nobody was."""
+    elected_s = window.get("leader_s")
+    if elected_s is None:
+        return None
+    return round(window["start_s"] + window["length_s"] - elected_s, 3)
 
 
 def fault_gaps_s(

@@ -314,6 +314,7 @@ def _window(kind: str, fault: int, start_s: float, end_s: float, heal_s: float) 
         "end_s": end_s,
         "length_s": end_s - start_s,
         "attempts": 1 if kind == "produce" else 14,
+        "leader_s": (start_s + end_s) / 2,
         "faults": [fault],
         "injection_to_first_ack_s": end_s - start_s + 0.03,
         "heal_to_first_ack_s": max(0.0, end_s - heal_s),
