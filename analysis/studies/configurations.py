@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from analysis.measures.position import POSITIONS
 from analysis.studies.beside import beside
-from analysis.studies.matrix_rows import HEADS, counts, positions, row
+from analysis.studies.matrix_rows import HEADS, positions, row
 from analysis.studies.pages import markdown_table, page, template
-from analysis.studies.shares import CALM_PERCENT, checked, share, wilson
+from analysis.studies.shares import CALM_PERCENT, checked, counts, share, wilson
 from harness.model.campaigns.campaign import Campaign
 from harness.model.campaigns.matrix import in_words, short
 from harness.model.kafka_text import kafka_text

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from analysis.measures.position import POSITIONS, position_of
-from analysis.studies.shares import checked, gaps, median_pressure, share, spread
+from analysis.studies.shares import checked, counts, gaps, median_pressure, share, spread
 from harness.model.runs.ledger import Line
 
 HEADS = {
@@ -27,8 +27,8 @@ HEADS = {
 
 
 def position(line: Line) -> str:
-    """Where a run stands: one of POSITIONS."""
-    return position_of(line.get("cap") or {})
+    """Where a run stands: one of POSITIONS; unknown, too, after a calibration that failed."""
+    return position_of({} if "judged" in line else line.get("cap") or {})
 
 
 def positions(lines: Sequence[Line]) -> Mapping[str, int]:
@@ -52,8 +52,3 @@ def row(lines: Sequence[Line]) -> dict[str, str]:
         "position": ", ".join(f"{name} {n}" for name, n in positions(lines).items()) or "—",
         "pressure": median_pressure(seen),
     }
-
-
-def counts(lines: Sequence[Line], anomaly: str) -> list[int]:
-    """How many of an anomaly each run saw."""
-    return [line["anomalies"].get(anomaly, 0) for line in lines]

@@ -41,9 +41,19 @@ def page(file: Path, render: Render) -> str:
     of a cell put different things to the test."""
     campaign = tomllib.loads(file.read_text())
     data = file.parent / campaign["data"]
-    told = read(data)
+    told = renamed(campaign, read(data))
     require_one_configuration(data, told)
     return render(campaign, told)
+
+
+def renamed(campaign: Mapping[str, Any], told: Lines) -> Lines:
+    """The lines with the names that their cells have now."""
+    now = {
+        name: cell.get("name", cell["scenario"])
+        for cell in campaign.get("cells", ())
+        for name in cell.get("formerly", ())
+    }
+    return Lines(all=[{**line, "cell": now.get(line["cell"], line["cell"])} for line in told.all])
 
 
 def write_page(render: Render) -> None:

@@ -80,8 +80,16 @@ def settled(lines: Sequence[Line], repeats: int) -> Sequence[Line]:
 
 
 def checked(lines: Sequence[Line]) -> list[Line]:
-    """The runs that came to a report."""
-    return [line for line in lines if "anomalies" in line]
+    """The runs that came to a report that can be believed: not those after a calibration that
+    failed (`judged`), whose losses may not have been seen."""
+    return [line for line in lines if "anomalies" in line and "judged" not in line]
+
+
+def counts(lines: Sequence[Line], anomaly: str) -> list[int]:
+    """How many of an anomaly each checked run saw. One that came to no verdict and saw none does
+    not tell: it may have missed some."""
+    found = [(line["anomalies"].get(anomaly, 0), line.get("verdict")) for line in lines]
+    return [count for count, verdict in found if count or verdict != "unknown"]
 
 
 def calm_gaps_s(lines: Sequence[Line], kind: str = "produce") -> list[float]:

@@ -18,6 +18,7 @@ from analysis.studies.shares import (
     by_age,
     calm,
     checked,
+    counts,
     median_pressure,
     quartiles,
     share,
@@ -162,8 +163,7 @@ def _gaps_of_faults(line: Line) -> Sequence[float]:
 def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
     """One line of the table: a cell's claim and its measurements."""
     seen = checked(lines)
-    lost = [line["anomalies"]["lost"] for line in seen]
-    duplicates = [line["anomalies"]["duplicate"] for line in seen]
+    lost, duplicates = counts(seen, "lost"), counts(seen, "duplicate")
     doubtful = [line.get("indeterminate", 0) > 0 for line in seen]
     verdicts = [line.get("verdict", "not checked") for line in lines]
     others = {
@@ -218,8 +218,7 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
 
 def _of(cell: Mapping[str, Any], lines: Sequence[Line]) -> list[Line]:
     """The lines of a cell."""
-    names = (cell.get("name", cell["scenario"]), *cell.get("formerly", ()))
-    return [line for line in lines if line["cell"] in names]
+    return [line for line in lines if line["cell"] == cell.get("name", cell["scenario"])]
 
 
 def _apart(

@@ -281,7 +281,13 @@ def campaign(  # each an option of the command
     from harness.commands.campaigns.make_runs import CampaignOptions, make_runs
     from harness.commands.campaigns.supersede import supersede
 
+    tonight = None
+    if nights:
+        from harness.commands.nights.night import ledger_of, make_night
+
+        tonight = ledger_of(nights)
     options = CampaignOptions(
+        ledger=tonight,
         resume=resume,
         backends=tuple(name for name in backends.split(",") if name),
         cells=tuple(cells or ()),
@@ -290,13 +296,10 @@ def campaign(  # each an option of the command
         parallel=parallel,
     )
     if superseded or why:
-        aside = superseded or ()
-        raise typer.Exit(supersede(file, aside, why, options.backends, console=console))
+        raise typer.Exit(supersede(file, superseded or (), why, options, console=console))
     if dry_run:
         raise typer.Exit(show_what_is_missing(file, options, console=console))
     if nights:
-        from harness.commands.nights.night import make_night
-
         raise typer.Exit(make_night(file, nights, results, options, console=console))
     raise typer.Exit(make_runs(file, results, options, console=console))
 

@@ -15,16 +15,16 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from harness.commands.check import check_runs
 from harness.commands.run import carry_out_run, prepare_run
-from harness.model.exit_codes import INTERRUPTED, INVALID, VALID
+from harness.model.exit_codes import FAILED, INTERRUPTED, INVALID, VALID
 from harness.model.runs import json_text
 from harness.model.runs.run_folder import RunFolder
 from harness.run.progress import Screen
@@ -41,36 +41,51 @@ class Interrupted(Exception):
         self.code = code
 
 
-def calibrate(
-    backend: str, seed: int, settings: Mapping[str, Any], results: Path, *, console: Console
-) -> str | None:
-    """Calibrate on a backend; None, or why nothing that follows can be believed. Raises
-    Interrupted."""
-    screen = Screen(console)
-    screen.say(f"calibration on {backend}: known losses must show, a clean run be clean")
+@dataclass(slots=True, kw_only=True)
+class Calibration:
+    """`why` nothing that follows can be believed (None: it can), and the ids of its `runs`."""
 
-    def asked(scenario: str) -> Request:
-        return Request(scenario=scenario, seed=seed, backend=backend, settings=settings)
+    why: str | None = None
+    runs: list[str] = field(default_factory=list)
 
-    code, folder = _run(asked(LOSES), results, console)
+
+def calibrate(request: Request, results: Path, *, tries: int, console: Console) -> Calibration:
+    """Calibrate on the backend of a request, with its seed and settings; a run that ends with 255
+    is made `tries` times at most. Raises Interrupted."""
+    Screen(console).say(
+        f"calibration on {request.backend}: known losses must show, a clean run be clean"
+    )
+    found = Calibration()
+
+    def run(scenario: str) -> tuple[int, RunFolder]:
+        prepared = prepare_run(replace(request, scenario=scenario))
+        for _ in range(tries):
+            code, folder = carry_out_run(prepared, results, check=True, console=console)
+            if code in INTERRUPTED:
+                raise Interrupted(code)
+            found.runs.append(folder.run_id)
+            if code != FAILED or any(_found(folder).values()):
+                break
+        return code, folder
+
+    found.why = _doubt(run, console)
+    return found
+
+
+def _doubt(run: Callable[[str], tuple[int, RunFolder]], console: Console) -> str | None:
+    """Why nothing can be believed, by what these scenarios come to."""
+    code, folder = run(LOSES)
     if code != VALID or not _found(folder).get("lost"):
         return f"{LOSES} did not lose what it must (exit code {code}): {folder.path}"
     with _judged_as_acks_all(folder) as other:
         if check_runs([other], master=None, console=console) != INVALID:
             return f"{LOSES}, judged as acks=all, is not invalid: {folder.path}"
-    code, folder = _run(asked(CLEAN), results, console)
+    code, folder = run(CLEAN)
     seen = [name for name, count in _found(folder).items() if count]
     if code != VALID or seen:
         told = f"has {', '.join(seen)}" if seen else f"is not valid (exit code {code})"
         return f"{CLEAN} {told}: {folder.path}"
     return None
-
-
-def _run(request: Request, results: Path, console: Console) -> tuple[int, RunFolder]:
-    code, folder = carry_out_run(prepare_run(request), results, check=True, console=console)
-    if code in INTERRUPTED:
-        raise Interrupted(code)
-    return code, folder
 
 
 def _found(folder: RunFolder) -> dict[str, int]:

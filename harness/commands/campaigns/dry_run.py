@@ -21,7 +21,7 @@ def show_what_is_missing(file: Path, options: CampaignOptions, *, console: Conso
     """A row for each cell and backend, and the sum; every run that is missing is prepared, so that
     one that cannot be is refused here already. Starts and writes nothing."""
     plan = read_campaign(file)
-    standing = read(file.parent / plan.data).standing
+    standing = read(options.ledger or file.parent / plan.data).standing
     todo = still_to_do(plan, standing, options)
     took_s = [expected_s(each.scenario) for each in prepared(todo)]
     finished = Counter(name_of(line)[:2] for line in counting(plan, standing))

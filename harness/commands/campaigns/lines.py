@@ -103,7 +103,7 @@ def _led_s(window: Mapping[str, Any]) -> float | None:
     elected_s = window.get("leader_s")
     if elected_s is None:
         return None
-    return round(window["start_s"] + window["length_s"] - elected_s, 3)
+    return round(float(window["start_s"] + window["length_s"] - elected_s), 3)
 
 
 def fault_gaps_s(

@@ -36,6 +36,7 @@ from harness.model.runs.ledger import (
     SUPERSEDED,
     Ledger,
     has_digest,
+    name_of,
 )
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
@@ -71,8 +72,9 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
             )
         finished = len(counting(plan, done.standing))
         Screen(console).say(f"{plan.title}: {finished} runs finished, {len(todo)} to do")
-        runs = prepared(todo)
-        require_unchanged(todo, runs, done.standing)
+        runs = list(zip(todo, prepared(todo), strict=True))
+        over = complete(plan, todo, options)
+        require_unchanged([*runs, *zip(over, prepared(over), strict=True)], done.standing)
         require_backends(todo, options.settings)
         require_room(options.parallel)
         making = Making(plan=plan, ledger=ledger, results=results, console=console)
@@ -85,7 +87,7 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
             recordings = None
             if options.parallel > 1:
                 recordings = stack.enter_context(Recordings(options.parallel, results))
-            making.make(list(zip(todo, runs, strict=True)), recordings)
+            making.make(runs, recordings)
     if making.codes:
         show_how_many_valid(making.codes, len(todo), console)
     return worst(making.codes) if making.codes else VALID
@@ -110,8 +112,15 @@ def prepared(todo: Sequence[Todo]) -> list[Prepared]:
     return found
 
 
+def complete(plan: Campaign, todo: Iterable[Todo], options: CampaignOptions) -> list[Todo]:
+    """Of each cell that has all of its runs, on each backend, the first."""
+    open_ = {(cell.key, request.backend) for cell, request in todo}
+    every = {(c.key, r.backend): (c, r) for c, r in reversed(still_to_do(plan, (), options))}
+    return [todo for place, todo in every.items() if place not in open_]
+
+
 def require_unchanged(
-    todo: Sequence[Todo], runs: Sequence[Prepared], standing: Iterable[Mapping[str, Any]]
+    runs: Iterable[tuple[Todo, Prepared]], standing: Iterable[Mapping[str, Any]]
 ) -> None:
     """Raise ScenarioError for a cell whose runs that count put something else to the test."""
     before = {
@@ -119,15 +128,21 @@ def require_unchanged(
         for line in standing
         if has_digest(line)
     }
-    for (cell, request), each in zip(todo, runs, strict=True):
+    for (cell, request), each in runs:
         now = digest_of(each.record)
-        then = before.get((cell.key, request.backend), now)
-        if then != now:
-            raise ScenarioError(
-                f"{cell.key}: its runs that count put another configuration to the test "
-                f"({then}, now {now}): let them count no more by `--supersede {cell.key} --why "
-                "…`, or give the cell another name"
-            )
+        for name in cell.names:
+            then = before.get((name, request.backend), now)
+            if then != now:
+                raise ScenarioError(
+                    f"{name}: its runs that count put another configuration to the test "
+                    f"({then}, now {now}): let them count no more by `--supersede {name} --why "
+                    "…`, or give the cell another name"
+                )
+
+
+def _same_run(line: Mapping[str, Any], names: Mapping[str, Any]) -> bool:
+    """Whether they are the same cell's with one seed on one backend, whenever they began."""
+    return name_of(line)[:3] == name_of(names)[:3]
 
 
 def require_backends(todo: Sequence[Todo], settings: Mapping[str, Any]) -> None:
@@ -155,8 +170,15 @@ class Making:
             names = {"cell": CALIBRATED, "backend": backend, "seed": self.plan.seed}
             names["started_utc"] = datetime.now(UTC).isoformat()
             own = of_backend(backend, settings)
-            why = calibrate(backend, self.plan.seed, own, self.results, console=self.console)
-            self.ledger.add({"event": CALIBRATED, **names, "met": why is None, "why": why})
+            found = calibrate(
+                Request(scenario="", seed=self.plan.seed, backend=backend, settings=own),
+                self.results,
+                tries=self.plan.tries,
+                console=self.console,
+            )
+            why = found.why
+            told = {"met": why is None, "why": why, "runs": found.runs}
+            self.ledger.add({"event": CALIBRATED, **names, **told})
             if why is not None:
                 self.doubts[backend] = why
                 Screen(self.console).say(f"the calibration failed: {why}", style="bold red")
@@ -202,7 +224,7 @@ class Making:
         cell, request = todo
         names, code = recorded.result() if recorded else (self._begun(cell, request), VALID)
         if code not in INTERRUPTED:
-            code, folder = self._carried_out(each, failed=code == FAILED)
+            code, folder = self._carried_out(each, names, failed=code == FAILED)
         if code in INTERRUPTED:
             return code, None
         line = {"event": ENDED, **names, **lines.line_of(folder, code, cell)}
@@ -226,11 +248,17 @@ class Making:
             with self.writing:
                 self.ledger.add({"event": SUPERSEDED, **names, "reason": why})
 
-    def _carried_out(self, prepared: Prepared, *, failed: bool) -> tuple[int, RunFolder]:
+    def _carried_out(
+        self, prepared: Prepared, names: Mapping[str, Any], *, failed: bool
+    ) -> tuple[int, RunFolder]:
         """Make a run and check it, or check it where it is there already; `failed`: its recording
         ended so."""
-        known = {str(line.get("run")) for line in self.ledger.read().all}
-        stored = unchecked(prepared.record, self.results, known, whole=not failed)
+        told = self.ledger.read()
+        known = {str(line.get("run")) for line in told.all}
+        known |= {run for line in told.calibrations for run in line.get("runs", ())}
+        begun = [line["started_utc"] for line in told.interrupted if _same_run(line, names)]
+        since = datetime.fromisoformat(min(begun))
+        stored = unchecked(prepared.record, self.results, known, since, whole=not failed)
         if stored is not None and failed and not any(stored.history.glob("*.seg")):
             return FAILED, stored
         if stored is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -80,23 +81,31 @@ def of_backend(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 SAME = ("scenario", "plan", "seed", "backend")
+NEVER = "1970-01-01T00:00:00+00:00"  # of records that do not tell when they began
 
 
 def unchecked(
-    record: RunRecord, results: Path, known: Collection[str] = (), *, whole: bool = True
+    record: RunRecord,
+    results: Path,
+    known: Collection[str],
+    since: datetime,
+    *,
+    whole: bool = True,
 ) -> RunFolder | None:
-    """A stored run that is exactly the wanted one and ended in order (or, where it need not be
-    `whole`, did not), but is none of the `known` ones, by their ids, of the ledger.
+    """A stored run that is exactly the wanted one, began after `since` and ended in order (or,
+    where it need not be `whole`, did not), but is none of the `known` ones, by their ids.
 
-    It was recorded with --no-check, or the campaign was stopped between the run and its check.
+    Another command recorded it, or the campaign was stopped between the run and its line. What
+    began before is somebody else's: another night's, another ledger's.
     """
-    for path in sorted((results / record.scenario.name).glob(f"*-{record.seed}")):
+    for path in sorted((results / record.scenario.name).glob(f"*-{record.seed}*")):
         folder = RunFolder(path=path.resolve())
         with contextlib.suppress(StoreError):
             folder.refuse_links()
             stored = folder.read()
             same = all(getattr(stored, key) == getattr(record, key) for key in SAME)
             ended = stored.state == ("complete" if whole else "incomplete")
-            if same and ended and stored.run_id not in known:
+            later = datetime.fromisoformat(stored.started_utc or NEVER) >= since
+            if same and ended and later and stored.run_id not in known:
                 return folder
     return None

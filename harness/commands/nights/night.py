@@ -2,14 +2,16 @@
 
     nights/2026-11-24.jsonl     last night's ledger
     nights/2026-11-25.jsonl     tonight's: made now, or continued
-    nights/2026-11-25.md        what changed since, for a job's summary
+    nights/2026-11-25.md        what it came to and what changed since, for a job's summary
 
 The folder is what must be kept from night to night: a volume, a cache, an artifact. A night is a
-day in UTC.
+day in UTC, and ends as the worst of its runs did, whenever tonight they were made.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,11 +19,13 @@ from typing import Final
 
 from rich.console import Console
 
+from analysis.studies.matrix_rows import HEADS, row
+from analysis.studies.pages import markdown_table
 from harness.commands.campaigns.make_runs import CampaignOptions, make_runs
 from harness.commands.nights.compare import markdown, show, told
 from harness.model.campaigns.worse import GAP_FACTOR
-from harness.model.exit_codes import INTERRUPTED, worst
-from harness.model.runs.ledger import read
+from harness.model.exit_codes import INTERRUPTED, UNKNOWN, VALID, worst
+from harness.model.runs.ledger import Line, Lines, read
 
 BEFORE: Final = 14  # nights that tonight is held against
 
@@ -30,14 +34,71 @@ def make_night(
     file: Path, nights: Path, results: Path, options: CampaignOptions, *, console: Console
 ) -> int:
     """Make tonight's runs and compare them; the worst exit code, 1 where tonight is worse."""
-    tonight = nights / f"{datetime.now(UTC):%Y-%m-%d}.jsonl"
+    tonight = ledger_of(nights)
     code = make_runs(file, results, replace(options, ledger=tonight, resume=True), console=console)
     if code in INTERRUPTED:
         return code
+    own = read(tonight)
     before = [each for each in sorted(nights.glob("????-??-??.jsonl")) if each.name < tonight.name]
     sides = [each for each in before[-BEFORE:] if read(each).standing]
-    found = told([*sides, tonight], gap_factor=GAP_FACTOR)
-    show(found, console)
     title = f"{tonight.stem}, against {len(sides)} nights before"
-    tonight.with_suffix(".md").write_text(markdown(found, title))
-    return worst([code, found.code])
+    codes = [code, *map(_code, own.standing)]
+    if own.standing:
+        found = told([*sides, tonight], gap_factor=GAP_FACTOR)
+        show(found, console)
+        codes.append(found.code)
+        against = markdown(found, title)
+    else:
+        against = f"## {title}\n\n**No run came to its end: there is nothing to compare.**\n"
+    tonight.with_suffix(".md").write_text(f"{against}\n{_own(own)}\n")
+    return worst(codes)
+
+
+def ledger_of(nights: Path) -> Path:
+    """Tonight's."""
+    return nights / f"{datetime.now(UTC):%Y-%m-%d}.jsonl"
+
+
+def _code(line: Line) -> int:
+    """How a run ended; unknown, too, where nothing that it shows can be believed."""
+    ended = int(line.get("exit", VALID))
+    return worst([ended, UNKNOWN]) if line.get("verdict") == "unknown" else ended
+
+
+def _own(lines: Lines) -> str:
+    """What tonight's runs came to, by themselves: those without a cluster and those that are not
+    valid by name, and a row for each cell."""
+    verdicts = Counter(str(line.get("verdict", "without a verdict")) for line in lines.standing)
+    counts = [f"{count} {verdict}" for verdict, count in verdicts.items()]
+    counts += [f"{len(lines.without_cluster)} without a cluster"] * bool(lines.without_cluster)
+    parts = [f"Tonight's runs: {', '.join(counts) or 'none'}."]
+    if doubtful := list(_doubtful(lines)):
+        parts.append("\n".join(f"- {words}" for words in doubtful))
+    if lines.standing:
+        parts.append(_table(lines.standing))
+    return "\n\n".join(parts)
+
+
+def _doubtful(lines: Lines) -> Iterator[str]:
+    for line in lines.calibrations:
+        if not line.get("met"):
+            yield f"the calibration on {line['backend']} failed: {line['why']}"
+    for line in lines.without_cluster:
+        yield f"{_named(line)}: the cluster did not come up"
+    for line in lines.standing:
+        if _code(line) != VALID:
+            why = "; ".join(line.get("reasons") or ()) or f"it ended with {line.get('exit')}"
+            yield f"{_named(line)}: {line.get('verdict', 'without a verdict')}: {why}"
+
+
+def _named(line: Line) -> str:
+    return f"{line['cell']} on {line.get('backend', 'local')}, seed {line['seed']}"
+
+
+def _table(standing: Sequence[Line]) -> str:
+    cells: dict[str, list[Line]] = {}
+    for line in standing:
+        cells.setdefault(str(line["cell"]), []).append(line)
+    return markdown_table(
+        ["cell", *HEADS.values()], ([name, *row(own).values()] for name, own in cells.items())
+    )

@@ -17,6 +17,7 @@ from harness.commands.campaigns import calibration
 from harness.commands.check import check_runs
 from harness.model.exit_codes import INVALID, VALID
 from harness.model.runs.run_folder import RunFolder
+from harness.scenario.prepare import Request
 
 GOLDEN = Path("tests/golden/acks-1-leader-killed")
 
@@ -43,11 +44,12 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[int
 
     def carried_out(prepared: Any, *_: Any, **__: Any) -> tuple[int, RunFolder]:
         name = prepared.scenario.name
-        folder = tmp_path / name
-        folder.mkdir()
-        found = {anomaly: {"count": count} for anomaly, count in ends[name][1].items()}
+        ended = ends[name].pop(0) if isinstance(ends[name], list) else ends[name]
+        folder = tmp_path / name / str(len(list(tmp_path.glob(f"{name}/*"))))
+        folder.mkdir(parents=True)
+        found = {anomaly: {"count": count} for anomaly, count in ended[1].items()}
         (folder / "report.json").write_text(json.dumps({"anomalies": found}))
-        return ends[name][0], RunFolder(path=folder)
+        return ended[0], RunFolder(path=folder)
 
     def altered(folder: RunFolder) -> Iterator[RunFolder]:
         yield folder
@@ -74,15 +76,39 @@ def test_each_of_the_three_must_be_as_it_must(
 ) -> None:
     runs |= changed
 
-    told = calibration.calibrate("local", 1, {}, tmp_path, console=Console())
+    told = calibrated(tmp_path)
 
-    assert bool(told) is bool(why)
-    assert re.search(why or "^$", told or "")
+    assert bool(told.why) is bool(why)
+    assert re.search(why or "^$", told.why or "")
+
+
+def calibrated(results: Path, tries: int = 1) -> calibration.Calibration:
+    request = Request(scenario="", seed=1)
+    return calibration.calibrate(request, results, tries=tries, console=Console())
+
+
+@pytest.mark.parametrize(("tries", "believed"), [(1, False), (2, True)])
+def test_a_cluster_that_did_not_come_up_is_tried_again(
+    tmp_path: Path, runs: dict[str, Any], tries: int, believed: bool
+) -> None:
+    runs["study-1-sure"] = [(255, {}), (0, {"lost": 3})]
+
+    told = calibrated(tmp_path, tries)
+
+    assert believed is (told.why is None)
+    tried = ["study-1-sure/0", "study-1-sure/1", "baseline/0"]
+    assert told.runs == (tried if believed else tried[:1])
+
+
+def test_what_lost_a_record_is_not_tried_again(tmp_path: Path, runs: dict[str, Any]) -> None:
+    runs["baseline"] = [(255, {"lost": 1}), (0, {})]
+
+    assert "baseline has lost" in str(calibrated(tmp_path, tries=2).why)
 
 
 def test_an_interrupted_one_says_so(tmp_path: Path, runs: dict[str, Any]) -> None:
     runs["study-1-sure"] = (130, {})
 
     with pytest.raises(calibration.Interrupted) as interrupted:
-        calibration.calibrate("local", 1, {}, tmp_path, console=Console())
+        calibrated(tmp_path)
     assert interrupted.value.code == 130

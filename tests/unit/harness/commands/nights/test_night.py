@@ -26,13 +26,14 @@ def line(night_: str, seed: int, lost: int) -> str:
 @pytest.fixture
 def tonight(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What tonight's runs come to: how many lose records, and the exit code."""
-    comes_to: dict[str, Any] = {"lost": [0] * 10, "code": 0}
+    comes_to: dict[str, Any] = {"lost": [0] * 10, "code": 0, "lines": None}
 
     def make_runs(_: Path, __: Path, options: CampaignOptions, **___: Any) -> int:
         assert options.resume  # a night that was interrupted goes on
         assert options.ledger is not None
         lines = [line("now", seed, lost) for seed, lost in enumerate(comes_to["lost"])]
-        options.ledger.write_text("".join(lines))
+        told = comes_to["lines"]
+        options.ledger.write_text("".join(lines if told is None else told))
         code: int = comes_to["code"]
         return code
 
@@ -99,3 +100,50 @@ def test_a_later_night_and_other_files_are_not_before(
     before(tmp_path, "2999-01-01", "another")
 
     assert "against 0 nights before" in made(tmp_path)[2]
+
+
+def ended(seed: int, **told: Any) -> str:
+    return json.dumps({**json.loads(line("now", seed, 0)), **told}) + "\n"
+
+
+def test_a_night_without_a_cluster_ends_with_255_and_says_so(
+    tmp_path: Path, tonight: dict[str, Any]
+) -> None:
+    before(tmp_path, "2026-01-01")
+    tonight |= {"code": 255, "lines": [ended(1, began=False, exit=255)]}
+
+    code, _, summary = made(tmp_path)
+
+    assert code == 255
+    assert "No run came to its end" in summary
+    assert "- c on local, seed 1: the cluster did not come up" in summary
+
+
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [
+        ({"verdict": "unknown", "exit": 2, "reasons": ["the final read broke off"]}, 2),
+        ({"verdict": "invalid", "exit": 1, "reasons": ["a demand is not met"]}, 1),
+        ({"verdict": "unknown", "exit": 0, "reasons": ["the calibration failed"]}, 2),
+    ],
+)
+def test_a_night_that_goes_on_ends_as_its_worst_run_did(
+    tmp_path: Path, tonight: dict[str, Any], told: dict[str, Any], code: int
+) -> None:
+    """Its runs were made by an earlier start of the same night: now there is nothing to do."""
+    tonight |= {"code": 0, "lines": [ended(1), ended(2, **told)]}
+
+    ends, _, summary = made(tmp_path)
+
+    assert ends == code
+    assert f"- c on local, seed 2: {told['verdict']}: {told['reasons'][0]}" in summary
+    assert f"Tonight's runs: 1 valid, 1 {told['verdict']}." in summary
+    assert "| c | 2 | 0 of " in summary
+
+
+def test_a_calibration_that_failed_is_on_the_page(tmp_path: Path, tonight: dict[str, Any]) -> None:
+    names = {"cell": "calibrated", "backend": "local", "seed": 1, "started_utc": "now"}
+    failed = json.dumps({"event": "calibrated", **names, "met": False, "why": "no loss"}) + "\n"
+    tonight["lines"] = [failed, ended(1)]
+
+    assert "- the calibration on local failed: no loss" in made(tmp_path)[2]
