@@ -84,15 +84,15 @@ def borrowing(document: dict[str, Any], results: Path) -> dict[str, Any]:
     if document["kind"] != "CronJob":
         return document
     pod = document["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    harness = pod["containers"][0]
     places = {**BORROWED, "checkout": str(ROOT), "python": sys.base_prefix, "venv": sys.prefix}
     pod["securityContext"] = {"runAsUser": 0}  # whose folders these may be
-    harness["image"] = "localhost/hostroot:1"
-    harness["command"] = [sys.executable, "-B", "-m", "harness.cli"]
-    harness["env"] = [{"name": "PYTHONPATH", "value": str(ROOT)}]
-    harness["volumeMounts"] += [
-        {"name": name, "mountPath": place, "readOnly": True} for name, place in places.items()
-    ]
+    for harness in (*pod["initContainers"], *pod["containers"]):
+        harness["image"] = "localhost/hostroot:1"
+        harness["command"] = [sys.executable, "-B", "-m", "harness.cli"]
+        harness["env"] = [{"name": "PYTHONPATH", "value": str(ROOT)}]
+        harness["volumeMounts"] += [
+            {"name": name, "mountPath": place, "readOnly": True} for name, place in places.items()
+        ]
     pod["volumes"] = [each for each in pod["volumes"] if each["name"] != "results"] + [
         {"name": name, "hostPath": {"path": place}}
         for name, place in {**places, "results": str(results)}.items()
