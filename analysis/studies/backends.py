@@ -18,7 +18,7 @@ from typing import Any
 
 from analysis.studies.beside import beside
 from analysis.studies.pages import template, write_page
-from analysis.studies.shares import checked, spread
+from analysis.studies.shares import CALM_PERCENT, calm, checked, spread
 from harness.model.runs.ledger import Line, Lines
 
 GAP_S = 0.5  # a difference of gaps that is worth a sentence
@@ -38,6 +38,11 @@ class Measure:
         if self.key == "gap":
             return float(max(line["produce_gaps_s"], default=0.0))
         return int(line["anomalies"][self.key])
+
+    def values(self, runs: Sequence[Line]) -> list[float]:
+        """Its values in the checked runs; a gap's in those that are calm."""
+        told = checked(runs)
+        return [self.of(line) for line in (calm(told) if self.key == "gap" else told)]
 
 
 MEASURES = (
@@ -68,11 +73,13 @@ def demanded(runs: Sequence[Line]) -> str:
 
 
 def measured(measure: Measure, runs: Sequence[Line]) -> str:
-    """Minimum, median and maximum of the checked runs; one number where all are the same."""
-    values = [measure.of(line) for line in checked(runs)]
+    """Minimum, median and maximum of the checked runs; one number where all are the same. Gaps of
+    the calm ones, with their number where some are not."""
+    values = measure.values(runs)
+    some = "" if len(values) == len(checked(runs)) else f" (of {len(values)})"
     if len(set(values)) == 1:
-        return f"{values[0]:.{measure.digits}f}"
-    return spread(values, measure.digits)
+        return f"{values[0]:.{measure.digits}f}{some}"
+    return f"{spread(values, measure.digits)}{some}"
 
 
 def differences(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]:
@@ -89,8 +96,11 @@ def differences(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]
 
 
 def differ(measure: Measure, one: Sequence[Line], other: Sequence[Line]) -> bool:
-    """Whether the ranges do not touch, and the medians are worth telling apart."""
-    a, b = ([measure.of(line) for line in checked(runs)] for runs in (one, other))
+    """Whether the ranges do not touch, and the medians are worth telling apart; not of gaps that
+    only some runs have."""
+    a, b = measure.values(one), measure.values(other)
+    if (len(a), len(b)) != (len(checked(one)), len(checked(other))):
+        return False
     if not a or not b or (max(a) >= min(b) and max(b) >= min(a)):
         return False
     return abs(statistics.median(a) - statistics.median(b)) >= measure.least
@@ -153,6 +163,7 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
         unmet=unmet(lines),
         hosts=hosts(campaign, lines),
         seed=campaign["seed"],
+        calm=f"{CALM_PERCENT:.0f} %",
         beside=beside(told),
     )
 

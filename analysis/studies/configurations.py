@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from analysis.measures.position import POSITIONS
 from analysis.studies.beside import beside
-from analysis.studies.matrix_rows import HEADS, positions, row
+from analysis.studies.matrix_rows import HEADS, MORE_HEADS, more, positions, row
 from analysis.studies.pages import markdown_table, page, template
 from analysis.studies.shares import CALM_PERCENT, checked, counts, share, wilson
 from harness.model.campaigns.campaign import Campaign
@@ -79,7 +79,7 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
     return template("configurations.md.j2").render(
         cells=cells,
         tables=[
-            (group[0].scenario, _heading(group, groups), _table(group))
+            (group[0].scenario, _heading(group, groups), _table(group), _more(group))
             for group in groups
             if _begun(group)
         ],
@@ -140,6 +140,14 @@ def _table(cells: Sequence[Measured]) -> str:
     return markdown_table(
         [*map(short, cells[0].settings), *HEADS.values()],
         ([*map(kafka_text, cell.settings.values()), *row(cell.lines).values()] for cell in cells),
+    )
+
+
+def _more(cells: Sequence[Measured]) -> str:
+    """What else they show: how the time without acks splits, and what consumers saw."""
+    return markdown_table(
+        [*map(short, cells[0].settings), *MORE_HEADS.values()],
+        ([*map(kafka_text, cell.settings.values()), *more(cell.lines).values()] for cell in cells),
     )
 
 

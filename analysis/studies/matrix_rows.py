@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from analysis.measures.position import POSITIONS, position_of
-from analysis.studies.shares import checked, counts, gaps, median_pressure, share, spread
+from analysis.studies.shares import calm, checked, counts, gaps, median_pressure, share, spread
 from harness.model.runs.ledger import Line
 
 HEADS = {
@@ -23,6 +23,13 @@ HEADS = {
     "gap": "no ack for, s",
     "position": "CAP",
     "pressure": "waited for a CPU",
+}
+
+MORE_HEADS = {
+    "gap": "no ack for, s",
+    "led": "of it a new leader led, s",
+    "unread": "nothing read for, s",
+    "vanished": "read, then gone",
 }
 
 
@@ -52,3 +59,25 @@ def row(lines: Sequence[Line]) -> dict[str, str]:
         "position": ", ".join(f"{name} {n}" for name, n in positions(lines).items()) or "—",
         "pressure": median_pressure(seen),
     }
+
+
+def more(lines: Sequence[Line]) -> dict[str, str]:
+    """What else a cell's runs show, by MORE_HEADS, minimum / median / maximum: how much of the
+    longest stretch without an ack a leader that was elected in it led already (newer lines have
+    it), and what consumers saw."""
+    seen = checked(lines)
+    led_s = [led for line in calm(seen) if (led := _led_s(line)) is not None]
+    some = "" if len(led_s) == len(seen) else f" (of {len(led_s)})"
+    return {
+        "gap": gaps(seen, digits=1),
+        "led": f"{spread(led_s, 1)}{some}" if led_s else "—",
+        "unread": gaps(seen, "consume", digits=1),
+        "vanished": spread(counts(seen, "vanished")),
+    }
+
+
+def _led_s(line: Line) -> float | None:
+    """Of its longest stretch; None: nobody was elected, or nobody told."""
+    of = dict(zip(line["produce_gaps_s"], line.get("produce_led_s", ()), strict=False))
+    led: float | None = of.get(max(of, default=0.0))
+    return led

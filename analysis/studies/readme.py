@@ -24,7 +24,9 @@ from harness.model.runs.ledger import Lines
 
 BEGIN: Final = "<!-- results: python -m analysis.studies.readme docs/{} -->"  # the campaign's file
 END: Final = "<!-- end of the results -->"
-HEADS: Final = ("settings", "what breaks", "lost", "twice", "no ack for", "runs", "scenario")
+HEADS: Final = (
+    *("settings", "what breaks", "session", "lost", "twice", "no ack for", "runs", "scenario"),
+)
 # Of the matrix, with one fault a run: what is set, what breaks, and the cell.
 KILLED, CUT = "the leader is killed", "the leader is cut from its followers, then killed"
 ONE_FAULT: Final = (
@@ -42,28 +44,36 @@ AXES: Final = (
     "topic.config.min.insync.replicas",
     "topic.config.unclean.leader.election.enable",
 )
-# What is told of a cell of the study: the settings on which it depends, and what breaks.
+# What is told of a cell of the study: the settings on which it depends, what breaks, and how long
+# the brokers' ZooKeeper sessions are, which many a gap waits for.
 CELLS: Final = {
-    "study-1": ("acks=1, slow followers", "the leader is killed, ten times"),
-    "study-2": ("acks=all, retries", "the same"),
+    "study-1": ("acks=1, slow followers", "the leader is killed, ten times", 2),
+    "study-2": ("acks=all, retries", "the same", 2),
     "study-4": (
         "acks=all, retries, idempotence",
         "the leader stands still for 2 s, ten times: answers come late",
+        6,
     ),
-    "failover-graceful": ("acks=all", "the leader is told to leave (SIGTERM), eight times"),
-    "failover-hard": ("acks=all, ZooKeeper session of 6 s", "the leader is killed, eight times"),
+    "failover-graceful": ("acks=all", "the leader is told to leave (SIGTERM), eight times", 6),
+    "failover-hard": ("acks=all", "the leader is killed, eight times", 6),
     "partition-cp": (
         "acks=all, min.insync.replicas=1",
         "the leader is cut from its followers, later it dies",
+        2,
     ),
-    "partition-ap": ("the same, unclean election", "the same"),
+    "partition-ap": ("the same, unclean election", "the same", 2),
     "min-isr-2-refuses": (
         "acks=all, min.insync.replicas=2, unclean election",
         "the followers pause, then the leader dies",
+        2,
     ),
-    "leader-cut-from-zookeeper": ("acks=1", "the leader is cut from ZooKeeper, for seconds"),
-    "power-loss-all": ("acks=all, as Kafka comes", "all brokers lose power at once"),
-    "power-loss-all-flushed": ("the same, flush.messages=1", "the same"),
+    "leader-cut-from-zookeeper": ("acks=1", "the leader is cut from ZooKeeper, for seconds", 2),
+    "power-loss-all": (
+        "acks=all, min.insync.replicas=2",
+        "all brokers lose power at once, after a third of the writes",
+        2,
+    ),
+    "power-loss-all-flushed": ("the same, flush.messages=1", "the same", 2),
 }
 
 
@@ -83,14 +93,20 @@ def table(campaign: Mapping[str, Any], ledger: Lines) -> str:
     differ. Raises KeyError for a cell that is none."""
     known = {cell.get("name", cell["scenario"]): cell for cell in campaign["cells"]}
     rows = []
-    for name, (settings, broken) in CELLS.items():
+    for name, (settings, broken, session_s) in CELLS.items():
         lines = [line for line in ledger.standing if line["cell"] == name]
         mine = checked(settled(lines, known[name]["repeats"]))
         lost = [line["anomalies"]["lost"] for line in mine]
         twice = [line["anomalies"]["duplicate"] for line in mine]
         gaps_s = calm_gaps_s(mine)
         acked = statistics.median(line["acked"] for line in mine)
-        told = [settings, broken, f"{_middle(lost)} of {acked:,.0f}", _middle(twice)]
+        told = [
+            settings,
+            broken,
+            f"{session_s} s",
+            f"{_middle(lost)} of {acked:,.0f}",
+            _middle(twice),
+        ]
         calm_runs = "" if len(gaps_s) == len(mine) else f", {len(gaps_s)} of the runs"
         gap = f"{_middle(gaps_s, 1)} s{calm_runs}" if gaps_s else "—"
         rows.append([*told, gap, str(len(mine)), f"`{known[name]['scenario']}`"])

@@ -3,16 +3,20 @@
     kafka-harness prune --keep-days 30 --keep-failed
 
 A run is removed as a whole: its folder gets a hidden name first, so that nobody ever sees half of
-one. What still records, what cannot be read, and links are left alone and named. `latest` leads to
-the newest run that is left.
+one. What still records, what cannot be read, links, and a run in whose folder somebody keeps a
+campaign's ledger are left alone and named. `latest` leads to the newest run that is left. Folders
+with such a name, left where runs lie by a call that was interrupted, go too.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 from rich.filesize import decimal
@@ -20,9 +24,12 @@ from rich.filesize import decimal
 from harness.commands.closing_table import plain, shown
 from harness.model.exit_codes import VALID
 from harness.model.runs import json_text
-from harness.model.runs.run_folder import RunFolder, StoreError, errors_told, runs_below
+from harness.model.runs.ledger import is_ledger
+from harness.model.runs.run_folder import DEPTH, RunFolder, StoreError, errors_told, runs_below
 
 HIDDEN = ".pruned-"
+# What runs and their checks fill; nobody keeps a ledger there, and it can be long to read.
+FILLED_BY_RUNS: Final = ("history", "logs", "analysis")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,16 +41,20 @@ class Keep:
 
 
 def prune(results: Path, keep: Keep, *, dry: bool, console: Console) -> int:
-    """Remove what is not kept (`dry`: name it only). Raises StoreError without a folder."""
+    """Remove what is not kept (`dry`: name it only). Raises StoreError without a folder, and for
+    days that are no number."""
     if not results.is_dir():
         raise StoreError(f"{results}: no results folder: give one by --results")
-    oldest = datetime.now(UTC) - timedelta(days=keep.days)
+    oldest = _days_ago(keep.days)
     removed: list[Path] = []
     freed = 0
     with errors_told(results):
         if not dry:
-            for left in list(results.rglob(f"{HIDDEN}*")):  # of a call that was interrupted
-                shutil.rmtree(left)
+            for left in list(_left_below(results)):
+                if why := _not_a_run_s(left):
+                    console.print(plain(f"kept     {shown(left)}: {why}"))
+                else:
+                    shutil.rmtree(left)
         for folder in list(runs_below(results)):
             why = _kept(folder, oldest, keep)
             if why:
@@ -63,6 +74,46 @@ def prune(results: Path, keep: Keep, *, dry: bool, console: Console) -> int:
     return VALID
 
 
+def _days_ago(days: float) -> datetime:
+    """The moment; the first of all where the calendar does not go back so far. Raises
+    StoreError."""
+    try:
+        return datetime.now(UTC) - timedelta(days=days)
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)
+    except ValueError:  # nan
+        raise StoreError(f"--keep-days: {days} is no number of days: give 0 or more") from None
+
+
+def _left_below(results: Path) -> Iterator[Path]:
+    """What a call that was interrupted left: folders with a hidden name where runs lie, as
+    `runs_below` finds them; links and files of such a name are somebody else's."""
+    for root, folders, files in os.walk(results):
+        folder = Path(root)
+        if "run.json" in files and folder != results:
+            folders.clear()
+            continue
+        paths = [folder / name for name in sorted(folders) if name.startswith(HIDDEN)]
+        yield from (path for path in paths if not path.is_symlink())
+        above = len(folder.relative_to(results).parts) + 1 < DEPTH
+        folders[:] = [name for name in folders if above and name[0] != "."]
+
+
+def _not_a_run_s(folder: Path) -> str | None:
+    """Why a run's folder has to stay whatever became of its run: somebody keeps a campaign's ledger
+    in it, by whatever name, or may do so."""
+    for root, folders, files in os.walk(folder):
+        if Path(root) == folder:
+            folders[:] = [name for name in folders if name not in FILLED_BY_RUNS]
+        for path in (Path(root, name) for name in sorted(files)):
+            try:
+                if path.is_file() and not path.is_symlink() and is_ledger(path):
+                    return f"{path.name} in it is a campaign's ledger: move that elsewhere"
+            except OSError as error:
+                return f"{path.name} in it cannot be read ({error.strerror}): remove it by hand"
+    return None
+
+
 def _kept(folder: Path, oldest: datetime, keep: Keep) -> str | None:
     """Why a run stays, "" for one that is young; None: it goes."""
     run = RunFolder(path=folder)
@@ -77,7 +128,7 @@ def _kept(folder: Path, oldest: datetime, keep: Keep) -> str | None:
         return "it still records, or its harness was killed: check it, or remove it by hand"
     if keep.failed and _exit_code(folder) != VALID:
         return "not valid"
-    return None
+    return _not_a_run_s(folder)
 
 
 def _exit_code(folder: Path) -> int | None:
@@ -90,6 +141,8 @@ def _exit_code(folder: Path) -> int | None:
 
 def _remove(folder: Path) -> None:
     hidden = folder.with_name(f"{HIDDEN}{folder.name}")
+    while os.path.lexists(hidden):  # somebody else's, and left alone
+        hidden = hidden.with_name(f"{hidden.name}-again")
     folder.rename(hidden)
     shutil.rmtree(hidden)
 

@@ -19,20 +19,29 @@ A line is a JSON object, and is never changed or removed. `event` says what it t
 Each names its run by `cell`, `backend`, `seed` and `started_utc`. Lines without `event` are older:
 they tell of runs that ended; one without `backend` is of the local one. A start without an end was
 interrupted, or still goes on.
+
+A last line that nobody ended by a newline counts if it is a whole JSON object, as one written by
+hand may be; half a one, which a killed process or a full disk left, does not, and goes before the
+next line is written. Who writes holds a lock on the file, and looks before and after each line
+whether the path still leads to it: git and editors put another file in its place.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Final
 
-from harness.model.runs.disk import disk_told
+from harness.model.runs import json_text
+from harness.model.runs.disk import disk_error
 from harness.model.runs.run_folder import StoreError
 
 Line = Mapping[str, Any]
@@ -41,6 +50,14 @@ Name = tuple[str, str, int, str]
 STARTED, ENDED, SUPERSEDED = "started", "ended", "superseded"
 CALIBRATED = "calibrated"
 NAMES = ("cell", "backend", "seed", "started_utc")
+
+_TRIES: Final = 10  # to lock a file that nobody removes before the lock is there
+_IN_THE_WAY: Final = "a file is where a folder of its path should be"
+_REASONS: Final = {
+    errno.EISDIR: "it is a folder",
+    errno.ENOTDIR: _IN_THE_WAY,
+    errno.EEXIST: _IN_THE_WAY,
+}
 
 
 class LedgerError(StoreError):
@@ -98,55 +115,72 @@ class Lines:
 class Ledger:
     """One that is open for writing."""
 
-    def __init__(self, path: Path, file: IO[str]) -> None:
+    def __init__(self, path: Path, file: FileIO) -> None:
         self._path, self._file = path, file
 
     @classmethod
     @contextmanager
     def opened(cls, path: Path) -> Iterator[Ledger]:
-        """Open it, or make it. Raises LedgerError where somebody else writes it."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise LedgerError(
-                    f"{path}: another campaign writes it: wait for that one, or give this one "
-                    "another file as `data`"
-                ) from None
-            except OSError:  # a file system without locks
-                pass
+        """Open it, or make it. Raises LedgerError where somebody else writes it, or where no file
+        can be, and DiskError."""
+        with _locked(path) as file:
             try:
                 yield cls(path, file)
             finally:
-                if not path.stat().st_size:  # nothing began
-                    path.unlink()
+                # Nothing began. Under the lock, so that whoever opened it meanwhile sees it gone.
+                if _leads_to(path, file) and not os.fstat(file.fileno()).st_size:
+                    with suppress(OSError):
+                        path.unlink()
 
     def read(self) -> Lines:
-        """What it has now."""
+        """What it has now. Raises LedgerError."""
+        self._require_same()
         return read(self._path)
 
     def add(self, line: Line) -> None:
         """Write one line. What a killed process or a full disk left of the last one, which
-        nobody has ever read, goes first. Raises DiskError."""
-        text = self._path.read_bytes()
-        whole = text.rfind(b"\n") + 1
-        left = (json.dumps(line) + "\n").encode()
-        with disk_told(self._path.parent):
-            if whole < len(text):
-                self._file.truncate(whole)
+        nobody has ever read, goes first. Raises LedgerError and DiskError."""
+        self._require_same()
+        with _told(self._path):
+            text = _content(self._file)
+            whole = text[: _whole(text)]
+            if len(whole) < len(text):
+                os.ftruncate(self._file.fileno(), len(whole))
+            left = b"\n" if whole and not whole.endswith(b"\n") else b""
+            left += (json.dumps(line) + "\n").encode()
             while left:  # past Python's buffer, which would try once more at the end
                 left = left[os.write(self._file.fileno(), left) :]
+        self._require_same()
+
+    def _require_same(self) -> None:
+        """Raise LedgerError where the path leads to another file by now: what is written into the
+        one that is open, nobody would ever read."""
+        if not _leads_to(self._path, self._file):
+            raise LedgerError(
+                f"{self._path}: it was replaced or removed (by git, an editor, `sed -i`) while it "
+                "was written, so that lines may be missing in it: put back what it lacks, and "
+                "start again, a campaign with --resume: a recorded run whose start stands there "
+                "is not made again"
+            )
 
 
 def read(path: Path) -> Lines:
-    """The lines of a ledger, none where there is none; without the end of the last line nobody
+    """The lines of a ledger, none where there is none; where the last line is half a one nobody
     knows what it was to tell, and it is passed over. Raises LedgerError."""
-    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    whole = text[: text.rfind("\n") + 1]
-    lines = [_line(path, number, each) for number, each in enumerate(whole.splitlines(), 1)]
+    text = b""
+    with _told(path), suppress(FileNotFoundError), _open(path, os.O_RDONLY) as file:
+        text = _content(file)
+    whole = text[: _whole(text)].decode(errors="replace")
+    each = whole.removesuffix("\n").split("\n") if whole else []
+    lines = [_line(path, number, line) for number, line in enumerate(each, 1)]
     _require_known(path, lines)
     return Lines(all=lines)
+
+
+def is_ledger(path: Path) -> bool:
+    """Whether any of its lines is a ledger's, whatever else is wrong with it. Raises OSError."""
+    with path.open("rb") as file:
+        return any(_tells_of_a_run(line) for line in file if b'"cell"' in line)
 
 
 def has_digest(line: Line) -> bool:
@@ -164,11 +198,96 @@ def name_of(line: Line) -> Name:
     )
 
 
+@contextmanager
+def _locked(path: Path) -> Iterator[FileIO]:
+    """Open for this process alone. Raises LedgerError and DiskError."""
+    for _ in range(_TRIES):
+        with _told(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                break
+            except OSError:  # a file system without locks
+                pass
+            # Whoever had the lock before may have removed the file after it was opened here.
+            if _leads_to(path, file):
+                yield file
+                return
+    raise LedgerError(
+        f"{path}: another campaign writes it: wait for that one, or give this one another file as "
+        "`data`"
+    )
+
+
+def _open(path: Path, flags: int) -> FileIO:
+    """A regular file, without a buffer. Raises OSError for whatever is none."""
+    # Not to wait for the other end of a pipe.
+    number = os.open(path, flags | os.O_NONBLOCK, 0o666)
+    mode = os.fstat(number).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(number)
+        raise OSError(errno.EISDIR if stat.S_ISDIR(mode) else 0, "it is no regular file", str(path))
+    return FileIO(number, "r+" if flags & os.O_RDWR else "r")
+
+
+def _content(file: FileIO) -> bytes:
+    file.seek(0)
+    return file.readall()
+
+
+def _leads_to(path: Path, file: FileIO) -> bool:
+    """Whether the path leads to the file that is open."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except OSError:
+        return False
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Inside the block, a ledger that cannot be read or written is one sentence. Raises LedgerError
+    and DiskError."""
+    try:
+        yield
+    except OSError as error:
+        if full := disk_error(error, path.parent):
+            raise full from error
+        why = _REASONS.get(error.errno or 0, error.strerror)
+        raise LedgerError(
+            f"{path}: no ledger can be read or written there ({why}): put that right, or give "
+            "another file"
+        ) from error
+
+
+def _whole(text: bytes) -> int:
+    """How many of a ledger's bytes are whole lines: a last one without its newline is a whole one
+    if it is a JSON object."""
+    ended = text.rfind(b"\n") + 1
+    try:
+        is_object = isinstance(json.loads(text[ended:].decode(errors="replace")), dict)
+    except RecursionError:  # no writer of ours left this: it is told, not cut off
+        is_object = True
+    except ValueError:
+        is_object = False
+    return len(text) if is_object else ended
+
+
+def _tells_of_a_run(text: bytes) -> bool:
+    try:
+        line = json_text.loads(text)
+    except ValueError:
+        return False
+    return isinstance(line, dict) and "cell" in line and "seed" in line
+
+
 def _line(path: Path, number: int, text: str) -> dict[str, Any]:
     """A line that says what a ledger's line says."""
     where = f"{path}: line {number}"
     try:
-        line = json.loads(text)
+        line = json_text.loads(text)
     except ValueError as error:
         raise LedgerError(
             f"{where}: not a line of a ledger: {error}: put back the file as git or a backup has it"

@@ -24,6 +24,7 @@ def line(backend: str, lost: int = 0, gap: float = 0.0, **more: Any) -> dict[str
         "reasons": [],
         "anomalies": {"lost": lost, "duplicate": 0},
         "produce_gaps_s": [0.6, gap],
+        "starved_in_load": {"pressure_some_percent": 10.0},
         **more,
     }
 
@@ -70,6 +71,16 @@ def test_backends_differ_where_their_ranges_do_not_touch(one, other, differ):
 
     assert backends.differ(GAP, *runs) is differ
     assert backends.differ(GAP, *reversed(runs)) is differ
+
+
+def test_a_gap_on_a_starved_host_is_none_and_makes_no_difference():
+    starved = {"starved_in_load": {"pressure_some_percent": 90.0}}
+    runs = [line("local", gap=1.0), line("local", gap=9.0, **starved)]
+    slow = [line("docker", gap=3.0)]
+
+    assert backends.measured(GAP, runs) == "1.00 (of 1)"
+    assert not backends.differ(GAP, runs, slow)
+    assert backends.differ(GAP, runs[:1], slow)
 
 
 def test_a_difference_is_a_sentence_with_both_ranges():

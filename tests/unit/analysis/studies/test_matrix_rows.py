@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.studies.matrix_rows import position, positions, row
+from analysis.studies.matrix_rows import more, position, positions, row
 
 
 def line(
@@ -69,3 +69,35 @@ def test_runs_whose_pressure_nobody_recorded_give_no_gaps() -> None:
     old = {**line(gap_s=6.0), "starved_in_load": None}
 
     assert row([old])["gap"] == "— (of 0)"
+
+
+def test_what_a_failed_calibration_came_before_is_unknown_and_in_no_share() -> None:
+    doubted = {**line(), "verdict": "unknown", "judged": "valid"}
+
+    told = row([doubted, line(lost=1)])
+
+    assert told["runs"] == "2"
+    assert told["lossy"].startswith("1 of 1 ")
+    assert told["position"] == "both 1, unknown 1"
+
+
+def test_a_run_without_a_verdict_tells_only_what_it_saw() -> None:
+    silent, lossy = ({**line(lost=lost), "verdict": "unknown"} for lost in (0, 1))
+
+    assert row([silent, line()])["lossy"].startswith("0 of 1 ")
+    assert row([lossy, line()])["lossy"].startswith("1 of 2 ")
+
+
+def test_of_the_longest_gap_it_is_told_how_much_a_new_leader_led() -> None:
+    newer = line(gap_s=7.0) | {"produce_led_s": [0.4, 1.5], "consume_gaps_s": [2.0]}
+    none_elected = line(gap_s=7.0) | {"produce_led_s": [0.4, None], "consume_gaps_s": []}
+    older = line(gap_s=9.0) | {"consume_gaps_s": []}
+    newer["anomalies"] |= {"vanished": 3}
+
+    told = more([newer, none_elected, older])
+
+    assert told["led"] == "1.5 / 1.5 / 1.5 (of 1)"
+    assert told["gap"] == "7.0 / 7.0 / 9.0"
+    assert told["unread"] == "0.0 / 0.0 / 2.0"
+    assert told["vanished"] == "0 / 0 / 3"
+    assert more([older])["led"] == "—"

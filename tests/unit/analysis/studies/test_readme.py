@@ -9,9 +9,13 @@ import pytest
 from analysis.studies import readme
 from analysis.studies.pages import page
 from harness.checkout import DOCS, ROOT
+from harness.cluster.node_settings import SERVER_DEFAULTS
+from harness.commands.campaigns.file import read_campaign
+from harness.commands.run import prepare_run
 from harness.model.campaigns.campaign import Campaign
 from harness.model.campaigns.matrix import Place
 from harness.model.runs.ledger import Lines
+from harness.scenario.prepare import Request
 
 CAMPAIGN = {"cells": [{"scenario": name, "repeats": 9} for name in readme.CELLS]}
 
@@ -66,3 +70,14 @@ def test_only_what_is_between_the_marks_is_written() -> None:
 
     assert made == f"before\n{begin}\n\nnew\n\n{readme.END}\nafter"
     assert readme.with_table(made, "study.toml", "new") == made
+
+
+@pytest.mark.parametrize("name", readme.CELLS)
+def test_the_session_is_that_of_the_scenario(name: str) -> None:
+    cells = {c.key: c for c in read_campaign(ROOT / "docs" / "study.toml").every_cell()}
+    request = Request(scenario=cells[name].scenario, seed=1, settings=cells[name].set)
+
+    server = prepare_run(request).scenario.cluster.server
+
+    session_ms = int({**SERVER_DEFAULTS, **server}["zookeeper.session.timeout.ms"])
+    assert session_ms == 1000 * readme.CELLS[name][2]

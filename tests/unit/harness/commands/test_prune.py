@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -28,10 +29,10 @@ def run(
     return folder
 
 
-def pruned(results: Path, *, failed: bool = False, dry: bool = False) -> str:
+def pruned(results: Path, *, days: float = 30, failed: bool = False, dry: bool = False) -> str:
     said = io.StringIO()
     console = Console(file=said, width=300)
-    assert prune(results, Keep(days=30, failed=failed), dry=dry, console=console) == 0
+    assert prune(results, Keep(days=days, failed=failed), dry=dry, console=console) == 0
     return said.getvalue()
 
 
@@ -124,3 +125,78 @@ def test_folders_of_results_below_are_pruned_and_mended_alike(tmp_path: Path) ->
     assert not old.exists()
     assert (below / "latest").resolve() == young
     assert sorted(each.name for each in (below / "study-1").iterdir()) == ["2-1"]
+
+
+@pytest.mark.parametrize("days", [1e6, 1e12, 1e300, math.inf])
+def test_more_days_than_there_ever_were_keep_all(tmp_path: Path, days: float) -> None:
+    old = run(tmp_path, "1-1", days=99)
+
+    assert "0 runs removed" in pruned(tmp_path, days=days)
+    assert old.exists()
+
+
+def test_days_that_are_no_number_are_refused(tmp_path: Path) -> None:
+    old = run(tmp_path, "1-1", days=99)
+
+    with pytest.raises(StoreError, match="--keep-days: nan is no number of days"):
+        pruned(tmp_path, days=math.nan)
+    assert old.exists()
+
+
+def test_links_and_files_of_a_hidden_name_stay_and_stop_nothing(tmp_path: Path) -> None:
+    results, precious = tmp_path / "results", tmp_path / "precious"
+    old, other = run(results, "1-1", days=99), run(results, "2-1", days=99)
+    precious.mkdir()
+    (results / "study-1" / f"{HIDDEN}1-1").write_text("a note")
+    (results / "study-1" / f"{HIDDEN}2-1").symlink_to(precious)
+    (results / f"{HIDDEN}nowhere").symlink_to("nowhere")
+
+    said = pruned(results)
+
+    assert "2 runs removed" in said
+    assert not old.exists()
+    assert not other.exists()
+    assert precious.is_dir()
+    assert sorted(each.name for each in (results / "study-1").iterdir()) == [
+        f"{HIDDEN}1-1",
+        f"{HIDDEN}2-1",
+    ]
+
+
+@pytest.mark.parametrize("where", ["study-1/young/history", "mine/a/b", "study-1/.mine"])
+def test_a_folder_of_a_hidden_name_where_no_runs_lie_stays(tmp_path: Path, where: str) -> None:
+    run(tmp_path, "young", days=1)
+    mine = tmp_path / where / f"{HIDDEN}1-1"
+    mine.mkdir(parents=True)
+
+    pruned(tmp_path)
+
+    assert mine.is_dir()
+
+
+@pytest.mark.parametrize("name", ["runs.jsonl", "nights/2026-11-24.jsonl", "data"])
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_run_in_whose_folder_a_ledger_is_kept_stays(
+    tmp_path: Path, name: str, *, hidden: bool
+) -> None:
+    old = run(tmp_path, "1-1", days=99)
+    (old / name).parent.mkdir(exist_ok=True)
+    (old / name).write_text('broken\n{"event": "started", "cell": "c", "seed": 1}\n')
+    if hidden:
+        old = old.rename(old.with_name(f"{HIDDEN}1-1"))
+
+    said = pruned(tmp_path)
+
+    assert f"{Path(name).name} in it is a campaign's ledger" in said
+    assert "0 runs removed" in said
+    assert (old / name).is_file()
+
+
+def test_a_run_s_own_lines_are_no_ledger(tmp_path: Path) -> None:
+    old = run(tmp_path, "1-1", days=99)
+    (old / "undo.jsonl").write_text('{"fault": 0, "done": true}\n{"note": "\\"cell\\""}\n')
+    (old / "history" / "nemesis.jsonl").write_text('{"cell": "c", "seed": 1}\n')
+
+    pruned(tmp_path)
+
+    assert not old.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -11,7 +12,15 @@ from typing import Any
 import pytest
 
 from harness.model.runs.disk import DiskError
-from harness.model.runs.ledger import ENDED, STARTED, SUPERSEDED, Ledger, LedgerError, read
+from harness.model.runs.ledger import (
+    ENDED,
+    STARTED,
+    SUPERSEDED,
+    Ledger,
+    LedgerError,
+    is_ledger,
+    read,
+)
 
 
 def line(event: str | None, seed: int = 1, at: str = "2026-11-24T10:00:00", **more: Any) -> Any:
@@ -138,3 +147,147 @@ def test_on_a_full_disk_it_says_so_and_half_a_line_is_nobody_s(
         assert [STARTED] == [each["event"] for each in ledger.read().all]
         ledger.add(line(ENDED))
         assert [STARTED, ENDED] == [each["event"] for each in ledger.read().all]
+
+
+def replaced(path: Path) -> None:
+    """As `sed -i`, git and editors do it: by another file of its name."""
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    other.replace(path)
+
+
+@pytest.mark.parametrize("change", [replaced, Path.unlink])
+def test_a_line_that_nobody_would_ever_read_is_told(tmp_path: Path, change: Any) -> None:
+    path = tmp_path / "l.jsonl"
+    with Ledger.opened(path) as ledger:
+        ledger.add(line(STARTED))
+        change(path)
+        for write in (lambda: ledger.add(line(ENDED)), ledger.read):
+            with pytest.raises(LedgerError, match=r"l\.jsonl: it was replaced .* --resume"):
+                write()
+
+    assert [each["event"] for each in read(path).all] == [STARTED] * path.exists()
+
+
+def test_one_that_is_replaced_while_a_line_is_written_is_told_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, whole = tmp_path / "l.jsonl", os.write
+
+    def late(file: int, data: bytes) -> int:
+        replaced(path)
+        return whole(file, data)
+
+    with Ledger.opened(path) as ledger:
+        ledger.add(line(STARTED))
+        monkeypatch.setattr(os, "write", late)
+        with pytest.raises(LedgerError, match="it was replaced"):
+            ledger.add(line(ENDED))
+
+
+@pytest.mark.parametrize("end", ["", " ", "\r"])
+def test_a_whole_last_line_counts_and_stays_though_nobody_ended_it(
+    tmp_path: Path, end: str
+) -> None:
+    path = written(tmp_path / "l.jsonl", line(STARTED), line(ENDED))
+    with path.open("a", newline="") as file:
+        file.write(json.dumps(line(SUPERSEDED, reason="by hand")) + end)
+    before = path.read_bytes()
+
+    assert read(path).standing == []
+    with Ledger.opened(path) as ledger:
+        ledger.add(line(STARTED, 2))
+
+    assert path.read_bytes() == before + b"\n" + json.dumps(line(STARTED, 2)).encode() + b"\n"
+    assert [each["event"] for each in read(path).all] == [STARTED, ENDED, SUPERSEDED, STARTED]
+
+
+def test_a_line_is_what_stands_before_a_newline_whatever_its_words_have(tmp_path: Path) -> None:
+    ended, aside = line(ENDED), line(SUPERSEDED, reason="one\u2028two\x85three")
+    path = tmp_path / "l.jsonl"
+    path.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in (ended, aside)))
+
+    assert list(read(path).reasons.values()) == ["one\u2028two\x85three"]
+
+
+def test_a_file_that_goes_before_it_is_locked_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, lock = tmp_path / "l.jsonl", fcntl.flock
+
+    def late(file: Any, how: int) -> None:
+        """Its writer before, to whose ledger nothing was added, ends just now."""
+        monkeypatch.undo()
+        path.unlink()
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with Ledger.opened(path) as ledger:
+        ledger.add(line(STARTED))
+        with pytest.raises(LedgerError, match="another campaign writes it"), Ledger.opened(path):
+            pass
+
+    assert len(read(path).all) == 1
+
+
+def test_one_that_goes_again_and_again_is_somebody_else_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "l.jsonl"
+    monkeypatch.setattr(fcntl, "flock", lambda *_: path.unlink())
+
+    with pytest.raises(LedgerError, match="another campaign writes it"), Ledger.opened(path):
+        pass
+
+
+def test_where_no_file_can_be_it_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    in_the_way = "a file is where a folder of its path should be"
+    found = {}
+    for name in ("folder", "pipe", "file/l.jsonl", "file/data/l.jsonl"):
+        with pytest.raises(LedgerError) as refused, Ledger.opened(tmp_path / name):
+            pass
+        found[name] = str(refused.value)
+        with pytest.raises(LedgerError) as refused:
+            read(tmp_path / name)
+        assert str(refused.value) == found[name]
+
+    assert found == {
+        name: f"{tmp_path / name}: no ledger can be read or written there ({why}): put that "
+        "right, or give another file"
+        for name, why in (
+            ("folder", "it is a folder"),
+            ("pipe", "it is no regular file"),
+            ("file/l.jsonl", in_the_way),
+            ("file/data/l.jsonl", in_the_way),
+        )
+    }
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_line_that_is_nested_too_deeply_is_named(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "l.jsonl"
+    deep = '{"a": ' * 200_000 + "1" + "}" * 200_000
+    path.write_text(json.dumps(line(STARTED)) + "\n" + deep + end)
+
+    with pytest.raises(LedgerError, match="line 2: not a line of a ledger: nested too deeply"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", False),
+        ('{"fault": 0}\n', False),
+        ('"cell"\n"seed"\n', False),
+        ('hello "cell"\n', False),
+        ('hello\n{"cell": "c", "seed": 1}', True),
+    ],
+)
+def test_a_file_with_one_line_of_a_ledger_is_one(tmp_path: Path, text: str, *, told: bool) -> None:
+    path = tmp_path / "any"
+    path.write_text(text)
+
+    assert is_ledger(path) is told
