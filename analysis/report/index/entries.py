@@ -34,6 +34,7 @@ CONFIGURED = (
     "cluster.zoo.",
 )
 NO_SETTINGS = ("expect.", "backend.")
+GONE = ("lost", "vanished", "unacknowledged-lost")  # anomalies of what is not there any more
 DEEPEST = 20  # dots of a path, Kafka's own included: what is nested deeper is passed over
 
 
@@ -93,6 +94,7 @@ class Entry:
     write_gap: str
     read_gap: str
     gap_s: float | None = None  # of writes
+    lost: bool | None = None  # whether records were; None: the run does not tell
     duplicates: int | None = None
     position: str = ""  # empty in old reports
     settings: Mapping[str, str] = field(default_factory=dict)  # key of Kafka's -> value
@@ -154,6 +156,7 @@ def entry_of(place: tuple[str, ...], report: object) -> Entry:
         write_gap=_gap(read.longest_window_s.produce, read.counts.acked),
         read_gap=_gap(read.longest_window_s.consume, read.counts.acked, read.counts.reads),
         gap_s=read.longest_window_s.produce,
+        lost=_lost(read),
         duplicates=_count(read.anomalies.get("duplicate", {}).get("count")),
         position=position_of(read.cap) if read.cap else "",
         settings=dict(islice(_every_setting(read), SETTINGS_MAX)),
@@ -174,6 +177,19 @@ def _gap(longest_s: float | None, *happened: int | None) -> str:
     if longest_s or longest_s is None:
         return seconds(longest_s)
     return MISSING if 0 in happened else "none"
+
+
+def _lost(read: _Report) -> bool | None:
+    """Whether records were lost: by the count of them, or by the outcome, which knows of those that
+    vanished or were not acknowledged too. None where a run cannot tell: an unknown one, which may
+    have lost more or none, one that doubts it, and one whose report has neither."""
+    kind = read.outcome.data if read.outcome else ""
+    counts = [_count(read.anomalies.get(name, {}).get("count")) for name in GONE]
+    if read.verdict == "unknown" or kind == "unknown" or (not kind and counts[0] is None):
+        return None
+    if kind:  # it doubts what it does not count
+        return kind == "lost" or bool(counts[0])
+    return any(counts)
 
 
 def _count(told: object) -> int | None:

@@ -38,14 +38,13 @@ class Cell:
 
     @property
     def lost(self) -> str:
-        """How many runs lost records."""
-        return f"{sum(run.kind == 'lost' for run in self.runs)} of {len(self.runs)}"
+        """How many runs lost records, of those that tell."""
+        return _share([run.lost for run in self.runs])
 
     @property
     def duplicated(self) -> str:
         """How many runs have duplicates, of those that tell."""
-        told = [run.duplicates for run in self.runs if run.duplicates is not None]
-        return f"{sum(map(bool, told))} of {len(told)}" if told else MISSING
+        return _share([run.duplicates for run in self.runs])
 
     @property
     def gap(self) -> str:
@@ -90,6 +89,11 @@ def matrix(runs: Sequence[Entry]) -> Matrix | None:
             for values, own in sorted(by_values.items())
         ],
     )
+
+
+def _share(seen: Sequence[int | None]) -> str:
+    told = [each for each in seen if each is not None]
+    return f"{sum(map(bool, told))} of {len(told)}" if told else MISSING
 
 
 def _differing(settings: Sequence[Mapping[str, str]]) -> list[str]:

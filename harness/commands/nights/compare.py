@@ -5,6 +5,9 @@
 
 Each side is a campaign's ledger or a folder of results; of more than two, the last is tonight and
 all others together are what it is held against. A folder's runs are cells by their scenario.
+
+Either side may be anybody's, so whatever is compared of a line is looked at first. Lines may lack
+what older releases did not write: versions, settings, what is forbidden, the letters of CAP.
 """
 
 from __future__ import annotations
@@ -12,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import NonNegativeFloat, NonNegativeInt, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from rich.console import Console
 from rich.table import Table
 
@@ -31,8 +34,9 @@ from analysis.studies.pages import markdown_table
 from harness.commands.campaigns.lines import line_of
 from harness.commands.closing_table import plain
 from harness.model.exit_codes import INVALID, VALID
-from harness.model.runs.ledger import Line, read
+from harness.model.runs.ledger import LedgerError, Line, Lines, has_digest, read
 from harness.model.runs.run_folder import RunFolder, StoreError, errors_told, runs_below
+from harness.model.runs.run_record import problem_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +56,43 @@ class Told:
         return INVALID if self.alarms else VALID
 
 
-# Of a line what is compared, and how it must be; a report may be anybody's.
-_GAPS = TypeAdapter(list[NonNegativeFloat])
-_COMPARED: Mapping[str, TypeAdapter[Any]] = {
-    "anomalies": TypeAdapter(dict[str, NonNegativeInt]),
-    "forbidden": TypeAdapter(list[str]),
-    "produce_gaps_s": _GAPS,
-    "consume_gaps_s": _GAPS,
-    "cap": TypeAdapter(dict[str, Any]),
+_Count = Annotated[int, Field(ge=0, le=2**63 - 1)]  # what is larger no table shows
+_Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_STRICT = ConfigDict(strict=True)  # the text "3" is no number
+
+
+class Starved(BaseModel):
+    """How long a run waited for a CPU."""
+
+    model_config = _STRICT
+    pressure_some_percent: _Number | None = None
+
+
+class Host(BaseModel):
+    """The same, in lines from before loads had their own."""
+
+    model_config = _STRICT
+    cpu_starvation: Starved | None = None
+
+
+# Of a line what is compared, and how it must be; what else it has does not matter.
+_OF_ALL: Mapping[str, Any] = {
+    "configuration": (str, ""),
+    "settings": (dict[str, Any] | None, None),
+    "versions": (dict[str, str | None], {}),
+    "starved_in_load": (Starved | None, None),
+    "host": (Host | None, None),
 }
+_OF_CHECKED: Mapping[str, Any] = {
+    "verdict": (Literal["valid", "invalid", "unknown"], ...),
+    "anomalies": (dict[str, _Count], ...),
+    "forbidden": (list[str], []),
+    "produce_gaps_s": (list[_Number], ...),
+    "consume_gaps_s": (list[_Number], ...),
+    "cap": (dict[str, Any] | None, None),
+}
+_Ended = create_model("Ended", __config__=_STRICT, **_OF_ALL)  # without a report
+_Checked = create_model("Checked", __base__=_Ended, **_OF_CHECKED)
 
 
 HEADS = ("cell", "runs", "with loss", "with duplicates", "no ack for, s", "would show")
@@ -68,14 +100,14 @@ HEADS = ("cell", "runs", "with loss", "with duplicates", "no ack for, s", "would
 
 def compare_runs(sides: Sequence[Path], *, gap_factor: float, console: Console) -> int:
     """Show the comparison; 1 where tonight is worse. Raises StoreError for a side that has no
-    runs."""
+    runs, or a damaged one."""
     found = told(sides, gap_factor=gap_factor)
     show(found, console)
     return found.code
 
 
 def told(sides: Sequence[Path], *, gap_factor: float) -> Told:
-    """The comparison. Raises StoreError for a side that has no runs."""
+    """The comparison. Raises StoreError for a side that has no runs, or a damaged one."""
     old = [line for side in sides[:-1] for line in lines_of(side)]
     new = lines_of(sides[-1])
     found = compare(old, new, gap_factor=gap_factor)
@@ -124,18 +156,40 @@ def markdown(found: Told, title: str) -> str:
 
 
 def lines_of(side: Path) -> list[Line]:
-    """The runs that count of a ledger, or all checked ones of a results folder."""
+    """The runs that count of a ledger, or all checked ones of a results folder. Raises StoreError
+    where there are none, and for one that cannot be compared."""
     if side.is_dir():
         with errors_told(side):
             found = [_line(RunFolder(path=folder)) for folder in runs_below(side)]
         lines = [line for line in found if line is not None]
     elif side.is_file():
-        lines = list(read(side).standing)
+        lines = _sound(side, read(side))
     else:
         raise StoreError(f"{side}: neither a campaign's ledger nor a folder of results")
     if not lines:
         raise StoreError(f"{side}: no run that counts: give a ledger, or a folder of checked runs")
     return lines
+
+
+def _sound(path: Path, ledger: Lines) -> list[Line]:
+    """A ledger's runs that count. Raises LedgerError for one of which something that is compared is
+    not what it must be; a superseded one may be as it is."""
+    numbers = {id(line): number for number, line in enumerate(ledger.all, 1)}
+    for line in ledger.standing:
+        try:
+            _require_sound(line)
+        except ValidationError as error:
+            raise LedgerError(
+                f"{path}: line {numbers[id(line)]}: {problem_of(error)}: put back the file as "
+                "git or a backup has it"
+            ) from None
+    return list(ledger.standing)
+
+
+def _require_sound(line: Line) -> None:
+    """Raise ValidationError for a line that cannot be compared."""
+    told = "anomalies" in line or "verdict" in line  # both are a report's
+    (_Checked if told else _Ended).model_validate(line)
 
 
 def _line(folder: RunFolder) -> Line | None:
@@ -146,8 +200,7 @@ def _line(folder: RunFolder) -> Line | None:
     record = folder.read()
     try:
         told = line_of(folder)
-        for key, sound in _COMPARED.items():
-            sound.validate_python(told[key], strict=True)
+        _Checked.model_validate(told)
     except (LookupError, TypeError, ValueError, AttributeError):
         raise StoreError(
             f"{folder.path / 'report.json'}: not what a check of this release writes: check the "
@@ -167,7 +220,7 @@ def _what_differs(found: Compared, old: Sequence[Line], new: Sequence[Line]) -> 
     recorded = {
         str(line["configuration"]): line["settings"]
         for line in [*old, *new]
-        if line.get("settings")
+        if has_digest(line) and line.get("settings")
     }
     for words in versions_that_differ(old, new):
         yield f"versions {words}"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from math import comb
+from random import Random
+
 import pytest
 
 from analysis.compare.exact import (
@@ -17,6 +21,21 @@ from analysis.compare.exact import (
 
 def share(hits: int, runs: int) -> Share:
     return Share(hits=hits, runs=runs)
+
+
+def listed(old: list[float], new: list[float]) -> Probability:
+    """The rank test by listing every way to call so many of the lengths the new ones."""
+    every = [*old, *new]
+    # Twice the mean rank: of those below, and of its equals.
+    ranks = [sum((x < y) + (x <= y) for x in every) + 1 for y in every]
+    chosen = len(new)
+    ways = list(combinations(range(len(every)), chosen))
+    far = [abs(sum(ranks[i] for i in way) - chosen * (len(every) + 1)) for way in ways]
+    own = far[-1]  # the new ones come last
+    return Probability(
+        p=sum(each >= own for each in far) / len(far),
+        least=sum(each == max(far) for each in far) / len(far),
+    )
 
 
 def test_fisher_s_tea_tasting() -> None:
@@ -37,6 +56,42 @@ def test_lengths_that_do_not_mix_are_as_different_as_they_can_be() -> None:
     found = of_lengths([1, 2, 3, 4], [5, 6, 7, 8])
 
     assert found.p == found.least == pytest.approx(2 / 70)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "p"),
+    [
+        ([0.0] * 14, [3.0], 1 / 15),
+        ([0.0] * 42, [3.0, 0.0, 0.0], 3 / 45),
+        ([*[0.0] * 27, 2.0], [2.5, 0.0], 29 / 435),
+        ([1.0] * 3, [2.0] * 3, 2 / 20),
+    ],
+)
+def test_equal_lengths_make_no_few_new_runs_sure(
+    old: list[float], new: list[float], p: float
+) -> None:
+    assert of_lengths(old, new).p == pytest.approx(p)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_lengths_are_as_likely_as_listing_every_way_says(seed: int) -> None:
+    drawn = Random(seed)
+    different = drawn.choice([2, 3, 5, 100])
+    old, new = ([drawn.randrange(different) / 2 for _ in range(drawn.randint(1, 7))] for _ in "on")
+    if len({*old, *new}) > 1:
+        assert of_lengths(old, new) == listed(old, new)
+
+
+def test_twenty_new_runs_against_280_are_counted_and_not_approximated() -> None:
+    found = of_lengths(list(range(280)), list(range(280, 300)))
+
+    assert found.p == found.least == 2 / comb(300, 20)
+
+
+def test_more_runs_than_can_be_counted_are_never_surer_than_is_possible() -> None:
+    found = of_lengths([0.0] * 5000, [*[0.0] * 150, *range(1, 151)])
+
+    assert found.p == found.least == comb(5150, 150) / comb(5300, 300)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,46 @@ def test_a_row_for_each_choice_with_what_its_runs_came_to() -> None:
     assert (("all",), "0 of 1", "1 of 1") == (every.values, every.lost, every.duplicated)
 
 
+def told(name: str, lost: int | None, **changes: Any) -> Entry:
+    """A run whose report has so many records lost; None: it has no such count."""
+    made: dict[str, Any] = reports.kills(times=1).report
+    made["configuration"] = {"producer": {"acks": "1"}}
+    made["anomalies"]["lost"] = {} if lost is None else {"count": lost}
+    return entry_of((made["run"]["scenario"], name), made | changes)
+
+
+def test_runs_without_an_outcome_tell_of_losses_by_their_count() -> None:
+    runs = [told(name, 500, outcome=None) for name in "ab"]
+
+    assert "2 of 2" == found(*runs, entry("c", "all")).cells[0].lost
+    assert [True, True] == [run.lost for run in runs]
+
+
+@pytest.mark.parametrize(
+    "untold",
+    [
+        told("x", 0, verdict="unknown"),
+        told("x", 500, verdict="unknown", outcome=LOST),
+        told("x", 0, verdict="invalid", outcome={"words": "not known", "data": "unknown"}),
+        told("x", None, outcome=None),
+    ],
+)
+def test_a_run_that_cannot_tell_of_losses_is_not_among_those_that_lost_none(untold: Entry) -> None:
+    kept, lost = told("a", 0), told("b", 3, outcome=LOST)
+    every = entry("c", "all")
+
+    assert "1 of 2" == found(kept, lost, untold, every).cells[0].lost
+    assert "–" == found(untold, every).cells[0].lost
+
+
+@pytest.mark.parametrize("name", ["vanished", "unacknowledged-lost"])
+def test_what_was_not_acknowledged_and_is_gone_is_a_loss_too(name: str) -> None:
+    anomalies = {"lost": {"count": 0}, name: {"count": 3}}
+    gone = {"words": "told", "data": "lost"}
+
+    assert [True, True] == [told("a", 0, anomalies=anomalies, outcome=o).lost for o in (gone, None)]
+
+
 def test_each_run_is_one_click_away() -> None:
     page = render([entry("a", "1"), entry("b", "1"), entry("c", "all")])
 

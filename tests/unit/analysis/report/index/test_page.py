@@ -191,6 +191,21 @@ def test_two_nights_are_a_trend_with_a_link_to_the_newest_report_of_each() -> No
     assert "The last 2 nights" in page
 
 
+def test_a_night_s_losses_are_those_of_the_runs_that_tell() -> None:
+    lossy = {"lost": {"count": 500}}
+    runs = [
+        entry("a", started_utc="2026-11-20T01:00:00+00:00", outcome=None, anomalies=lossy),
+        entry("b", started_utc="2026-11-20T02:00:00+00:00", verdict="unknown"),
+        entry("c", started_utc="2026-11-21T01:00:00+00:00", verdict="unknown"),
+    ]
+
+    first, second = trend(runs)
+
+    assert first.words.startswith("2026-11-20: 1 valid, 1 unknown; 1 of 1 lost records")
+    assert second.words.startswith("2026-11-21: 1 unknown; losses not known")
+    assert (first.lost, second.lost) == (1.0, 0.0)
+
+
 def test_one_night_is_no_trend_and_a_run_of_no_day_is_in_none() -> None:
     undated = entry("x", started_utc=None)
     odd = entry("y", started_utc="yesterday")

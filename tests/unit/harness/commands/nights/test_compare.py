@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -22,6 +23,14 @@ def ledger(path: Path, lost: list[int], **more: object) -> Path:
         for seed, each in enumerate(lost)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def damaged(path: Path, **changes: Any) -> Path:
+    """A ledger whose second line has these, and lacks what is `...`."""
+    first, second = map(json.loads, ledger(path, [0, 0]).read_text().splitlines())
+    second = {key: value for key, value in {**second, **changes}.items() if value is not ...}
+    path.write_text(f"{json.dumps(first)}\n{json.dumps(second)}\n")
     return path
 
 
@@ -104,3 +113,92 @@ def test_a_report_with_a_text_for_a_number_is_one_sentence(
 
     with pytest.raises(StoreError, match=r"run/report\.json: not what a check of this release"):
         lines_of(tmp_path / "results")
+
+
+@pytest.mark.parametrize("value", ["AP", {"cpu_starvation": "much"}, ["cpus"]])
+def test_a_report_with_a_host_that_is_none_is_one_sentence(tmp_path: Path, value: object) -> None:
+    folder = tmp_path / "results" / "study-1" / "run"
+    shutil.copytree(DOCS / "sample" / "study-1", folder)
+    report = json.loads((folder / "report.json").read_text())
+    (folder / "report.json").write_text(json.dumps(report | {"host": value}))
+
+    with pytest.raises(StoreError, match=r"run/report\.json: not what a check of this release"):
+        lines_of(tmp_path / "results")
+
+
+WAITED = "pressure_some_percent"
+NO_NUMBERS: tuple[object, ...] = (None, "3", -1, [], True, float("nan"), float("inf"))
+DAMAGED: dict[str, list[object]] = {
+    "verdict": [..., None, "splendid", []],
+    "anomalies": [..., None, [], "lost", *({"lost": each} for each in (*NO_NUMBERS, 1.5, 2**70))],
+    "produce_gaps_s": [..., None, "3", {}, 3.0, *([each] for each in NO_NUMBERS)],
+    "consume_gaps_s": [..., None, [[]]],
+    "versions": [None, [], {"kafka": 3}, {"kafka": ["3.9.2"]}],
+    "forbidden": [None, "lost", {"lost": True}, [[]]],
+    "configuration": [None, [], {}, 7],
+    "settings": [[], "acks"],
+    "cap": [[], "AP"],
+    "host": [
+        "local",
+        ["cpus"],
+        {"cpu_starvation": "much"},
+        *({"cpu_starvation": {WAITED: each}} for each in NO_NUMBERS[1:]),
+    ],
+    "starved_in_load": ["much", {WAITED: "9"}, {WAITED: []}],
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [(key, value) for key, values in DAMAGED.items() for value in values]
+)
+def test_a_damaged_line_is_one_sentence_with_file_line_and_key(
+    tmp_path: Path, key: str, value: object
+) -> None:
+    sound, bad = ledger(tmp_path / "a.jsonl", [0]), damaged(tmp_path / "b.jsonl", **{key: value})
+
+    for sides in ((sound, bad), (bad, sound)):
+        with pytest.raises(StoreError, match=rf"b\.jsonl: line 2: .*{key}.*put back the file"):
+            compared(*sides)
+
+
+@pytest.mark.parametrize(
+    "lacks",
+    [
+        {"cap": None, "host": None, "settings": None, "starved_in_load": None},
+        {"host": {"cpu_starvation": None}, "versions": {"zookeeper": None}},
+        {"host": {"cpu_starvation": {WAITED: None}}, "starved_in_load": {}},
+        {"settings": {"acks": "all"}},  # and no digest that they belong to
+    ],
+)
+def test_what_older_lines_lack_is_no_damage(tmp_path: Path, lacks: dict[str, Any]) -> None:
+    one, other = (damaged(tmp_path / f"{name}.jsonl", **lacks) for name in "ab")
+
+    assert compared(one, other)[0] == 0
+
+
+def test_a_run_that_came_to_no_report_has_nothing_to_be_damaged(tmp_path: Path) -> None:
+    none = dict.fromkeys(("verdict", "anomalies", "produce_gaps_s", "consume_gaps_s"), ...)
+    failed = damaged(tmp_path / "a.jsonl", exit=255, **none)
+
+    assert compared(failed, failed)[0] == 0
+    assert [line.get("exit") for line in lines_of(failed)] == [None, 255]
+
+
+def test_a_damaged_line_that_counts_no_more_is_not_looked_at(tmp_path: Path) -> None:
+    path = damaged(tmp_path / "a.jsonl", anomalies=None)
+    names = {key: json.loads(path.read_text().splitlines()[1])[key] for key in ("cell", "seed")}
+    told = {**names, "started_utc": "a 1", "event": "superseded", "reason": "damaged"}
+    with path.open("a") as file:
+        file.write(json.dumps(told) + "\n")
+
+    assert len(lines_of(path)) == 1
+
+
+@pytest.mark.parametrize("name", ["study", "again", "backends", "configurations"])
+def test_the_ledgers_of_all_releases_can_be_compared(name: str) -> None:
+    file = DOCS / "data" / f"{name}.jsonl"
+
+    code, said = compared(file, file)
+
+    assert "nothing changed" in said
+    assert ("which is forbidden" in said) is bool(code)
