@@ -4,9 +4,9 @@ A fault belongs to a window if it was in force during any part of it, from injec
 healed; if none was, the last one injected before it does. The *cause* is the one of these whose
 injection is nearest to the window's start. From its injection, and from the start of its healing,
 the time to the first success after the window is counted. A success that came before the healing
-began did not wait for it: then there is no such time. Where a leader was elected during a window,
-the last time before the success splits it: until then nobody led, or somebody who could not; after
-it the clients had not found the leader yet, or it refused for want of min.insync.replicas.
+began did not wait for it: then there is no such time. Where who leads at the end of a window was
+elected during it, that moment splits it: after it the clients had not found the leader yet, or it
+refused for want of min.insync.replicas.
 
 Pure functions over what is small: a run has no more windows than thresholds fit into it.
 """
@@ -22,6 +22,7 @@ from analysis.stored.stored_run import Run
 from analysis.verdict.demands import GAPS
 
 Row = Mapping[str, Any]
+SEEN_LATE_NS = 200_000_000  # who leads is looked at every 50 ms
 
 
 def windows(rows: Iterable[Row], run: Run) -> list[dict[str, Any]]:
@@ -49,16 +50,15 @@ def _window(row: Row, run: Run, leaders: Iterable[Row]) -> dict[str, Any]:
 
 
 def _elected_ns(row: Row, leaders: Iterable[Row]) -> int | None:
-    """When the last leader of a window's partition was first seen to lead, of those elected in it;
-    None: nobody was."""
-    elected = [
-        led["from_ns"]
-        for led in leaders
-        if led["partition"] == row["partition"]
-        and led["leader"] is not None
-        and row["start_ns"] < led["from_ns"] <= row["end_ns"]
-    ]
-    return max(elected, default=None)
+    """When who leads a window's partition at its end was first seen to lead; None: nobody does, or
+    somebody who had led before it began. An election is seen after it happened, so that one seen
+    just after the success counts, at the window's end."""
+    own = [led for led in leaders if led["partition"] == row["partition"]]
+    late_ns = SEEN_LATE_NS if row["next_success_ns"] is not None else 0
+    before = [led for led in own if led["from_ns"] <= row["end_ns"] + late_ns]
+    if len(before) < 2 or before[-1]["leader"] is None or before[-1]["from_ns"] <= row["start_ns"]:
+        return None
+    return min(int(before[-1]["from_ns"]), int(row["end_ns"]))
 
 
 def related_faults(row: Row, faults: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -38,3 +38,20 @@ def test_an_outage_in_which_nobody_was_elected_has_none(report: Report) -> None:
     """kafka2 led before it began; then nobody did."""
     assert report["windows"][0]["leader_s"] is None
     assert summary(None, 0, report)["produce_led_s"] == [None]
+
+
+@told(*OUT, view("kafka1", ms=0), view("kafka2", ms=2000, epoch=1), view(None, ms=3000))
+def test_a_leader_that_is_gone_again_counts_for_nothing(report: Report) -> None:
+    """Who took the writes at 4 s nobody saw."""
+    assert report["windows"][0]["leader_s"] is None
+
+
+@told(*OUT, view("kafka1", ms=0), view(None, ms=1500), view("kafka2", ms=4040, epoch=1))
+def test_an_election_that_was_seen_just_after_the_success_came_before_it(report: Report) -> None:
+    assert report["windows"][0]["leader_s"] == pytest.approx(4.0)
+    assert summary(None, 0, report)["produce_led_s"] == [0.0]
+
+
+@told(*OUT, view("kafka1", ms=2000))
+def test_the_first_look_of_all_is_no_election(report: Report) -> None:
+    assert report["windows"][0]["leader_s"] is None
