@@ -24,6 +24,7 @@ method (R. E. Tarone, 1990) a test counts among the many only if it could be sig
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -135,7 +136,7 @@ def _least_ranks(ranks: Sequence[int], chosen: int) -> float:
 
 def _untied(ranks: Sequence[int]) -> tuple[int, list[int]]:
     """The rank that most runs share, and all others."""
-    shared = max(set(ranks), key=ranks.count)
+    ((shared, _),) = Counter(ranks).most_common(1)
     return shared, [each for each in ranks if each != shared]
 
 

@@ -45,8 +45,8 @@ def positions(lines: Sequence[Line]) -> Mapping[str, int]:
 
 
 def row(lines: Sequence[Line]) -> dict[str, str]:
-    """A cell's row, by HEADS: shares with their intervals, and minimum / median / maximum. Runs
-    without a verdict have a position, unknown, and are counted nowhere else."""
+    """A cell's row, by HEADS: shares with their intervals, and minimum / median / maximum. A run
+    without a verdict stands nowhere that is known, and tells of anomalies only what it saw."""
     seen = checked(lines)
     lost, twice = counts(seen, "lost"), counts(seen, "duplicate")
     return {

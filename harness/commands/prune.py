@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.filesize import decimal
 
 from harness.commands.closing_table import plain, shown
+from harness.model.bounds import utc_of
 from harness.model.exit_codes import VALID
 from harness.model.runs import json_text
 from harness.model.runs.ledger import is_ledger
@@ -46,31 +47,34 @@ def prune(results: Path, keep: Keep, *, dry: bool, console: Console) -> int:
     if not results.is_dir():
         raise StoreError(f"{results}: no results folder: give one by --results")
     oldest = _days_ago(keep.days)
-    removed: list[Path] = []
-    freed = 0
+    moved: list[Path] = []
+    removed = freed = 0
     with errors_told(results):
         if not dry:
             for left in list(_left_below(results)):
                 if why := _not_a_run_s(left):
                     console.print(plain(f"kept     {shown(left)}: {why}"))
                 else:
-                    shutil.rmtree(left)
+                    _gone(left, console)
         for folder in list(runs_below(results)):
             why = _kept(folder, oldest, keep)
             if why:
                 console.print(plain(f"kept     {shown(folder)}: {why}"))
             if why is not None:
                 continue
-            removed.append(folder)
-            freed += sum(file.lstat().st_size for file in folder.rglob("*"))
+            size = sum(file.lstat().st_size for file in folder.rglob("*"))
             if not dry:
-                _remove(folder)
+                hidden = _hidden(folder)
+                moved.append(folder)
+                if not _gone(hidden, console):
+                    continue
+            removed, freed = removed + 1, freed + size
             console.print(plain(f"{'would go' if dry else 'removed'}  {shown(folder)}"))
-        above = {each for folder in removed for each in folder.parents}
-        for folder in () if dry else [each for each in above if each.is_relative_to(results)]:
+        above = {each for folder in moved for each in folder.parents}
+        for folder in [each for each in above if each.is_relative_to(results)]:
             _mend_latest(folder)
     words = "would be removed" if dry else "removed"
-    console.print(plain(f"{len(removed)} runs {words}, {decimal(freed)}; ledgers stay"))
+    console.print(plain(f"{removed} runs {words}, {decimal(freed)}; ledgers stay"))
     return VALID
 
 
@@ -122,7 +126,7 @@ def _kept(folder: Path, oldest: datetime, keep: Keep) -> str | None:
         record = run.read()
     except StoreError as error:
         return str(error)
-    if record.started_utc is None or datetime.fromisoformat(record.started_utc) >= oldest:
+    if record.started_utc is None or utc_of(record.started_utc) >= oldest:
         return ""
     if record.state == "running":
         return "it still records, or its harness was killed: check it, or remove it by hand"
@@ -139,12 +143,24 @@ def _exit_code(folder: Path) -> int | None:
         return None
 
 
-def _remove(folder: Path) -> None:
+def _hidden(folder: Path) -> Path:
+    """The folder under a hidden name."""
     hidden = folder.with_name(f"{HIDDEN}{folder.name}")
     while os.path.lexists(hidden):  # somebody else's, and left alone
         hidden = hidden.with_name(f"{hidden.name}-again")
-    folder.rename(hidden)
-    shutil.rmtree(hidden)
+    return folder.rename(hidden)
+
+
+def _gone(hidden: Path, console: Console) -> bool:
+    """Remove it; whether nothing of it is left. What cannot be removed is named, and costs the
+    others nothing."""
+    try:
+        shutil.rmtree(hidden)
+    except OSError as error:
+        told = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        console.print(plain(f"left     {shown(hidden)}: it cannot be removed ({told})"))
+        return False
+    return True
 
 
 def _mend_latest(folder: Path) -> None:

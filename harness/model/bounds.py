@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
@@ -35,6 +35,12 @@ def _utc(text: str) -> str:
     if moment is None or not 2000 <= moment.year < 2200:
         raise ValueError("Input should be a time in ISO 8601, of this century or the next")
     return text
+
+
+def utc_of(text: str) -> datetime:
+    """A time of a record; in UTC where it names no zone. Raises ValueError."""
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 Time = Annotated[int, Field(ge=0, le=LAST_NS)]  # ns

@@ -181,12 +181,12 @@ def _gap(longest_s: float | None, *happened: int | None) -> str:
 
 def _lost(read: _Report) -> bool | None:
     """Whether records were lost: by the count of them, or by the outcome, which knows of those that
-    vanished or were not acknowledged too. None where a run cannot tell: an unknown one, which may
-    have lost more or none, one that doubts it, and one whose report has neither."""
+    vanished or were not acknowledged too. None where a run cannot tell: an unknown one that saw no
+    loss, one that doubts it, and one whose report has neither."""
     kind = read.outcome.data if read.outcome else ""
     counts = [_count(read.anomalies.get(name, {}).get("count")) for name in GONE]
     if read.verdict == "unknown" or kind == "unknown" or (not kind and counts[0] is None):
-        return None
+        return True if counts[0] else None
     if kind:  # it doubts what it does not count
         return kind == "lost" or bool(counts[0])
     return any(counts)

@@ -25,6 +25,7 @@ from harness.commands.campaigns.todo import Todo, counting, missing, of_backend,
 from harness.commands.check import check_runs
 from harness.commands.closing_table import show_how_many_valid
 from harness.commands.run import carry_out_run, prepare_run
+from harness.model.bounds import utc_of
 from harness.model.campaigns.campaign import Campaign, Cell
 from harness.model.exit_codes import FAILED, INTERRUPTED, UNKNOWN, VALID, worst
 from harness.model.runs.configuration import digest_of, settings_of
@@ -140,11 +141,6 @@ def require_unchanged(
                 )
 
 
-def _same_run(line: Mapping[str, Any], names: Mapping[str, Any]) -> bool:
-    """Whether they are the same cell's with one seed on one backend, whenever they began."""
-    return name_of(line)[:3] == name_of(names)[:3]
-
-
 def require_backends(todo: Sequence[Todo], settings: Mapping[str, Any]) -> None:
     """Raise ClusterError for a backend that is not to be had."""
     for name in dict.fromkeys(request.backend for _, request in todo):
@@ -191,8 +187,10 @@ class Making:
         screen = Screen(self.console)
         outlook = Outlook([each.scenario for _, each in runs])
         begun = [
-            recordings.begin(todo[1], partial(self._begun, *todo)) if recordings else None
-            for todo, _ in runs
+            recordings.begin(todo[1], partial(self._begun, *todo))
+            if recordings and self._stored(each, self._since(todo)) is None
+            else None
+            for todo, each in runs
         ]
         for ((cell, request), each), recorded in zip(runs, begun, strict=True):
             screen.say(outlook.before(f"{cell.key}, {request.backend}"), style="bold")
@@ -222,9 +220,14 @@ class Making:
         """Make one, or check what is recorded: its exit code, and its line in the ledger unless it
         was interrupted."""
         cell, request = todo
-        names, code = recorded.result() if recorded else (self._begun(cell, request), VALID)
+        if recorded is None:
+            since = self._since(todo)
+            names, code = self._begun(cell, request), VALID
+        else:
+            names, code = recorded.result()
+            since = utc_of(names["started_utc"])
         if code not in INTERRUPTED:
-            code, folder = self._carried_out(each, names, failed=code == FAILED)
+            code, folder = self._carried_out(each, since, failed=code == FAILED)
         if code in INTERRUPTED:
             return code, None
         line = {"event": ENDED, **names, **lines.line_of(folder, code, cell)}
@@ -249,19 +252,40 @@ class Making:
                 self.ledger.add({"event": SUPERSEDED, **names, "reason": why})
 
     def _carried_out(
-        self, prepared: Prepared, names: Mapping[str, Any], *, failed: bool
+        self, prepared: Prepared, since: datetime | None, *, failed: bool
     ) -> tuple[int, RunFolder]:
-        """Make a run and check it, or check it where it is there already; `failed`: its recording
-        ended so."""
-        told = self.ledger.read()
-        known = {str(line.get("run")) for line in told.all}
-        known |= {run for line in told.calibrations for run in line.get("runs", ())}
-        begun = [line["started_utc"] for line in told.interrupted if _same_run(line, names)]
-        since = datetime.fromisoformat(min(begun))
-        stored = unchecked(prepared.record, self.results, known, since, whole=not failed)
+        """Make a run and check it, or check it where it is there already, begun after `since`;
+        `failed`: its recording ended so."""
+        stored = self._stored(prepared, since, whole=not failed)
         if stored is not None and failed and not any(stored.history.glob("*.seg")):
             return FAILED, stored
         if stored is not None:
             code = check_runs([stored], master=None, console=self.console)
             return worst([code, FAILED]) if failed else code, stored
         return carry_out_run(prepared, self.results, check=True, console=self.console)
+
+    def _stored(
+        self, prepared: Prepared, since: datetime | None, *, whole: bool = True
+    ) -> RunFolder | None:
+        """A run that was recorded and has no line yet; none of what nobody said began."""
+        if since is None:
+            return None
+        told = self.ledger.read()
+        known = {str(line.get("run")) for line in told.all}
+        known |= {run for line in told.calibrations for run in line.get("runs", ())}
+        return unchecked(prepared.record, self.results, known, since, whole=whole)
+
+    def _since(self, todo: Todo) -> datetime | None:
+        """When the first of its attempts began that were interrupted since it last ended; None:
+        none was."""
+        cell, request = todo
+        mine = (cell.key, request.backend, request.seed)
+        since: datetime | None = None
+        for line in self.ledger.read().all:
+            if name_of(line)[:3] != mine:
+                continue
+            if line.get("event") == STARTED:
+                since = since or utc_of(str(line["started_utc"]))
+            elif line.get("event", ENDED) == ENDED:
+                since = None
+        return since

@@ -6,10 +6,12 @@ import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from harness.commands.campaigns.file import of
+from harness.model.bounds import utc_of
 from harness.model.campaigns.campaign import Campaign, Cell
 from harness.model.runs.ledger import has_digest
 from harness.model.runs.run_folder import RunFolder, StoreError
@@ -96,8 +98,9 @@ def unchecked(
     where it need not be `whole`, did not), but is none of the `known` ones, by their ids.
 
     Another command recorded it, or the campaign was stopped between the run and its line. What
-    began before is somebody else's: another night's, another ledger's.
+    began before is somebody else's: another night's, another ledger's. Of several the last is it.
     """
+    found = []
     for path in sorted((results / record.scenario.name).glob(f"*-{record.seed}*")):
         folder = RunFolder(path=path.resolve())
         with contextlib.suppress(StoreError):
@@ -105,7 +108,8 @@ def unchecked(
             stored = folder.read()
             same = all(getattr(stored, key) == getattr(record, key) for key in SAME)
             ended = stored.state == ("complete" if whole else "incomplete")
-            later = datetime.fromisoformat(stored.started_utc or NEVER) >= since
-            if same and ended and later and stored.run_id not in known:
-                return folder
-    return None
+            if not same or not ended or stored.run_id in known:
+                continue
+            if (began := utc_of(stored.started_utc or NEVER)) >= since:
+                found.append((began, folder))
+    return max(found, key=itemgetter(0))[1] if found else None

@@ -24,8 +24,10 @@ from analysis.studies.pages import markdown_table
 from harness.commands.campaigns.make_runs import CampaignOptions, make_runs
 from harness.commands.nights.compare import markdown, show, told
 from harness.model.campaigns.worse import GAP_FACTOR
-from harness.model.exit_codes import INTERRUPTED, UNKNOWN, VALID, worst
+from harness.model.exit_codes import FAILED, INTERRUPTED, UNKNOWN, VALID, worst
 from harness.model.runs.ledger import Line, Lines, read
+from harness.model.runs.run_folder import StoreError
+from harness.run.progress import Screen
 
 BEFORE: Final = 14  # nights that tonight is held against
 
@@ -43,13 +45,18 @@ def make_night(
     sides = [each for each in before[-BEFORE:] if read(each).standing]
     title = f"{tonight.stem}, against {len(sides)} nights before"
     codes = [code, *map(_code, own.standing)]
+    against = f"## {title}\n\n**No run came to its end: there is nothing to compare.**\n"
     if own.standing:
-        found = told([*sides, tonight], gap_factor=GAP_FACTOR)
-        show(found, console)
-        codes.append(found.code)
-        against = markdown(found, title)
-    else:
-        against = f"## {title}\n\n**No run came to its end: there is nothing to compare.**\n"
+        try:
+            found = told([*sides, tonight], gap_factor=GAP_FACTOR)
+        except StoreError as error:  # what tonight's runs came to is told all the same
+            Screen(console).say(str(error), style="bold red")
+            codes.append(FAILED)
+            against = f"## {title}\n\n**Not compared: {error}**\n"
+        else:
+            show(found, console)
+            codes.append(found.code)
+            against = markdown(found, title)
     tonight.with_suffix(".md").write_text(f"{against}\n{_own(own)}\n")
     return worst(codes)
 

@@ -11,7 +11,8 @@ A line is a JSON object, and is never changed or removed. `event` says what it t
     ended        it has ended, and came to this; with `"began": false` its cluster never came up,
                  so that there was no experiment
     superseded   an ended run counts no more, for a `reason` in words
-    calibrated   whether what follows on this backend can be believed: `met`, and if not `why`
+    calibrated   whether what follows on this backend can be believed: `met`, and if not `why`; by
+                 these `runs`, which are no cell's
 
 `configuration` is a digest (harness.model.runs.configuration); the first line of a digest has its
 `settings`.
@@ -40,6 +41,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, Final
 
+from harness.model.bounds import utc_of
 from harness.model.runs import json_text
 from harness.model.runs.disk import disk_error
 from harness.model.runs.run_folder import StoreError
@@ -147,7 +149,7 @@ class Ledger:
             if len(whole) < len(text):
                 os.ftruncate(self._file.fileno(), len(whole))
             left = b"\n" if whole and not whole.endswith(b"\n") else b""
-            left += (json.dumps(line) + "\n").encode()
+            left += _text(line)
             while left:  # past Python's buffer, which would try once more at the end
                 left = left[os.write(self._file.fileno(), left) :]
         self._require_same()
@@ -233,6 +235,13 @@ def _open(path: Path, flags: int) -> FileIO:
     return FileIO(number, "r+" if flags & os.O_RDWR else "r")
 
 
+def _text(line: Line) -> bytes:
+    """A line that can be read again: half a character, of a path or a terminal that is not UTF-8,
+    becomes a question mark."""
+    whole = json.dumps(line, ensure_ascii=False).encode(errors="replace")
+    return (json.dumps(json_text.loads(whole)) + "\n").encode()
+
+
 def _content(file: FileIO) -> bytes:
     file.seek(0)
     return file.readall()
@@ -242,8 +251,11 @@ def _leads_to(path: Path, file: FileIO) -> bool:
     """Whether the path leads to the file that is open."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
+    except OSError as error:
+        why = error.strerror
+        raise LedgerError(f"{path}: cannot be looked at ({why}): put that right") from error
 
 
 @contextmanager
@@ -299,6 +311,11 @@ def _line(path: Path, number: int, text: str) -> dict[str, Any]:
     event = line.get("event", ENDED)
     if event not in (STARTED, ENDED, SUPERSEDED, CALIBRATED):
         raise LedgerError(f"{where}: event: {event!r} is none that this release knows")
+    if event == STARTED:
+        try:
+            utc_of(str(line.get("started_utc")))
+        except ValueError:
+            raise LedgerError(f"{where}: started_utc: a time in ISO 8601 is missing") from None
     if event == SUPERSEDED and not str(line.get("reason") or "").strip():
         raise LedgerError(f"{where}: reason: say in words why the run counts no more")
     return line

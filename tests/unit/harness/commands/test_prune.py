@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -200,3 +202,24 @@ def test_a_run_s_own_lines_are_no_ledger(tmp_path: Path) -> None:
     pruned(tmp_path)
 
     assert not old.exists()
+
+
+def test_what_cannot_be_removed_is_named_and_costs_the_others_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root can remove anything, so the system's refusal is told by hand."""
+    stuck, other = run(tmp_path, "1-1", days=31), run(tmp_path, "2-1", days=31)
+    remove = shutil.rmtree
+
+    def refused(folder: Path) -> None:
+        if folder.name == f"{HIDDEN}{stuck.name}":
+            raise PermissionError(errno.EACCES, "Permission denied", "events.parquet")
+        remove(folder)
+
+    monkeypatch.setattr(shutil, "rmtree", refused)
+
+    for _ in range(2):
+        said = pruned(tmp_path)
+        assert f"{HIDDEN}{stuck.name}: it cannot be removed (events.parquet: Permission" in said
+    assert not other.exists()
+    assert "0 runs removed" in said

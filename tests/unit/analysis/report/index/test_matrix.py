@@ -71,7 +71,6 @@ def test_runs_without_an_outcome_tell_of_losses_by_their_count() -> None:
     "untold",
     [
         told("x", 0, verdict="unknown"),
-        told("x", 500, verdict="unknown", outcome=LOST),
         told("x", 0, verdict="invalid", outcome={"words": "not known", "data": "unknown"}),
         told("x", None, outcome=None),
     ],
@@ -82,6 +81,12 @@ def test_a_run_that_cannot_tell_of_losses_is_not_among_those_that_lost_none(unto
 
     assert "1 of 2" == found(kept, lost, untold, every).cells[0].lost
     assert "–" == found(untold, every).cells[0].lost
+
+
+def test_a_run_without_a_verdict_tells_of_the_loss_that_it_saw() -> None:
+    saw = told("x", 500, verdict="unknown", outcome=LOST)
+
+    assert "1 of 2" == found(told("a", 0), saw, entry("c", "all")).cells[0].lost
 
 
 @pytest.mark.parametrize("name", ["vanished", "unacknowledged-lost"])

@@ -38,9 +38,14 @@ def test_a_history_with_losses_is_invalid_when_it_is_judged_as_acks_all(tmp_path
 
 
 @pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[int, dict[str, int]]]:
-    """How each calibrating run ends, and what it finds; the altered history is invalid."""
-    ends = {"study-1-sure": (0, {"lost": 3}), "baseline": (0, {"lost": 0}), "altered": (1, {})}
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """How each calibrating run ends, and what it finds (a list: one attempt after the other); the
+    altered history is invalid."""
+    ends: dict[str, Any] = {
+        "study-1-sure": (0, {"lost": 3}),
+        "baseline": (0, {"lost": 0}),
+        "altered": (1, {}),
+    }
 
     def carried_out(prepared: Any, *_: Any, **__: Any) -> tuple[int, RunFolder]:
         name = prepared.scenario.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from harness.cli import main
 from harness.commands.campaigns import make_runs
 from harness.commands.campaigns.calibration import Calibration
 from harness.commands.campaigns.make_runs import CampaignOptions
+from harness.commands.campaigns.recordings import Recordings
 from harness.commands.nights import night
 from harness.commands.run import prepare_run
 from harness.model.exit_codes import VALID
-from harness.model.runs.ledger import STARTED, Ledger, read
+from harness.model.runs.ledger import ENDED, STARTED, Ledger, read
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
@@ -71,6 +73,13 @@ def start(tmp_path: Path, began: datetime) -> None:
         ledger.add({"event": STARTED, **names, "started_utc": began.isoformat()})
 
 
+def end(tmp_path: Path, at: datetime, **more: Any) -> None:
+    """And that it has ended."""
+    with Ledger.opened(tmp_path / "tonight.jsonl") as ledger:
+        names = {"cell": "study-1", "backend": "local", "seed": 7}
+        ledger.add({"event": ENDED, **names, "started_utc": at.isoformat(), **more})
+
+
 def campaign(tmp_path: Path, options: CampaignOptions = RESUMED) -> None:
     file = tmp_path / "c.toml"
     file.write_text(CELL)
@@ -95,6 +104,62 @@ def test_a_run_whose_campaign_was_stopped_before_its_line_is_checked(
     campaign(tmp_path)
 
     assert made == ["checked 20261125T010000Z-7"]
+
+
+def test_an_attempt_that_was_made_again_since_is_over(tmp_path: Path, made: list[str]) -> None:
+    """What was stored since, and has no line here, is of another campaign."""
+    start(tmp_path, NOW - timedelta(days=3))
+    start(tmp_path, NOW - timedelta(days=2))
+    end(tmp_path, NOW - timedelta(days=2), run="study-1/gone", began=False)
+    stored(tmp_path / "results", "20261124T010000Z-7", NOW - timedelta(days=1))
+
+    campaign(tmp_path)
+
+    assert made == ["carried out"]
+
+
+def test_the_last_of_several_stored_runs_is_it(tmp_path: Path, made: list[str]) -> None:
+    start(tmp_path, NOW - timedelta(minutes=9))
+    stored(tmp_path / "results", "20261125T010000Z-7", NOW - timedelta(minutes=8))
+    start(tmp_path, NOW - timedelta(minutes=7))
+    stored(tmp_path / "results", "20261125T010200Z-7", NOW - timedelta(minutes=6))
+
+    campaign(tmp_path)
+
+    assert made == ["checked 20261125T010200Z-7"]
+
+
+def test_a_record_without_a_zone_is_of_utc(tmp_path: Path, made: list[str]) -> None:
+    start(tmp_path, NOW - timedelta(minutes=2))
+    stored(tmp_path / "results", "20261125T010000Z-7", NOW.replace(tzinfo=None))
+
+    campaign(tmp_path)
+
+    assert made == ["checked 20261125T010000Z-7"]
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_what_is_recorded_meanwhile_is_the_run_that_its_line_began(
+    tmp_path: Path, made: list[str], monkeypatch: pytest.MonkeyPatch, interrupted: bool
+) -> None:
+    """Not an older one in the same folder; one that was interrupted before its check is checked,
+    and not recorded again."""
+    stored(tmp_path / "results", "20261125T010000Z-7", NOW - timedelta(minutes=2))
+    if interrupted:
+        start(tmp_path, NOW - timedelta(minutes=3))
+
+    def record(self: Recordings, _: Any, begun: Callable[[], Any]) -> Any:
+        names = begun()
+        stored(tmp_path / "results", "20261125T010200Z-7", datetime.now(UTC))
+        return names, VALID
+
+    monkeypatch.setattr(Recordings, "_record", record)
+    monkeypatch.setattr(make_runs, "require_room", lambda _: None)
+
+    campaign(tmp_path, CampaignOptions(resume=True, calibrate=False, parallel=2))
+
+    recorded = "20261125T010000Z-7" if interrupted else "20261125T010200Z-7"
+    assert made == [f"checked {recorded}"]
 
 
 def test_the_second_of_two_runs_that_began_in_one_second_is_found(

@@ -147,3 +147,32 @@ def test_a_calibration_that_failed_is_on_the_page(tmp_path: Path, tonight: dict[
     tonight["lines"] = [failed, ended(1)]
 
     assert "- the calibration on local failed: no loss" in made(tmp_path)[2]
+
+
+def test_a_run_that_died_under_a_failed_calibration_is_compared_as_one_without_a_report(
+    tmp_path: Path, tonight: dict[str, Any]
+) -> None:
+    before(tmp_path, "2026-01-01")
+    died = json.loads(line("now", 2, 0))
+    for key in ("anomalies", "produce_gaps_s", "consume_gaps_s"):
+        del died[key]
+    died |= {"verdict": "unknown", "judged": None, "exit": 255, "reasons": ["no loss"]}
+    tonight["lines"] = [ended(1), json.dumps(died) + "\n"]
+
+    code, _, summary = made(tmp_path)
+
+    assert code == 255
+    assert "| c | 10 → 2 |" in summary
+
+
+def test_a_damaged_ledger_of_another_night_does_not_cost_tonight_s_page(
+    tmp_path: Path, tonight: dict[str, Any]
+) -> None:
+    (tmp_path / "2026-01-01.jsonl").write_text(ended(1, anomalies=None))
+
+    code, said, summary = made(tmp_path)
+
+    assert code == 255
+    assert "2026-01-01.jsonl: line 1: anomalies" in said
+    assert "**Not compared: " in summary
+    assert "Tonight's runs: 10 valid." in summary

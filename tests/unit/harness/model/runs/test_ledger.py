@@ -291,3 +291,20 @@ def test_a_file_with_one_line_of_a_ledger_is_one(tmp_path: Path, text: str, *, t
     path.write_text(text)
 
     assert is_ledger(path) is told
+
+
+def test_half_a_character_becomes_a_question_mark(tmp_path: Path) -> None:
+    """As a terminal or a path has it that is not UTF-8: what is written can be read."""
+    path = tmp_path / "l.jsonl"
+    with Ledger.opened(path) as ledger:
+        ledger.add(line(ENDED, words="Ger\udce4t, größer"))
+
+    [told] = read(path).all
+    assert told["words"] == "Ger?t, größer"
+
+
+def test_a_start_without_a_time_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "l.jsonl", line(STARTED, at=""))
+
+    with pytest.raises(LedgerError, match=r"line 1: started_utc: a time"):
+        read(path)
