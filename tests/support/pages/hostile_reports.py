@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.pages import reports
+from tests.support.pages import report_parts, reports
 from tests.support.pages.reports import Example
 
 ATTACK = (
@@ -40,7 +40,7 @@ def spoiled(example: Example, text: str) -> Example:
         fault |= {"error": text, "verb": text, "target": text, "nodes": [text, text + "2"]}
         state = {"leader": {"0": text}, "isr": {"0": [text]}, "controller": text}
         fault |= {"before": state, "after": {**state, "controller": text + "2"}}
-    report["leadership"] = reports.leadership(stretches=2, leaderless=1)
+    report["leadership"] = report_parts.leadership(stretches=2, leaderless=1)
     for row in report["leadership"]:
         row["brokers"][0]["broker"] = text
     report["replication"] = _everywhere(reports.replication(), text)

@@ -221,3 +221,23 @@ def cause(number: int) -> dict[str, Any]:
         "permitted": {"lost": number},
         "in_doubt": {},
     }
+
+
+def leadership(*, stretches: int = 3, leaderless: int = 0) -> list[dict[str, Any]]:
+    """Three partitions: balanced, not after kafka1 was killed, and so on in turns."""
+    balanced = [("kafka1", 1, 600), ("kafka2", 1, 603), ("kafka3", 1, 597)]
+    uneven = [("kafka1", 0, 0), ("kafka2", 2, 1206), ("kafka3", 1, 597)]
+    return [
+        {
+            "start_s": 3.0 * number,
+            "end_s": 3.0 * number + 3.0,
+            "faults": [0] if number == 1 else [],
+            "brokers": [
+                {"broker": name, "leads": leads, "acks": acks, "acks_per_s": round(acks / 3, 1)}
+                for name, leads, acks in (uneven if number % 2 else balanced)
+            ],
+            "leaderless": leaderless,
+            "leaderless_acks": 0,
+        }
+        for number in range(stretches)
+    ]

@@ -140,9 +140,10 @@ def unknown() -> Example:
     report["counts"] |= {"acked": 0, "reads": 0, "indeterminate": report["counts"]["sends"]}
     report["latency_ms"] = {"ack": None, "delivery": None}
     report["rates"] |= {"acks_per_s": 0.0}
-    everything = _window("produce", 0, 0.0, 0.0, 8.0)
-    everything |= {"end_s": None, "length_s": 12.7, "injection_to_first_ack_s": None}
-    report["windows"] = [everything | {"heal_to_first_ack_s": None, "attempts": 508}]
+    never = dict.fromkeys(("end_s", "leader_s", "injection_to_first_ack_s", "heal_to_first_ack_s"))
+    report["windows"] = [
+        _window("produce", 0, 0, 0, 8) | never | {"length_s": 12.7, "attempts": 508}
+    ]
     report["longest_window_s"] = {"produce": 12.7, "consume": 0.0}
     report["faults"][0] |= {"in_force_s": None, "healed_s": None, "evidence": None, "after": None}
     report["faults"][0] |= {"error": "pid 812 was still there after 10 s", "heal_evidence": None}
@@ -212,7 +213,7 @@ def hostile() -> Example:
     report["anomalies"]["lost"]["promise"] = attack
     report["configuration"]["producer"][attack] = attack
     views = [view | {"leader": attack} for view in example.views]
-    report["leadership"] = leadership(stretches=20, leaderless=1)
+    report["leadership"] = report_parts.leadership(stretches=20, leaderless=1)
     for row in report["leadership"]:
         row["brokers"][0]["broker"] = attack
     return Example(report=report, timeline=example.timeline, views=views)
@@ -313,7 +314,8 @@ def _window(kind: str, fault: int, start_s: float, end_s: float, heal_s: float) 
         "start_s": start_s,
         "end_s": end_s,
         "length_s": end_s - start_s,
-        **{"attempts": 1 if kind == "produce" else 14, "leader_s": (start_s + end_s) / 2},
+        "attempts": 1 if kind == "produce" else 14,
+        "leader_s": (start_s + end_s) / 2,
         "faults": [fault],
         "injection_to_first_ack_s": end_s - start_s + 0.03,
         "heal_to_first_ack_s": max(0.0, end_s - heal_s),
@@ -378,23 +380,3 @@ def _lost(number: int, windows: list[dict[str, Any]]) -> dict[str, Any]:
         "faults": [],
         "next_fault": window["faults"][0],
     }
-
-
-def leadership(*, stretches: int = 3, leaderless: int = 0) -> list[dict[str, Any]]:
-    """Three partitions: balanced, not after kafka1 was killed, and so on in turns."""
-    balanced = [("kafka1", 1, 600), ("kafka2", 1, 603), ("kafka3", 1, 597)]
-    uneven = [("kafka1", 0, 0), ("kafka2", 2, 1206), ("kafka3", 1, 597)]
-    return [
-        {
-            "start_s": 3.0 * number,
-            "end_s": 3.0 * number + 3.0,
-            "faults": [0] if number == 1 else [],
-            "brokers": [
-                {"broker": name, "leads": leads, "acks": acks, "acks_per_s": round(acks / 3, 1)}
-                for name, leads, acks in (uneven if number % 2 else balanced)
-            ],
-            "leaderless": leaderless,
-            "leaderless_acks": 0,
-        }
-        for number in range(stretches)
-    ]

@@ -11,7 +11,7 @@ from jinja2 import UndefinedError
 
 from analysis.report.page import ROWS_MAX, STRETCHES_MAX, render, tiles
 from analysis.report.parts.templates import TEMPLATES
-from tests.support.pages import reports
+from tests.support.pages import report_parts, reports
 from tests.support.pages.page_reader import read, script
 
 BUILDERS = [
@@ -107,7 +107,7 @@ def test_replicas_that_were_followed_are_told_in_numbers():
 
 def test_who_led_what_and_how_much_load_each_bore_is_told_in_numbers():
     example = reports.kills(times=1)
-    example.report["leadership"] = reports.leadership()
+    example.report["leadership"] = report_parts.leadership()
 
     text = read(example).text
 
@@ -121,7 +121,9 @@ def test_who_led_what_and_how_much_load_each_bore_is_told_in_numbers():
 
 def test_of_many_stretches_the_first_are_shown_and_the_others_counted():
     example = reports.kills(times=1)
-    example.report["leadership"] = reports.leadership(stretches=STRETCHES_MAX + 1_001, leaderless=1)
+    example.report["leadership"] = report_parts.leadership(
+        stretches=STRETCHES_MAX + 1_001, leaderless=1
+    )
 
     text = read(example).text
 
@@ -136,7 +138,7 @@ def test_of_many_stretches_the_first_are_shown_and_the_others_counted():
 )
 def test_one_partition_with_one_leader_throughout_needs_no_table(stretches, partitions, shown):
     example = reports.kills(times=1)
-    example.report["leadership"] = reports.leadership(stretches=stretches)
+    example.report["leadership"] = report_parts.leadership(stretches=stretches)
     example.report["configuration"]["topic"]["partitions"] = partitions
 
     assert ("Leaders and load" in read(example).text) == shown

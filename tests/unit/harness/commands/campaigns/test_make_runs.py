@@ -26,7 +26,7 @@ from harness.model.runs.ledger import (
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Prepared
-from tests.support.pages import reports
+from tests.support.pages import report_parts, reports
 from tests.support.run_records import run_record
 
 TEXT = """
@@ -76,12 +76,12 @@ def test_a_finished_run_is_never_made_again_whatever_it_ended_with(tmp_path):
 
 @pytest.mark.parametrize(("asks", "kept"), [(True, True), (False, False)])
 def test_who_led_what_is_kept_where_the_cell_asks_for_it(asks, kept):
-    report = reports.kills(times=1).report | {"leadership": reports.leadership()}
+    report = reports.kills(times=1).report | {"leadership": report_parts.leadership()}
     cell = Cell(scenario="study-1", repeats=1, balance=asks)
 
     line = lines.summary(cell, 0, report)
 
-    assert line.get("leadership") == (reports.leadership() if kept else None)
+    assert line.get("leadership") == (report_parts.leadership() if kept else None)
 
 
 ON_TWO = TEXT.replace("seed = 7", 'seed = 7\nbackends = ["local", "docker"]')
