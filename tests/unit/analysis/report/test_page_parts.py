@@ -19,7 +19,7 @@ def test_the_load_s_begin_is_told_by_the_wall_clock_and_so_is_each_fault_and_out
     assert "2026-11-21 02:15:00.250 UTC</time> (the load: second 0 of this page)" in page
     began = example.report["faults"][0]["start_s"]
     assert f'title="2026-11-21 02:15:{0.25 + began:06.3f} UTC"><div>{began:.2f} s' in page
-    assert page.count('title="2026-11-21 02:15:') == 4 + 2 * len(example.report["windows"])
+    assert page.count('title="2026-11-21 02:15:') == 4 + 3 * len(example.report["windows"])
 
 
 def test_the_run_s_files_are_linked_and_those_left_out_are_counted():
@@ -98,7 +98,7 @@ def test_a_count_stands_with_its_meaning():
 def test_an_outage_says_how_long_it_was_before_where_it_was():
     text = read(reports.kills(times=1)).text
 
-    assert text.index("What stopped Length From To Fault Partition Attempts") > 0
+    assert text.index("What stopped Length From To New leader Fault Partition Attempts") > 0
 
 
 def test_a_wide_table_says_on_a_phone_that_it_goes_on():
