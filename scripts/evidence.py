@@ -2,9 +2,12 @@
 
     python -m scripts.evidence                                   judges all of them (make evidence)
     python -m scripts.evidence keep RESULTS CELL …               adds or replaces some, of the study
+    python -m scripts.evidence keep RESULTS CELL/RUN …           the same of single runs
 
 Kept is a cell's first run: of those that count, and whose line has the digest of their history, the
-one of the least seed. So nobody chose it by what it says. A folder has what judging needs (run.json
+one of the least seed. So nobody chose it by what it says. Beside them are the runs which
+docs/study.md tells one by one (analysis.studies.study.led_alone), under their ids with a "-" for
+the "/". A folder has what judging needs (run.json
 and the sealed history) and report.json; two have their pages for README. All pages are made in
 results/evidence. A later release may say more in report.json, and nothing else.
 """
@@ -24,6 +27,7 @@ from analysis import job
 from harness.checkout import DOCS, ROOT
 from harness.commands.campaigns.lines import origin, summary
 from harness.history.seal_record import SEALED
+from harness.model.exit_codes import FAILED
 from harness.model.runs.ledger import Line, read
 from harness.model.runs.run_folder import RunFolder
 
@@ -80,7 +84,9 @@ def _different(
         yield f"no ledger has a line of run {report['run_id']}"
         return
     its = origin(RunFolder(path=copy))
-    again = {key: its[key] for key in OF_THE_RUN} | summary(None, report["exit_code"], report)
+    # A run that failed ended so, whatever its history comes to.
+    code = line["exit"] if line["exit"] == FAILED else report["exit_code"]
+    again = {key: its[key] for key in OF_THE_RUN} | summary(None, code, report)
     for key, value in json.loads(json.dumps(again)).items():
         if key in line and not _says(value, line[key]):
             yield f"{key} is {value}, in the ledger {line.get(key)}"
@@ -111,10 +117,10 @@ def judge() -> int:
 
 
 def keep(ledger: Path, results: Path, cells: Sequence[str]) -> None:
-    """Copy each cell's first run. Raises SystemExit where there is none."""
+    """Copy each cell's first run, or the run that is named. Raises SystemExit where it is not."""
     for cell in cells:
-        run = first_run(ledger, cell)
-        source, folder = results / run, KEPT / cell
+        run = cell if "/" in cell else first_run(ledger, cell)
+        source, folder = results / run, KEPT / cell.replace("/", "-")
         if not (source / "history" / SEALED).is_file():
             raise SystemExit(f"{source} is no sealed run: give the folder of {ledger}'s results")
         shutil.rmtree(folder, ignore_errors=True)

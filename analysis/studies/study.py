@@ -32,6 +32,8 @@ Row = Mapping[str, Any]
 COLUMNS = frozenset({"lost", "duplicate"})
 NOT_CLAIMED = frozenset({"unseen", "phantom", "stale-read"})
 OTHERS = tuple(name for name in NAMES if name not in COLUMNS | NOT_CLAIMED)
+# An elected leader whom no write reaches for longer is told by itself.
+LONG_S = 60.0
 # Of a run with a failure and an election after it.
 STAGES = ("before the failure", "after it", "after the election")
 
@@ -99,6 +101,24 @@ def share_lost(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]
         "lost": spread([line["anomalies"]["lost"] for line in told]),
         "share": spread([100 * line["anomalies"]["lost"] / line["acked"] for line in told], 1),
     }
+
+
+def led_alone(lines: Sequence[Line]) -> list[dict[str, str]]:
+    """The write outages in which a leader elected in them led for over LONG_S, a row each."""
+    return [
+        {
+            "cell": line["cell"],
+            "run": line.get("run", "—"),
+            "verdict": line.get("verdict", "not checked"),
+            "gap": f"{gap:.1f}",
+            "led": f"{led:.1f}",
+        }
+        for line in lines
+        for gap, led in zip(
+            line.get("produce_gaps_s", ()), line.get("produce_led_s", ()), strict=False
+        )
+        if led is not None and led > LONG_S
+    ]
 
 
 def log_ends(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
@@ -206,6 +226,8 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
         replicas=[found for cell, own in cells if (found := replicas(cell, own))],
         latencies=[found for cell, own in cells if (found := latency(cell, own))],
         shares_lost=[found for cell, own in cells if (found := share_lost(cell, own))],
+        led_alone=led_alone(lines),
+        long=f"{LONG_S:.0f} s",
         log_ends=[found for cell, own in cells if (found := log_ends(cell, own))],
         balance=[stage for cell, own in cells for stage in balance(cell, own)],
         versions=", ".join(versions),

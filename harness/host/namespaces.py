@@ -91,7 +91,8 @@ def _run(
             # has, it minds the first and ignores the rest.
             pid = inner(process.pid) if asked else None
             if pid is not None:
-                os.kill(pid, asked[-1])
+                with contextlib.suppress(ProcessLookupError):  # it ended since it was looked for
+                    os.kill(pid, asked[-1])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

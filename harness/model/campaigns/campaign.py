@@ -187,7 +187,8 @@ class Campaign(BaseModel):
         Field(
             ge=1,
             le=10,
-            description="how often at most a run is made that ends with 255 and shows no anomaly",
+            description="how often at most a run is made that ends with 255 and shows neither "
+            "an anomaly nor an outage",
             examples=[3],
         ),
     ] = 2

@@ -250,3 +250,18 @@ def test_what_share_is_lost_is_told_where_a_cell_asks_for_it():
     assert shown is not None
     assert ("2", "10.0 / 30.0 / 50.0") == (shown["runs"], shown["share"])
     assert study.share_lost(CELL, told) is None
+
+
+def test_a_leader_that_no_write_reached_for_long_is_told_with_its_run():
+    told = [
+        line(gaps=(334.7, 2.0), produce_led_s=[316.9, 0.4], run="c/1", verdict="unknown"),
+        line(gaps=(80.0,), produce_led_s=[1.5], run="c/2"),  # its leader came late
+        line(gaps=(80.0,), produce_led_s=[None], run="c/3"),  # nobody was elected
+        line(gaps=(80.0,), run="c/4"),  # from before it was told
+    ]
+
+    assert study.led_alone(told) == [
+        {"cell": "c", "run": "c/1", "verdict": "unknown", "gap": "334.7", "led": "316.9"}
+    ]
+    assert "| `c/1` | 334.7 | 316.9 | unknown |" in study.render({"cells": [CELL]}, Lines(all=told))
+    assert "waits for the client" not in study.render({"cells": [CELL]}, Lines(all=told[1:]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.host import namespaces
 from harness.waiting import wait_until
 
 INNER = """
@@ -49,3 +51,29 @@ def test_the_exit_code_is_the_run_s_own() -> None:
     done = subprocess.run([sys.executable, "-c", OUTER, "import sys; sys.exit(3)"], check=False)
 
     assert done.returncode == 3
+
+
+UNTIL_IT_IS_THERE = 'until [ -e "$0" ]; do sleep 0.05; done; exit 7'
+
+
+def test_a_run_that_ended_while_it_was_looked_for_is_not_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be over between the look for its pid and the signal; its own exit code counts."""
+    over = subprocess.Popen(["true"])
+    over.wait()
+    looked = tmp_path / "looked"
+
+    def look(_: int) -> int:
+        looked.touch()
+        return over.pid
+
+    monkeypatch.setattr(namespaces, "inner_pid", look)
+
+    def ask() -> None:
+        if not looked.exists():
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    code = namespaces.run_enclosed(["sh", "-c", UNTIL_IT_IS_THERE, str(looked)], meanwhile=ask)
+
+    assert code == 7

@@ -299,19 +299,25 @@ def test_a_run_is_not_tried_again_more_often_than_stated(
     assert [255] == [line["exit"] for line in read(tmp_path / "data" / "runs.jsonl").standing]
 
 
-def test_a_run_with_an_anomaly_is_never_tried_again(
-    tmp_path: Path, made: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "seen", [{"anomalies": {"lost": 1}}, {"produce_gaps_s": [9.0]}, {"consume_gaps_s": [9.0]}]
+)
+def test_a_run_with_an_anomaly_or_an_outage_is_never_tried_again(
+    tmp_path: Path,
+    made: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    seen: dict[str, Any],
 ) -> None:
     made += [{"code": 255}, {"code": 130}]
-    found = {"exit": 255, "anomalies": {"lost": 1}}
+    nothing = {"anomalies": {"lost": 0}, "produce_gaps_s": [], "consume_gaps_s": []}
+    found = {"exit": 255, **nothing, **seen}
     monkeypatch.setattr(lines, "summary", lambda *_: found)
 
     make_runs.make_runs(written(tmp_path, TWICE), tmp_path, NO_RESUME, console=Console())
 
     assert not made
-    assert [found["anomalies"]] == [
-        line["anomalies"] for line in read(tmp_path / "data" / "runs.jsonl").standing
-    ]
+    standing = read(tmp_path / "data" / "runs.jsonl").standing
+    assert [found] == [{key: line[key] for key in found} for line in standing]
 
 
 @pytest.mark.parametrize("why", ["no loss", None])
