@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from analysis.measures.position import POSITIONS, position_of
 from analysis.studies.shares import calm, checked, counts, gaps, median_pressure, share, spread
-from harness.model.runs.ledger import Line
+from harness.model.runs.ledger import Line, write_outages
 
 HEADS = {
     "runs": "runs",
@@ -78,6 +78,5 @@ def more(lines: Sequence[Line]) -> dict[str, str]:
 
 def _led_s(line: Line) -> float | None:
     """Of its longest stretch; None: nobody was elected, or nobody told."""
-    of = dict(zip(line["produce_gaps_s"], line.get("produce_led_s", ()), strict=False))
-    led: float | None = of.get(max(of, default=0.0))
-    return led
+    of = dict(write_outages(line))
+    return of.get(max(of, default=0.0))

@@ -25,15 +25,13 @@ from analysis.studies.shares import (
     spread,
 )
 from analysis.studies.shares import gaps as longest_gaps
-from harness.model.runs.ledger import Line, Lines, has_digest
+from harness.model.runs.ledger import UNREACHED_S, Line, Lines, has_digest, unreached_leaders
 
 Row = Mapping[str, Any]
 # Anomalies that have a column of their own, and those of which the study claims nothing.
 COLUMNS = frozenset({"lost", "duplicate"})
 NOT_CLAIMED = frozenset({"unseen", "phantom", "stale-read"})
 OTHERS = tuple(name for name in NAMES if name not in COLUMNS | NOT_CLAIMED)
-# An elected leader whom no write reaches for longer is told by itself.
-LONG_S = 60.0
 # Of a run with a failure and an election after it.
 STAGES = ("before the failure", "after it", "after the election")
 
@@ -104,7 +102,7 @@ def share_lost(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]
 
 
 def led_alone(lines: Sequence[Line]) -> list[dict[str, str]]:
-    """The write outages in which a leader elected in them led for over LONG_S, a row each."""
+    """The write outages whose elected leader no write reached for long, a row each."""
     return [
         {
             "cell": line["cell"],
@@ -114,10 +112,7 @@ def led_alone(lines: Sequence[Line]) -> list[dict[str, str]]:
             "led": f"{led:.1f}",
         }
         for line in lines
-        for gap, led in zip(
-            line.get("produce_gaps_s", ()), line.get("produce_led_s", ()), strict=False
-        )
-        if led is not None and led > LONG_S
+        for gap, led in unreached_leaders(line)
     ]
 
 
@@ -227,7 +222,7 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
         latencies=[found for cell, own in cells if (found := latency(cell, own))],
         shares_lost=[found for cell, own in cells if (found := share_lost(cell, own))],
         led_alone=led_alone(lines),
-        long=f"{LONG_S:.0f} s",
+        long=f"{UNREACHED_S:.0f} s",
         log_ends=[found for cell, own in cells if (found := log_ends(cell, own))],
         balance=[stage for cell, own in cells for stage in balance(cell, own)],
         versions=", ".join(versions),

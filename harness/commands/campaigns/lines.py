@@ -98,13 +98,6 @@ def summary(cell: Cell | None, code: int, report: Mapping[str, Any] | None) -> d
     }
 
 
-def shows_something(line: Mapping[str, Any]) -> bool:
-    """Whether an anomaly or an outage was seen: then it says something of Kafka or of its clients,
-    whatever else went wrong (a producer that never comes back outlasts the run's time limit)."""
-    outages = line.get("produce_gaps_s") or line.get("consume_gaps_s")
-    return bool(outages or any(line.get("anomalies", {}).values()))
-
-
 def _led_s(window: Mapping[str, Any]) -> float | None:
     """How much of a stretch a leader that was elected in it led already; None: nobody was."""
     elected_s = window.get("leader_s")

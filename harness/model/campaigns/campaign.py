@@ -187,8 +187,7 @@ class Campaign(BaseModel):
         Field(
             ge=1,
             le=10,
-            description="how often at most a run is made that ends with 255 and shows neither "
-            "an anomaly nor an outage",
+            description="how often at most a run is made that ends with 255 and shows no anomaly",
             examples=[3],
         ),
     ] = 2

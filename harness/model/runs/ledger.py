@@ -52,6 +52,8 @@ Name = tuple[str, str, int, str]
 STARTED, ENDED, SUPERSEDED = "started", "ended", "superseded"
 CALIBRATED = "calibrated"
 NAMES = ("cell", "backend", "seed", "started_utc")
+# Clients find a new leader within seconds; one that no write reached for longer has lost its own.
+UNREACHED_S = 60.0
 
 _TRIES: Final = 10  # to lock a file that nobody removes before the lock is there
 _IN_THE_WAY: Final = "a file is where a folder of its path should be"
@@ -188,6 +190,17 @@ def is_ledger(path: Path) -> bool:
 def has_digest(line: Line) -> bool:
     """Whether it says what was put to the test; older lines do not."""
     return "configuration" in line
+
+
+def write_outages(line: Line) -> list[tuple[float, float | None]]:
+    """Each write outage's length, and how much of it a leader elected in it led already: None where
+    nobody was elected. Empty of older lines, which do not tell. Seconds."""
+    return list(zip(line.get("produce_gaps_s", ()), line.get("produce_led_s", ()), strict=False))
+
+
+def unreached_leaders(line: Line) -> list[tuple[float, float]]:
+    """Of these the outages in which an elected leader led for over UNREACHED_S."""
+    return [(gap, led) for gap, led in write_outages(line) if led is not None and led > UNREACHED_S]
 
 
 def name_of(line: Line) -> Name:

@@ -47,6 +47,7 @@ def test_each_is_the_first_run_of_its_cell_or_one_that_the_page_tells_by_itself(
 
     firsts = {name: evidence.first_run(evidence.STUDY, name) for name in kept.keys() - by_itself}
     assert kept == firsts | by_itself
+    assert len(firsts) == 20
 
 
 def test_they_are_small_enough_for_git() -> None:
