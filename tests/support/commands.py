@@ -8,7 +8,8 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import psutil
 import pyarrow.parquet as pq
 
 from harness.checkout import ROOT
+from harness.waiting import WaitTimeout, wait_until
 
 COMMAND = [sys.executable, "-m", "harness.cli"]
 MARK = "KAFKA_HARNESS_TEST"  # in the environment of all that a test starts
@@ -111,6 +113,38 @@ def in_force(results_folder: Path) -> int:
     file = folder / "history" / "nemesis.jsonl" if folder else None
     lines = file.read_text().splitlines() if file and file.exists() else []
     return sum('"inject"' in line and '"ok"' in line for line in lines)
+
+
+@contextmanager
+def with_faults(
+    argv: Sequence[str], folder: Path, faults: int, environment: Mapping[str, str], limit_s: float
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A run that goes on, once that many of its faults are proved; `folder` takes its results. A
+    run that ends before, or takes too long, fails with what it said."""
+    said = folder / "said.txt"
+    with (
+        said.open("wb") as out,
+        subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **environment},
+        ) as process,
+    ):
+        try:
+            wait_until(
+                lambda: in_force(folder) == faults or process.poll() is not None,
+                timeout_s=limit_s,
+                what=f"{faults} faults in force",
+                every_s=0.2,
+            )
+            assert process.poll() is None, f"the run ended with {process.returncode}"
+        except (AssertionError, WaitTimeout) as error:
+            process.terminate()  # it takes its cluster away
+            process.wait(limit_s)
+            raise AssertionError(f"{error}; it said:\n{said.read_text()}") from None
+        yield process
 
 
 def kill_tree(process: subprocess.Popen[Any]) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,10 +15,10 @@ from tests.support.commands import (
     Ran,
     assert_proved,
     faults_of,
-    in_force,
     kill_tree,
     newest,
     ran,
+    with_faults,
 )
 from tests.support.labs.foreign_kafka import NAMESPACE, Foreign, deploy, hand_image
 from tests.support.labs.kubernetes_lab import Kubernetes
@@ -159,14 +157,8 @@ class Killed:
 
     def __init__(self, foreign: Foreign, folder: Path) -> None:
         self.foreign, self.results = foreign, folder
-        with subprocess.Popen(
-            command(foreign, "attached-killed.toml", folder, *ALLOW),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **foreign.environment},
-        ) as process:
-            self.await_true(lambda: in_force(folder) == 2, "two faults in force")
+        argv = command(foreign, "attached-killed.toml", folder, *ALLOW)
+        with with_faults(argv, folder, 2, foreign.environment, limit_s=240) as process:
             self.paused = foreign.processes("kafka-3")
             self.rules = self.inside("kafka-1", "iptables -S")
             kill_tree(process)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import yaml
 
 from harness.checkout import ROOT
 from harness.waiting import wait_until
-from tests.support.commands import COMMAND, Ran, assert_proved, in_force, kill_tree, newest, ran
+from tests.support.commands import COMMAND, Ran, assert_proved, kill_tree, newest, ran, with_faults
 from tests.support.labs.kubernetes_lab import Kubernetes
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200, func_only=True)]
@@ -110,21 +108,9 @@ class Killed:
 
     def __init__(self, cluster: Kubernetes, folder: Path) -> None:
         self.cluster, self.results = cluster, folder
-        with subprocess.Popen(
-            [
-                *COMMAND,
-                "run",
-                str(HERE / "killed.toml"),
-                *options(cluster),
-                "--results",
-                str(folder),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **cluster.environment},
-        ) as process:
-            await_true(lambda: in_force(folder) == 3, 240, "three faults in force")
+        argv = [*COMMAND, "run", str(HERE / "killed.toml"), *options(cluster)]
+        argv += ["--results", str(folder)]
+        with with_faults(argv, folder, 3, cluster.environment, limit_s=240) as process:
             kill_tree(process)
         self.pods = {
             pod["metadata"]["name"]: pod
