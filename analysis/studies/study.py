@@ -116,6 +116,21 @@ def led_alone(lines: Sequence[Line]) -> list[dict[str, str]]:
     ]
 
 
+def unanswered(lines: Sequence[Line]) -> list[dict[str, str]]:
+    """The runs whose verdict is unknown, a row each; not those from before lines had a digest."""
+    return [
+        {
+            "cell": line["cell"],
+            "run": line.get("run", "—"),
+            "why": next(iter(line.get("reasons", ())), "—"),
+            "acked": f"{line['acked']:,}",
+            "failed": f"{line.get('failed', 0):,}",
+        }
+        for line in lines
+        if has_digest(line) and line.get("verdict") == "unknown"
+    ]
+
+
 def log_ends(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
     """What lay past the log end of elected leaders, over all runs of a cell, if anything did."""
     followed = [line for line in lines if line.get("replication", {}).get("lost_past_log_end")]
@@ -222,6 +237,7 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
         latencies=[found for cell, own in cells if (found := latency(cell, own))],
         shares_lost=[found for cell, own in cells if (found := share_lost(cell, own))],
         led_alone=led_alone(lines),
+        unanswered=unanswered(lines),
         long=f"{UNREACHED_S:.0f} s",
         log_ends=[found for cell, own in cells if (found := log_ends(cell, own))],
         balance=[stage for cell, own in cells for stage in balance(cell, own)],

@@ -39,7 +39,8 @@ def test_another_number_is_told(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_each_is_the_first_run_of_its_cell_or_one_that_the_page_tells_by_itself() -> None:
     told = read(evidence.STUDY).standing
-    by_itself = {row["run"].replace("/", "-"): row["run"] for row in study.led_alone(told)}
+    rows = [*study.led_alone(told), *study.unanswered(told)]
+    by_itself = {row["run"].replace("/", "-"): row["run"] for row in rows}
     kept = {
         folder.name: json.loads((folder / "run.json").read_text())["run_id"]
         for folder in evidence.kept()

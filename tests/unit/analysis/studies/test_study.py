@@ -265,3 +265,18 @@ def test_a_leader_that_no_write_reached_for_long_is_told_with_its_run():
     ]
     assert "| `c/1` | 334.7 | 316.9 | unknown |" in study.render({"cells": [CELL]}, Lines(all=told))
     assert "waits for the client" not in study.render({"cells": [CELL]}, Lines(all=told[1:]))
+
+
+def test_a_run_without_an_answer_is_told_with_its_reason():
+    told = [
+        line(verdict="unknown", run="c/1", reasons=["no load", "more"], acked=8503, failed=1496),
+        line(run="c/2", reasons=[], failed=3),
+        older(verdict="unknown"),
+    ]
+
+    assert study.unanswered(told) == [
+        {"cell": "c", "run": "c/1", "why": "no load", "acked": "8,503", "failed": "1,496"}
+    ]
+    page = study.render({"cells": [CELL]}, Lines(all=told[:2]))
+    assert "| `c/1` | no load | 8,503 | 1,496 |" in page
+    assert "without an answer" not in study.render({"cells": [CELL]}, Lines(all=told[1:2]))
