@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.anomalies import NAMES
-from analysis.studies.beside import beside
+from analysis.studies.beside import UNKNOWN, beside
 from analysis.studies.pages import template, write_page
 from analysis.studies.shares import (
     CALM_PERCENT,
@@ -127,7 +127,7 @@ def unanswered(lines: Sequence[Line]) -> list[dict[str, str]]:
             "failed": f"{line.get('failed', 0):,}",
         }
         for line in lines
-        if has_digest(line) and line.get("verdict") == "unknown"
+        if has_digest(line) and line.get("verdict") == UNKNOWN
     ]
 
 

@@ -142,7 +142,10 @@ def with_faults(
             assert process.poll() is None, f"the run ended with {process.returncode}"
         except (AssertionError, WaitTimeout) as error:
             process.terminate()  # it takes its cluster away
-            process.wait(limit_s)
+            try:
+                process.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                kill_tree(process)
             raise AssertionError(f"{error}; it said:\n{said.read_text()}") from None
         yield process
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from harness.cluster.docker import compose, engine
 from harness.cluster.sidecar import heartbeat
 from harness.nemesis import undo_record
 from harness.waiting import wait_until
-from tests.support.commands import in_force, newest
+from tests.support.commands import newest_run, with_faults
 from tests.support.labs.docker_engine import Docker
 
 pytestmark = pytest.mark.cluster
@@ -43,30 +44,32 @@ class Left:
 @pytest.fixture(scope="module")
 def left(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Left]:
     folder = tmp_path_factory.mktemp("orphan")
-    process = docker.begin(str(Path(__file__).with_name("orphan.toml")), folder, "--no-check")
-    try:
-        wait_until(
-            lambda: in_force(folder) == 4, timeout_s=300, what="four faults in force", every_s=0.2
-        )
-        run = newest(folder)
-        assert run is not None
-        project = engine.Engine(engine.connect(), project_of(run))
-        found = Left(run=run, project=project, before={})
-        for node in ("kafka1", "kafka2", "zk2"):
-            found.before[node] = found.rules(node)
-        for node in PAUSED:
-            found.before[f"{node} process"] = found.node(node)
-    finally:
-        inner = [
-            p
-            for p in psutil.Process(process.pid).children(recursive=True)
-            if "harness.run" in " ".join(p.cmdline())
-        ]
-        for each in inner:
-            os.kill(each.pid, signal.SIGKILL)
-        process.communicate(timeout=60)
+    argv = docker.argv(str(Path(__file__).with_name("orphan.toml")), folder, "--no-check")
+    with with_faults(argv, folder, 4, {}, limit_s=300) as process:
+        try:
+            found = what_stood(newest_run(folder))
+        finally:
+            kill_harness(process)
     yield found
-    project.remove()
+    found.project.remove()
+
+
+def what_stood(run: Path) -> Left:
+    """The run, its rules and its processes, while its faults are in force."""
+    found = Left(run=run, project=engine.Engine(engine.connect(), project_of(run)), before={})
+    for node in ("kafka1", "kafka2", "zk2"):
+        found.before[node] = found.rules(node)
+    for node in PAUSED:
+        found.before[f"{node} process"] = found.node(node)
+    return found
+
+
+def kill_harness(process: subprocess.Popen[bytes]) -> None:
+    """SIGKILL to the harness alone; the command that started it ends by itself."""
+    for each in psutil.Process(process.pid).children(recursive=True):
+        if "harness.run" in " ".join(each.cmdline()):
+            os.kill(each.pid, signal.SIGKILL)
+    process.wait(60)
 
 
 def project_of(run: Path) -> str:
