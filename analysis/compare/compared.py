@@ -19,7 +19,7 @@ from typing import Any
 from analysis.compare.exact import (
     Probability,
     Share,
-    bound,
+    bounds,
     cliffs_delta,
     of_lengths,
     of_shares,
@@ -30,7 +30,7 @@ from harness.model.campaigns.worse import GAP_FACTOR
 from harness.model.kafka_text import kafka_text
 from harness.model.runs.ledger import Line, has_digest, name_of
 
-UNKNOWN, INVALID = "unknown", "invalid"
+LOST, UNKNOWN, INVALID = "lost", "unknown", "invalid"
 GAPS = {"produce": "no ack for", "consume": "no read for"}
 
 
@@ -78,14 +78,17 @@ class Compared:
     gap_factor: float
 
     @cached_property
-    def at(self) -> float:
-        """How small a probability must be to count."""
-        return bound(each.found for each in self.tested)
+    def at(self) -> Mapping[bool, float]:
+        """How small a probability must be to count: of losses (True), and of all else (False).
+        Each has its part of the false alarms, so that many cells' gaps cannot hide a loss."""
+        losses = [each.found for each in self.tested if each.what == LOST]
+        others = [each.found for each in self.tested if each.what != LOST]
+        return dict(zip((True, False), bounds(losses, others), strict=True))
 
     @property
     def changed(self) -> list[Tested]:
         """What is called different, the surest first."""
-        sure = [each for each in self.tested if each.found.p <= self.at]
+        sure = [each for each in self.tested if each.found.p <= self.at[each.what == LOST]]
         return sorted(sure, key=lambda each: each.found.p)
 
     @property
@@ -106,8 +109,8 @@ class Compared:
 
     def could_have_seen(self, both: Both) -> str:
         """The smallest rise of the share of runs with losses that this cell's runs would show."""
-        old = _share(both.old, "lost")
-        new = smallest_rise(old, _share(both.new, "lost").runs, self.at)
+        old = _share(both.old, LOST)
+        new = smallest_rise(old, _share(both.new, LOST).runs, self.at[True])
         if new is None:
             return f"none: {old.hits} of {old.runs} and {len(both.new)} runs are too few"
         return f"{new.hits} of {new.runs}"

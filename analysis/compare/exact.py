@@ -20,6 +20,7 @@ smallest probability that is possible, which is exact for any number of runs.
 Of many tests at 5 % some are wrong by chance, so each is held to a smaller bound. Most cells never
 lose anything, and a test of 0 of 10 against 0 of 10 cannot be wrong whatever the bound: by Tarone's
 method (R. E. Tarone, 1990) a test counts among the many only if it could be significant at all.
+Tests may be in families with a part of the 5 % each, so that many of one do not hide the other's.
 """
 
 from __future__ import annotations
@@ -85,14 +86,28 @@ def cliffs_delta(old: Sequence[float], new: Sequence[float]) -> float:
     return sum((b > a) - (b < a) for a, b in pairs) / len(pairs) if pairs else 0.0
 
 
-def bound(found: Iterable[Probability]) -> float:
-    """How small a probability must be to count, so that ALL_TOGETHER holds for all of them."""
+def bound(found: Iterable[Probability], together: float = ALL_TOGETHER) -> float:
+    """How small a probability must be to count, so that `together` holds for all of them."""
     least = sorted(each.least for each in found)
     for many in range(1, len(least) + 1):
-        could = sum(each <= ALL_TOGETHER / many for each in least)
+        could = sum(each <= together / many for each in least)
         if could <= many:
-            return ALL_TOGETHER / many
-    return ALL_TOGETHER
+            return together / many
+    return together
+
+
+def bounds(*families: Sequence[Probability]) -> list[float]:
+    """A bound for each family of tests, so that ALL_TOGETHER holds for all of all: they have equal
+    parts of it, but for those of which none could be significant, which need none."""
+    part = ALL_TOGETHER / len(families)
+    able = [any(each.least <= part for each in family) for family in families]
+    if not any(able):
+        return [bound(each for family in families for each in family)] * len(families)
+    shared = ALL_TOGETHER / sum(able)
+    return [
+        bound(family, shared if could else part)
+        for family, could in zip(families, able, strict=True)
+    ]
 
 
 def smallest_rise(old: Share, runs: int, at: float) -> Share | None:

@@ -252,5 +252,6 @@ def _sentence(found: Compared) -> str:
     told = f"{many} things changed" if many != 1 else "one thing changed"
     return (
         f"{told if many else 'nothing changed'} in {cells} cells, {len(found.tested)} tests "
-        f"together wrong in 5 % of comparisons (each held to p ≤ {found.at:.2g})"
+        f"together wrong in 5 % of comparisons (losses held to p ≤ {found.at[True]:.2g}, all else "
+        f"to p ≤ {found.at[False]:.2g})"
     )

@@ -12,6 +12,7 @@ from analysis.compare.exact import (
     Probability,
     Share,
     bound,
+    bounds,
     cliffs_delta,
     of_lengths,
     of_shares,
@@ -130,3 +131,14 @@ def test_the_smallest_rise_that_would_show(
     found = smallest_rise(share(*old), runs, at)
 
     assert (found.hits if found else None) == hits
+
+
+def test_families_share_the_alarms_and_one_that_cannot_alarm_needs_none():
+    could, could_not = Probability(p=0.5, least=0.001), Probability(p=1.0, least=1.0)
+
+    assert bounds([could], [could] * 10) == pytest.approx([0.025, 0.0025])
+    assert bounds([could], [could_not]) == pytest.approx([0.05, 0.025])
+    # What could be significant at 5 % and not at its part must not be called so.
+    barely = Probability(p=0.03, least=0.03)
+    assert bounds([could], [barely])[1] < barely.p
+    assert bounds([could_not], []) == [0.05, 0.05]
