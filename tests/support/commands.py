@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -150,10 +150,22 @@ def with_faults(
         yield process
 
 
+def below(root: int, mark: str) -> list[psutil.Process]:
+    """The processes below `root` whose command line has `mark`, outer ones first; one that ends
+    while it is looked at is none of them."""
+    found = []
+    for each in psutil.Process(root).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # a zombie is one of these too
+            if mark in " ".join(each.cmdline()):
+                found.append(each)
+    return found
+
+
 def kill_tree(process: subprocess.Popen[Any]) -> None:
     """SIGKILL to a process and to all that descends from it."""
     for each in [*psutil.Process(process.pid).children(recursive=True), process]:
-        each.send_signal(signal.SIGKILL)
+        with suppress(psutil.NoSuchProcess):  # it ended in between
+            each.send_signal(signal.SIGKILL)
 
 
 def faults_of(run: Ran) -> list[dict[str, Any]]:

@@ -4,10 +4,9 @@ mends and resumes by itself, starts again by `heal`, and goes when it is told to
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from harness.cluster.docker import compose, engine
 from harness.cluster.sidecar import heartbeat
 from harness.nemesis import undo_record
 from harness.waiting import wait_until
-from tests.support.commands import newest_run, with_faults
+from tests.support.commands import below, newest_run, with_faults
 from tests.support.labs.docker_engine import Docker
 
 pytestmark = pytest.mark.cluster
@@ -46,29 +45,30 @@ def left(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
     folder = tmp_path_factory.mktemp("orphan")
     argv = docker.argv(str(Path(__file__).with_name("orphan.toml")), folder, "--no-check")
     with with_faults(argv, folder, 4, {}, limit_s=300) as process:
+        run = newest_run(folder)
+        project = engine.Engine(engine.connect(), project_of(run))
+        found = Left(run=run, project=project, before={})
         try:
-            found = what_stood(newest_run(folder))
+            try:
+                found.before.update(what_stands(found))
+            finally:
+                kill_harness(process)
+            yield found
         finally:
-            kill_harness(process)
-    yield found
-    found.project.remove()
+            project.remove()
 
 
-def what_stood(run: Path) -> Left:
-    """The run, its rules and its processes, while its faults are in force."""
-    found = Left(run=run, project=engine.Engine(engine.connect(), project_of(run)), before={})
-    for node in ("kafka1", "kafka2", "zk2"):
-        found.before[node] = found.rules(node)
-    for node in PAUSED:
-        found.before[f"{node} process"] = found.node(node)
-    return found
+def what_stands(left: Left) -> dict[str, str]:
+    """Rules and processes of the nodes that a fault has hold of."""
+    rules = {node: left.rules(node) for node in ("kafka1", "kafka2", "zk2")}
+    return rules | {f"{node} process": left.node(node) for node in PAUSED}
 
 
 def kill_harness(process: subprocess.Popen[bytes]) -> None:
     """SIGKILL to the harness alone; the command that started it ends by itself."""
-    for each in psutil.Process(process.pid).children(recursive=True):
-        if "harness.run" in " ".join(each.cmdline()):
-            os.kill(each.pid, signal.SIGKILL)
+    for each in below(process.pid, "harness.run"):
+        with suppress(psutil.NoSuchProcess):  # one that ended with the one before it
+            each.kill()
     process.wait(60)
 
 

@@ -16,7 +16,7 @@ import pytest
 from harness.history.progress_page import Progress
 from harness.history.sealing import seal
 from harness.waiting import wait_until
-from tests.support.commands import COMMAND, newest, newest_run
+from tests.support.commands import COMMAND, below, newest, newest_run
 
 pytestmark = pytest.mark.cluster
 
@@ -56,8 +56,7 @@ def acked(tmp_path: Path) -> int:
 def ours(root: int, mark: str) -> psutil.Process:
     """The innermost process below `root` whose command line has `mark`: unshare's has that of the
     harness within."""
-    below = psutil.Process(root).children(recursive=True)
-    found = [process for process in below if mark in " ".join(process.cmdline())]
+    found = below(root, mark)
     assert found, f"no {mark} below {root}"
     return found[-1]
 
@@ -68,8 +67,8 @@ def operations(run: Path) -> list[dict[str, Any]]:
 
 
 def everything_below(root: int) -> list[psutil.Process]:
-    below: list[psutil.Process] = psutil.Process(root).children(recursive=True)
-    return below
+    found: list[psutil.Process] = psutil.Process(root).children(recursive=True)
+    return found
 
 
 @pytest.mark.parametrize(
