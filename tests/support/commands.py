@@ -147,7 +147,12 @@ def with_faults(
             except subprocess.TimeoutExpired:
                 kill_tree(process)
             raise AssertionError(f"{error}; it said:\n{said.read_text()}") from None
-        yield process
+        try:
+            yield process
+        except BaseException:
+            if process.poll() is None:
+                kill_tree(process)  # else its end, minutes away, would be waited for
+            raise
 
 
 def below(root: int, mark: str) -> list[psutil.Process]:

@@ -19,7 +19,7 @@ import pytest
 from harness.host.namespaces import living
 from harness.nemesis.undo_record import UNDO, outstanding
 from harness.waiting import wait_until
-from tests.support.commands import COMMAND, Ran, faults_of, newest
+from tests.support.commands import COMMAND, Ran, below, faults_of, newest
 
 pytestmark = pytest.mark.cluster
 
@@ -151,7 +151,7 @@ def stopped_at_the_record(folder: Path) -> int:
 
 def rules_near(pid: int) -> str:
     """The rules in the network namespaces of all nodes below a process."""
-    nodes = [p for p in psutil.Process(pid).children(recursive=True) if p.name() == "java"]
+    nodes = [each for each in below(pid, "java") if each.name() == "java"]
     assert nodes
     enter = ["nsenter", "--user", "--net", "--preserve-credentials", "--target"]
     return "".join(

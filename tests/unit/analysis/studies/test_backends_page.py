@@ -74,7 +74,7 @@ def test_backends_differ_where_their_ranges_do_not_touch(one, other, differ):
 
 
 def test_a_gap_on_a_starved_host_is_none_and_makes_no_difference():
-    starved = {"starved_in_load": {"pressure_some_percent": 90.0}}
+    starved: dict[str, Any] = {"starved_in_load": {"pressure_some_percent": 90.0}}
     runs = [line("local", gap=1.0), line("local", gap=9.0, **starved)]
     slow = [line("docker", gap=3.0)]
 

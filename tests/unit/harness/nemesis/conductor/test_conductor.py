@@ -220,9 +220,9 @@ def test_a_verb_acts_again_and_again_while_it_is_in_force(world, monkeypatch):
     verb = replace(VERBS["fell"], during=lambda injection: acted.append(injection.node.name))
     monkeypatch.setitem(VERBS, "fell", verb)
     world.sent = 11
-    finish(conductor(world, step(for_s=0.1)))
-
-    assert len(acted) > 2
+    made = conductor(world, step(for_s=1000))
+    wait_until(lambda: len(acted) > 2, timeout_s=10, what="the verb to act again")
+    made.stop()
 
 
 def test_a_mistake_of_ours_ends_the_run_and_heals(world, monkeypatch):
