@@ -70,10 +70,13 @@ def test_packets_are_lost_between_those_named_only(faults):
 
 
 def test_a_delay_shows_in_the_time_that_a_connection_takes(faults):
-    found = re.search(r"takes ([\d.]+) ms, and took [\d.]+ ms before", faults["delay"]["evidence"])
+    fault = faults["delay"]
+    found = re.search(r"takes ([\d.]+) ms, and took [\d.]+ ms before", fault["evidence"])
+    healed = re.search(r"a connection to it takes ([\d.]+) ms", fault["heal_evidence"])
 
     assert found
-    assert float(found[1]) >= 50
+    assert healed
+    assert float(found[1]) >= 50 > float(healed[1])
 
 
 def test_a_throttled_node_has_to_wait(faults):

@@ -234,7 +234,8 @@ def test_a_broker_that_hangs_is_waited_for_once(view, trio, clock):
 
     took = [clock(view.look) for _ in range(4)]
 
-    assert took[0] >= SILENT_S > min(took[1:])  # min: a busy host may stop any of them
+    first, *later = took
+    assert first >= SILENT_S > sorted(later)[1]  # a busy host may stop one of them
     assert view.registration(trio[0].node) is None
     assert view.registration(trio[1].node) == 1
 
