@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -35,6 +36,7 @@ FAULT_PROGRAMS = {"strace": "strace"}
 # For a Docker engine of the tests' own (scripts/private-dockerd) and its image; only root may.
 ENGINE_PROGRAMS = {"dockerd": "docker-engine", "mmdebstrap": "mmdebstrap"}
 FAKETIME = ("lib/*/faketime", "lib*/faketime", "lib*")  # folders below /usr, by distribution
+DOCKER_SOCKET = "/var/run/docker.sock"  # where clients look if DOCKER_HOST is unset
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER_DRIVERS = ("chromedriver", "chromium-driver", "chromium.chromedriver")
 
@@ -152,8 +154,23 @@ def dying_along(signal: str) -> tuple[str, ...]:
 
 
 def own_engine() -> bool:
-    """Whether the tests make a Docker engine of their own: root may, and no other is named."""
-    return os.getuid() == 0 and package_manager() == "apt-get" and "DOCKER_HOST" not in os.environ
+    """Whether the tests make a Docker engine of their own: root may, where there is no other."""
+    return os.getuid() == 0 and package_manager() == "apt-get" and docker_host() is None
+
+
+def docker_host() -> str | None:
+    """The Docker engine that clients find by themselves: as DOCKER_HOST says, else the one that
+    answers at the usual socket; None if there is neither."""
+    if named := os.environ.get("DOCKER_HOST"):
+        return named
+    with socket.socket(socket.AF_UNIX) as engine:
+        engine.settimeout(10)  # a connection may be what starts it
+        try:
+            engine.connect(DOCKER_SOCKET)
+            engine.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
+            return f"unix://{DOCKER_SOCKET}" if b" 200 " in engine.recv(100) else None
+        except OSError:  # it is not there, does not answer, or is not for this user
+            return None
 
 
 def required(backend: str) -> bool:

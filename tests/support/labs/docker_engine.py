@@ -1,7 +1,8 @@
 """Where the tests' commands run: beside a Docker engine, in its network.
 
-The engine is the one that the environment names, else one of our own, which needs root and Debian's
-docker.io, and runs in private namespaces (scripts/private-dockerd).
+The engine is the one that DOCKER_HOST names, else the one at /var/run/docker.sock, else one of our
+own, which needs root and Debian's docker.io, and runs in private namespaces
+(scripts/private-dockerd).
 """
 
 from __future__ import annotations
@@ -82,12 +83,15 @@ class Docker:
 
 @contextmanager
 def engine() -> Iterator[Docker]:
-    """An engine with our image; DOCKER_HOST names it meanwhile. Raises NoEngine."""
-    if "DOCKER_HOST" in os.environ:
-        yield Docker(way=_way_to(os.environ["DOCKER_HOST"]), image=_made_image())
+    """An engine with our image, which clients find meanwhile. Raises NoEngine."""
+    if host := system_packages.docker_host():
+        yield Docker(way=_way_to(host), image=_made_image())
         return
     if not system_packages.own_engine() or system_packages.program("dockerd") is None:
-        raise NoEngine("no DOCKER_HOST, and a Docker engine of our own needs root and docker.io")
+        raise NoEngine(
+            f"no DOCKER_HOST, nothing answers at {system_packages.DOCKER_SOCKET}, and a Docker "
+            "engine of our own needs root and docker.io"
+        )
     with tempfile.TemporaryDirectory(prefix="khd-") as run:
         data = kafka_home.cache_folder() / "docker"
         begun = subprocess.run(
@@ -105,6 +109,8 @@ def engine() -> Iterator[Docker]:
 
 def _way_to(host: str) -> tuple[str, ...]:
     """Into the network of an engine that was started by the script; else there is none to enter."""
+    if host == f"unix://{system_packages.DOCKER_SOCKET}":  # this host's, with a docker.pid as well
+        return ()
     pid = Path(host.removeprefix("unix://")).parent / "docker.pid"
     return _nets_of(pid.read_text().strip()) if host.startswith("unix:") and pid.exists() else ()
 

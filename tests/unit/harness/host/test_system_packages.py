@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -74,3 +77,35 @@ def test_a_file_that_is_not_there_is_no_program() -> None:
 
     assert system_packages.if_a_program(missing) is None
     assert "strace" in str(system_packages.if_a_program(FileNotFoundError(2, "no", "strace")))
+
+
+@pytest.fixture
+def at_the_usual_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """What listens at the socket where clients look for a Docker engine; DOCKER_HOST is unset."""
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setattr(system_packages, "DOCKER_SOCKET", str(tmp_path / "docker.sock"))
+    with socket.socket(socket.AF_UNIX) as listens:
+        listens.bind(system_packages.DOCKER_SOCKET)
+        yield listens
+
+
+def test_an_engine_at_the_usual_socket_needs_no_docker_host(
+    at_the_usual_socket: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer() -> None:
+        with at_the_usual_socket.accept()[0] as asked:
+            asked.recv(100)
+            asked.sendall(b"HTTP/1.0 200 OK\r\n\r\nOK")
+
+    at_the_usual_socket.listen()
+    engine = threading.Thread(target=answer, daemon=True)
+    engine.start()
+
+    assert f"unix://{system_packages.DOCKER_SOCKET}" == system_packages.docker_host()
+    monkeypatch.setenv("DOCKER_HOST", "tcp://elsewhere")
+    assert "tcp://elsewhere" == system_packages.docker_host()
+
+
+@pytest.mark.usefixtures("at_the_usual_socket")
+def test_a_socket_that_no_engine_serves_any_more_is_none() -> None:
+    assert system_packages.docker_host() is None
