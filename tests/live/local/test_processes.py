@@ -17,6 +17,7 @@ WHICH = (
     "zk-follower",
     "zk-leader",
     "zk-majority",
+    "pause-followers",
     "pause",
     "all",
     "crash-loop",
