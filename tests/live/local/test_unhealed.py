@@ -16,31 +16,26 @@ from typing import Any
 import psutil
 import pytest
 
-from harness.host.namespaces import living
+from harness.host.namespaces import inner_pid
 from harness.nemesis.undo_record import UNDO, outstanding
 from harness.waiting import wait_until
-from tests.support.commands import COMMAND, Ran, below, faults_of, newest
+from tests.support.commands import Ran, below, faults_of, newest
 
 pytestmark = pytest.mark.cluster
 
 HERE = Path(__file__).parent
 
 
+def broken_command(how: str, scenario: Path, folder: Path, *more: str) -> list[str]:
+    """The command of a run with faults that are broken in one way."""
+    broken = [sys.executable, str(HERE / "broken.py"), how]
+    return [*broken, "run", str(scenario), "--seed", "7", "--results", str(folder), *more]
+
+
 def broken(how: str, scenario: str, folder: Path, *more: str) -> Ran:
-    """A run to its end with faults that are broken in one way."""
+    """Such a run, to its end."""
     done = subprocess.run(
-        [
-            sys.executable,
-            str(HERE / "broken.py"),
-            how,
-            "run",
-            str(HERE / scenario),
-            "--seed",
-            "7",
-            "--results",
-            str(folder),
-            *more,
-        ],
+        broken_command(how, HERE / scenario, folder, *more),
         capture_output=True,
         text=True,
         timeout=600,
@@ -117,7 +112,7 @@ def test_what_is_left_is_told_afterwards(gone, harness):
 
 @pytest.fixture
 def cutting(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A run whose only fault takes many commands, at seven places, before it is in force."""
+    """A run that has recorded its only fault and does not get to inject it."""
     scenario = tmp_path / "cut.toml"
     scenario.write_text(
         'title = "c"\n[cluster.zoo]\ntickTime = 500\n'
@@ -126,7 +121,7 @@ def cutting(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         'options = { from = "everyone" }\n'
     )
     process = subprocess.Popen(
-        [*COMMAND, "run", str(scenario), "--no-check", "--results", str(tmp_path)],
+        broken_command("held", scenario, tmp_path, "--no-check"),
         text=True,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -138,15 +133,18 @@ def cutting(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def stopped_at_the_record(folder: Path) -> int:
-    """Stop the inner harness as soon as it has written what is to be undone; its pid."""
-    wait_until(lambda: newest(folder), timeout_s=60, what="the run to begin")
-    run = newest(folder)
-    assert run is not None
-    inner = wait_until(lambda: living(run), timeout_s=60, what="the inner harness")[0]
-    wait_until(lambda: outstanding(run), timeout_s=120, what=f"{UNDO} to be written", every_s=0.001)
-    os.kill(inner, signal.SIGSTOP)
-    return int(inner)
+def at_the_record(command: subprocess.Popen[str], folder: Path) -> int:
+    """The pid of the inner harness, once it has written what is to be undone."""
+
+    def recorded() -> bool:
+        run = newest(folder)
+        return command.poll() is not None or (run is not None and bool(outstanding(run)))
+
+    wait_until(recorded, timeout_s=240, what=f"{UNDO} to be written")
+    assert command.poll() is None, command.communicate()[0]
+    inner = inner_pid(below(command.pid, "unshare")[0].pid)
+    assert inner is not None
+    return inner
 
 
 def rules_near(pid: int) -> str:
@@ -165,12 +163,12 @@ def rules_near(pid: int) -> str:
 def test_killed_between_the_record_and_the_injection_nothing_is_left_and_heal_tells_it(
     cutting: subprocess.Popen[str], tmp_path: Path, harness: Any
 ) -> None:
-    inner = stopped_at_the_record(tmp_path)
+    inner = at_the_record(cutting, tmp_path)
     rules = rules_near(inner)
-    below = psutil.Process(cutting.pid).children(recursive=True)
+    descendants = psutil.Process(cutting.pid).children(recursive=True)
     os.kill(inner, signal.SIGKILL)
     out, _ = cutting.communicate(timeout=120)
-    _, alive = psutil.wait_procs(below, timeout=30)
+    _, alive = psutil.wait_procs(descendants, timeout=30)
 
     assert "-j HARNESS-0" not in rules  # recorded, and not in force
     assert cutting.returncode == 255, out
