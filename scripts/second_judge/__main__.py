@@ -82,9 +82,9 @@ def _ends(run: Path) -> list[dict[str, Any]]:
     try:
         ends: list[dict[str, Any]] = json.loads(file.read_text())["final_read"]["partitions"]
     except FileNotFoundError:
-        raise ArgumentError(f"{run}: not checked yet: `kafka-harness check {run}`") from None
+        raise ArgumentError(f"{run}: not checked yet: {findings.to_check(run)}") from None
     except (OSError, ValueError, KeyError, TypeError):
-        raise ArgumentError(f"{file}: no report of ours: `kafka-harness check {run}`") from None
+        raise ArgumentError(f"{file}: no report of ours: {findings.to_check(run)}") from None
     return ends
 
 

@@ -13,6 +13,7 @@ read counts here as duplicate, since Jepsen calls it that. Jepsen's are what jud
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,11 @@ class Jepsens:
     operations: int  # that it has read
 
 
+def to_check(run: Path) -> str:
+    """The command that checks the run, as a shell takes it."""
+    return f"`kafka-harness check {shlex.quote(str(run))}`"
+
+
 def ours(run: Path) -> Found:
     """What the check of a run found. Raises JudgeError when it was not checked."""
     found: dict[str, set[Where]] = {kind: set() for kind in KINDS}
@@ -69,13 +75,11 @@ def _evidence(run: Path, anomaly: str) -> Iterator[Mapping[str, Any]]:
     try:
         yield from pq.read_table(table, columns=names, partitioning=None).to_pylist()
     except FileNotFoundError:
-        raise JudgeError(
-            f"{table}: not there: check the run by `kafka-harness check {run}`"
-        ) from None
+        raise JudgeError(f"{table}: not there: check the run by {to_check(run)}") from None
     except (pa.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise JudgeError(
-            f"{table}: cannot be read ({reason}): check the run anew by `kafka-harness check {run}`"
+            f"{table}: cannot be read ({reason}): check the run anew by {to_check(run)}"
         ) from None
 
 

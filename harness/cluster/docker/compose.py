@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -105,10 +106,10 @@ def up(
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
-        raise ClusterError(f"`{' '.join(argv)}` did not end within {UP_LIMIT_S:g} s") from None
+        raise ClusterError(f"`{shlex.join(argv)}` did not end within {UP_LIMIT_S:g} s") from None
     if done.returncode != 0:
         said = "\n".join(f"  {line}" for line in done.stderr.strip().splitlines()[-8:])
-        raise ClusterError(f"`{' '.join(argv)}` failed:\n{said}")
+        raise ClusterError(f"`{shlex.join(argv)}` failed:\n{said}")
 
 
 def command() -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -173,7 +174,6 @@ def test_the_script_for_jepsen_can_be_read_and_asks_its_kafka_checker() -> None:
 # --- the command
 
 LEIN = """\
-#!{python}
 import json, os, shutil, sys
 (run, m, main, script, history, found) = sys.argv[1:]
 assert (run, m, main) == ("run", "-m", "clojure.main"), sys.argv
@@ -201,10 +201,10 @@ class Jepsen:
         (project / "project.clj").touch()
 
     def says(self, *rows: dict[str, Any], code: int = 0, missed: int = 0) -> None:
-        lein = self._bin / "lein"
-        lein.write_text(
+        lein, program = self._bin / "lein", self._bin / "lein.py"
+        lein.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, str(program)])} "$@"\n')
+        program.write_text(
             LEIN.format(
-                python=sys.executable,
                 copy=str(self.history),
                 findings=list(rows),
                 code=code,
@@ -228,14 +228,16 @@ class Jepsen:
 
 @pytest.fixture
 def jepsen(tmp_path: Path) -> Jepsen:
-    return Jepsen(tmp_path)
+    folder = tmp_path / "it's a folder"
+    folder.mkdir()
+    return Jepsen(folder)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A recorded run, and what a check of it could have found: nothing."""
     golden = ROOT / "tests" / "golden" / "acks-1-leader-killed"
-    folder = Path(shutil.copytree(golden, tmp_path / "run"))
+    folder = Path(shutil.copytree(golden, tmp_path / "it's a run"))
     columns = {"value": pa.int64(), "partition": pa.int32(), "offset": pa.int64()}
     nothing = pa.schema({**columns, "outcome": pa.string()}).empty_table()
     for anomaly in ("lost", "unseen", "duplicate", "phantom", "inconsistent-offset"):
@@ -363,7 +365,8 @@ def test_a_run_that_was_not_checked_is_one_sentence(jepsen: Jepsen, run: Path) -
     jepsen.says()
     (run / "report.json").unlink()
 
-    assert "not checked yet: `kafka-harness check" in sentence(jepsen.asked(run), 254)
+    told = sentence(jepsen.asked(run), 254)
+    assert f"not checked yet: `kafka-harness check {shlex.quote(str(run))}`" in told
 
 
 def test_a_report_that_is_none_is_one_sentence(jepsen: Jepsen, run: Path) -> None:

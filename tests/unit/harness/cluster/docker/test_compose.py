@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -131,6 +132,17 @@ def test_without_compose_there_is_no_docker_to_be_had(monkeypatch):
     monkeypatch.setattr(compose, "answers", lambda words: False)
     with pytest.raises(ClusterError, match="install docker-compose-plugin or docker-compose"):
         docker.absent({})
+
+
+def test_a_compose_command_that_fails_is_told_as_a_shell_takes_it(monkeypatch, tmp_path):
+    file = tmp_path / "it's a folder" / "docker-compose.yml"
+    monkeypatch.setattr(compose, "COMPOSE_FILE", file)
+    monkeypatch.setattr(compose, "command", lambda: ("false",))
+
+    with pytest.raises(ClusterError) as failed:
+        compose.up("p", tmp_path / "more.json", {})
+
+    assert str(file) in shlex.split(str(failed.value).split("`")[1])
 
 
 def test_the_image_s_start_script_makes_the_files_that_the_variables_mean(tmp_path):
