@@ -8,7 +8,6 @@ can be answered with an error of choice, brokers can go away and come back.
 from __future__ import annotations
 
 import ctypes
-import re
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +21,14 @@ two_partitions = pytest.mark.parametrize("kafka", [2], indirect=True)  # of the 
 _POINTER, _INT, _TEXT = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
 
 
+def librdkafka() -> Any:
+    """The library that the client has loaded. Its path is the sixth column and may have blanks."""
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    return ctypes.CDLL(next(line.split(maxsplit=5)[5] for line in maps if "librdkafka" in line))
+
+
 def _library() -> Any:
-    found = re.search(r"/\S*librdkafka\S*", Path("/proc/self/maps").read_text())
-    assert found is not None
-    library = ctypes.CDLL(found.group())
+    library = librdkafka()
     for name, result, arguments in (
         ("rd_kafka_conf_new", _POINTER, []),
         ("rd_kafka_conf_set", _INT, [_POINTER, _TEXT, _TEXT, _TEXT, ctypes.c_size_t]),

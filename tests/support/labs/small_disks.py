@@ -7,8 +7,8 @@ from pathlib import Path
 
 from harness.checkout import ROOT
 
-FULL = "cat /dev/zero > {disk}/filler 2>/dev/null; true"
-READ_ONLY = "mount -o remount,ro {disk}"
+FULL = 'cat /dev/zero > "$disk/filler" 2>/dev/null; true'
+READ_ONLY = 'mount -o remount,ro "$disk"'
 STORED = ROOT / "tests" / "golden" / "leader-stopped"
 
 
@@ -16,11 +16,13 @@ def on_a_disk(disk: Path, spoil: str, *argv: str) -> subprocess.CompletedProcess
     """A command where `disk` is small, has the stored run `disk/run`, and was spoiled then; what is
     in the run's folder afterwards is told last."""
     script = (
-        f"mount -t tmpfs -o size=8m t {disk} && cp -r {STORED} {disk}/run && "
-        f'{spoil.format(disk=disk)} && "$@"; code=$?; find {disk} -mindepth 2 | sort; exit $code'
+        'disk=$1 stored=$2; shift 2; mount -t tmpfs -o size=8m t "$disk" && '
+        f'cp -r "$stored" "$disk/run" && {spoil} && "$@"; code=$?; '
+        'find "$disk" -mindepth 2 | sort; exit $code'
     )
+    namespaces = ["unshare", "--user", "--map-root-user", "--mount"]
     return subprocess.run(
-        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", *argv],
+        [*namespaces, "sh", "-c", script, "sh", str(disk), str(STORED), *argv],
         capture_output=True,
         text=True,
         timeout=120,

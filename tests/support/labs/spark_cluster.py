@@ -32,7 +32,9 @@ _NAMESPACES = (
 )
 # Mount, hide, look, go: whoever can still see something does not start.
 _WORKER = """
-set -eu
+set -euf
+IFS='
+'
 mount --bind "$SPARK" "$SPARK_HOME"
 for folder in $HIDDEN; do mount -t tmpfs none "$folder"; done
 for folder in $HIDDEN; do test -z "$(ls -A "$folder")"; done
@@ -97,7 +99,7 @@ def _started(
         "SPARK": str(SPARK),
         "SPARK_SCALA_VERSION": "2.13",  # as Spark's own scripts tell it
         "SPARK_HOME": str(home),
-        "HIDDEN": " ".join(map(str, outermost(hidden))),
+        "HIDDEN": "\n".join(map(str, outermost(hidden))),
     }
     with log.open("w") as out:
         process = subprocess.Popen(

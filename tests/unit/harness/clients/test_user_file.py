@@ -26,6 +26,7 @@ from harness.clients.user_file import ClientConfigError, complaint_of_librdkafka
 from harness.distribution import kafka_home
 from harness.host.java import find_java
 from harness.model.client_settings import ALIASES
+from tests.support.mock_kafka import librdkafka
 
 Write = Callable[[str], Path]
 
@@ -306,8 +307,7 @@ def java_defaults(role: Role) -> dict[str, str]:
 @functools.cache
 def librdkafka_properties() -> dict[str, tuple[str, str]]:
     """Name -> (C, P or *; default), from the table that the library prints of itself."""
-    maps = Path("/proc/self/maps").read_text().splitlines()
-    library = ctypes.CDLL(next(line.split()[-1] for line in maps if "librdkafka" in line))
+    library = librdkafka()
     libc = ctypes.CDLL(None)
     libc.tmpfile.restype = ctypes.c_void_p
     file = ctypes.c_void_p(libc.tmpfile())

@@ -136,9 +136,12 @@ def test_why_namespaces_are_forbidden_and_the_one_command_that_allows_them(
 def test_a_host_that_allows_no_namespaces_is_found_out_by_trying() -> None:
     """Inside one private namespace no further one is allowed: the doctor must see that there."""
     forbid = "echo 0 > /proc/sys/user/max_user_namespaces"
-    script = f"{forbid} && exec {sys.executable} -m harness.setup.doctor namespaces"
+    asked = [sys.executable, "-m", "harness.setup.doctor", "namespaces"]
     done = subprocess.run(
-        [*UNSHARE, "sh", "-c", script], capture_output=True, text=True, check=False
+        [*UNSHARE, "sh", "-c", f'{forbid} && exec "$@"', "sh", *asked],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert done.returncode == 1, done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -40,7 +41,7 @@ def alone(tmp_path: Path) -> dict[str, str]:
     libraries.mkdir()
     for package in (pyspark, py4j):
         (libraries / package.__name__).symlink_to(Path(package.__file__ or "").parent)
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -S "$@"\n')
     python.chmod(0o755)
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
     return {**kept, "PYSPARK_PYTHON": str(python), "PYTHONPATH": str(libraries)}
