@@ -13,15 +13,7 @@ import psutil
 import pytest
 
 from tests.support.commands import COMMAND, MARK, Ran, newest, results
-
-
-def traces() -> set[str]:
-    """What a run could leave on this host: links, namespaces, mounts and rules."""
-    left = {f"mount {line}" for line in Path("/proc/self/mounts").read_text().splitlines()}
-    for argv in (["ip", "-o", "link"], ["ip", "netns"], ["iptables", "-S"]):
-        said = subprocess.run(argv, capture_output=True, text=True, check=False).stdout
-        left |= {f"{argv[0]}: {' '.join(line.split()[:2])}" for line in said.splitlines()}
-    return left
+from tests.support.traces import traces
 
 
 def living() -> list[psutil.Process]:
@@ -42,7 +34,7 @@ def _nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     _, alive = psutil.wait_procs(living(), timeout=10)
     assert not alive
     left = traces() - before
-    assert not left, "\n".join(sorted(left))
+    assert not left, "\n".join(sorted(left.elements()))
 
 
 @pytest.fixture

@@ -42,11 +42,6 @@ def leftovers() -> list[str]:
     return found + [v.name for v in client.volumes.list()]
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_left_behind() -> None:
-    """On this host an engine's own mounts and links come and go; what is ours is told by labels."""
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_is_left_in_the_engine(docker: Docker) -> Iterator[None]:
     before = leftovers()
