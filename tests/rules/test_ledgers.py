@@ -12,7 +12,6 @@ from harness.checkout import ROOT
 
 DATA = "docs/data"
 NO_LEDGER = "faults.jsonl"  # what `make nemesis-table` measured: no campaign's
-LEDGERS = sorted(file.name for file in (ROOT / DATA).glob("*.jsonl") if file.name != NO_LEDGER)
 
 
 def git(*words: str) -> str:
@@ -40,20 +39,30 @@ def history() -> None:
 
 @pytest.mark.usefixtures("history")
 def test_each_ledger_that_was_ever_committed_is_there() -> None:
-    ever = git("log", "--format=", "--name-only", "--diff-filter=A", "--", f"{DATA}/*.jsonl")
-
-    assert {Path(each).name for each in ever.split()} <= {*LEDGERS, NO_LEDGER}
+    assert set() == ever_committed() - {file.name for file in (ROOT / DATA).glob("*.jsonl")}
 
 
 @pytest.mark.usefixtures("history")
-@pytest.mark.parametrize("name", LEDGERS)
-def test_each_line_that_was_ever_committed_is_there(name: str) -> None:
-    path = f"{DATA}/{name}"
-    commits = git("log", "--format=%H", "--", path).split()
-    versions = [git("show", f"{commit}:{path}").splitlines() for commit in reversed(commits)]
+def test_each_line_that_was_ever_committed_is_there() -> None:
+    """What goes again is put back, and said in lines `superseded` why it does not count."""
+    gone = [
+        f"{path}: {line}"
+        for path in (f"{DATA}/{name}" for name in sorted(ever_committed() - {NO_LEDGER}))
+        for line in vanished([*versions(path), (ROOT / path).read_text().splitlines()])
+    ]
 
-    gone = vanished([*versions, (ROOT / path).read_text().splitlines()])
-    assert not gone, f"{path}: put these back, and say in lines `superseded` why they do not count"
+    assert [] == gone
+
+
+def ever_committed() -> set[str]:
+    told = git("log", "--format=", "--name-only", "--diff-filter=A", "--", f"{DATA}/*.jsonl")
+    return {Path(path).name for path in told.split()}
+
+
+def versions(path: str) -> list[list[str]]:
+    """The lines of a file in each commit that changed it, the oldest first."""
+    commits = git("log", "--format=%H", "--", path).split()
+    return [git("show", f"{commit}:{path}").splitlines() for commit in reversed(commits)]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 from harness.checkout import ROOT
 from tests.support.source_files import PACKAGES
 
-SEARCHED = (".ci", "docs", "images", "k8s", "scripts", *PACKAGES)
+SEARCHED = (".ci", "docs", "images", "k8s", *PACKAGES)
 UNREAD = {".json", ".jsonl", ".parquet", ".pyc"}  # data, and recorded runs with words of their time
 
 # What may stand between -m and the name, or within the name where it varies: {module}, <name>.

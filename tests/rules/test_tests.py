@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tests.support.source_files import python_files, tree
+from tests.support.source_files import nodes, python_files
 
 
 def test_no_test_imports_from_another() -> None:
@@ -22,7 +22,7 @@ def test_no_test_imports_from_another() -> None:
 def _imported(file: str) -> set[str]:
     """The modules that a file imports from, and what it imports from packages of tests."""
     found: set[str] = set()
-    for node in ast.walk(tree(file)):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
