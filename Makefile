@@ -18,13 +18,14 @@ demo: ## run scenario study-1: acks=1, the leader is killed, acked records are l
 	$(SETUP)
 	@$(BIN)/kafka-harness run study-1
 
-lint: ## what reads the code: ruff, mypy --strict, layers (import-linter), unused code (vulture)
+lint: ## what reads the code: ruff, mypy --strict, layers (import-linter), unused code (vulture), taste
 	$(SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/vulture
+	$(BIN)/python -m scripts.taste
 
 unit: ## the tests without a JVM, a browser or a cluster, in under two minutes
 	$(SETUP)
@@ -33,9 +34,9 @@ unit: ## the tests without a JVM, a browser or a cluster, in under two minutes
 check: lint ## what every change must pass: lint, and the tests that need no cluster
 	$(BIN)/python -m pytest -m "not cluster"
 
-test: ## every test, those on real clusters too: two at a time, on clusters one at a time and last
+test: ## every test, in parts (WITH="unit checker": these; WITH="--live --times 5": how often each on clusters fails)
 	$(SETUP) --tests
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
+	@$(BIN)/python -m scripts.test_parts $(WITH)
 
 test-s3: ## the test of a Spark cluster whose runs lie in a store, on S3 too (fetches 690 MB of jars once)
 	$(SETUP) --tests
