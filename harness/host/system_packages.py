@@ -1,7 +1,7 @@
 """What must be installed on the system, and this platform's command for it.
 
 A run needs a Java, iptables, iproute2 and util-linux; some faults need strace or libfaketime, and
-the tests need these and a browser too. Set-up asks this module before there is a virtual
+some tests these, a browser or a Docker engine. Set-up asks this module before there is a virtual
 environment, so it uses the standard library only.
 """
 
@@ -33,8 +33,9 @@ PROGRAMS = {
 }
 # What only some faults need: a run without them needs it not.
 FAULT_PROGRAMS = {"strace": "strace"}
-# For a Docker engine of the tests' own (scripts/private-dockerd) and its image; only root may.
-ENGINE_PROGRAMS = {"dockerd": "docker-engine", "mmdebstrap": "mmdebstrap"}
+# For a Docker engine of the tests' own (scripts/private-dockerd), which only root may start.
+ENGINE_PROGRAMS = {"dockerd": "docker-engine"}
+IMAGE_PROGRAMS = {"mmdebstrap": "mmdebstrap"}  # for the image in any engine
 FAKETIME = ("lib/*/faketime", "lib*/faketime", "lib*")  # folders below /usr, by distribution
 DOCKER_SOCKET = "/var/run/docker.sock"  # where clients look if DOCKER_HOST is unset
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -127,24 +128,28 @@ def libfaketime() -> Path | None:
     return None
 
 
-def missing(*, tests: bool = False) -> list[str]:
-    """The needs that this system does not meet yet, each once."""
+def missing() -> list[str]:
+    """The needs of a run that this system does not meet yet, each once."""
     needs = [need for name, need in PROGRAMS.items() if program(name) is None]
     try:
         find_java()
     except HostError:
         needs.insert(0, "java")
-    if tests and not any(map(program, BROWSERS)):
-        needs.append("browser")
-    if tests and not any(map(program, BROWSER_DRIVERS)):
-        needs.append("browser-driver")
-    if tests:
-        needs += [need for name, need in FAULT_PROGRAMS.items() if program(name) is None]
-        needs += [] if libfaketime() else ["libfaketime"]
-    if tests and own_engine():
-        needs += [need for name, need in ENGINE_PROGRAMS.items() if program(name) is None]
-        needs += [] if _has_compose() else ["docker-compose"]
     return list(dict.fromkeys(needs))
+
+
+def missing_for_tests() -> list[str]:
+    """What only some tests need, and is not here: these are skipped then."""
+    needs = [need for name, need in FAULT_PROGRAMS.items() if program(name) is None]
+    needs += [] if libfaketime() else ["libfaketime"]
+    needs += [] if any(map(program, BROWSERS)) else ["browser"]
+    needs += [] if any(map(program, BROWSER_DRIVERS)) else ["browser-driver"]
+    if own_engine():
+        needs += [need for name, need in ENGINE_PROGRAMS.items() if program(name) is None]
+    if own_engine() or docker_host():
+        needs += [need for name, need in IMAGE_PROGRAMS.items() if program(name) is None]
+        needs += [] if _has_compose() else ["docker-compose"]
+    return needs
 
 
 def dying_along(signal: str) -> tuple[str, ...]:

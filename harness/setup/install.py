@@ -8,12 +8,17 @@ half-way.
     scripts/setup          of a checkout: .venv too. Exit 0: ready. Exit 1: the last lines name
                            what is missing, and the command to install it
 
+    --only-python          .venv alone: what reads the code and the unit tests need no more
+    --tests                what only some tests need, too, as far as it is to be had: without it
+                           these are skipped
+
 `scripts/setup` starts this before there is a virtual environment: standard library only, and so
 are the modules that it imports.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -36,6 +41,7 @@ from harness.model.exit_codes import interrupted
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / ".installed"  # what .venv was made of, written once it is whole
+TRAINED = VENV / ".trained"  # the same, once an archive for this Spark was made or tried
 # Pinned and hashed by `make requirements`; PySpark comes as source, so what builds comes first.
 REQUIREMENTS = (ROOT / "requirements" / "build.txt", ROOT / "requirements" / "packages.txt")
 
@@ -54,30 +60,39 @@ class SetUpError(HostError):
 def set_up() -> None:
     """Bring what a run needs beside the Python packages, which are here: this is one of them.
     Raises SetUpError, KafkaHomeError."""
-    if system_packages.missing():
-        with _alone():
-            _install_system_packages(system_packages.missing())
+    _install_system_packages()
     _prepare(Path(sys.executable))
     _train_spark(Path(sys.executable))
 
 
-def set_up_checkout(*, tests: bool) -> None:
+def set_up_checkout() -> None:
     """The same for a checkout, with a .venv of its own. Raises SetUpError, KafkaHomeError."""
-    fresh = not _stamped()
-    if fresh or system_packages.missing(tests=tests):
-        with _alone():
-            needs = system_packages.missing(tests=tests)
-            # Debian takes ensurepip, and with it a `venv` that works, out of its python3 package.
-            if not PYTHON.exists() and importlib.util.find_spec("ensurepip") is None:
-                needs.append("venv")
-            _install_system_packages(needs, tests=tests)
-            _install_python_packages()
+    _install_system_packages()
+    set_up_python()
     _prepare(PYTHON)
-    if tests:
-        _fetch(PYTHON, "-m", "harness.distribution.jars_for_tests", "minicluster")
-        _make_actionlint()
-    if fresh:
+    if not _is_stamped(TRAINED):
         _train_spark(PYTHON)
+        TRAINED.write_text(_wanted())
+
+
+def set_up_python() -> None:
+    """A checkout's .venv, and nothing of the system. Raises SetUpError."""
+    if _is_stamped(STAMP):
+        return
+    with _alone():
+        # Debian takes ensurepip, and with it a `venv` that works, out of its python3 package.
+        if not PYTHON.exists() and importlib.util.find_spec("ensurepip") is None:
+            _install(["venv"])
+        _install_python_packages()
+
+
+def set_up_tests() -> None:
+    """What a run needs, and what only some tests need if it is to be had. Raises SetUpError,
+    KafkaHomeError."""
+    set_up_checkout()
+    _install_for_tests()
+    _fetch(PYTHON, "-m", "harness.distribution.jars_for_tests", "minicluster")
+    _make_actionlint()
 
 
 def _alone() -> AbstractContextManager[None]:
@@ -92,7 +107,34 @@ def _prepare(python: Path) -> None:
 # --- system packages
 
 
-def _install_system_packages(needs: Sequence[str], *, tests: bool = False) -> None:
+def _install_system_packages() -> None:
+    """What a run needs; without it there is none."""
+    if not system_packages.missing():
+        return
+    with _alone():
+        needs = system_packages.missing()  # another set-up may have been here
+        _install(needs)
+        if left := system_packages.missing():
+            raise SetUpError(f"still missing after apt-get installed what has {needs}: {left}")
+
+
+def _install_for_tests() -> None:
+    """What only some tests need: what cannot be installed is told, and stops nothing."""
+    if not system_packages.missing_for_tests():
+        return
+    with _alone():
+        needs = system_packages.missing_for_tests()
+        for wanted in (needs, *([need] for need in needs)):  # each alone where not all can be had
+            if {*wanted} & {*system_packages.missing_for_tests()}:
+                with contextlib.suppress(SetUpError):
+                    _install(wanted)
+    if left := system_packages.missing_for_tests():
+        command = system_packages.install_command(left)
+        _say(f"tests are skipped that need what is missing: {', '.join(left)} (install: {command})")
+
+
+def _install(needs: Sequence[str]) -> None:
+    """Raises SetUpError where apt may not be used, or cannot."""
     if not needs:
         return
     privilege = _apt_privilege()
@@ -100,10 +142,7 @@ def _install_system_packages(needs: Sequence[str], *, tests: bool = False) -> No
         command = system_packages.install_command(needs)
         raise SetUpError(f"missing: {', '.join(needs)}. Install with\n\n    {command}\n")
     _say(f"installing system packages for {', '.join(needs)}")
-    names = system_packages.packages("apt-get", needs)
-    apt_install(names, privilege)
-    if left := system_packages.missing(tests=tests):
-        raise SetUpError(f"still missing after apt-get installed {' '.join(names)}: {left}")
+    apt_install(system_packages.packages("apt-get", needs), privilege)
 
 
 def apt_install(names: Sequence[str], privilege: Sequence[str] = ()) -> None:
@@ -131,7 +170,7 @@ def _apt_privilege() -> list[str] | None:
 
 
 def _install_python_packages() -> None:
-    if _stamped():
+    if _is_stamped(STAMP):
         return
     STAMP.unlink(missing_ok=True)
     if _run([str(PYTHON), "-P", "-m", "pip", "--version"]).returncode != 0:
@@ -165,8 +204,8 @@ def _wanted() -> str:
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()
 
 
-def _stamped() -> bool:
-    return PYTHON.exists() and STAMP.exists() and STAMP.read_text() == _wanted()
+def _is_stamped(stamp: Path) -> bool:
+    return PYTHON.exists() and stamp.exists() and stamp.read_text() == _wanted()
 
 
 # --- the host, and jars
@@ -222,10 +261,14 @@ def _run(
         return subprocess.CompletedProcess(command, 127, stdout=str(error))
 
 
+LEVELS = {"": set_up_checkout, "--only-python": set_up_python, "--tests": set_up_tests}
+
+
 def main(argv: Sequence[str]) -> int:
-    """`--tests` asks for what the tests need on top."""
-    if argv not in ([], ["--tests"]):
-        sys.stderr.write("usage: scripts/setup [--tests]\n")
+    """At most one argument: for what this sets up."""
+    level = LEVELS.get(" ".join(argv))
+    if level is None:
+        sys.stderr.write(f"usage: scripts/setup [{' | '.join(filter(None, LEVELS))}]\n")
         return 1
     if sys.platform != "linux":
         sys.stderr.write(
@@ -233,7 +276,7 @@ def main(argv: Sequence[str]) -> int:
         )
         return 1
     try:
-        set_up_checkout(tests="--tests" in argv)
+        level()
     except HostError as error:
         sys.stderr.write(f"set-up stopped: {error}\n")
         return 1

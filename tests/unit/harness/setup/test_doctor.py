@@ -265,7 +265,7 @@ def test_set_up_without_the_right_to_install_prints_the_command_and_stops(
     monkeypatch.setattr(os, "getuid", lambda: 1000)
 
     with pytest.raises(install.SetUpError, match=r"missing: iptables.*\s+sudo dnf install -y"):
-        install._install_system_packages(["iptables"])
+        install._install(["iptables"])
 
 
 def test_another_pyproject_makes_set_up_ask_pip_again(
@@ -275,13 +275,12 @@ def test_another_pyproject_makes_set_up_ask_pip_again(
     project.write_text("[project]")
     python.touch()
     monkeypatch.setattr(install, "ROOT", tmp_path)
-    monkeypatch.setattr(install, "STAMP", stamp)
     monkeypatch.setattr(install, "PYTHON", python)
     stamp.write_text(install._wanted())
 
-    assert install._stamped()
+    assert install._is_stamped(stamp)
     project.write_text("[project]\ndependencies = []")
-    assert not install._stamped()
+    assert not install._is_stamped(stamp)
 
 
 def test_what_docker_lacks_is_said_with_the_remedy(monkeypatch):

@@ -1,4 +1,4 @@
-"""Set-up's Python packages: what is pinned and nothing else, and anew when a pin changes."""
+"""Set-up: Python packages are pinned, system packages only asked for where something needs them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.checkout import ROOT
+from harness.host import system_packages
 from harness.setup import install
 
 
@@ -29,6 +30,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]
     monkeypatch.setattr(install, "PYTHON", tmp_path / "python")
     monkeypatch.setattr(install, "STAMP", tmp_path / "stamp")
     monkeypatch.setattr(install, "REQUIREMENTS", tuple(pinned))
+    monkeypatch.setenv("KAFKA_HARNESS_CACHE", str(tmp_path / "cache"))
     return ran
 
 
@@ -73,3 +75,64 @@ def test_a_file_that_pip_cannot_install_leaves_no_stamp(
     with pytest.raises(install.SetUpError, match="no such hash"):
         install._install_python_packages()
     assert not install.STAMP.exists()
+
+
+# --- system packages
+
+
+def test_only_python_asks_for_nothing_of_the_system(
+    commands: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(system_packages, "missing", lambda: ["iptables"])
+    monkeypatch.setattr(install, "_apt_privilege", lambda: None)
+
+    assert 0 == install.main(["--only-python"])
+    assert {str(install.PYTHON)} == {command[0] for command in commands}
+    assert 1 == install.main([])
+    assert "set-up stopped: missing: iptables" in capsys.readouterr().err
+
+
+def test_an_argument_that_set_up_does_not_know_is_told_with_those_it_knows(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert 1 == install.main(["--test"])
+    assert "[--only-python | --tests]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("privilege", "had", "left"),
+    [
+        (None, [], "strace, browser, libfaketime"),  # apt may not be used
+        ([], ["strace", "libfaketime"], "browser"),  # apt has no browser
+    ],
+)
+def test_what_only_some_tests_need_stops_nothing(
+    privilege: list[str] | None,
+    had: list[str],
+    left: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    wanted = ["strace", "browser", "libfaketime"]
+    installed: list[str] = []
+
+    def apt(names: Sequence[str], _: Sequence[str]) -> None:
+        if "browser" in names:
+            raise install.SetUpError("apt-get could not install browser")
+        installed.extend(names)
+
+    monkeypatch.setattr(install, "apt_install", apt)
+    monkeypatch.setattr(install, "_apt_privilege", lambda: privilege)
+    monkeypatch.setattr(system_packages, "packages", lambda _, needs: needs)
+    monkeypatch.setattr(
+        system_packages, "missing_for_tests", lambda: [n for n in wanted if n not in installed]
+    )
+
+    install._install_for_tests()
+
+    assert had == installed
+    told = [line for line in capsys.readouterr().out.splitlines() if "skipped" in line]
+    assert 1 == len(told)
+    assert f"tests are skipped that need what is missing: {left} (install: " in told[0]

@@ -40,7 +40,7 @@ def test_only_tests_must_have_what_only_some_faults_need(monkeypatch: pytest.Mon
         system_packages, "program", lambda name: None if name == "strace" else Path("/x")
     )
 
-    assert {"strace", "libfaketime"} <= set(system_packages.missing(tests=True))
+    assert {"strace", "libfaketime"} <= {*system_packages.missing_for_tests()}
     assert {"strace", "libfaketime"}.isdisjoint(system_packages.missing())
 
 
