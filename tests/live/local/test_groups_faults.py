@@ -16,7 +16,10 @@ pytestmark = pytest.mark.cluster
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    return carried_out("groups.toml", tmp_path_factory.mktemp("groups"), 400)
+    folder = tmp_path_factory.mktemp("groups")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("RESULTS", str(folder))  # where groups.toml awaits the third member
+        return carried_out("groups.toml", folder)
 
 
 def operations(run: Ran, process: str, f: str) -> list[dict[str, Any]]:
@@ -52,13 +55,16 @@ def test_what_was_committed_and_in_hand_is_skipped(run):
 
     assert goes_on["offset"] == max(polled) + 1
     skipped = run.report["anomalies"]["skipped"]
-    assert {row["offset"] for row in skipped["examples"]} <= polled - processed
+    first = {row["offset"] for row in skipped["examples"] if row["offset"] <= max(polled)}
+    assert first
+    assert first <= polled - processed
     assert skipped["split"]["polled"] >= len(polled - processed) > 0
 
 
 def test_what_was_processed_and_not_committed_is_processed_again(run):
-    dead, heir = "group-consumer-0-2", "group-consumer-0-3"
-    goes_on = operations(run, heir, "committed")[0]
+    dead = "group-consumer-0-2"
+    heirs = ("group-consumer-0-3", "group-consumer-0-4")  # the first may be killed before it asks
+    goes_on = next(row for heir in heirs for row in operations(run, heir, "committed"))
     again = [row for row in operations(run, dead, "process") if row["offset"] >= goes_on["offset"]]
 
     assert 0 < len(again) <= run.report["anomalies"]["reprocessed"]["count"]
