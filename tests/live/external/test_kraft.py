@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
@@ -22,33 +21,28 @@ from harness.host.java import find_java
 from harness.waiting import wait_until
 from tests.support.commands import COMMAND, Ran, newest
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(func_only=True)]
 
 PASSWORD = secrets.token_hex(8)
+# An address of this process's own, and ports below those that are given to clients: nobody takes
+# them before the node does.
+ADDRESS = f"127.77.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
+CLIENTS, CONTROLLER = f"{ADDRESS}:19092", f"{ADDRESS}:19093"
 CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-
-
-def free_ports(count: int) -> list[int]:
-    ears = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [ear.getsockname()[1] for ear in ears]
-    for ear in ears:
-        ear.close()
-    return ports
 
 
 @pytest.fixture(scope="module")
 def kraft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """One node that is broker 7 and controller in one; its address."""
     folder = tmp_path_factory.mktemp("kraft")
-    clients, controller = free_ports(2)
     scram = "org.apache.kafka.common.security.scram.ScramLoginModule required"
     jaas = f'{scram} username="me" password="{PASSWORD}";'
     properties = {
         "process.roles": "broker,controller",
         "node.id": "7",
-        "listeners": f"CLIENTS://127.0.0.1:{clients},CONTROLLER://127.0.0.1:{controller}",
-        "advertised.listeners": f"CLIENTS://127.0.0.1:{clients}",
-        "controller.quorum.voters": f"7@127.0.0.1:{controller}",
+        "listeners": f"CLIENTS://{CLIENTS},CONTROLLER://{CONTROLLER}",
+        "advertised.listeners": f"CLIENTS://{CLIENTS}",
+        "controller.quorum.voters": f"7@{CONTROLLER}",
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "CLIENTS",
         "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
@@ -74,6 +68,7 @@ def kraft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         [*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(file), "-S", user],
         check=True,
         capture_output=True,
+        timeout=120,
     )
     (folder / "log4j").write_text(LOG4J)
     java.append(f"-Dlog4j.configuration=file:{folder / 'log4j'}")
@@ -85,7 +80,7 @@ def kraft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             timeout_s=120,
             what="the KRaft node to start",
         )
-        yield f"127.0.0.1:{clients}"
+        yield CLIENTS
     finally:
         node.kill()
         node.wait()
