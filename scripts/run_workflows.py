@@ -79,7 +79,8 @@ def main() -> int:
 def _engine(stack: ExitStack) -> Docker | None:
     """Where the docker job's steps run; None, and why is said, where they cannot."""
     try:
-        return stack.enter_context(docker_engine.engine())
+        way = stack.enter_context(docker_engine.engine())
+        return Docker(way=way, image=docker_engine.image())
     except docker_engine.NoEngine as error:
         sys.stdout.write(f"docker's job is passed over: {error}\n")
         return None

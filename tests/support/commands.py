@@ -141,11 +141,7 @@ def with_faults(
             )
             assert process.poll() is None, f"the run ended with {process.returncode}"
         except (AssertionError, WaitTimeout) as error:
-            process.terminate()  # it takes its cluster away
-            try:
-                process.wait(limit_s)
-            except subprocess.TimeoutExpired:
-                kill_tree(process)
+            give_up(process, limit_s)
             raise AssertionError(f"{error}; it said:\n{said.read_text()}") from None
         try:
             yield process
@@ -164,6 +160,15 @@ def below(root: int, mark: str) -> list[psutil.Process]:
             if mark in " ".join(each.cmdline()):
                 found.append(each)
     return found
+
+
+def give_up(process: subprocess.Popen[Any], limit_s: float) -> None:
+    """End a run that takes too long: it has so long to take its cluster away."""
+    process.terminate()
+    try:
+        process.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        kill_tree(process)
 
 
 def kill_tree(process: subprocess.Popen[Any]) -> None:

@@ -17,14 +17,23 @@ from tests.support.labs.docker_engine import Docker, NoEngine
 
 
 @pytest.fixture(scope="session")
-def docker() -> Iterator[Docker]:
-    """An engine with our image. Skips, with the reason, where there is none to be had."""
+def way() -> Iterator[tuple[str, ...]]:
+    """Into the network of an engine. Skips, with the reason, where there is none to be had."""
     with ExitStack() as stack:
         try:
             found = stack.enter_context(docker_engine.engine())
         except NoEngine as error:
             cannot(str(error))
         yield found
+
+
+@pytest.fixture(scope="session")
+def docker(way: tuple[str, ...]) -> Docker:
+    """That engine with our image. Skips, with the reason, where none can be made."""
+    try:
+        return Docker(way=way, image=docker_engine.image())
+    except NoEngine as error:
+        cannot(str(error))
 
 
 def cannot(why: str) -> NoReturn:

@@ -12,10 +12,11 @@ import pytest
 
 from harness.cluster.docker import compose
 from harness.release import COMPOSE_FILE
-from tests.support.commands import COMMAND, Ran, faults_of
-from tests.support.labs.docker_engine import Docker, ended
+from tests.support.commands import COMMAND, Ran, faults_of, give_up
+from tests.support.labs.docker_engine import END_LIMIT_S, Docker, ended
 
-pytestmark = pytest.mark.cluster
+# What is awaited in a fixture has a limit of its own, which names it.
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(func_only=True)]
 
 VERBS = (
     "kill",
@@ -45,22 +46,24 @@ FEWER = (
 
 
 @pytest.fixture(scope="module")
-def runs(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
-    """Two by two side by side in one engine: every fault, and three of the study's experiments.
-
-    All are checked by one Spark.
-    """
+def unchecked(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
+    """Two by two side by side in one engine: every fault, and three of the study's experiments."""
     every_fault = str(Path(__file__).with_name("faults.toml"))
-    done = {
+    return {
         **side_by_side(docker, tmp_path_factory, {every_fault: (), "study-1-sure": ()}),
         **side_by_side(docker, tmp_path_factory, {"study-4": FEWER, "partition-cp": ()}),
     }
-    folders = [str(ran.folder) for ran in done.values()]
+
+
+@pytest.fixture(scope="module")
+def runs(unchecked: dict[str, Ran]) -> dict[str, Ran]:
+    """The same, checked by one Spark."""
+    folders = [str(ran.folder) for ran in unchecked.values()]
     checked = subprocess.run(
         [*COMMAND, "check", *folders], capture_output=True, text=True, timeout=600, check=False
     )
     assert "report " in checked.stdout, checked.stdout + checked.stderr
-    return {Path(name).stem: ran for name, ran in done.items()}
+    return {Path(name).stem: ran for name, ran in unchecked.items()}
 
 
 def side_by_side(
@@ -70,7 +73,12 @@ def side_by_side(
     for name, more in scenarios.items():
         folder = folders.mktemp(Path(name).stem)
         begun[name] = docker.begin(name, folder, "--no-check", *more), folder
-    return {name: ended(process, folder) for name, (process, folder) in begun.items()}
+    try:
+        return {name: ended(process, folder) for name, (process, folder) in begun.items()}
+    finally:
+        for process, _ in begun.values():
+            if process.poll() is None:  # the one before it failed
+                give_up(process, END_LIMIT_S)
 
 
 @pytest.fixture(scope="module")

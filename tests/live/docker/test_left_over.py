@@ -20,7 +20,7 @@ from harness.waiting import wait_until
 from tests.support.commands import below, newest_run, with_faults
 from tests.support.labs.docker_engine import Docker
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(func_only=True)]
 PAUSED = ("zk2", "kafka2")
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.support import commands
 from tests.support.commands import Ran, faults_of
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(func_only=True)]
 
 OUTSIDE = Path(__file__).with_name("outside")
 
@@ -22,7 +22,7 @@ OUTSIDE = Path(__file__).with_name("outside")
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("outside")
-    subprocess.run([str(OUTSIDE / "secrets.sh"), str(folder)], check=True)
+    subprocess.run([str(OUTSIDE / "secrets.sh"), str(folder)], check=True, timeout=120)
     jaas = f"${{file:{folder / 'broker.properties'}:jaas}}"
     server = {
         "ssl.keystore.location": folder / "broker.pem",
@@ -39,7 +39,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         sys.executable,
         str(OUTSIDE / "by_address.py"),
         str(folder),
-        limit_s=500,
+        limit_s=1800,  # whatever it awaits has a limit of its own, far below, which names it
     )
 
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.checkout import ROOT
-from harness.cluster.nodes import ClusterError
 from harness.distribution import kafka_home
 from harness.host import system_packages
 from harness.setup import kafka_image
-from tests.support.commands import COMMAND, Ran, newest
+from tests.support.commands import COMMAND, Ran, give_up, newest
 
-SCRIPT = ROOT / "scripts" / "private-dockerd"
+SCRIPT = ROOT / "scripts" / "private-dockerd"  # has limits of its own
+IMAGE_LIMIT_S, RUN_LIMIT_S, END_LIMIT_S, HEAL_LIMIT_S = 900, 600, 120, 300
 
 
 class NoEngine(RuntimeError):
@@ -31,7 +31,7 @@ class NoEngine(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Docker:
-    """An engine, the image for it, and how to run a command where its published ports are."""
+    """An engine's image, and how to run a command where its published ports are."""
 
     way: tuple[str, ...]
     image: str
@@ -74,7 +74,7 @@ class Docker:
             [*self.way, *COMMAND, *arguments],
             text=True,
             capture_output=True,
-            timeout=600,
+            timeout=HEAL_LIMIT_S,
             check=False,
             stdin=subprocess.DEVNULL,
         )
@@ -82,10 +82,10 @@ class Docker:
 
 
 @contextmanager
-def engine() -> Iterator[Docker]:
-    """An engine with our image, which clients find meanwhile. Raises NoEngine."""
+def engine() -> Iterator[tuple[str, ...]]:
+    """An engine, which clients find meanwhile; the way into its network. Raises NoEngine."""
     if host := system_packages.docker_host():
-        yield Docker(way=_way_to(host), image=_made_image())
+        yield _way_to(host)
         return
     if not system_packages.own_engine() or system_packages.program("dockerd") is None:
         raise NoEngine(
@@ -101,7 +101,7 @@ def engine() -> Iterator[Docker]:
             raise NoEngine(f"dockerd does not start: {begun.stderr.strip()}")
         os.environ["DOCKER_HOST"] = f"unix://{run}/docker.sock"
         try:
-            yield Docker(way=_nets_of(begun.stdout.strip()), image=_made_image())
+            yield _nets_of(begun.stdout.strip())
         finally:
             del os.environ["DOCKER_HOST"]
             subprocess.run([SCRIPT, "stop", run], check=True)
@@ -119,15 +119,27 @@ def _nets_of(pid: str) -> tuple[str, ...]:
     return ("nsenter", "--net", "--target", pid)
 
 
-def _made_image() -> str:
-    """Our image in that engine, made if it is not there."""
-    try:
-        return kafka_image.make(kafka_home.find_kafka(), print)
-    except ClusterError as error:
-        raise NoEngine(str(error)) from None
+def image() -> str:
+    """Our image in that engine, made if it is not there. Raises NoEngine, TimeoutExpired."""
+    made = subprocess.run(
+        [*COMMAND, "image"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=IMAGE_LIMIT_S,
+        check=False,
+    )
+    if made.returncode != 0:
+        raise NoEngine(made.stdout)
+    return kafka_image.image_of(kafka_home.find_kafka())
 
 
 def ended(process: subprocess.Popen[str], folder: Path) -> Ran:
     """A run that was begun, once it has ended."""
-    out, _ = process.communicate(timeout=600)
+    try:
+        out, _ = process.communicate(timeout=RUN_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        give_up(process, END_LIMIT_S)
+        out, _ = process.communicate()
+        raise AssertionError(f"not over after {RUN_LIMIT_S} s; the run said:\n{out}") from None
     return Ran(code=process.returncode, out=out, err="", folder=newest(folder))

@@ -37,6 +37,7 @@ FIRST = os.environ["KAFKA"].split(",")[0]
 PASSWORD = (FOLDER / "password").read_text().strip()
 ENVIRONMENT = {**os.environ, "KAFKA_PASSWORD": PASSWORD}
 SETTINGS = client_security.read(FOLDER / "client.properties", ENVIRONMENT)
+LIMIT_S = 300  # of each command
 SECRETS = (PASSWORD, SETTINGS["sasl.username"])
 
 
@@ -70,6 +71,7 @@ def ran(*arguments: str, **environment: str) -> dict[str, Any]:
         env={**ENVIRONMENT, **environment},
         capture_output=True,
         text=True,
+        timeout=LIMIT_S,
         check=False,
         stdin=subprocess.DEVNULL,
     )
@@ -162,13 +164,15 @@ def killed() -> dict[str, Any]:
     folder = latest.resolve()
     for pid in (*living(folder), process.pid):  # the inner one would heal when the outer one dies
         os.kill(pid, signal.SIGKILL)
-    process.wait()
+    process.wait(LIMIT_S)
     wait_until(lambda: not living(folder), timeout_s=10, what="the harness to be gone")
     still = state(node)
     named = ("command", FIRST, str(FOLDER / "client.properties"))
     allow = [word for name in named for word in ("--allow", name)]
     heal = [sys.executable, "-m", "harness.cli", "heal", str(folder), "--down", *allow]
-    done = subprocess.run(heal, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        heal, env=ENVIRONMENT, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
     return {
         "node": node,
         "still": still,
