@@ -8,7 +8,6 @@ import pytest
 
 from harness.commands.run import prepare_run
 from harness.model.scenario import ScenarioError
-from harness.scenario.file import shipped
 from harness.scenario.prepare import Request
 
 STREAM = """
@@ -69,8 +68,3 @@ def test_a_demand_that_nobody_could_judge_is_refused(
 def test_one_that_can_be_judged_is_not(demand: str, work: str, tmp_path: Path) -> None:
     """The twin."""
     prepared(tmp_path, demand, work=work)
-
-
-@pytest.mark.parametrize("name", shipped())
-def test_the_demands_of_every_scenario_can_be_judged(name: str) -> None:
-    prepare_run(Request(scenario=name, seed=1))

@@ -88,11 +88,13 @@ def test_a_kind_stands_in_its_line_and_in_its_program_alone() -> None:
     }
 
 
-@pytest.mark.parametrize("kind", [*KINDS.values(), FINAL_READ], ids=lambda kind: kind.name)
-def test_every_kind_has_its_program(kind: WorkerKind) -> None:
-    assert (ROOT / "workloads" / f"{kind.module}.py").is_file()
+def test_every_kind_has_its_program() -> None:
+    files = [ROOT / "workloads" / f"{kind.module}.py" for kind in (*KINDS.values(), FINAL_READ)]
+
+    assert [] == [file for file in files if not file.is_file()]
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
-def test_every_kind_of_the_load_does_something(kind: WorkerKind) -> None:
-    assert kind.sends or kind.follows or kind.member
+def test_every_kind_of_the_load_does_something() -> None:
+    idle = [kind for kind in KINDS.values() if not (kind.sends or kind.follows or kind.member)]
+
+    assert [] == idle

@@ -8,7 +8,6 @@ import pytest
 
 from harness.model.scenario import FaultPart
 from harness.nemesis.targets import Setting
-from harness.scenario import file
 from harness.scenario.overlaps import contradictions
 
 SETTING = Setting(
@@ -109,8 +108,3 @@ def test_only_the_entry_before_is_certainly_in_force():
     between = fault("cut", "kafka2", when="in-force")
 
     assert refused(LONG, between, fault("stop", when="in-force")) == []
-
-
-@pytest.mark.parametrize("name", sorted(file.shipped()))
-def test_no_shipped_scenario_contradicts_itself(name):
-    assert file.read_scenario(name)

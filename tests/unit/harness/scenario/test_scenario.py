@@ -1,4 +1,4 @@
-"""Scenarios: the shipped ones are possible, twins differ as named, errors name the remedy."""
+"""Scenarios: twins differ as named, errors name the remedy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from harness.model.scenario import ScenarioError
 from harness.model.worker_kinds import KINDS, WorkerKind
-from harness.scenario.file import read_scenario, shipped
+from harness.scenario.file import read_scenario
 from harness.scenario.overrides import parse_override
 from tests.support.scenario_differences import differences
 from tests.support.scenario_schema import complaints
@@ -21,19 +21,6 @@ def write(folder: Path, text: str, name: str = "mine.toml") -> str:
     path = folder / name
     path.write_text(text)
     return str(path)
-
-
-@pytest.mark.parametrize("name", sorted(shipped()))
-def test_every_shipped_scenario_is_possible_and_has_a_title(name):
-    loaded = read_scenario(name)
-
-    assert loaded.name == name
-    assert loaded.title
-
-
-@pytest.mark.parametrize(("name", "file"), shipped().items(), ids=shipped())
-def test_the_schema_marks_nothing_in_a_shipped_scenario(name, file):
-    assert complaints(file.read_text()) == []
 
 
 @pytest.mark.parametrize(
