@@ -14,11 +14,11 @@ pytestmark = pytest.mark.cluster
 
 # In the order of admin.toml.
 WHICH = (
+    "set-brokers",
     "move-leader",
     "reassign",
     "raise-replication",
     "set-topic",
-    "set-brokers",
     "stop",
     "elect",
     "decommission",
