@@ -29,7 +29,7 @@ VERBS = ("lose", "delay", "throttle")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    return carried_out("links.toml", tmp_path_factory.mktemp("links"), 300)
+    return carried_out("links.toml", tmp_path_factory.mktemp("links"))
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.cluster
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    return carried_out("transactions.toml", tmp_path_factory.mktemp("transactions"), 400)
+    return carried_out("transactions.toml", tmp_path_factory.mktemp("transactions"))
 
 
 def operations(run: Ran, process: str) -> list[dict[str, Any]]:

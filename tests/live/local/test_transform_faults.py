@@ -19,7 +19,7 @@ WORKERS = ("transformer-0", "transformer-0-2", "transformer-1")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    return carried_out("transform.toml", tmp_path_factory.mktemp("transform"), 400)
+    return carried_out("transform.toml", tmp_path_factory.mktemp("transform"))
 
 
 def operations(run: Ran, f: str, *processes: str) -> list[dict[str, Any]]:
