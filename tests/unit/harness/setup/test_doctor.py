@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -288,7 +289,8 @@ def test_what_docker_lacks_is_said_with_the_remedy(monkeypatch):
     found = doctor.docker_backend()
 
     assert (found.status, found.needed_for) == ("unavailable", "the docker backend")
-    assert f"{sys.executable} -m pip install 'docker~=7.1'" in found.detail
+    pip_install = [sys.executable, "-m", "pip", "install", "docker~=7.1"]
+    assert shlex.join(pip_install) in found.detail
 
 
 def test_an_engine_that_does_not_answer_is_said(monkeypatch):
