@@ -1,0 +1,47 @@
+"""The parts of `make test`: lint, and pytest processes with a JUnit file each.
+
+The parts without a cluster run side by side, and after them those on clusters, one after the
+other: a failover beside other tests is as slow as these are. The Kubernetes lab is built meanwhile.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+HOUSE = ("tests/rules", "tests/unit", "tests/baseline")
+JVM = "jvm or browser"
+PYTEST = (sys.executable, "-m", "pytest")
+# xdist replaces a worker that a timeout ends, so the test that took too long is named. By signal,
+# a test in pure computation would end pytest itself.
+REPLACED = ("--timeout-method=thread", "--dist=loadfile", "-p", "scripts.test_parts.replaced")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Some of the tests."""
+
+    name: str
+    paths: tuple[str, ...] = ()  # none: no tests, a program
+    program: tuple[str, ...] = PYTEST  # with its options
+    live: bool = False  # on real clusters: a busy host can fail one
+
+
+PODS = Part(name="pods", paths=("tests/live/kubernetes",), live=True)
+PARTS = (
+    Part(name="lint", program=("make", "lint")),
+    Part(name="unit", paths=HOUSE, program=(*PYTEST, "-m", f"not ({JVM})", "-n2", *REPLACED)),
+    Part(name="checker", paths=HOUSE, program=(*PYTEST, "-m", JVM, "-n1", *REPLACED)),
+    Part(name="local", paths=("tests/live/local",), live=True),
+    Part(name="others", paths=("tests/live/elsewhere", "tests/live/external"), live=True),
+    Part(name="docker", paths=("tests/live/docker",), live=True),
+    PODS,
+)
+LAB = Part(name="lab", program=(sys.executable, "-B", "tests/support/labs/kubernetes_lab.py"))
+
+
+def phases(parts: Sequence[Part]) -> list[list[Part]]:
+    """The parts in the order in which they run; those of one phase run at the same time."""
+    together = [part for part in parts if not part.live]
+    return [phase for phase in [together, *([part] for part in parts if part.live)] if phase]
