@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.support.commands import COMMAND, MARK, Ran, newest, results
+from tests.support.left_behind import assert_nothing_left
 from tests.support.traces import traces
 
 
@@ -32,9 +33,8 @@ def _nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = traces()
     yield
     _, alive = psutil.wait_procs(living(), timeout=10)
-    assert not alive
-    left = traces() - before
-    assert not left, "\n".join(sorted(left.elements()))
+    assert_nothing_left(alive)
+    assert_nothing_left(sorted((traces() - before).elements()))
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from harness.cluster.ownership import LABEL
 from harness.host import system_packages
 from tests.support.labs import docker_engine
 from tests.support.labs.docker_engine import Docker, NoEngine
+from tests.support.left_behind import assert_nothing_left
 
 
 @pytest.fixture(scope="session")
@@ -55,4 +56,4 @@ def leftovers() -> list[str]:
 def _nothing_is_left_in_the_engine(docker: Docker) -> Iterator[None]:
     before = leftovers()
     yield
-    assert set() == {*leftovers()} - {*before}
+    assert_nothing_left({*leftovers()} - {*before})

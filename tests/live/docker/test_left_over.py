@@ -19,6 +19,7 @@ from harness.nemesis import undo_record
 from harness.waiting import wait_until
 from tests.support.commands import below, newest_run, with_faults
 from tests.support.labs.docker_engine import Docker
+from tests.support.left_behind import assert_nothing_left
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(func_only=True)]
 PAUSED = ("zk2", "kafka2")
@@ -116,7 +117,7 @@ def test_heal_finds_a_cluster_by_its_name_alone_and_removes_it_when_told(left, d
 
     assert again.code == 0, again.out + again.err
     assert "no fault is in force" in again.out
-    assert not left.project.services()
+    assert_nothing_left(left.project.services())
 
 
 def test_nothing_is_done_to_a_project_that_is_not_ours(docker):

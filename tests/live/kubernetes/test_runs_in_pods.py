@@ -13,6 +13,7 @@ from harness.checkout import ROOT
 from harness.waiting import wait_until
 from tests.support.commands import COMMAND, Ran, assert_proved, kill_tree, newest, ran, with_faults
 from tests.support.labs.kubernetes_lab import Kubernetes
+from tests.support.left_behind import assert_nothing_left
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200, func_only=True)]
 HERE = Path(__file__).parent
@@ -77,7 +78,7 @@ def test_a_run_with_every_fault_is_valid(faulty: Ran) -> None:
 
 def test_nothing_is_left_of_a_run(faulty: Ran, cluster: Kubernetes) -> None:
     assert faulty.folder is not None
-    assert "" == cluster.kubectl(*NAMESPACES)
+    assert_nothing_left(cluster.kubectl(*NAMESPACES).splitlines())
 
 
 # The shipped scenarios
@@ -171,7 +172,7 @@ def test_heal_starts_what_was_killed_and_can_take_everything_away(killed: Killed
     said = run(killed.cluster, killed.results, "heal", str(folder), "--down")
 
     assert 0 == said.code, said.err
-    assert "" == killed.cluster.kubectl(*NAMESPACES)
+    assert_nothing_left(killed.cluster.kubectl(*NAMESPACES).splitlines())
 
 
 # The wrong cluster, and the manifests

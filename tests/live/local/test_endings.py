@@ -17,6 +17,7 @@ from harness.history.progress_page import Progress
 from harness.history.sealing import seal
 from harness.waiting import wait_until
 from tests.support.commands import COMMAND, below, newest, newest_run
+from tests.support.left_behind import assert_nothing_left
 
 pytestmark = pytest.mark.cluster
 
@@ -101,7 +102,7 @@ def test_the_death_of_any_process_of_ours_takes_the_rest_along_and_leaves_the_hi
     out, _ = process.communicate(timeout=120)
 
     _, alive = psutil.wait_procs(below, timeout=30)
-    assert not alive
+    assert_nothing_left(alive)
     assert process.returncode == (-signal.SIGKILL if victim == "command" else 255), out
     run = newest_run(tmp_path)
     seal(run)

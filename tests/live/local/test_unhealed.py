@@ -20,6 +20,7 @@ from harness.host.namespaces import inner_pid
 from harness.nemesis.undo_record import UNDO, outstanding
 from harness.waiting import wait_until
 from tests.support.commands import Ran, below, faults_of, newest
+from tests.support.left_behind import assert_nothing_left
 
 pytestmark = pytest.mark.cluster
 
@@ -172,7 +173,7 @@ def test_killed_between_the_record_and_the_injection_nothing_is_left_and_heal_te
 
     assert "-j HARNESS-0" not in rules  # recorded, and not in force
     assert cutting.returncode == 255, out
-    assert not alive
+    assert_nothing_left(alive)
     healed = harness("heal", str(newest(tmp_path)))
     assert healed.code == 0
     assert "fault 0: cut kafka1, kafka2, kafka3, may still be in force (undo: mend)" in healed.out
