@@ -1,4 +1,4 @@
-"""What a run left behind: whoever finds something raises LeftBehind, and CI tries that never again."""
+"""What a run left behind: who finds something raises LeftBehind, and CI tries that never again."""
 
 from __future__ import annotations
 
