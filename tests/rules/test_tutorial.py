@@ -10,12 +10,14 @@ import pytest
 from harness.checkout import DOCS
 from tests.support.commands import with_command
 from tests.support.consoles import Step, is_shown, steps
+from tests.support.needs import needs
 
 STEPS = steps((DOCS / "tutorial.md").read_text())
 NEEDS_CLUSTER = "kafka-harness run"
 
 
 def test_what_comes_before_the_first_run_is_as_shown(tmp_path: Path) -> None:
+    needs("kafka")
     first = next(n for n, step in enumerate(STEPS) if step.command.startswith(NEEDS_CLUSTER))
     assert first > 3
 

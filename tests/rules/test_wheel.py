@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 
@@ -67,8 +67,7 @@ def test_an_installed_harness_finds_its_files_without_the_checkout(
 
 
 def test_a_wheel_made_of_the_archived_sources_knows_the_commit(tmp_path: Path) -> None:
-    with tarfile.open(built("sdist", ROOT, tmp_path / "sdist")) as sources:
-        sources.extractall(tmp_path, filter="data")
+    shutil.unpack_archive(built("sdist", ROOT, tmp_path / "sdist"), tmp_path)
     unpacked = next(tmp_path.glob("kafka_harness-*"))
 
     with zipfile.ZipFile(built("wheel", unpacked, tmp_path / "wheel")) as inside:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from harness.checkout import ROOT
 from harness.setup.install import ACTIONLINT
 from scripts.run_workflows import ELSEWHERE, commands_of_the_page, steps, workflow_of_the_page
+from tests.support.needs import needs
 
 TARGET = re.compile(r"^([a-z0-9-]+):.*?##", re.MULTILINE)
 
@@ -22,12 +20,7 @@ def workflows() -> list[Path]:
 
 
 def test_actionlint_finds_nothing() -> None:
-    if not ACTIONLINT.exists():
-        why = "actionlint is not here: scripts/setup --tests makes it where there is a Go"
-        if "actionlint" in os.environ.get("HARNESS_REQUIRE", ""):
-            pytest.fail(why)
-        pytest.skip(why)
-
+    needs("actionlint")
     done = subprocess.run(
         [ACTIONLINT, "-no-color", *workflows()], capture_output=True, text=True, check=False
     )
@@ -70,11 +63,11 @@ def test_the_workflow_to_copy_is_sound(tmp_path: Path) -> None:
     assert any("kafka-harness run chaos/*.toml" in command for command in found)
     assert not any("${{" in command for command in found)
     (tmp_path / "kafka.yml").write_text(workflow_of_the_page())
-    if ACTIONLINT.exists():
-        done = subprocess.run(
-            [ACTIONLINT, "-no-color", tmp_path / "kafka.yml"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+    needs("actionlint")
+    done = subprocess.run(
+        [ACTIONLINT, "-no-color", tmp_path / "kafka.yml"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -6,9 +6,7 @@ import os
 import subprocess
 import sys
 
-import pytest
-
-from harness.host import system_packages
+from tests.support.needs import lacks
 
 # `env` is started without the capabilities that setpriv itself still has when it starts it.
 _NOBODY = (
@@ -25,15 +23,12 @@ USER_ID = 65534 if os.geteuid() == 0 else os.geteuid()
 
 
 def python_of_user() -> str:
-    """A Python of our version that such a user can run; without one the test is skipped, or fails
-    where HARNESS_REQUIRE asks for it."""
+    """A Python of our version that such a user can run."""
     base = os.path.realpath(sys.executable)
     found = next((each for each in (base, "/usr/bin/python3") if _can_run(each)), None)
     if found is None:
-        why = f"no Python {sys.version_info[0]}.{sys.version_info[1]} that an ordinary user may run"
-        if system_packages.required("ordinary-user"):
-            pytest.fail(f"HARNESS_REQUIRE: there is {why}")
-        pytest.skip(f"there is {why}")
+        version = ".".join(map(str, sys.version_info[:2]))
+        lacks("ordinary-user", f"there is no Python {version} that an ordinary user may run")
     return found
 
 

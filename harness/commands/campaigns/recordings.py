@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
-from harness.host import machine
+from harness.host import machine, system_packages
 from harness.model.exit_codes import FAILED, VALID
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request, command_line
@@ -54,7 +54,7 @@ class Recordings(AbstractContextManager["Recordings"]):
         self._results.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile("w+", dir=self._results) as said:
             with subprocess.Popen(
-                ["setpriv", "--pdeathsig", "TERM", *_command(request, self._results)],
+                [*system_packages.dying_along("TERM"), *_command(request, self._results)],
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=subprocess.STDOUT,

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from harness.checkout import ROOT
+from tests.support.needs import needs
 
 FULL = 'cat /dev/zero > "$disk/filler" 2>/dev/null; true'
 READ_ONLY = 'mount -o remount,ro "$disk"'
@@ -20,6 +21,7 @@ def on_a_disk(disk: Path, spoil: str, *argv: str) -> subprocess.CompletedProcess
         f'cp -r "$stored" "$disk/run" && {spoil} && "$@"; code=$?; '
         'find "$disk" -mindepth 2 | sort; exit $code'
     )
+    needs("namespaces")
     namespaces = ["unshare", "--user", "--map-root-user", "--mount"]
     return subprocess.run(
         [*namespaces, "sh", "-c", script, "sh", str(disk), str(STORED), *argv],

@@ -1,12 +1,10 @@
 """A real Chromium, and the page of a report in it, at desktop and phone width.
 
-Chromium and its driver come from the distribution; `selenium` only speaks to them. Where they are
-missing a test fails and names the command that installs them: a page nobody opened is not
-tested. Everything waited for is a condition with a deadline.
+Chromium and its driver come from the distribution; `selenium` only speaks to them. Everything
+waited for is a condition with a deadline.
 """
 
 import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +16,10 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
 from analysis.report.page import More, render
+from harness.host import system_packages
+from tests.support.needs import needs
 from tests.support.pages import reports
 
-INSTALL = "apt-get install -y --no-install-recommends chromium chromium-driver"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -121,11 +119,11 @@ class Screen:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    driver = shutil.which("chromedriver")
-    if found is None or driver is None:
-        missing = "Chromium" if found is None else "chromedriver"
-        pytest.fail(f"{missing} is not installed, so the page cannot be opened. Install: {INSTALL}")
+    needs("browser")
+    found, driver = (
+        str(next(filter(None, map(system_packages.program, names))))
+        for names in (system_packages.BROWSERS, system_packages.BROWSER_DRIVERS)
+    )
     options = ChromeOptions()
     options.binary_location = found
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):

@@ -11,6 +11,7 @@ from harness.distribution import kafka_home
 from harness.distribution.known_keys import KnownKeys, is_known, known_keys
 from harness.host.java import Java, find_java
 from harness.host.machine import HostError
+from tests.support.needs import needs
 
 
 def nobody() -> Java:
@@ -20,6 +21,7 @@ def nobody() -> Java:
 @pytest.fixture
 def home(tmp_path: Path) -> kafka_home.KafkaHome:
     """The fetched Kafka, of which nothing is kept yet."""
+    needs("kafka")
     return dataclasses.replace(kafka_home.find_kafka(), archives=tmp_path / "kept")
 
 

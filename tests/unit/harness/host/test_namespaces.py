@@ -12,6 +12,7 @@ import pytest
 
 from harness.host import namespaces
 from harness.waiting import wait_until
+from tests.support.needs import needs
 
 INNER = """
 import signal, sys, time
@@ -37,6 +38,8 @@ sys.exit(run_beside([sys.executable, "-c", *sys.argv[1:]]))
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_however_the_command_ends_the_run_heals(tmp_path: Path, number: signal.Signals) -> None:
     """Also when it is killed: the kernel tells the run."""
+    if number == signal.SIGKILL:  # setpriv asks the kernel for that
+        needs("namespaces")
     said = tmp_path / "said"
     command = subprocess.Popen([sys.executable, "-c", OUTER, INNER, str(said)])
     wait_until(lambda: said.exists() and said.read_text(), timeout_s=60, what="the run to begin")
@@ -60,6 +63,7 @@ def test_a_run_that_ended_while_it_was_looked_for_is_not_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be over between the look for its pid and the signal; its own exit code counts."""
+    needs("namespaces")
     over = subprocess.Popen(["true"])
     over.wait()
     looked = tmp_path / "looked"

@@ -13,6 +13,7 @@ from harness.commands import up
 from harness.model.scenario import ScenarioError
 from harness.scenario.overrides import parse_override
 from harness.scenario.prepare import Request, command_line, prepare
+from tests.support.needs import needs
 
 
 def notes(scenario: str, **settings: object) -> tuple[str, ...]:
@@ -20,6 +21,7 @@ def notes(scenario: str, **settings: object) -> tuple[str, ...]:
 
 
 def test_a_plan_that_outlasts_the_load_is_said_and_not_refused():
+    needs("kafka")
     assert notes("slow-follower") == ()
     assert notes("slow-follower", **{"faults.0.for_s": 20}) == (
         "the plan takes at least 24 s, longer than workload.duration_s = 15: the load continues "
@@ -28,6 +30,7 @@ def test_a_plan_that_outlasts_the_load_is_said_and_not_refused():
 
 
 def test_rounds_have_no_length():
+    needs("kafka")
     assert notes("study-1") == ()
 
 
@@ -71,6 +74,7 @@ def asked(tmp_path: Path) -> Asked:
 
 
 def test_what_is_wrong_with_all_files_and_the_scenario_is_one_message(asked):
+    needs("kafka")
     request = asked(
         {"cluster.zoo.tickTme": 3, "workload.consumer.group.id": "mine"},
         server="num.network.thread=3\nbroker.id=1\nbroker.id=2\n",
@@ -96,6 +100,7 @@ def test_what_is_wrong_with_all_files_and_the_scenario_is_one_message(asked):
 
 
 def test_each_file_has_one_note_of_what_it_has_in_vain_and_nothing_of_that_is_stored(asked):
+    needs("kafka")
     secret = "ssl.keystore.password=hunter2\n"
     prepared = prepare(
         asked(

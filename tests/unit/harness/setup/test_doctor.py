@@ -20,6 +20,7 @@ from harness.setup import doctor, install, resources
 from harness.setup import host_finding as findings
 from harness.setup.doctor import why_no_namespaces
 from harness.setup.host_finding import HostFinding, can_run, render
+from tests.support.needs import needs
 
 
 def finding(
@@ -136,6 +137,7 @@ def test_why_namespaces_are_forbidden_and_the_one_command_that_allows_them(
 
 def test_a_host_that_allows_no_namespaces_is_found_out_by_trying() -> None:
     """Inside one private namespace no further one is allowed: the doctor must see that there."""
+    needs("namespaces")
     forbid = "echo 0 > /proc/sys/user/max_user_namespaces"
     asked = [sys.executable, "-m", "harness.setup.doctor", "namespaces"]
     done = subprocess.run(
@@ -151,6 +153,7 @@ def test_a_host_that_allows_no_namespaces_is_found_out_by_trying() -> None:
 
 
 def test_a_probe_that_fails_tells_what_the_kernel_said() -> None:
+    needs("namespaces")
     failed = doctor._probe(
         "tc nonsense", "nothing", "tc qdisc add dev lo root nonsense", "unavailable", "a fault"
     )
@@ -251,12 +254,17 @@ def test_apt_gets_the_java_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     assert command == "apt-get install -y --no-install-recommends openjdk-21-jre-headless"
 
 
-def test_an_administrators_folders_are_searched_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_administrators_folders_are_searched_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Debian's ordinary users do not have them in their PATH, and iptables is there."""
-    monkeypatch.setenv("PATH", "/usr/bin")
+    (tmp_path / "iptables").touch(mode=0o755)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "/usr/sbin" in system_packages.search_path().split(":")
+    monkeypatch.setattr(system_packages, "SYSTEM_FOLDERS", (str(tmp_path),))
 
-    assert system_packages.search_path().split(":")[0] == "/usr/bin"
-    assert system_packages.program("iptables") is not None
+    assert system_packages.search_path().split(":")[0] == "/nowhere"
+    assert system_packages.program("iptables") == tmp_path / "iptables"
 
 
 def test_set_up_without_the_right_to_install_prints_the_command_and_stops(

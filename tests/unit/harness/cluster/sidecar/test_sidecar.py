@@ -18,6 +18,7 @@ from harness.cluster.sidecar import heartbeat
 from harness.host.machine import is_stopped
 from harness.host.namespaces import UNSHARE
 from harness.waiting import wait_until
+from tests.support.needs import needs
 
 RULES = """
 iptables -N OTHERS && iptables -A INPUT -j OTHERS
@@ -31,6 +32,7 @@ ACTED = "until [ -e $KAFKA_HARNESS_FOLDER/acted ]; do sleep 0.2; done"
 
 def inside(script: str, folder: Path, **more: Any) -> subprocess.CompletedProcess[str]:
     """A script in a network of its own, where $SIDECAR is the sidecar's command."""
+    needs("namespaces")
     environment = {**os.environ, "KAFKA_HARNESS_FOLDER": str(folder), "SIDECAR": heartbeat.SCRIPT}
     done: subprocess.CompletedProcess[str] = subprocess.run(
         [*UNSHARE, "sh", "-c", script],

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from harness.cluster.sidecar import heartbeat
 from harness.host.namespaces import UNSHARE
+from tests.support.needs import needs
 
 
 def staying(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    needs("namespaces")
     environment = {**os.environ, "KAFKA_HARNESS_FOLDER": str(folder), "SIDECAR": heartbeat.SCRIPT}
     return subprocess.run(
         [*UNSHARE, "sh", "-c", f"iptables -N HARNESS-3\n{script}\niptables -S"],

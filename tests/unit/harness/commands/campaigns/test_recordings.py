@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from harness.host import machine
 from harness.model.exit_codes import FAILED
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
+from harness.waiting import wait_until
 
 REQUEST = Request(scenario="baseline", seed=1)
 
@@ -56,8 +56,7 @@ def test_none_goes_on_after_the_block(tmp_path: Path, monkeypatch: pytest.Monkey
     with Recordings(1, tmp_path) as begun:
         running = begun.begin(REQUEST, partial(begins, "one"))
         waiting = begun.begin(REQUEST, partial(begins, "two"))
-        while not begun._live:
-            time.sleep(0.01)
+        wait_until(lambda: bool(begun._live), timeout_s=60, what="it to start")
 
     assert running.result(timeout=0)[1] == FAILED  # it was told to end
     assert waiting.cancelled()

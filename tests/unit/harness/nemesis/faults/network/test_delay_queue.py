@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from harness.host.namespaces import UNSHARE
 from harness.nemesis.faults.network.delay_queue import Line, attribute, message, pass_up_to
+from tests.support.needs import needs
 
 
 def line(delay_s: float, jitter_s: float = 0.0) -> Line:
@@ -101,6 +102,7 @@ END
 
 
 def test_the_kernel_lets_packets_wait_and_pass_in_order_and_at_once_when_the_program_has_ended():
+    needs("namespaces")
     done = subprocess.run(
         [*UNSHARE, "env", f"PYTHON={sys.executable}", "sh", "-c", KERNEL],
         capture_output=True,
