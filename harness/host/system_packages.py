@@ -178,11 +178,6 @@ def docker_host() -> str | None:
             return None
 
 
-def required(backend: str) -> bool:
-    """Whether the tests must not go without it: HARNESS_REQUIRE, names with commas between."""
-    return backend in os.environ.get("HARNESS_REQUIRE", "").split(",")
-
-
 def _has_compose() -> bool:
     """v1 as a program, or v2 as a plugin of docker."""
     if program("docker-compose") is not None:

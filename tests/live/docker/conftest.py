@@ -1,20 +1,18 @@
-"""A Docker engine to test with (tests.support.labs.docker_engine). Without one these tests are
-skipped, or fail where HARNESS_REQUIRE names docker."""
+"""A Docker engine to test with (tests.support.labs.docker_engine)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import NoReturn
 
 import pytest
 
 from harness.cluster.docker import engine
 from harness.cluster.ownership import LABEL
-from harness.host import system_packages
 from tests.support.labs import docker_engine
 from tests.support.labs.docker_engine import Docker, NoEngine
 from tests.support.left_behind import assert_nothing_left
+from tests.support.needs import lacks
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +22,7 @@ def way() -> Iterator[tuple[str, ...]]:
         try:
             found = stack.enter_context(docker_engine.engine())
         except NoEngine as error:
-            cannot(str(error))
+            lacks("docker", str(error))
         yield found
 
 
@@ -34,14 +32,7 @@ def docker(way: tuple[str, ...]) -> Docker:
     try:
         return Docker(way=way, image=docker_engine.image())
     except NoEngine as error:
-        cannot(str(error))
-
-
-def cannot(why: str) -> NoReturn:
-    """Skip for this reason, or fail where docker is required."""
-    if system_packages.required("docker"):
-        pytest.fail(why)
-    pytest.skip(why)
+        lacks("docker", str(error))
 
 
 def leftovers() -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.commands import Ran, carried_out, faults_of
+from tests.support.needs import needs
 
 pytestmark = pytest.mark.cluster
 
@@ -37,6 +38,7 @@ Runs = Callable[[str], Ran]
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """The run of a file, made in the time of the first test that asks for it."""
+    needs("strace", "libfaketime")
     return cache(lambda name: carried_out(name, tmp_path_factory.mktemp("storage")))
 
 
@@ -72,6 +74,7 @@ def test_a_follower_s_disk_costs_no_acknowledged_record(runs: Runs, file: str) -
     ("twin", "lost"), [("power-loss-all", True), ("power-loss-all-flushed", False)]
 )
 def test_power_takes_what_was_not_synced_and_nothing_else(harness, twin, lost):
+    needs("strace")
     run = harness(
         "run", twin, "--seed", "7", "--set", "workload.duration_s=6", "--set", "faults.0.at_s=2"
     )
