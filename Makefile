@@ -19,7 +19,7 @@ demo: ## run scenario study-1: acks=1, the leader is killed, acked records are l
 	@$(BIN)/kafka-harness run study-1
 
 lint: ## what reads the code: ruff, mypy --strict, layers (import-linter), unused code (vulture), taste
-	$(SETUP)
+	$(SETUP) --only-python
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -28,10 +28,11 @@ lint: ## what reads the code: ruff, mypy --strict, layers (import-linter), unuse
 	$(BIN)/python -m scripts.taste
 
 unit: ## the tests without a JVM, a browser or a cluster, in under two minutes
-	$(SETUP)
+	$(SETUP) --only-python
 	@$(BIN)/python -m pytest -m "not jvm and not browser and not cluster" -n 3 --dist loadfile
 
 check: lint ## what every change must pass: lint, and the tests that need no cluster
+	$(SETUP)
 	$(BIN)/python -m pytest -m "not cluster"
 
 test: ## every test, in parts (WITH="unit checker": these; WITH="--live --times 5": how often each on clusters fails)
