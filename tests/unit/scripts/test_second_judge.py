@@ -194,7 +194,7 @@ class Jepsen:
         self.history = folder / "history.edn"
         self.checkout = folder / "checkout"
         self._bin = folder / "bin"
-        self._bin.mkdir()
+        self._bin.mkdir(parents=True)
         project = self.checkout / "jepsen"
         (project / "src/jepsen/tests").mkdir(parents=True)
         (project / "src/jepsen/tests/kafka.clj").touch()
@@ -204,12 +204,7 @@ class Jepsen:
         lein, program = self._bin / "lein", self._bin / "lein.py"
         lein.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, str(program)])} "$@"\n')
         program.write_text(
-            LEIN.format(
-                copy=str(self.history),
-                findings=list(rows),
-                code=code,
-                missed=missed,
-            )
+            LEIN.format(copy=str(self.history), findings=list(rows), code=code, missed=missed)
         )
         lein.chmod(0o755)
 
@@ -228,9 +223,7 @@ class Jepsen:
 
 @pytest.fixture
 def jepsen(tmp_path: Path) -> Jepsen:
-    folder = tmp_path / "it's a folder"
-    folder.mkdir()
-    return Jepsen(folder)
+    return Jepsen(tmp_path / "it's a folder")
 
 
 @pytest.fixture
