@@ -6,12 +6,14 @@ polled then and never processed.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 
+from analysis.causes.cause import Cause
 from analysis.permission import Permission
-from tests.baseline.cells import CONFIGURATIONS, Case, Configuration, cases
+from tests.baseline.cells import CONFIGURATIONS, Case, cases
 from tests.baseline.permissions import permission_in
-from tests.support.permitting import Record, permitting
+from tests.support.permitting import Record, permits
 
 OUTCOMES = {
     "phantom": "aborted",
@@ -25,9 +27,14 @@ PROCESS = "group-consumer-0"
 def promises_text() -> str:
     """By configuration and anomaly: what permits it at which cells."""
     lines = []
-    for name, configuration in CONFIGURATIONS.items():
-        lines += [name, *_of_configuration(configuration), ""]
+    for name in CONFIGURATIONS:
+        lines += [name, *_of_configuration(name)[0], ""]
     return "\n".join(lines)
+
+
+def deciding() -> set[tuple[str, str]]:
+    """Anomalies and the kinds of causes that permit them at some cell."""
+    return {pair for name in CONFIGURATIONS for pair in _of_configuration(name)[1]}
 
 
 def record_of(anomaly: str) -> Record:
@@ -37,9 +44,18 @@ def record_of(anomaly: str) -> Record:
     )
 
 
-def verdict_on(permission: Permission, anomaly: str) -> tuple[str, str]:
+def permitted_by(permission: Permission) -> dict[str, list[Cause]]:
+    """By anomaly: the causes that permit the record of it, sure ones first."""
+    found: dict[str, list[Cause]] = {anomaly: [] for anomaly in permission.promised}
+    for cause in permission.causes:
+        for anomaly in permission.permits(cause):
+            if permits(cause, record_of(anomaly)):
+                found[anomaly].append(cause)
+    return found
+
+
+def verdict_on(permission: Permission, anomaly: str, found: Sequence[Cause]) -> tuple[str, str]:
     """permitted, in doubt or forbidden, and by what: `permitted: another-leader, strike`."""
-    found = list(permitting(permission, anomaly, record_of(anomaly)))
     sure = sorted({cause.kind.name for cause in found if cause.sure})
     if sure:
         return "permitted", ", ".join(sure)
@@ -48,17 +64,22 @@ def verdict_on(permission: Permission, anomaly: str) -> tuple[str, str]:
     return "forbidden", permission.promised[anomaly][-1].when
 
 
-def _of_configuration(configuration: Configuration) -> list[str]:
-    every = list(cases(configuration))
-    decided = [permission_in(configuration, case) for case in every]
+@functools.cache
+def _of_configuration(name: str) -> tuple[list[str], set[tuple[str, str]]]:
+    """Its lines, and by which kinds of causes an anomaly is permitted in one of them."""
+    every = list(cases(CONFIGURATIONS[name]))
+    kinds: set[tuple[str, str]] = set()
+    rows: dict[str, dict[tuple[str, str], list[Case]]] = {}
+    for case in every:
+        permission = permission_in(CONFIGURATIONS[name], case)
+        for anomaly, found in permitted_by(permission).items():
+            kinds |= {(anomaly, cause.kind.name) for cause in found}
+            verdict = verdict_on(permission, anomaly, found)
+            rows.setdefault(anomaly, {}).setdefault(verdict, []).append(case)
     lines = []
-    for anomaly in sorted({anomaly for each in decided for anomaly in each.promised}):
-        rows: dict[tuple[str, str], list[Case]] = {}
-        for case, each in zip(every, decided, strict=True):
-            if anomaly in each.promised:
-                rows.setdefault(verdict_on(each, anomaly), []).append(case)
-        lines += [f"  {anomaly}", *_of_rows(rows, every)]
-    return lines
+    for anomaly in sorted(rows):
+        lines += [f"  {anomaly}", *_of_rows(rows[anomaly], every)]
+    return lines, kinds
 
 
 def _of_rows(rows: Mapping[tuple[str, str], Sequence[Case]], every: Sequence[Case]) -> list[str]:

@@ -23,7 +23,7 @@ from tests.baseline.cells import (
     targets_of,
 )
 from tests.baseline.permissions import permission_in
-from tests.baseline.promises_text import verdict_on
+from tests.baseline.promises_text import permitted_by, verdict_on
 
 OFTEN = (2, 10, 1200)
 # Nodes' own names are targets, too.
@@ -131,8 +131,9 @@ def _digests() -> list[str]:
 
 def _digest(configuration: Configuration, verb: str) -> str:
     texts = (
-        headline(configuration, verb, target, {"lost": lost})
+        _sentence(ran, {"lost": lost})
         for target in sorted(targets_of(verb, configuration))
+        for ran in [_ran(configuration, verb, target)]
         for lost in (3, 0)
     )
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
@@ -187,11 +188,18 @@ def _rest_of_headlines() -> list[str]:
     ]
 
 
-def tally(permission: Permission, anomaly: str, count: int) -> Tally:
-    """So many of an anomaly, all of them records like promises_text's."""
-    if anomaly not in permission.promised:
-        return Tally(count=count)
-    verdict, by = verdict_on(permission, anomaly)
+def tallied(permission: Permission, counts: Mapping[str, int]) -> dict[str, Tally]:
+    """So many of each anomaly, all of them records like promises_text's."""
+    found = permitted_by(permission)
+    return {
+        name: _tally(count, *verdict_on(permission, name, found[name]))
+        if name in found
+        else Tally(count=count)
+        for name, count in counts.items()
+    }
+
+
+def _tally(count: int, verdict: str, by: str) -> Tally:
     return Tally(
         count=count,
         permitted=count * (verdict == "permitted"),
@@ -211,19 +219,34 @@ def headline(  # noqa: PLR0917  the run first, then what was found in it
     situation: str = OUTSIDE,
 ) -> str:
     """The whole sentence of a run in which the verb hit the target ten times."""
+    ran = _ran(configuration, verb, target, situation)
+    return _sentence(ran, counts, doubts, windows, acked)
+
+
+def _ran(
+    configuration: Configuration, verb: str | None, target: str, situation: str = OUTSIDE
+) -> tuple[Permission, Row]:
+    """Such a run, and what permits what in it."""
     nodes = nodes_of(target) if verb else ()
     case = Case(verb=verb, target=target, nodes=nodes, situation=situation)
-    permission = permission_in(configuration, case)
-    known = permission.facts
-    tallies = {name: tally(permission, name, count) for name, count in counts.items()}
-    judgements = judge(tallies, permission.promised, {}, doubts)
+    return permission_in(configuration, case), run_of(configuration, case)
+
+
+def _sentence(
+    ran: tuple[Permission, Row],
+    counts: Mapping[str, int],
+    doubts: tuple[str, ...] = (),
+    windows: Sequence[Row] = (),
+    acked: int = 10_000,
+) -> str:
+    permission, run = ran
+    judgements = judge(tallied(permission, counts), permission.promised, {}, doubts)
     judged = Judged(
-        facts=known,
+        facts=permission.facts,
         verdict=decide(judgements, doubts),
         judgements=judgements,
         doubts=doubts,
         windows=windows,
     )
-    run = run_of(configuration, case)
     faults = run["faults"] * 10
     return sentence(judged, acked=acked, faults=faults, plan=run["plan"], threshold_ms=500.0)

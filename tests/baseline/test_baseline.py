@@ -13,13 +13,10 @@ from itertools import islice
 import pytest
 
 from analysis.anomalies import ANOMALIES
-from tests.baseline.cells import CONFIGURATIONS, cases
 from tests.baseline.golden_reports import golden_names, golden_texts
-from tests.baseline.permissions import permission_in
-from tests.baseline.promises_text import promises_text, record_of
+from tests.baseline.promises_text import deciding, promises_text
 from tests.baseline.rewrite import HERE
 from tests.baseline.sentences_text import sentences_text
-from tests.support.permitting import permitting
 
 SHOWN = 20  # lines of a difference
 # A bit permits what is read while it is flipped, and every record here was read before; of
@@ -65,17 +62,9 @@ def test_there_is_no_report_of_a_golden_run_that_is_no_more() -> None:
 
 def test_every_kind_of_cause_permits_something_somewhere() -> None:
     """One by which nothing is decided here could change unseen."""
-    deciding = {
-        (name, cause.kind.name)
-        for configuration in CONFIGURATIONS.values()
-        for case in cases(configuration)
-        for permission in [permission_in(configuration, case)]
-        for name in permission.promised
-        for cause in permitting(permission, name, record_of(name))
-    }
     every = {(each.name, row.by.name) for each in ANOMALIES for row in each.promises if row.by}
 
-    assert set() == every - deciding - OF_OTHER_RECORDS
+    assert set() == every - deciding() - OF_OTHER_RECORDS
 
 
 def _same(name: str, now: str) -> None:
