@@ -1,33 +1,38 @@
-"""Fixtures that tests share: one Spark session, one check of every told story, started workers.
+"""Fixtures that tests share: one Spark session, checks of every told story, started workers.
 
 A test that starts a JVM has the mark `jvm`, one that starts a browser `browser`: `make unit` leaves
 both out. The mark is given by hand, or here to whoever uses Spark; without it neither starts.
+
+A test that uses Spark may be the first that needs the session, or has a hundred stories checked for
+others: its timeout counts what it does itself, as wherever fixtures are shared (`func_only`). What
+these take has a bound of its own, by which nothing ends but what hangs.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.support import told_runs
+from tests.support.no_jvm import no_jvm
+from tests.support.told_runs import Checked
 from tests.support.worker_processes import Starter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-MADE_UP = tempfile.gettempdir()  # where tests put a java of their own
-NEEDS_MARK = {"java": "jvm", "spark-submit": "jvm", "chromedriver": "browser"}
 ROOMS = {"tests/live/": "clusters", "tests/unit/analysis/": "checker", "tests/baseline/": "checker"}
+FIXTURES_S = 3600  # to set up, or to tear down, all that a test shares with others
 marks: set[str] = set()  # of the test that runs now
+stderr = os.dup(2)  # pytest captures the other one
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
@@ -37,6 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("jvm")
+            item.add_marker(pytest.mark.timeout(func_only=True))
     items.sort(key=lambda item: (*map(item.path.parts.__contains__, ("live", "kubernetes")),))
 
 
@@ -62,20 +68,59 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Keep the running test's marks; a test on a cluster may start anything."""
+    """Keep the running test's marks."""
     marks.update(mark.name for mark in item.iter_markers())
     result = yield
     marks.clear()
     return result
 
 
-def _refuse_without_mark(event: str, args: tuple[Any, ...]) -> None:
-    if event != "subprocess.Popen" or "cluster" in marks:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Start no JVM without the mark; a test on a cluster may start anything."""
+    with _bounded(item), _without_jvm():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """The same, in a time that pytest-timeout bounds."""
+    with _without_jvm():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """End what hangs."""
+    with _bounded(item):
+        return (yield)
+
+
+def _without_jvm() -> AbstractContextManager[None]:
+    return nullcontext() if marks & {"jvm", "cluster"} else no_jvm()
+
+
+@contextmanager
+def _bounded(item: pytest.Item) -> Iterator[None]:
+    """What hangs ends with its process, as a test does by pytest-timeout's method `thread`: xdist
+    replaces it."""
+    mark = item.get_closest_marker("timeout")
+    if mark is None or not mark.kwargs.get("func_only"):
+        yield
         return
-    program = shutil.which(os.fsdecode(args[0]))  # None: it will not start anyway
-    mark = NEEDS_MARK.get(Path(program).name) if program else None
-    if program and mark and mark not in marks and not program.startswith(MADE_UP):
-        raise RuntimeError(f"{program} is started by a test without pytest.mark.{mark}")
+    faulthandler.dump_traceback_later(FIXTURES_S, exit=True, file=stderr)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _refuse_without_mark(event: str, args: tuple[Any, ...]) -> None:
+    if event != "subprocess.Popen" or marks & {"browser", "cluster"}:
+        return
+    program = os.fsdecode(args[0])
+    if Path(program).name == "chromedriver":
+        raise RuntimeError(f"{program} is started by a test without pytest.mark.browser")
 
 
 @pytest.fixture(scope="session")
@@ -88,43 +133,28 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def reports(
+def stories(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, tuple[dict[str, Any], Path]]:
-    """The report and folder of every story of the tests that were selected, from one Spark job."""
-    from analysis import job  # noqa: PLC0415
-    from analysis.report import page  # noqa: PLC0415
-
-    folder = tmp_path_factory.mktemp("stories")
+) -> Checked:
+    """The stories of the tests that were selected, each checked before its test."""
     told = {
         item.nodeid: item.function.story
         for item in request.session.items
         if isinstance(item, pytest.Function) and hasattr(item.function, "story")
     }
-    paths = [
-        told_runs.write(story, folder / str(number), f"told/{number}")
-        for number, story in enumerate(told.values())
-    ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page, "render", lambda *_: "")  # megabytes a story, and none looks at it
-        checked = zip(job.check(paths), paths, strict=True)
-        return dict(zip(told, checked, strict=True))
+    return Checked(told, tmp_path_factory.mktemp("stories"))
 
 
 @pytest.fixture
-def report(
-    request: pytest.FixtureRequest, reports: dict[str, tuple[dict[str, Any], Path]]
-) -> dict[str, Any]:
+def report(request: pytest.FixtureRequest, stories: Checked) -> dict[str, Any]:
     """What the check says of the test's own story."""
-    return reports[request.node.nodeid][0]
+    return stories.of(request.node.nodeid)[0]
 
 
 @pytest.fixture
-def run_folder(
-    request: pytest.FixtureRequest, reports: dict[str, tuple[dict[str, Any], Path]]
-) -> Path:
+def run_folder(request: pytest.FixtureRequest, stories: Checked) -> Path:
     """The folder of the test's own story, checked."""
-    return reports[request.node.nodeid][1]
+    return stories.of(request.node.nodeid)[1]
 
 
 @pytest.fixture

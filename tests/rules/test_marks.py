@@ -1,21 +1,28 @@
-"""`make unit` starts no JVM: what would start one without the mark fails, wherever Java is."""
+"""`make unit` starts no JVM: a test without the mark that would start one fails, wherever Java is
+and whoever starts it."""
 
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
+import sys
 
 import pytest
 
+from tests.support.no_jvm import JvmStarted, no_jvm
 
-def test_a_test_without_the_mark_starts_no_jvm() -> None:
-    with pytest.raises(RuntimeError, match=r"without pytest\.mark\.jvm"):
-        subprocess.run(["java", "-version"], check=False)
+ASKED = ["java", "-Xlog:disable", "-XX:+IgnoreUnrecognizedVMOptions", "-version"]
+BY_ANOTHER = [sys.executable, "-c", f"import subprocess; subprocess.run({ASKED})"]
 
 
-def test_a_java_that_the_test_has_made_up_is_no_jvm(tmp_path: Path) -> None:
-    java = tmp_path / "java"
-    java.write_text("#!/bin/sh\n")
-    java.chmod(0o755)
+@pytest.mark.parametrize("command", [ASKED, BY_ANOTHER], ids=["by the test", "by its child"])
+def test_a_test_without_the_mark_starts_no_jvm(command: list[str]) -> None:
+    with pytest.raises(JvmStarted), no_jvm():
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
 
-    assert subprocess.run([str(java)], check=False).returncode == 0
+    assert "without-pytest.mark.jvm" in done.stderr
+    assert "version" not in done.stderr
+
+
+def test_what_starts_none_is_left_alone() -> None:
+    with no_jvm():
+        assert 0 == subprocess.run([sys.executable, "-c", ""], check=False).returncode

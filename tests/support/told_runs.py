@@ -1,4 +1,7 @@
-"""Stories of tests/support/histories.py as sealed runs: their run.json and their tables."""
+"""Stories of tests/support/histories.py as sealed runs: their run.json and their tables.
+
+`Checked` has them checked, many in one Spark job and none before it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from harness.history import tables
 from tests.support.histories import LOAD_MS, STEP_MS, Part, Story, doubtful, ms_of, ns_of, view
@@ -30,6 +34,44 @@ NODES = {
     for name, role in (("zk", "zookeeper"), ("kafka", "broker"))
     for number in (1, 2, 3)
 }
+JOB = 100  # stories: a job costs some seconds, however few, and a test waits for all of its job
+
+Reported = tuple[dict[str, Any], Path]  # the report and the run's folder
+
+
+class Checked:
+    """The stories of many tests, checked by the JOB: a job has the story that is asked for and
+    those after it, so a process that takes over in the middle checks only what is left."""
+
+    def __init__(self, stories: Mapping[str, Story], folder: Path) -> None:
+        self._left = dict(stories)  # by test
+        self._folder = folder
+        self._done: dict[str, Reported | Exception] = {}
+
+    def of(self, test: str) -> Reported:
+        """A test's story. A job that fails does so for each of its tests, once."""
+        if test in self._left:
+            self._check([*self._left][[*self._left].index(test) :][:JOB])
+        done = self._done[test]
+        if isinstance(done, Exception):
+            raise done
+        return done
+
+    def _check(self, tests: Sequence[str]) -> None:
+        from analysis import job  # noqa: PLC0415  most of those who write stories need no Spark
+        from analysis.report import page  # noqa: PLC0415
+
+        stories = [self._left.pop(test) for test in tests]
+        try:
+            paths = [
+                write(told_story, self._folder / str(number), f"told/{number}")
+                for number, told_story in enumerate(stories, len(self._done))
+            ]
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(page, "render", lambda *_: "")  # megabytes, and none looks at it
+                self._done |= zip(tests, zip(job.check(paths), paths, strict=True), strict=True)
+        except Exception as error:
+            self._done |= dict.fromkeys(tests, error)
 
 
 def write(told_story: Story, folder: Path, run_id: str) -> Path:
