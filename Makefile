@@ -6,7 +6,7 @@ PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --ge
     --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint unit check oracle test test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends bench-compare configurations runner nightly nightly-summary evidence test-workflows image harness-image wheel
+.PHONY: help setup demo lint unit check oracle test test-often test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends bench-compare configurations runner nightly nightly-summary evidence test-workflows image harness-image wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -35,9 +35,13 @@ check: lint ## what every change must pass: lint, and the tests that need no clu
 	$(SETUP)
 	$(BIN)/python -m pytest -m "not cluster"
 
-test: ## every test, in parts (WITH="unit checker": these; WITH="--live --times 5": how often each on clusters fails)
+test: ## every test, in parts (WITH="unit local": these)
 	$(SETUP) --tests
 	@$(BIN)/python -m scripts.test_parts $(WITH)
+
+test-often: ## the tests on clusters five times: how often each of them failed
+	$(SETUP) --tests
+	@$(BIN)/python -m scripts.test_parts --live --times 5
 
 test-s3: ## the test of a Spark cluster whose runs lie in a store, on S3 too (fetches 690 MB of jars once)
 	$(SETUP) --tests

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.checkout import ROOT
 from harness.setup.install import ACTIONLINT
-from scripts.run_workflows import ELSEWHERE, commands_of_the_page, steps, workflow_of_the_page
+from scripts.run_workflows import PASSED_OVER, commands_of_the_page, steps, workflow_of_the_page
 from tests.support.needs import needs
 
 TARGET = re.compile(r"^([a-z0-9-]+):.*?##", re.MULTILINE)
@@ -49,11 +49,12 @@ def test_each_job_of_the_nightly_has_its_backend() -> None:
     assert told == {"local": False, "docker": True}
 
 
-def test_only_the_job_that_needs_minikube_is_not_executed() -> None:
+def test_only_minikubes_job_and_that_of_hours_are_not_executed() -> None:
     text = (ROOT / ".github" / "workflows" / "nightly.yml").read_text()
 
-    assert ELSEWHERE == ("minikube",)
+    assert PASSED_OVER == ("minikube", "tests")
     assert "minikube start" in text
+    assert "make test-often" in text
     assert shutil.which("bash")
 
 
