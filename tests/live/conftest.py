@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.support.commands import COMMAND, MARK, Ran, newest, results
+from tests.support.host_pace import bound_s, slowness
 from tests.support.left_behind import assert_nothing_left
 from tests.support.traces import traces
 
@@ -27,12 +28,18 @@ def living() -> list[psutil.Process]:
     return found
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _pace() -> None:
+    """Measured while nothing else runs."""
+    slowness()
+
+
 @pytest.fixture(autouse=True)
 def _nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv(MARK, uuid.uuid4().hex)
     before = traces()
     yield
-    _, alive = psutil.wait_procs(living(), timeout=10)
+    _, alive = psutil.wait_procs(living(), timeout=bound_s(10))
     assert_nothing_left(alive)
     assert_nothing_left(sorted((traces() - before).elements()))
 
@@ -46,7 +53,7 @@ def harness(tmp_path: Path) -> Callable[..., Ran]:
             [*COMMAND, *arguments, *results(arguments, tmp_path)],
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=bound_s(timeout),
             check=False,
             stdin=subprocess.DEVNULL,
         )

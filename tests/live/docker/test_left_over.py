@@ -18,6 +18,7 @@ from harness.cluster.sidecar import heartbeat
 from harness.nemesis import undo_record
 from harness.waiting import wait_until
 from tests.support.commands import below, newest_run, with_faults
+from tests.support.host_pace import bound_s
 from tests.support.labs.docker_engine import Docker
 from tests.support.left_behind import assert_nothing_left
 
@@ -92,7 +93,10 @@ def test_links_mend_and_what_was_paused_goes_on_without_a_harness(left):
         return "HARNESS" not in rules and not stopped
 
     wait_until(
-        undone, timeout_s=2 * heartbeat.LIMIT_S + 20, what="the sidecars to act", every_s=0.5
+        undone,
+        timeout_s=bound_s(2 * heartbeat.LIMIT_S + 20),
+        what="the sidecars to act",
+        every_s=0.5,
     )
 
     for node in PAUSED:

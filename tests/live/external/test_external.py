@@ -13,6 +13,7 @@ import pytest
 
 from tests.support import commands
 from tests.support.commands import Ran, faults_of
+from tests.support.host_pace import bound_s
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(func_only=True)]
 
@@ -22,7 +23,7 @@ OUTSIDE = Path(__file__).with_name("outside")
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("outside")
-    subprocess.run([str(OUTSIDE / "secrets.sh"), str(folder)], check=True, timeout=120)
+    subprocess.run([str(OUTSIDE / "secrets.sh"), str(folder)], check=True, timeout=bound_s(120))
     jaas = f"${{file:{folder / 'broker.properties'}:jaas}}"
     server = {
         "ssl.keystore.location": folder / "broker.pem",

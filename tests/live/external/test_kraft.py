@@ -20,6 +20,7 @@ from harness.distribution.kafka_home import find_kafka
 from harness.host.java import find_java
 from harness.waiting import wait_until
 from tests.support.commands import COMMAND, Ran, newest
+from tests.support.host_pace import bound_s
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(func_only=True)]
 
@@ -68,7 +69,7 @@ def kraft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         [*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(file), "-S", user],
         check=True,
         capture_output=True,
-        timeout=120,
+        timeout=bound_s(120),
     )
     (folder / "log4j").write_text(LOG4J)
     java.append(f"-Dlog4j.configuration=file:{folder / 'log4j'}")
@@ -77,7 +78,7 @@ def kraft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         wait_until(
             lambda: "Kafka Server started" in (folder / "log").read_text(),
-            timeout_s=120,
+            timeout_s=bound_s(120),
             what="the KRaft node to start",
         )
         yield CLIENTS
@@ -136,7 +137,7 @@ def test_a_run_needs_no_zookeeper(kraft, client, tmp_path):
         ],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=bound_s(300),
         check=False,
         stdin=subprocess.DEVNULL,
         env={**os.environ, "WORD": PASSWORD},

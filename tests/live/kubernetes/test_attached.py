@@ -20,10 +20,11 @@ from tests.support.commands import (
     ran,
     with_faults,
 )
+from tests.support.host_pace import bound_s
 from tests.support.labs.foreign_kafka import NAMESPACE, Foreign, deploy, hand_image
 from tests.support.labs.kubernetes_lab import Kubernetes
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200, func_only=True)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(func_only=True)]
 HERE = Path(__file__).parent
 ALLOW = ("--allow", NAMESPACE)
 
@@ -65,7 +66,7 @@ def topics(foreign: Foreign) -> list[str]:
 
     ends = ",".join(f"{foreign.host}:{foreign.ports[f'kafka-{i}']}" for i in (1, 2, 3))
     client = AdminClient({"bootstrap.servers": ends})
-    return list(client.list_topics(timeout=30).topics)
+    return list(client.list_topics(timeout=bound_s(30)).topics)
 
 
 # The guard
@@ -165,7 +166,7 @@ class Killed:
 
     @staticmethod
     def await_true(condition: Callable[[], bool], what: str, limit_s: float = 240) -> None:
-        wait_until(condition, timeout_s=limit_s, what=what, every_s=0.5)
+        wait_until(condition, timeout_s=bound_s(limit_s), what=what, every_s=0.5)
 
     @property
     def folder(self) -> Path:

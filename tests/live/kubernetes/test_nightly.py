@@ -18,9 +18,10 @@ import yaml
 from harness.checkout import ROOT
 from harness.model.runs.ledger import read
 from harness.waiting import wait_until
+from tests.support.host_pace import bound_s
 from tests.support.labs.kubernetes_lab import BORROWED, Kubernetes
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900, func_only=True)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(func_only=True)]
 NIGHTLY = ROOT / "k8s" / "nightly.yaml"
 NAMESPACE = "kafka-harness-nightly"
 CAMPAIGN = """
@@ -106,7 +107,7 @@ def once_ended(cluster: Kubernetes) -> dict[str, Any]:
         state: dict[str, Any] = job["status"]
         return state if {"succeeded", "failed"} & {*state} else None
 
-    state = wait_until(status, timeout_s=600, every_s=1, what="the job to end")
+    state = wait_until(status, timeout_s=bound_s(600), every_s=1, what="the job to end")
     assert state is not None
     return {**state, "said": cluster.kubectl("-n", NAMESPACE, "logs", "job/tonight")}
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.commands import Ran, carried_out, faults_of
+from tests.support.commands import Ran, assert_valid, carried_out, faults_of
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 
 # In the order of admin.toml.
 WHICH = (
@@ -57,7 +57,7 @@ def faults(run: Ran) -> dict[str, dict[str, Any]]:
 
 
 def test_nothing_is_lost_and_everything_is_proved(run):
-    assert run.code == 0, run.out + run.err
+    assert_valid(run)
 
 
 @pytest.mark.parametrize("which", BITES)

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.commands import Ran, carried_out, faults_of
+from tests.support.commands import Ran, assert_valid, carried_out, faults_of
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 
 # In the order of clients.toml.
 WHICH = (
@@ -35,7 +35,7 @@ def faults(run: Ran) -> dict[str, dict[str, Any]]:
 
 
 def test_nothing_is_lost_and_nobody_is_missed_who_was_meant_to_die(run):
-    assert run.code == 0, run.out + run.err
+    assert_valid(run)
 
 
 @pytest.mark.parametrize("which", WHICH)

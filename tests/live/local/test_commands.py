@@ -10,7 +10,8 @@ import pytest
 
 from harness.model.runs.ledger import read
 from harness.waiting import wait_until
-from tests.support.commands import COMMAND, newest_run
+from tests.support.commands import COMMAND, TWO_NODES, newest_run
+from tests.support.host_pace import bound_s
 
 pytestmark = pytest.mark.cluster
 
@@ -23,6 +24,9 @@ scenario = "baseline"
 repeats = 2
 [cells.set]
 "workload.rounds" = 200
+"cluster.zookeepers" = 1
+"cluster.brokers" = 1
+"topic.replication_factor" = 1
 """
 
 
@@ -40,22 +44,25 @@ def test_up_prints_addresses_and_ends_with_its_signal(tmp_path):
     said = tmp_path / "said"
     with said.open("w") as output:
         process = start("up", "baseline", output=output)
-    wait_until(lambda: "ZOOKEEPER=" in said.read_text(), timeout_s=90, what="the addresses")
+    wait_until(
+        lambda: "ZOOKEEPER=" in said.read_text(), timeout_s=bound_s(90), what="the addresses"
+    )
     process.send_signal(signal.SIGTERM)
 
-    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    assert process.wait(timeout=bound_s(60)) == 128 + signal.SIGTERM
     assert "KAFKA=10.77.0.21:9092,10.77.0.22:9092,10.77.0.23:9092" in said.read_text()
 
 
 def test_up_runs_a_command_in_the_cluster_s_network_and_ends_with_its_code(tmp_path):
-    asked = "import os, socket; host, port = os.environ['KAFKA'].split(',')[2].split(':'); "
+    asked = "import os, socket; host, port = os.environ['KAFKA'].split(',')[0].split(':'); "
     asked += "socket.create_connection((host, int(port)), 5); print('connected to', host); exit(7)"
+    script = ("--", sys.executable, "-c", asked)
     said = tmp_path / "said"
     with said.open("w") as output:
-        process = start("up", "baseline", "--", sys.executable, "-c", asked, output=output)
+        process = start("up", "baseline", *TWO_NODES, *script, output=output)
 
-    assert process.wait(timeout=120) == 7, said.read_text()
-    assert "connected to 10.77.0.23" in said.read_text()
+    assert process.wait(timeout=bound_s(120)) == 7, said.read_text()
+    assert "connected to 10.77.0.21" in said.read_text()
 
 
 def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
@@ -67,11 +74,11 @@ def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
         first = start(*arguments, output=output)
     wait_until(
         lambda: "run 2 of 2" in said.read_text() and newest_run(results).name.endswith("-6"),
-        timeout_s=180,
+        timeout_s=bound_s(180),
         what="the second run to begin",
     )
     first.send_signal(signal.SIGINT)
-    assert first.wait(timeout=90) == 128 + signal.SIGINT
+    assert first.wait(timeout=bound_s(90)) == 128 + signal.SIGINT
     assert [5] == seeds(data)
 
     refused = subprocess.run(
@@ -85,7 +92,7 @@ def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
 
     with said.open("w") as output:
         second = start(*arguments, output=output)
-    assert second.wait(timeout=180) == 0, said.read_text()
+    assert second.wait(timeout=bound_s(180)) == 0, said.read_text()
     assert [5, 6] == seeds(data)
     assert [6] == [line["seed"] for line in read(data).interrupted]
     assert "1 runs finished, 1 to do" in said.read_text()
@@ -99,7 +106,7 @@ def test_two_runs_of_a_campaign_are_recorded_at_a_time(tmp_path):
     with said.open("w") as output:
         campaign = start("campaign", str(file), *arguments, output=output)
 
-    assert campaign.wait(timeout=240) == 0, said.read_text()
+    assert campaign.wait(timeout=bound_s(240)) == 0, said.read_text()
 
     told = read(data)
     assert ["started", "started", "ended", "ended"] == [line["event"] for line in told.all]

@@ -16,7 +16,8 @@ import pytest
 from harness.history.progress_page import Progress
 from harness.history.sealing import seal
 from harness.waiting import wait_until
-from tests.support.commands import COMMAND, below, newest, newest_run
+from tests.support.commands import COMMAND, TWO_NODES, below, newest, newest_run
+from tests.support.host_pace import bound_s
 from tests.support.left_behind import assert_nothing_left
 
 pytestmark = pytest.mark.cluster
@@ -32,6 +33,7 @@ LONG = (
     "faults.0.at_s=50",
     "--set",
     "faults.0.times=1",
+    *TWO_NODES,
 )
 
 
@@ -44,7 +46,9 @@ def begin(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-    wait_until(lambda: acked(tmp_path) > 100, timeout_s=90, what="the load to be acknowledged")
+    wait_until(
+        lambda: acked(tmp_path) > 100, timeout_s=bound_s(90), what="the load to be acknowledged"
+    )
     return process
 
 
@@ -80,7 +84,7 @@ def test_an_interrupted_run_heals_keeps_its_history_and_says_by_what(
 ):
     process = begin(tmp_path, *LONG)
     process.send_signal(number)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=bound_s(60))
 
     assert process.returncode == code, out
     run = newest_run(tmp_path)
@@ -91,7 +95,7 @@ def test_an_interrupted_run_heals_keeps_its_history_and_says_by_what(
     assert checked.report["counts"]["acked"] > 100
 
 
-@pytest.mark.parametrize("victim", ["command", "unshare", "harness.run", "workloads.producer"])
+@pytest.mark.parametrize("victim", ["command", "unshare", "workloads.producer"])
 def test_the_death_of_any_process_of_ours_takes_the_rest_along_and_leaves_the_history(
     tmp_path, victim
 ):
@@ -99,9 +103,9 @@ def test_the_death_of_any_process_of_ours_takes_the_rest_along_and_leaves_the_hi
     below = everything_below(process.pid)
     pid = process.pid if victim == "command" else ours(process.pid, victim).pid
     os.kill(pid, signal.SIGKILL)
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=bound_s(120))
 
-    _, alive = psutil.wait_procs(below, timeout=30)
+    _, alive = psutil.wait_procs(below, timeout=bound_s(30))
     assert_nothing_left(alive)
     assert process.returncode == (-signal.SIGKILL if victim == "command" else 255), out
     run = newest_run(tmp_path)
@@ -115,9 +119,12 @@ def test_the_death_of_any_process_of_ours_takes_the_rest_along_and_leaves_the_hi
 
 def test_a_run_whose_harness_was_killed_is_checked_like_any_other_and_is_unknown(tmp_path, harness):
     process = begin(tmp_path, *LONG)
+    below = everything_below(process.pid)
     os.kill(ours(process.pid, "harness.run").pid, signal.SIGKILL)
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=bound_s(120))
 
+    _, alive = psutil.wait_procs(below, timeout=bound_s(30))
+    assert_nothing_left(alive)
     assert process.returncode == 255, out
     assert "UNKNOWN" in out
     assert "Traceback" not in out
@@ -125,7 +132,7 @@ def test_a_run_whose_harness_was_killed_is_checked_like_any_other_and_is_unknown
 
 
 def test_a_node_that_does_not_come_up_is_named_with_its_last_words(harness):
-    run = harness("run", "baseline", "--set", "cluster.server.num.io.threads=-1")
+    run = harness("run", "baseline", *TWO_NODES, "--set", "cluster.server.num.io.threads=-1")
 
     assert run.code == 255
     assert "kafka1 did not start; its last log lines" in run.out
@@ -134,7 +141,7 @@ def test_a_node_that_does_not_come_up_is_named_with_its_last_words(harness):
 
 
 def test_a_topic_that_kafka_refuses_is_said_in_its_words(harness):
-    run = harness("run", "baseline", "--set", "topic.config.cleanup.policy=burn")
+    run = harness("run", "baseline", *TWO_NODES, "--set", "topic.config.cleanup.policy=burn")
 
     assert run.code == 255
     assert "topic harness was refused" in run.out

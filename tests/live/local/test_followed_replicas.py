@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.commands import Ran, carried_out, faults_of
+from tests.support.commands import Ran, assert_valid, carried_out, faults_of
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def cut(run: Ran) -> dict[str, Any]:
 
 
 def test_the_demands_hold(run):
-    assert run.code == 0, run.out + run.err
+    assert_valid(run)
     anomalies = run.report["anomalies"]
     assert (anomalies["watermark-ahead"]["count"], anomalies["early-read"]["count"]) == (0, 0)
     assert anomalies["watermark-ahead"]["forbidden"]

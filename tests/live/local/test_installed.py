@@ -23,12 +23,13 @@ import pytest
 from harness import release
 from harness.checkout import ROOT
 from harness.distribution.kafka_home import cache_folder
-from tests.support.commands import newest_run
+from tests.support.commands import TWO_NODES, newest_run
+from tests.support.host_pace import bound_s
 from tests.support.ordinary_user import AS_USER, USER_ID, python_of_user
 
 pytestmark = pytest.mark.cluster
 
-SMALL = ("run", "baseline", "--set", "workload.rounds=50")
+SMALL = ("run", "baseline", *TWO_NODES, "--set", "workload.rounds=50")
 WHEEL = [sys.executable, "-P", "-m", "pip", "wheel", "--quiet", "--no-input"]
 WHEEL += ["--disable-pip-version-check", "--no-build-isolation"]
 OWN = "raise SystemExit('a package of the user, not of the harness')\n"
@@ -70,7 +71,7 @@ class Installation:
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
+            timeout=bound_s(300),
             cwd=cwd,
             env={**kept, **own, **more},
             stdin=subprocess.DEVNULL,
@@ -95,7 +96,7 @@ def installed() -> Iterator[Installation]:
     above = Path(tempfile.mkdtemp(prefix="kafka-harness-test-"))
     try:
         above.chmod(0o755)
-        place = above / "of a user"
+        place = above / "a user's own"
         place.mkdir()
         wheels = wheelhouse(place / "wheels")
         # What only fetching would bring: Kafka's jars. Archives are the user's to make.
@@ -162,7 +163,9 @@ def test_packages_of_the_user_s_own_are_left_to_the_user(installed: Installation
 
     installed.harness(*SMALL, "--no-check", cwd=project)
     python = str(installed.python)
-    up = installed.harness("up", "baseline", "--", python, "tools/script.py", cwd=project)
+    up = installed.harness(
+        "up", "baseline", *TWO_NODES, "--", python, "tools/script.py", cwd=project
+    )
 
     assert "found beside the script None" in up.stdout
 
@@ -178,6 +181,6 @@ def test_manifests_recipes_and_pages_come_with_it(installed: Installation) -> No
 
     assert files.startswith(str(installed.place / "venv"))
     assert files.endswith("True True True")
-    assert f"as files: {files.split()[0]}" in pages
+    assert f"as files: {files.removesuffix(' True True True')}" in pages
     assert "tutorial" in pages
     assert f"kafka-harness {release.version()}, commit {release.commit().split()[0]}" in version

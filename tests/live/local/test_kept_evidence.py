@@ -8,16 +8,16 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.commands import Ran, carried_out, faults_of
+from tests.support.commands import Ran, assert_valid, carried_out, faults_of
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 Rows = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     made = carried_out("evidence.toml", tmp_path_factory.mktemp("evidence"))
-    assert made.code == 0, made.out + made.err
+    assert_valid(made)
     return made
 
 

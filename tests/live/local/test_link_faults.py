@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from harness.host.namespaces import UNSHARE
-from tests.support.commands import Ran, carried_out, faults_of
+from tests.support.commands import Ran, assert_valid, carried_out, faults_of
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 
 CUTS = (
     "followers-in",
@@ -24,7 +24,7 @@ CUTS = (
     "bridge",
     "scattered",
 )
-VERBS = ("lose", "delay", "throttle")
+VERBS = ("lose", "delay", "throttle", "cut-answers")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def faults(run: Ran) -> dict[str, dict[str, Any]]:
 
 
 def test_nothing_is_lost_on_bad_links_and_all_of_it_is_proved(run):
-    assert run.code == 0, run.out + run.err
+    assert_valid(run)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,11 @@ def test_packets_are_lost_between_those_named_only(faults):
         r"(clients|kafka\d) lost \d+ packets of (clients|kafka\d)",
         faults["lose"]["evidence"],
     )
+
+
+def test_cut_answers_are_those_to_the_clients(faults):
+    assert "answers of kafka" in faults["cut-answers"]["evidence"]
+    assert "no rule left" in faults["cut-answers"]["heal_evidence"]
 
 
 def test_a_delay_shows_in_the_time_that_a_connection_takes(faults):

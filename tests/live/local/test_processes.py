@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.commands import Ran, carried_out, faults_of
+from tests.support.commands import Ran, assert_valid, carried_out, faults_of
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 
 # In the order of processes.toml.
 WHICH = (
@@ -19,6 +19,7 @@ WHICH = (
     "zk-majority",
     "pause-followers",
     "pause",
+    "stop",
     "all",
     "crash-loop",
     "roll",
@@ -38,7 +39,7 @@ def faults(run: Ran) -> dict[str, dict[str, Any]]:
 
 
 def test_nothing_is_lost_and_everything_is_proved(run):
-    assert run.code == 0, run.out + run.err
+    assert_valid(run)
 
 
 @pytest.mark.parametrize(
@@ -47,10 +48,11 @@ def test_nothing_is_lost_and_everything_is_proved(run):
         ("zk-follower", 1, r"zk\d"),
         ("zk-leader", 1, r"zk\d"),
         ("zk-majority", 2, r"zk\d"),
+        ("stop", 1, r"kafka\d"),
         ("all", 3, r"kafka\d"),
     ],
 )
-def test_who_was_killed_is_gone_and_serves_again(faults, which, count, who):
+def test_who_was_killed_or_stopped_is_gone_and_serves_again(faults, which, count, who):
     fault = faults[which]
 
     assert len(fault["nodes"]) == len(re.findall(GONE.format(who), fault["evidence"])) == count
@@ -73,6 +75,15 @@ def test_the_leader_and_controller_is_one_node_and_was_leader_and_controller(fau
 
     assert len(faults["pause"]["nodes"]) == 1
     assert re.search(r'"pause".*"roles": {"kafka\d": \["leader", "controller"', lines)
+
+
+def test_the_leader_stays_away_until_another_leads(faults):
+    before, after = (
+        json.loads(faults["stop"][moment])["leader"]["0"] for moment in ("before", "after")
+    )
+
+    assert before in faults["stop"]["nodes"]
+    assert after not in faults["stop"]["nodes"]
 
 
 def test_a_crash_loop_kills_again_and_again(faults):

@@ -12,6 +12,7 @@ import pytest
 
 from harness.checkout import ROOT
 from harness.host.namespaces import UNSHARE
+from tests.support.host_pace import bound_s
 
 pytestmark = pytest.mark.cluster
 
@@ -23,7 +24,7 @@ def noticed(whose: str) -> dict[str, list[str]]:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=bound_s(120),
         check=False,
     )
     assert done.returncode == 0, done.stderr

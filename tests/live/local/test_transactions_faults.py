@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.commands import Ran, carried_out, faults_of
+from tests.support.commands import Ran, assert_valid, carried_out, faults_of
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,7 @@ def operations(run: Ran, process: str) -> list[dict[str, Any]]:
 
 def test_it_meets_what_is_demanded(run):
     """Nothing is lost or comes twice; what was aborted is read, as it may be here."""
-    assert run.code == 0, run.out + run.err
-    assert run.report["verdict"] == "valid"
+    assert_valid(run)
 
 
 def test_the_coordinator_is_hit_and_comes_back(run):
@@ -65,9 +64,9 @@ def test_aborted_records_are_in_the_log_and_are_the_phantoms(run):
 
 def test_a_coordinator_that_lost_its_log_leaves_transactions_open_for_good(harness):
     """The final read is made all the same, once each of them must have timed out."""
-    run = harness("run", "transactions-hanging", "--seed", "7", timeout=400)
+    run = harness("run", "transactions-hanging", "--seed", "7", "--no-check", timeout=400)
 
-    assert run.code == 0, run.out + run.err
+    assert_valid(run)
     (fault,) = faults_of(run)
     (end,) = run.report["final_read"]["partitions"]
     (hanging,) = run.report["anomalies"]["hanging-transaction"]["examples"]

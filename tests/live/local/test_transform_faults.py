@@ -11,9 +11,9 @@ import pytest
 
 from harness.history.record_format import SEQUENCE_BITS
 from harness.model.worker_kinds import FIRST_OUTPUT
-from tests.support.commands import Ran, carried_out, faults_of
+from tests.support.commands import Ran, assert_valid, carried_out, faults_of
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 WORKERS = ("transformer-0", "transformer-0-2", "transformer-1")
 
 
@@ -44,8 +44,7 @@ def of_inputs(run: Ran) -> list[dict[str, Any]]:
 
 def test_it_meets_what_is_demanded(run):
     """Nothing is skipped, and nothing is processed twice."""
-    assert run.code == 0, run.out + run.err
-    assert run.report["verdict"] == "valid"
+    assert_valid(run)
 
 
 def test_who_is_killed_has_a_successor_with_its_transactional_id_and_values_of_its_own(run):

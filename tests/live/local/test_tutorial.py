@@ -11,11 +11,8 @@ from harness.checkout import DOCS
 from tests.support.commands import with_command
 from tests.support.consoles import is_shown, steps
 
-LIMIT_S = 900  # two runs and a check; most of it on a busy host
-
 
 @pytest.mark.cluster
-@pytest.mark.timeout(LIMIT_S)
 def test_every_command_of_the_tutorial_says_what_the_page_shows(tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()

@@ -20,6 +20,7 @@ from harness.host.namespaces import inner_pid
 from harness.nemesis.undo_record import UNDO, outstanding
 from harness.waiting import wait_until
 from tests.support.commands import Ran, below, faults_of, newest
+from tests.support.host_pace import bound_s
 from tests.support.left_behind import assert_nothing_left
 
 pytestmark = pytest.mark.cluster
@@ -39,7 +40,7 @@ def broken(how: str, scenario: str, folder: Path, *more: str) -> Ran:
         broken_command(how, HERE / scenario, folder, *more),
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=bound_s(600),
         check=False,
         stdin=subprocess.DEVNULL,
     )
@@ -141,7 +142,7 @@ def at_the_record(command: subprocess.Popen[str], folder: Path) -> int:
         run = newest(folder)
         return command.poll() is not None or (run is not None and bool(outstanding(run)))
 
-    wait_until(recorded, timeout_s=240, what=f"{UNDO} to be written")
+    wait_until(recorded, timeout_s=bound_s(240), what=f"{UNDO} to be written")
     assert command.poll() is None, command.communicate()[0]
     inner = inner_pid(below(command.pid, "unshare")[0].pid)
     assert inner is not None
@@ -168,8 +169,8 @@ def test_killed_between_the_record_and_the_injection_nothing_is_left_and_heal_te
     rules = rules_near(inner)
     descendants = psutil.Process(cutting.pid).children(recursive=True)
     os.kill(inner, signal.SIGKILL)
-    out, _ = cutting.communicate(timeout=120)
-    _, alive = psutil.wait_procs(descendants, timeout=30)
+    out, _ = cutting.communicate(timeout=bound_s(120))
+    _, alive = psutil.wait_procs(descendants, timeout=bound_s(30))
 
     assert "-j HARNESS-0" not in rules  # recorded, and not in force
     assert cutting.returncode == 255, out

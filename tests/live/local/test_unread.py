@@ -10,6 +10,7 @@ import pytest
 
 from harness.checkout import ROOT
 from tests.support.commands import COMMAND
+from tests.support.host_pace import bound_s
 
 pytestmark = pytest.mark.cluster
 
@@ -34,7 +35,7 @@ def test_a_run_goes_on_without_its_reader_and_leaves_no_temporary_file(tmp_path:
         [*namespaces, "bash", "-c", PRIVATE, "bash", str(tmp_path), *argv],
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=bound_s(280),
         check=False,
         stdin=subprocess.DEVNULL,
     )

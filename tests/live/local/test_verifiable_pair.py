@@ -15,7 +15,8 @@ from harness.foreign.about import About
 from harness.foreign.folder import Wanted
 from harness.foreign.importing import import_files
 from harness.host.java import find_java
-from tests.support.commands import COMMAND, ran
+from tests.support.commands import COMMAND, TWO_NODES, ran
+from tests.support.host_pace import bound_s
 
 pytestmark = pytest.mark.cluster
 
@@ -25,7 +26,7 @@ set -e
 run=({java} -XX:TieredStopAtLevel=1 -cp '{path}')
 tool() {{ "${{run[@]}}" org.apache.kafka.tools."$@" 2>> {folder}/said; }}
 tool TopicCommand --bootstrap-server $KAFKA --create --topic pair --partitions 1 \
-    --replication-factor 3 >> {folder}/said
+    --replication-factor 1 >> {folder}/said
 tool VerifiableProducer --bootstrap-server $KAFKA --topic pair --max-messages {n} --throughput -1 \
     --acks 1 > {folder}/producer.jsonl
 read_all="VerifiableConsumer --bootstrap-server $KAFKA --topic pair --max-messages {n}"
@@ -43,11 +44,11 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = f"{tools}:{find_kafka().class_path}"
     script = SCRIPT.format(java=java, path=path, folder=folder, n=RECORDS)
     done = subprocess.run(
-        [*COMMAND, "up", "baseline", "--", "bash", "-c", script],
+        [*COMMAND, "up", "baseline", *TWO_NODES, "--", "bash", "-c", script],
         capture_output=True,
         text=True,
         check=False,
-        timeout=180,
+        timeout=bound_s(180),
     )
     said = folder / "said"
     assert done.returncode == 0, done.stdout + done.stderr + said.read_text()

@@ -20,6 +20,7 @@ from harness.distribution import kafka_home
 from harness.host import system_packages
 from harness.setup import kafka_image
 from tests.support.commands import COMMAND, Ran, give_up, newest
+from tests.support.host_pace import bound_s
 
 SCRIPT = ROOT / "scripts" / "private-dockerd"  # has limits of its own
 IMAGE_LIMIT_S, RUN_LIMIT_S, END_LIMIT_S, HEAL_LIMIT_S = 900, 600, 120, 300
@@ -74,7 +75,7 @@ class Docker:
             [*self.way, *COMMAND, *arguments],
             text=True,
             capture_output=True,
-            timeout=HEAL_LIMIT_S,
+            timeout=bound_s(HEAL_LIMIT_S),
             check=False,
             stdin=subprocess.DEVNULL,
         )
@@ -126,7 +127,7 @@ def image() -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=IMAGE_LIMIT_S,
+        timeout=bound_s(IMAGE_LIMIT_S),
         check=False,
     )
     if made.returncode != 0:
@@ -137,9 +138,11 @@ def image() -> str:
 def ended(process: subprocess.Popen[str], folder: Path) -> Ran:
     """A run that was begun, once it has ended."""
     try:
-        out, _ = process.communicate(timeout=RUN_LIMIT_S)
+        out, _ = process.communicate(timeout=bound_s(RUN_LIMIT_S))
     except subprocess.TimeoutExpired:
         give_up(process, END_LIMIT_S)
         out, _ = process.communicate()
-        raise AssertionError(f"not over after {RUN_LIMIT_S} s; the run said:\n{out}") from None
+        raise AssertionError(
+            f"not over after {bound_s(RUN_LIMIT_S):.0f} s; the run said:\n{out}"
+        ) from None
     return Ran(code=process.returncode, out=out, err="", folder=newest(folder))

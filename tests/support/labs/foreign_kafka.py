@@ -16,6 +16,7 @@ from harness.checkout import ROOT
 from harness.cluster.kubernetes import manifests
 from harness.cluster.node_settings import STARTED
 from harness.waiting import wait_until
+from tests.support.host_pace import bound_s
 from tests.support.labs.kubernetes_lab import HOME, LAB, Kubernetes
 
 NAMESPACE = "somebodys"
@@ -133,7 +134,7 @@ def deploy(cluster: Kubernetes, image: str, folder: Path) -> Foreign:
     )
     wait_until(
         lambda: _up(given),
-        timeout_s=240,
+        timeout_s=bound_s(240),
         what="somebody's Kafka",
         every_s=1,
         ignoring=(AssertionError,),
@@ -180,12 +181,12 @@ def hand_image(cluster: Kubernetes, folder: Path) -> str:
             *(word for each in copies for word in ("--copy", each)),
         ],
         check=True,
-        timeout=120,
+        timeout=bound_s(120),
     )
     subprocess.run(
         [str(LAB / "load-image.sh"), str(file)],
         check=True,
-        timeout=120,
+        timeout=bound_s(120),
         env={**os.environ, "LAB_HOME": str(HOME), "LAB_ID": str(cluster.number)},
     )
     file.unlink()

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from harness.host.java import find_java
 from harness.waiting import wait_until
+from tests.support.host_pace import bound_s
 from tests.support.labs.stores import SPARK
 
 HOST = "127.0.0.1"
@@ -115,7 +116,9 @@ def _started(
 def _found(words: re.Pattern[str], log: Path) -> str:
     """What a log says, once it does."""
     found = wait_until(
-        lambda: words.search(log.read_text()), timeout_s=START_LIMIT_S, what=f"{words} in {log}"
+        lambda: words.search(log.read_text()),
+        timeout_s=bound_s(START_LIMIT_S),
+        what=f"{words} in {log}",
     )
     assert found is not None
     return found[1]

@@ -31,6 +31,7 @@ from harness.checkout import ROOT
 from harness.commands.check import tell_spark_of_java
 from harness.distribution.jars_for_tests import MINICLUSTER, S3, Jars, fetch
 from harness.waiting import wait_until
+from tests.support.host_pace import bound_s
 
 SPARK = Path(pyspark.__file__).parent
 LIMIT_S = 60
@@ -130,7 +131,9 @@ def _moto(folder: Path) -> Iterator[str]:
         )
     try:
         found = wait_until(
-            lambda: _LISTENS.search(log.read_text()), timeout_s=LIMIT_S, what=f"moto in {log}"
+            lambda: _LISTENS.search(log.read_text()),
+            timeout_s=bound_s(LIMIT_S),
+            what=f"moto in {log}",
         )
         assert found is not None
         urlopen(Request(f"{found[1]}/{BUCKET}", method="PUT")).close()
@@ -165,7 +168,7 @@ def _jvm(folder: Path, more: Jars) -> Iterator[Any]:
             gateway.shutdown()
             process.stdin.close()
             try:
-                process.wait(LIMIT_S)
+                process.wait(bound_s(LIMIT_S))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -37,7 +37,7 @@ FIRST = os.environ["KAFKA"].split(",")[0]
 PASSWORD = (FOLDER / "password").read_text().strip()
 ENVIRONMENT = {**os.environ, "KAFKA_PASSWORD": PASSWORD}
 SETTINGS = client_security.read(FOLDER / "client.properties", ENVIRONMENT)
-LIMIT_S = 300  # of each command
+LIMIT_S = 300 * float(os.environ["HARNESS_SLOWNESS"])  # of each command: tests.support.host_pace
 SECRETS = (PASSWORD, SETTINGS["sasl.username"])
 
 
