@@ -27,8 +27,12 @@ def exported(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def begun(run: Path, form: str, pipesize: int = -1) -> subprocess.Popen[bytes]:
-    """An export of which one line was read."""
-    argv = [*COMMAND, "export", "--format", form, str(run)]
+    """An export of which one line was read.
+
+    It minds SIGINT. What a shell without job control starts in the background ignores it, and so
+    do all that descend from it: such tests would see an export that goes on to its end."""
+    minding = ["env", "--default-signal=INT"]
+    argv = [*minding, *COMMAND, "export", "--format", form, str(run)]
     pipe = subprocess.PIPE
     export = subprocess.Popen(argv, stdout=pipe, stderr=pipe, pipesize=pipesize)
     assert export.stdout is not None
