@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 ROOMS = {"tests/live/": "clusters", "tests/unit/analysis/": "checker", "tests/baseline/": "checker"}
 FIXTURES_S = 3600  # to set up, or to tear down, all that a test shares with others
+STDERR = pytest.StashKey[int]()
 marks: set[str] = set()  # of the test that runs now
-stderr = os.dup(2)  # pytest captures the other one
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
@@ -61,8 +61,9 @@ class Rooms(LoadScopeScheduling):  # type: ignore[misc]  # xdist tells no types
         return next((room for path, room in ROOMS.items() if file.startswith(path)), file)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Watch every program that a test itself starts."""
+    config.stash[STDERR] = os.dup(2)  # nothing is captured yet
     sys.addaudithook(_refuse_without_mark)
 
 
@@ -108,7 +109,7 @@ def _bounded(item: pytest.Item) -> Iterator[None]:
     if mark is None or not mark.kwargs.get("func_only"):
         yield
         return
-    faulthandler.dump_traceback_later(FIXTURES_S, exit=True, file=stderr)
+    faulthandler.dump_traceback_later(FIXTURES_S, exit=True, file=item.config.stash[STDERR])
     try:
         yield
     finally:
