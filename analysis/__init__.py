@@ -1,9 +1,9 @@
 """The checkers: a Spark job over stored runs. It never talks to Kafka.
 
     import analysis
-    runs = analysis.open("results/study-1/latest")        # docs/queries.md
+    runs = analysis.open("results/study-1/latest")
 
-May import harness.history, harness.model and harness.checkout; never workloads.
+docs/queries.md says what they can be asked.
 """
 
 from __future__ import annotations

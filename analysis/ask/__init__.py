@@ -1,4 +1,1 @@
-"""Questions to stored runs: the views that SQL and notebooks see, over one run or a thousand.
-
-May import anomalies, frames, stored, spark and elsewhere.
-"""
+"""Questions to stored runs: the views that SQL and notebooks see, over one run or a thousand."""

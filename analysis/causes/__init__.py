@@ -1,4 +1,1 @@
-"""What permits a record's anomaly: leader changes, unclean elections, strikes, flipped bits, stops.
-
-May import run_facts and frames.
-"""
+"""What permits a record's anomaly: leader changes, unclean elections, strikes, bits, stops."""

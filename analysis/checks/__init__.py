@@ -1,5 +1,4 @@
 """The checkers: one family of anomalies a file, with its rules, its words and its promises.
 
 `anomaly` is what such a file states; `analysis.anomalies` lists them.
-May import run_facts and frames.
 """

@@ -1,4 +1,1 @@
-"""What changed between two sets of runs: exact tests, a rank test, one correction for all of them.
-
-May import the model and the statistics of studies.
-"""
+"""What changed between two sets of runs: exact tests, a rank test, one correction for all."""

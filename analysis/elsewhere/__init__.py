@@ -1,4 +1,1 @@
-"""Runs in a store that Spark reaches (HDFS, S3, …), and Spark clusters that do not share our disk.
-
-May import analysis.stored, harness.history and harness.model.
-"""
+"""Runs in a store that Spark reaches (HDFS, S3, …), and Spark clusters without our disk."""

@@ -1,4 +1,1 @@
-"""From stored runs to DataFrames: what is recorded, typed and joined, before anything is judged.
-
-May import stored.
-"""
+"""From stored runs to DataFrames: what is recorded, typed and joined, before anything is judged."""

@@ -1,4 +1,1 @@
-"""Numbers that are no anomalies: counts, latencies, leadership, replication.
-
-May import checks and frames.
-"""
+"""Numbers that are no anomalies: counts, latencies, leadership, replication."""

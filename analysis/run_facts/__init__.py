@@ -1,4 +1,1 @@
-"""What decides a run's promises: the configuration in force, and what its faults may have done.
-
-May import frames.
-"""
+"""What decides a run's promises: the configuration in force, and what its faults may have done."""

@@ -1,4 +1,1 @@
-"""Screens: which values anything can be wrong with, told by a run's files before Spark is asked.
-
-May import what queries may.
-"""
+"""Screens: which values anything can be wrong with, told by a run's files before Spark is asked."""

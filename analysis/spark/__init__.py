@@ -1,4 +1,1 @@
-"""The Spark session that the checks run in.
-
-May import nothing else of ours.
-"""
+"""The Spark session that the checks run in."""

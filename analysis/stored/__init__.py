@@ -1,4 +1,1 @@
-"""Stored runs, read with suspicion: run.json and tables, and what of them is damaged.
-
-May import harness.history and harness.model.
-"""
+"""Stored runs, read with suspicion: run.json and tables, and what of them is damaged."""

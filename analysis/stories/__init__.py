@@ -1,4 +1,3 @@
 """The story of each finding: who had the record, who led, and why it is gone, told from the check's
-evidence and from what was kept of the brokers' logs (docs/evidence.md). May import `stored` of
-`analysis`, and `harness.history`.
+evidence and from what was kept of the brokers' logs (docs/evidence.md).
 """

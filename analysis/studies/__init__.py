@@ -1,4 +1,1 @@
-"""Pages made of many runs: docs/study.md, docs/faq.md and docs/backends.md.
-
-May import anomalies and report.
-"""
+"""Pages made of many runs: docs/study.md, docs/faq.md and docs/backends.md."""

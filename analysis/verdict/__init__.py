@@ -1,4 +1,1 @@
-"""From anomalies to a verdict: doubts, what is promised, what the scenario demands.
-
-May import anomalies, checks, measures, run_facts and frames.
-"""
+"""From anomalies to a verdict: doubts, what is promised, what the scenario demands."""

@@ -1,4 +1,1 @@
-"""Configurations of Kafka's clients: complete defaults, Java's names, a user's own files.
-
-May import host and model.
-"""
+"""Configurations of Kafka's clients: complete defaults, Java's names, a user's own files."""

@@ -1,4 +1,4 @@
 """Kafka itself: its jars, where they come from, and the class archives that start them faster.
 
-May import host and waiting. What set-up starts (kafka_home, ivy) is standard library only.
+What set-up starts (kafka_home, ivy) is standard library only.
 """

@@ -1,4 +1,1 @@
-"""Other people's histories: read as lines or as EDN, made a run's folder, and told as lines.
-
-May import history and model.
-"""
+"""Other people's histories: read as lines or as EDN, made a run's folder, and told as lines."""

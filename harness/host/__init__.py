@@ -1,4 +1,4 @@
 """This machine: its size and load, its system packages, its Linux namespaces.
 
-May import waiting and release. Standard library only.
+Standard library only.
 """

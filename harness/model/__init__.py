@@ -1,4 +1,1 @@
-"""What everything else speaks of: the scenario, and a run's folder and record.
-
-May import nothing else of ours.
-"""
+"""What everything else speaks of: the scenario, and a run's folder and record."""

@@ -1,4 +1,1 @@
-"""From a scenario file to a prepared run: read, checked, resolved; nothing is started here.
-
-May import nemesis, cluster and what lies below.
-"""
+"""From a scenario file to a prepared run: read, checked, resolved; nothing is started here."""

@@ -1,4 +1,1 @@
-"""What the workers share: clients, payloads, sends and how they end, transactions.
-
-May import harness.history alone.
-"""
+"""What the workers share: clients, payloads, sends and how they end, transactions."""

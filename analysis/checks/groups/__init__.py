@@ -1,4 +1,1 @@
-"""Consumer groups: what they made of the log, what they committed, who owned what.
-
-May import what checkers may.
-"""
+"""Consumer groups: what they made of the log, what they committed, who owned what."""

@@ -1,4 +1,1 @@
-"""Replicas: what each of them holds and, where they are sampled, how far each has come.
-
-May import what checkers may.
-"""
+"""Replicas: what each of them holds and, where they are sampled, how far each has come."""

@@ -1,4 +1,1 @@
-"""Transactions: all of one or nothing, and none that rests on what is not decided.
-
-May import what checkers may.
-"""
+"""Transactions: all of one or nothing, and none that rests on what is not decided."""

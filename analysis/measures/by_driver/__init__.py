@@ -1,4 +1,1 @@
-"""The measures of a run whose files the driver can open: the same answers, by numpy.
-
-May import the other measures, frames and stored.
-"""
+"""The measures of a run whose files the driver can open: the same answers, by numpy."""

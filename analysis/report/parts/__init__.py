@@ -1,4 +1,1 @@
-"""Parts of the page that are made beside it: evidence, close-up, counters, files.
-
-May import what reports may import.
-"""
+"""Parts of the page that are made beside it: evidence, close-up, counters, files."""

@@ -1,4 +1,1 @@
-"""What is recorded and what is not: rows that no recorder and no sealing writes.
-
-May import harness.history.
-"""
+"""What is recorded and what is not: rows that no recorder and no sealing writes."""

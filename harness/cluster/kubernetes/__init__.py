@@ -10,6 +10,4 @@ That is own/. Or a Kafka in pods that somebody else made (attach/), which is lef
 
 Workers run here, beside the harness: on one host, by node ports, or with it inside the cluster, by
 pod names. Sends, reads and faults have one clock either way.
-
-May import what clusters share, and of the backends external alone, which attach/ resembles.
 """

@@ -1,4 +1,1 @@
-"""The local backend: nodes as processes in private Linux namespaces of this host.
-
-May import what clusters share, and no other backend.
-"""
+"""The local backend: nodes as processes in private Linux namespaces of this host."""

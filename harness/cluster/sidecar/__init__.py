@@ -1,4 +1,1 @@
-"""The sidecar: a container beside a node, whose script heals the node when the harness is gone.
-
-May import what clusters share, and no backend.
-"""
+"""The sidecar: a container beside a node, whose script heals the node when the harness is gone."""

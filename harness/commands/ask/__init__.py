@@ -1,4 +1,1 @@
-"""Commands that let stored runs be asked.
-
-May import what commands may, and commands.
-"""
+"""Commands that let stored runs be asked."""

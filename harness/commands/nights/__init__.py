@@ -1,4 +1,1 @@
-"""The commands compare and campaign --nights: tonight's runs, and those of the nights before.
-
-May import what commands may, and campaigns.
-"""
+"""The commands compare and campaign --nights: tonight's runs, and those of the nights before."""

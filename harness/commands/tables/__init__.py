@@ -1,4 +1,1 @@
-"""Commands that check two tables of anybody's, here or as one spark-submit (docs/tables.md).
-
-May import what commands may, and commands.
-"""
+"""Commands that check two tables of anybody's, here or as one spark-submit (docs/tables.md)."""

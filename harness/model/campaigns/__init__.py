@@ -1,4 +1,1 @@
-"""What a campaign's file may say, and the cells that it comes to.
-
-May import the scenario's model.
-"""
+"""What a campaign's file may say, and the cells that it comes to."""

@@ -1,4 +1,1 @@
-"""A run as it is stored: its folder, run.json, and how older ones are read.
-
-May import the rest of harness.model.
-"""
+"""A run as it is stored: its folder, run.json, and how older ones are read."""

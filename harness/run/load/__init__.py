@@ -1,4 +1,1 @@
-"""The load: the worker processes of a run, started, counted, hit, replaced and ended.
-
-May import nemesis, what lies below it, and the run that it is a part of (run_context, progress).
-"""
+"""The load: the worker processes of a run, started, counted, hit, replaced and ended."""

@@ -1,4 +1,1 @@
-"""Faults of processes: signals, restarts.
-
-May import harness.nemesis.verb, and no other room of faults.
-"""
+"""Faults of processes: signals, restarts."""
