@@ -20,7 +20,9 @@ from tests.support.run_records import run_record
     ("spoil", "reason"),
     [(FULL, "the disk is full: make room"), (READ_ONLY, "the disk is read-only: make it writable")],
 )
-@pytest.mark.parametrize("command", ["check", "run"])
+@pytest.mark.parametrize(  # a run asks Java for its version before that
+    "command", ["check", pytest.param("run", marks=pytest.mark.jvm)]
+)
 def test_it_is_named_in_one_sentence_before_anything_is_made(
     tmp_path: Path, command: str, spoil: str, reason: str
 ) -> None:
