@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from tests.support.needs import needs
 from tests.support.no_jvm import JvmStarted, no_jvm
 
 ASKED = ["java", "-Xlog:disable", "-XX:+IgnoreUnrecognizedVMOptions", "-version"]
@@ -16,6 +17,7 @@ BY_ANOTHER = [sys.executable, "-c", f"import subprocess; subprocess.run({ASKED})
 
 @pytest.mark.parametrize("command", [ASKED, BY_ANOTHER], ids=["by the test", "by its child"])
 def test_a_test_without_the_mark_starts_no_jvm(command: list[str]) -> None:
+    needs("java")
     with pytest.raises(JvmStarted), no_jvm():
         done = subprocess.run(command, capture_output=True, text=True, check=False)
 

@@ -6,6 +6,7 @@ commas between) has its word, the test fails.
     actionlint       which set-up makes where there is a Go
     browser          Chromium with its driver
     docker           an engine with our image: tests.support.labs.docker_engine
+    java             on the PATH
     kafka            its jars, which set-up fetches
     kubernetes       a cluster, or what its lab needs: tests.support.labs.kubernetes_lab
     libfaketime
@@ -38,6 +39,11 @@ def _without_actionlint() -> str | None:
 def _without_browser() -> str | None:
     found = doctor.browser()
     return None if found.status == "ok" else f"Chromium is {found.detail}: {found.remedy}"
+
+
+def _without_java() -> str | None:
+    told = "there is no java: " + system_packages.install_command(["java"])
+    return None if system_packages.program("java") else told
 
 
 def _without_kafka() -> str | None:
@@ -73,6 +79,7 @@ WORDS: dict[str, Callable[[], str | None] | None] = {
     "actionlint": _without_actionlint,
     "browser": _without_browser,
     "docker": None,
+    "java": _without_java,
     "kafka": _without_kafka,
     "kubernetes": None,
     "libfaketime": _without_libfaketime,

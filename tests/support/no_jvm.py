@@ -9,6 +9,7 @@ Cannot see: one that is started with an environment that lacks the variable.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ def no_jvm() -> Iterator[None]:
     options = f'"-Xlog:startuptime:file={seen}::filecount=0" -agentpath:{AGENT}'
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, VARIABLE, options)
+        if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+            patch.setitem(os.environ, "JAVA_HOME", "/nowhere")  # who only tells Spark needs none
         try:
             yield
         finally:

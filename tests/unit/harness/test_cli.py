@@ -210,8 +210,8 @@ def test_a_results_folder_that_is_not_ours_is_refused(tmp_path):
     assert "not a run of this version" in done.stderr
 
 
+@pytest.mark.jvm  # Java is asked for its version first
 def test_a_results_place_that_cannot_be_written_is_named_with_the_remedy(tmp_path):
-    needs("namespaces")
     (tmp_path / "file").write_text("in the way")
 
     done = call("run", "baseline", "--results", str(tmp_path / "file"))
