@@ -22,10 +22,12 @@ import contextlib
 import hashlib
 import importlib.util
 import os
+import resource
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -49,6 +51,8 @@ REQUIREMENTS = (ROOT / "requirements" / "build.txt", ROOT / "requirements" / "pa
 ACTIONLINT = VENV / "bin" / "actionlint"
 _ACTIONLINT_SOURCE = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 _GO = (shutil.which("go"), "/usr/local/go/bin/go")
+
+LOOK_S = 20  # longer than that, something was installed
 
 _say = partial(print, flush=True)
 
@@ -275,14 +279,23 @@ def main(argv: Sequence[str]) -> int:
             "set-up stopped: only Linux is supported, because nodes run in namespaces\n"
         )
         return 1
+    begun_s = time.monotonic()
     try:
         level()
+        _say_cost(time.monotonic() - begun_s)
     except HostError as error:
         sys.stderr.write(f"set-up stopped: {error}\n")
         return 1
     except KeyboardInterrupt:
         return interrupted(signal.SIGINT)
     return 0
+
+
+def _say_cost(wall_s: float) -> None:
+    """What it took to install something; a look that found all there says nothing."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if wall_s > LOOK_S:
+        _say(f"set-up took {wall_s:.0f} s, {used.ru_utime + used.ru_stime:.0f} CPU s")
 
 
 if __name__ == "__main__":
