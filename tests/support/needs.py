@@ -66,7 +66,7 @@ def _without_namespaces() -> str | None:
     except HostError as error:
         return str(error)
     found = doctor.namespaces()
-    return None if found.status == "ok" else f"no namespaces: {found.detail}"
+    return None if found.status == "ok" else found.detail
 
 
 def _without_strace() -> str | None:
