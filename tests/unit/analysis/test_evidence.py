@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 from typing import TYPE_CHECKING
+
+import pytest
 
 from analysis.studies import study
 from harness.model.runs.ledger import read
@@ -37,8 +40,12 @@ def test_another_number_is_told(spark: SparkSession, tmp_path: Path) -> None:
     assert told == {"changed": ["report.json says something else"]}
 
 
-def test_each_is_the_first_run_of_its_cell_or_one_that_the_page_tells_by_itself() -> None:
-    told = read(evidence.STUDY).standing
+def test_each_is_the_first_run_of_its_cell_or_one_that_the_page_tells_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    once = functools.cache(read)  # the ledger is large
+    monkeypatch.setattr(evidence, "read", once)
+    told = once(evidence.STUDY).standing
     rows = [*study.led_alone(told), *study.unanswered(told)]
     by_itself = {row["run"].replace("/", "-"): row["run"] for row in rows}
     kept = {
