@@ -89,11 +89,13 @@ class Running:
             argv += [f"--junitxml={folder / 'junit.xml'}", f"--basetemp={self._made / 'runs'}"]
         pace = folder.parent / "pace.txt"  # tests.support.host_pace
         pace.touch()
+        # Some hosts set it; each of a thousand processes would compile all modules again.
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         with (folder / "log.txt").open("wb") as log:
             self._process = subprocess.Popen(
                 [*argv, *(paths or part.paths)],
                 cwd=root,
-                env={**os.environ, "PYTHONPATH": str(ROOT), "HARNESS_PACE_FILE": str(pace)},
+                env={**environment, "PYTHONPATH": str(ROOT), "HARNESS_PACE_FILE": str(pace)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
