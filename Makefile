@@ -27,7 +27,7 @@ lint: ## what reads the code: ruff, mypy --strict, layers (import-linter), unuse
 	$(BIN)/vulture
 	$(BIN)/python -m scripts.taste
 
-unit: ## the tests without a JVM, a browser or a cluster, in under two minutes
+unit: ## the tests without a JVM, a browser or a cluster
 	$(SETUP) --only-python
 	@$(BIN)/python -m pytest -m "not jvm and not browser and not cluster" -n 3 --dist loadfile
 
