@@ -73,7 +73,7 @@ class Place:
 def place(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Place]:
-    scratch, folders = (tmp_path_factory.mktemp(name) for name in ("scratch", "results"))
+    scratch, folders = (tmp_path_factory.mktemp(name) for name in ("scratch", "it's results"))
     shutil.copytree(ROOT / "tests" / "golden" / GOLDEN, folders / GOLDEN)
     histories.write(folders / PLANTED, operations=OPERATIONS, shape="planted")
     hidden = [ROOT, folders, Path(sys.prefix), SPARK.parent]
