@@ -71,7 +71,6 @@ def test_packets_are_lost_between_those_named_only(faults):
 
 def test_cut_answers_are_those_to_the_clients(faults):
     assert "answers of kafka" in faults["cut-answers"]["evidence"]
-    assert "no rule left" in faults["cut-answers"]["heal_evidence"]
 
 
 def test_a_delay_shows_in_the_time_that_a_connection_takes(faults):
@@ -92,7 +91,7 @@ def test_a_throttled_node_has_to_wait(faults):
 def test_a_link_heals(faults, which):
     healed = faults[which]["heal_evidence"]
 
-    assert "is gone" in healed
+    assert re.search("is gone|no rule left", healed)
     assert "every ISR has 3 members" in healed
     assert json.loads(faults[which]["after"])["known"]
 
