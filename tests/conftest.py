@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.no_jvm import no_jvm
 from tests.support.told_runs import Checked
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-ROOMS = {"tests/live/": "clusters", "tests/unit/analysis/": "checker", "tests/baseline/": "checker"}
 FIXTURES_S = 3600  # to set up, or to tear down, all that a test shares with others
 STDERR = pytest.StashKey[int]()
 marks: set[str] = set()  # of the test that runs now
@@ -37,28 +35,11 @@ marks: set[str] = set()  # of the test that runs now
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever uses Spark starts its JVM. Tests on clusters come last, one after the other, and of
-    these the ones in pods: what they run on may still be being built."""
+    """Whoever uses Spark starts its JVM."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("jvm")
             item.add_marker(pytest.mark.timeout(func_only=True))
-    items.sort(key=lambda item: (*map(item.path.parts.__contains__, ("live", "kubernetes")),))
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
-    """Who shares a process in `make test`; any other `--dist` is xdist's own."""
-    return Rooms(config, log) if config.getvalue("dist") == "loadscope" else None
-
-
-class Rooms(LoadScopeScheduling):  # type: ignore[misc]  # xdist tells no types
-    """All on clusters run in one process, one after the other; all of the checker in one, which has
-    the one Spark session; else each file in any. By the path: marks are not known here, and
-    `--dist loadgroup` groups nothing with pytest 9.2 (pytest-xdist issue 1386)."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.split("::", 1)[0]
-        return next((room for path, room in ROOMS.items() if file.startswith(path)), file)
 
 
 def pytest_configure(config: pytest.Config) -> None:
