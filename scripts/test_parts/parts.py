@@ -38,7 +38,7 @@ PARTS = (
     Part(name="checker", paths=HOUSE, program=(*PYTEST, "-m", JVM, "-n1", *REPLACED)),
     Part(name="local", paths=("tests/live/local",), program=LIVE, live=True),
     Part(
-        name="others",
+        name="store-external",
         paths=("tests/live/elsewhere", "tests/live/external"),
         program=LIVE,
         live=True,

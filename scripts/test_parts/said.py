@@ -32,11 +32,11 @@ def cost(ended: Ended) -> str:
     """One line: tests, wall and CPU seconds, and how starved of CPU the host was."""
     tests = f"{len(ended.outcomes):6,} tests" if ended.part.paths else " " * 12
     if not ended.measured:
-        return f"{ended.part.name:8}{tests}, not measured: it was killed"
+        return f"{ended.part.name:14}{tests}, not measured: it was killed"
     wall_s, cpu_s = ended.measured["wall_s"], ended.measured["cpu_s"]
     percent = ended.measured["starved_percent"]
     starved = "not known" if percent is None else f"{percent:.0f} %"
-    return f"{ended.part.name:8}{tests} {wall_s:7.0f} s {cpu_s:7.0f} CPU s   starved {starved}"
+    return f"{ended.part.name:14}{tests} {wall_s:7.0f} s {cpu_s:7.0f} CPU s   starved {starved}"
 
 
 def of_flaky(first: Ended, file: str) -> Iterator[str]:
