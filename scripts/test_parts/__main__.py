@@ -135,7 +135,7 @@ def _second_try(begin: Callable[..., Running], first: Sequence[Ended], folder: P
     failed = [ended for ended in first if not ended.passed]
     if not failed:
         return []
-    if why := refusal(first):
+    if why := refusal(failed):
         _say([f"no second try: {why}"])
         return []
     found: list[Ended] = []

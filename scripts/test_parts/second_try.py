@@ -41,9 +41,9 @@ def failing_files(parts: Iterable[Ended]) -> list[tuple[Ended, str]]:
     ]
 
 
-def refusal(parts: Sequence[Ended]) -> str | None:
-    """Why nothing of these parts is tried again; None: what failed of them may be."""
-    return next(_reasons([ended for ended in parts if not ended.passed]), None)
+def refusal(failed: Sequence[Ended]) -> str | None:
+    """Why nothing of these parts, which failed, is tried again; None: it may be."""
+    return next(_reasons(failed), None)
 
 
 def _reasons(failed: Sequence[Ended]) -> Iterator[str]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -41,12 +40,11 @@ def slowness() -> float:
 def _start_s() -> float:
     """A cluster of two nodes that starts and ends, as a user has it; a broken one takes for ever,
     and is for its own tests to find."""
-    settings = ("cluster.zookeepers=1", "cluster.brokers=1", "topic.replication_factor=1")
-    up = [sys.executable, "-m", "harness.cli", "up", "baseline"]
-    up += [f"--set={each}" for each in settings]
+    from tests.support.commands import COMMAND, TWO_NODES  # noqa: PLC0415  it asks for bounds here
+
     begun_s = time.monotonic()
     subprocess.run(
-        [*up, "--", "true"],
+        [*COMMAND, "up", "baseline", *TWO_NODES, "--", "true"],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
