@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import psutil
 import pyarrow.parquet as pq
 
 from analysis.job import check
+from harness import cli
 from harness.checkout import ROOT
 from harness.waiting import WaitTimeout, wait_until
 from tests.support.host_pace import bound_s
@@ -54,6 +57,31 @@ class Ran:
         if self.folder is not None and not (self.folder / "report.json").exists():
             check([self.folder])
         return self.record("report.json")
+
+
+def called(
+    *arguments: str | Path,
+    main: Callable[[], object] = cli.main,
+    environment: Mapping[str, str] | None = None,
+) -> Ran:
+    """The command within this process: one of its own takes most of a second to import all. What
+    starts a cluster or minds signals needs its own."""
+    argv = ["kafka-harness", *map(str, arguments)]
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with (
+        mock.patch.object(sys, "argv", argv),
+        mock.patch.dict(os.environ, environment or {}),  # what the command sets there is gone too
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            main()
+            code = 0
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    for stream in (out, err):
+        stream.seek(0)
+    return Ran(code=code, out=out.read(), err=err.read(), folder=None)
 
 
 def carried_out(scenario: str, folder: Path, limit_s: float = 600) -> Ran:

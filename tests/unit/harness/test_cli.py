@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from harness import cli, release
+from harness import release
 from harness.checkout import ROOT
 from harness.host import system_packages
 from harness.model.exit_codes import worst
 from harness.nemesis.undo_record import Undo
+from tests.support.commands import COMMAND, Ran, called
 from tests.support.needs import needs
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -29,22 +27,21 @@ def run(tmp_path: Path) -> Path:
     return shutil.copytree(GOLDEN / "leader-stopped", tmp_path / "run")
 
 
-def call(
-    *arguments: str, cwd: Path | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "harness.cli", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-    )
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that commands are called in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def started(*arguments: str) -> Ran:
+    """The command as a process of its own."""
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
+    return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=None)
 
 
 def test_the_help_names_every_command_and_every_exit_code():
-    said = call("--help").stdout
+    said = started("--help").out
 
     for word in (
         "run",
@@ -72,42 +69,43 @@ def test_the_help_names_every_command_and_every_exit_code():
 
 
 def test_the_scenarios_are_listed_with_what_they_show():
-    said = call("scenarios").stdout
+    said = called("scenarios").out
 
     assert "study-1" in said
     assert "acks=1" in said
 
 
-def test_show_prints_plan_and_configuration_and_starts_nothing(tmp_path):
-    done = call("show", "study-1", "--seed", "5", "--set", "faults.0.times=2", cwd=tmp_path)
+def test_show_prints_plan_and_configuration_and_starts_nothing(here):
+    done = called("show", "study-1", "--seed", "5", "--set", "faults.0.times=2")
 
-    assert done.returncode == 0
-    assert "step 1: kill leader after 1,500 rounds, until leadership moved" in done.stdout
-    assert '"acks": "1"' in done.stdout
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_what_new_writes_can_be_shown_and_schema_prints_what_lies_beside_it(tmp_path):
-    assert call("new", "what-if", cwd=tmp_path).returncode == 0
-
-    shown = call("show", "what-if.toml", cwd=tmp_path)
-    schema = call("schema", cwd=tmp_path)
-
-    assert "step 0: kill leader at 4 s, until leadership moved" in shown.stdout, shown.stderr
-    assert schema.stdout == (tmp_path / "kafka-harness.schema.json").read_text()
+    assert done.code == 0
+    assert "step 1: kill leader after 1,500 rounds, until leadership moved" in done.out
+    assert '"acks": "1"' in done.out
+    assert list(here.iterdir()) == []
 
 
-def test_show_refuses_what_run_would_refuse_on_that_backend(tmp_path):
-    done = call("show", "study-1", "--backend", "external", cwd=tmp_path)
+def test_what_new_writes_can_be_shown_and_schema_prints_what_lies_beside_it(here):
+    assert called("new", "what-if").code == 0
 
-    assert done.returncode == 254
-    assert "kill is not available on the backend external" in done.stderr
+    shown = called("show", "what-if.toml")
+    schema = called("schema")
+
+    assert "step 0: kill leader at 4 s, until leadership moved" in shown.out, shown.err
+    assert schema.out == (here / "kafka-harness.schema.json").read_text()
+
+
+def test_show_refuses_what_run_would_refuse_on_that_backend():
+    done = called("show", "study-1", "--backend", "external")
+
+    assert done.code == 254
+    assert "kill is not available on the backend external" in done.err
 
 
 def test_the_same_seed_shows_the_same_plan_and_configuration():
-    assert call("show", "study-1-sure", "--seed", "5").stdout == (
-        call("show", "study-1-sure", "--seed", "5").stdout
-    )
+    """In another process too, which hashes otherwise."""
+    asked = ("show", "study-1-sure", "--seed", "5")
+
+    assert started(*asked) == called(*asked)
 
 
 @pytest.mark.parametrize(
@@ -140,8 +138,8 @@ def test_the_same_seed_shows_the_same_plan_and_configuration():
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_cannot_be_done_is_said_in_one_sentence(tmp_path, arguments, told):
-    refused(tmp_path, arguments, told)
+def test_what_cannot_be_done_is_said_in_one_sentence(here, arguments, told):
+    refused(here, arguments, told)
 
 
 @pytest.mark.parametrize(
@@ -154,18 +152,18 @@ def test_what_cannot_be_done_is_said_in_one_sentence(tmp_path, arguments, told):
         ("run", "cluster.zoo.tickTme", "tickTime"),
     ],
 )
-def test_a_key_that_kafka_does_not_know_is_refused_too(tmp_path, command, key, meant):
+def test_a_key_that_kafka_does_not_know_is_refused_too(here, command, key, meant):
     needs("kafka")
-    refused(tmp_path, [command, "study-1", "--set", f"{key}=3"], f"did you mean {meant}?")
+    refused(here, [command, "study-1", "--set", f"{key}=3"], f"did you mean {meant}?")
 
 
 def refused(folder, arguments, told):
-    done = call(*arguments, cwd=folder)
+    done = called(*arguments)
 
-    assert done.returncode == 254, done.stdout + done.stderr
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.code == 254, done.out + done.err
+    assert told in done.err
+    assert "Traceback" not in done.err
+    assert len(done.err.strip().splitlines()) == 1
     assert list(folder.iterdir()) == []
 
 
@@ -177,47 +175,47 @@ def refused(folder, arguments, told):
         ("local", {"KAFKA_HARNESS_CACHE": "/nowhere/cache"}, "has not been fetched yet"),
     ],
 )
-def test_a_backend_that_is_not_there_is_no_bad_argument(tmp_path, backend, environment, told):
+def test_a_backend_that_is_not_there_is_no_bad_argument(here, backend, environment, told):
     """The harness cannot do its job; and there is no folder, because there was no run."""
     if backend == "local":
         needs("namespaces")  # which come first
     else:
         pytest.importorskip(backend)
-    done = call("run", "study-1", "--backend", backend, cwd=tmp_path, **environment)
+    done = called("run", "study-1", "--backend", backend, environment=environment)
 
-    assert done.returncode == 255, done.stdout + done.stderr
-    assert told in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert list(tmp_path.iterdir()) == []
+    assert done.code == 255, done.out + done.err
+    assert told in done.err
+    assert len(done.err.strip().splitlines()) == 1
+    assert list(here.iterdir()) == []
 
 
-def test_show_needs_neither_kafka_nor_docker_and_says_what_it_could_not_check(tmp_path):
+def test_show_needs_neither_kafka_nor_docker_and_says_what_it_could_not_check():
     nothing = {"KAFKA_HARNESS_CACHE": "/nowhere", "DOCKER_HOST": "unix:///nowhere/docker.sock"}
 
     for backend in ("local", "docker"):
-        done = call("show", "study-1", "--backend", backend, cwd=tmp_path, **nothing)
+        done = called("show", "study-1", "--backend", backend, environment=nothing)
 
-        assert done.returncode == 0, done.stderr
-        assert "were not checked for typing errors: Kafka 3.9.2 has not been fetc" in done.stdout
+        assert done.code == 0, done.err
+        assert "were not checked for typing errors: Kafka 3.9.2 has not been fetc" in done.out
 
 
 def test_a_results_folder_that_is_not_ours_is_refused(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps({"name": "holiday"}))
 
-    done = call("check", str(tmp_path))
+    done = started("check", str(tmp_path))
 
-    assert done.returncode == 254
-    assert "not a run of this version" in done.stderr
+    assert done.code == 254
+    assert "not a run of this version" in done.err
 
 
 @pytest.mark.jvm  # Java is asked for its version first
 def test_a_results_place_that_cannot_be_written_is_named_with_the_remedy(tmp_path):
     (tmp_path / "file").write_text("in the way")
 
-    done = call("run", "baseline", "--results", str(tmp_path / "file"))
+    done = started("run", "baseline", "--results", str(tmp_path / "file"))
 
-    assert done.returncode == 254
-    assert "choose another folder with --results" in done.stderr
+    assert done.code == 254
+    assert "choose another folder with --results" in done.err
 
 
 @pytest.mark.parametrize(
@@ -238,51 +236,33 @@ def test_over_several_runs_1_beats_255_beats_2_beats_0(codes, together):
     assert together == worst(codes)
 
 
-def test_heal_says_what_was_in_force_and_that_nothing_is_left(tmp_path):
-    run = tmp_path / "run"
-    shutil.copytree(GOLDEN / "acks-1-leader-killed", run)
+def test_heal_says_what_was_in_force_and_that_nothing_is_left(run):
     Undo(run).begun(3, "cut", "mend", ["kafka1"], {})
 
-    done = call("heal", str(run))
+    done = called("heal", run)
 
-    assert done.returncode == 0, done.stderr
-    assert "fault 3: cut kafka1, may still be in force (undo: mend)" in done.stdout
-    assert "nothing to heal" in done.stdout
+    assert done.code == 0, done.err
+    assert "fault 3: cut kafka1, may still be in force (undo: mend)" in done.out
+    assert "nothing to heal" in done.out
 
 
 # Whatever the input
 
 
-@pytest.fixture
-def ended(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    """The command within this process: its exit code, and what it printed."""
-
-    def carried_out(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["kafka-harness", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ending:
-            cli.main()
-        said = capsys.readouterr()
-        return int(str(ending.value.code or 0)), said.out, said.err
-
-    return carried_out
-
-
-def test_what_nobody_foresaw_is_one_sentence_and_255(tmp_path, monkeypatch, ended):
+def test_what_nobody_foresaw_is_one_sentence_and_255(tmp_path, monkeypatch):
     def broken() -> dict[str, Path]:
         raise KeyError("nobody knows")
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr("harness.scenario.file.shipped", broken)
 
-    code, _, said = ended("scenarios")
+    done = called("scenarios")
 
-    assert code == 255
-    assert len(said.strip().splitlines()) == 1
-    assert "KeyError: 'nobody knows'" in said
+    assert done.code == 255
+    assert len(done.err.strip().splitlines()) == 1
+    assert "KeyError: 'nobody knows'" in done.err
     (details,) = tmp_path.glob("kafka-harness/unexpected-*.txt")
-    assert str(details) in said
+    assert str(details) in done.err
     assert "Traceback" in details.read_text()
 
 
@@ -293,128 +273,126 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_spark")
-def test_a_damaged_history_is_one_sentence_that_names_the_file(run, ended):
+def test_a_damaged_history_is_one_sentence_that_names_the_file(run):
     mark = run / "history" / "sealed.json"
     mark.write_bytes(mark.read_bytes()[:100])
 
-    code, _, said = ended("check", run)
+    done = called("check", run)
 
-    assert code == 254
-    assert mark.name in said
-    assert len(said.strip().splitlines()) == 1
+    assert done.code == 254
+    assert mark.name in done.err
+    assert len(done.err.strip().splitlines()) == 1
 
 
 @pytest.mark.usefixtures("no_spark")
-def test_of_a_run_the_details_are_in_its_folder(run, monkeypatch, ended):
+def test_of_a_run_the_details_are_in_its_folder(run, monkeypatch):
     def broken(_: Path) -> None:
         raise ZeroDivisionError("no")
 
     monkeypatch.setattr("harness.history.sealing.seal", broken)
 
-    code, _, said = ended("check", run)
+    done = called("check", run)
 
-    assert code == 255
-    assert "ZeroDivisionError: no" in said
+    assert done.code == 255
+    assert "ZeroDivisionError: no" in done.err
     (details,) = run.glob("unexpected-*.txt")
-    assert str(details) in said
+    assert str(details) in done.err
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"verdict": 1}', "[" * 100_000])
-def test_a_report_that_nobody_wrote_is_one_sentence(run, ended, text):
+def test_a_report_that_nobody_wrote_is_one_sentence(run, text):
     (run / "report.json").write_text(text)
 
-    code, _, said = ended("report", run)
+    done = called("report", run)
 
-    assert code == 254
-    assert "report.json: not a report of this version" in said
-    assert len(said.strip().splitlines()) == 1
+    assert done.code == 254
+    assert "report.json: not a report of this version" in done.err
+    assert len(done.err.strip().splitlines()) == 1
 
 
-def test_a_report_s_texts_are_printed_as_they_are(run, ended):
+def test_a_report_s_texts_are_printed_as_they_are(run):
     stored = json.loads((ROOT / "tests/baseline/golden/leader-stopped.json").read_text())
     assert stored["verdict"] == "valid"
     stored["sentence"] = "[link=file:///etc/passwd]x[/link] \x1b]0;title\x07 [/]"
     stored["run"]["command"] = "rm\r\x1b[2Kls"
     (run / "report.json").write_text(json.dumps(stored))
 
-    code, said, _ = ended("report", run)
+    done = called("report", run)
 
-    assert code == 0
-    assert "\n[link=file:///etc/passwd]x[/link] \\x1b]0;title\\x07 [/]\n" in said
-    assert "rerun    rm\\r\\x1b[2Kls" in said
-    assert "\x1b" not in said
+    assert done.code == 0
+    assert "\n[link=file:///etc/passwd]x[/link] \\x1b]0;title\\x07 [/]\n" in done.out
+    assert "rerun    rm\\r\\x1b[2Kls" in done.out
+    assert "\x1b" not in done.out
 
 
-def test_folders_where_files_belong_are_one_sentence(run, ended):
+def test_folders_where_files_belong_are_one_sentence(run):
     (run / "undo.jsonl").mkdir()
     (run / "report.json").mkdir()
 
     for command in ("heal", "report"):
-        code, _, said = ended(command, run)
-        assert code == 254
-        assert "cannot be read" in said
-        assert len(said.strip().splitlines()) == 1
+        done = called(command, run)
+        assert done.code == 254
+        assert "cannot be read" in done.err
+        assert len(done.err.strip().splitlines()) == 1
 
 
-def test_a_link_out_of_a_run_is_followed_by_no_command(run, tmp_path, ended):
+def test_a_link_out_of_a_run_is_followed_by_no_command(run, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("keep out")
     (run / "undo.jsonl").symlink_to(secret)
 
     for command in ("check", "heal", "report", "history"):
-        code, _, said = ended(command, run)
-        assert code == 254
-        assert "undo.jsonl: a link that leads out of the run's folder" in said
+        done = called(command, run)
+        assert done.code == 254
+        assert "undo.jsonl: a link that leads out of the run's folder" in done.err
     assert secret.read_text() == "keep out"
 
 
-def test_heal_asks_before_it_runs_a_command_and_runs_it_when_allowed(run, tmp_path, ended):
+def test_heal_asks_before_it_runs_a_command_and_runs_it_when_allowed(run, tmp_path):
     record = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps({**record, "backend": "external"}))
     mark = tmp_path / "healed"
     options = {"inject": ["true"], "heal": ["touch", str(mark)]}
     Undo(run).begun(0, "command", "heal", ["kafka1"], options)
 
-    code, said, _ = ended("heal", run)
-    assert (code, mark.exists()) == (255, False)
-    assert f"touch {mark}" in said
+    done = called("heal", run)
+    assert (done.code, mark.exists()) == (255, False)
+    assert f"touch {mark}" in done.out
 
-    code, _, _ = ended("heal", run, "--allow", "command")
-    assert (code, mark.exists()) == (0, True)
+    assert (called("heal", run, "--allow", "command").code, mark.exists()) == (0, True)
 
 
-def test_a_suggested_command_can_be_pasted_whatever_the_folder_s_name(run, tmp_path, ended):
+def test_a_suggested_command_can_be_pasted_whatever_the_folder_s_name(run, tmp_path):
     strange = run.rename(tmp_path / "a run; it's $mine")
 
     for text in (None, "{}"):
         if text is not None:
             (strange / "report.json").write_text(text)
-        _, _, said = ended("report", strange)
-        command = said.split("`")[1]
+        command = called("report", strange).err.split("`")[1]
         assert ["kafka-harness", "check", str(strange)] == shlex.split(command)
 
 
-def test_set_up_without_the_right_to_install_prints_the_command(monkeypatch, ended):
+def test_set_up_without_the_right_to_install_prints_the_command(monkeypatch):
     monkeypatch.setattr(system_packages, "missing", lambda **_: ["iptables"])
     monkeypatch.setattr(system_packages, "package_manager", lambda: "dnf")
     monkeypatch.setattr("os.getuid", lambda: 1000)
 
-    code, _, said = ended("setup")
+    done = called("setup")
 
-    assert code == 255
-    assert said.startswith("kafka-harness: missing: iptables. Install with")
-    assert "sudo dnf install -y iptables-nft" in said
-
-
-def test_a_wheel_that_is_not_there_is_one_sentence(tmp_path, ended):
-    code, _, said = ended("harness-image", "--wheel", tmp_path / "gone.whl")
-
-    assert code == 254
-    assert "gone.whl' does not exist" in said
+    assert done.code == 255
+    assert done.err.startswith("kafka-harness: missing: iptables. Install with")
+    assert "sudo dnf install -y iptables-nft" in done.err
 
 
-def test_the_version_is_told_with_its_commit(ended):
-    code, said, _ = ended("--version")
+def test_a_wheel_that_is_not_there_is_one_sentence(tmp_path):
+    done = called("harness-image", "--wheel", tmp_path / "gone.whl")
 
-    assert code == 0
-    assert said == f"{release.described()}\n"
+    assert done.code == 254
+    assert "gone.whl' does not exist" in done.err
+
+
+def test_the_version_is_told_with_its_commit():
+    done = called("--version")
+
+    assert done.code == 0
+    assert done.out == f"{release.described()}\n"
