@@ -14,7 +14,7 @@ from harness import cli
 from harness.cluster.backends import BACKENDS
 from harness.command_lines import completion
 from harness.scenario.file import shipped
-from tests.support.commands import COMMAND
+from tests.support.commands import called
 
 
 def completed(cwd: Path, line: str) -> list[str]:
@@ -91,7 +91,7 @@ def test_every_command_stands_in_a_panel_and_shows_an_example() -> None:
 
 
 def test_the_help_groups_the_commands() -> None:
-    said = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
+    said = called("--help").out
 
     panels = ["Run and judge", "Look at", "Write a scenario", "Clusters", "This host"]
     assert panels == sorted(panels, key=said.index)

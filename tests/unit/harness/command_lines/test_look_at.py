@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-
 from harness.release import PAGES
 from harness.scenario.file import families, read_scenario, shipped
-from tests.support.commands import COMMAND
+from tests.support.commands import called
 
 
 def test_scenarios_are_listed_by_family_a_line_each_with_how_long_they_take() -> None:
-    said = subprocess.run([*COMMAND, "scenarios"], capture_output=True, text=True, check=True)
-    lines = said.stdout.splitlines()
+    lines = called("scenarios").out.splitlines()
 
     assert lines[1].split()[:3] == ["baseline", "20", "s"]
     at = lines.index("study")
@@ -31,18 +28,16 @@ def test_a_family_is_a_folder_of_scenarios() -> None:
 
 
 def test_pages_of_the_documentation_are_listed_and_printed() -> None:
-    listed = subprocess.run([*COMMAND, "docs"], capture_output=True, text=True, check=True).stdout
+    listed = called("docs").out
     names = [line.split()[0] for line in listed.splitlines()[:-1]]
 
     assert f"as files: {PAGES}" == listed.splitlines()[-1]
     assert sorted(path.stem for path in PAGES.glob("*.md")) == names
-    printed = subprocess.run([*COMMAND, "docs", "tutorial"], capture_output=True, check=True)
-    assert (PAGES / "tutorial.md").read_bytes() == printed.stdout
+    assert (PAGES / "tutorial.md").read_text() == called("docs", "tutorial").out
 
 
 def test_a_page_that_is_not_there_is_refused_with_those_that_are() -> None:
-    asked = [*COMMAND, "docs", "nowhere"]
-    said = subprocess.run(asked, capture_output=True, text=True, check=False)
+    said = called("docs", "nowhere")
 
-    assert (254, "") == (said.returncode, said.stdout)
-    assert "no page 'nowhere'; there are anomalies, " in said.stderr
+    assert (254, "") == (said.code, said.out)
+    assert "no page 'nowhere'; there are anomalies, " in said.err

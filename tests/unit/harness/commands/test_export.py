@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.checkout import ROOT
-from tests.support.commands import COMMAND
+from tests.support.commands import COMMAND, called
 from tests.support.jepsen.histories import read
 
 
@@ -19,11 +19,6 @@ def run(tmp_path: Path) -> Path:
     """A recorded run: its export fills a pipe several times."""
     golden = ROOT / "tests" / "golden" / "leader-stopped"
     return Path(shutil.copytree(golden, tmp_path / golden.name))
-
-
-def exported(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    argv = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
 
 
 def begun(run: Path, form: str, pipesize: int = -1) -> subprocess.Popen[bytes]:
@@ -44,23 +39,23 @@ def test_the_history_for_jepsen_goes_to_stdout_and_what_it_lacks_to_stderr(tmp_p
     golden = ROOT / "tests" / "golden" / "acks-1-leader-killed"
     run = Path(shutil.copytree(golden, tmp_path / "run"))
 
-    said = exported("export", "--format", "jepsen", run)
+    said = called("export", "--format", "jepsen", run)
 
-    assert 0 == said.returncode
-    assert 1768 == len(read(said.stdout.splitlines()))
-    assert f"{run}: left out: 450 look-ups\n" == said.stderr
+    assert 0 == said.code
+    assert 1768 == len(read(said.out.splitlines()))
+    assert f"{run}: left out: 450 look-ups\n" == said.err
 
 
 def test_what_lacks_nothing_says_nothing(run: Path) -> None:
-    assert "" == exported("export", "--format", "jepsen", run).stderr
+    assert "" == called("export", "--format", "jepsen", run).err
 
 
 def test_history_is_the_export_for_people(run: Path) -> None:
-    said = exported("history", run)
+    said = called("history", run)
 
-    assert said.stdout.startswith('{"time": "2026-11-21T')
-    assert said.stdout == exported("export", run).stdout
-    assert said.stdout == exported("export", "--format", "jsonl", run).stdout
+    assert said.out.startswith('{"time": "2026-11-21T')
+    assert said.out == called("export", run).out
+    assert said.out == called("export", "--format", "jsonl", run).out
 
 
 @pytest.mark.parametrize("form", ["jsonl", "jepsen"])
@@ -85,14 +80,14 @@ def test_an_interrupt_ends_it_quietly(run: Path, form: str) -> None:
 
 
 def test_a_format_that_there_is_not_is_one_sentence(run: Path) -> None:
-    said = exported("export", "--format", "edn", run)
+    said = called("export", "--format", "edn", run)
 
-    assert 254 == said.returncode
-    assert 1 == said.stderr.count("\n")
-    assert "'jepsen'" in said.stderr
+    assert 254 == said.code
+    assert 1 == said.err.count("\n")
+    assert "'jepsen'" in said.err
 
 
 def test_a_run_that_there_is_not_is_one_sentence(tmp_path: Path) -> None:
-    said = exported("export", "--format", "jepsen", tmp_path / "no")
+    said = called("export", "--format", "jepsen", tmp_path / "no")
 
-    assert (254, "", 1) == (said.returncode, said.stdout, said.stderr.count("\n"))
+    assert (254, "", 1) == (said.code, said.out, said.err.count("\n"))

@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ from rich.console import Console
 from harness.checkout import DOCS, ROOT
 from harness.commands.ask.sql import Question, answer
 from harness.model.runs.run_folder import StoreError
+from tests.support.commands import COMMAND, called
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,19 +33,6 @@ def asked(query: str, **more: Any) -> str:
     known = {"runs": [str(SAMPLE)], "results": Path("results"), **more}
     answer(Question(query=query, **known), Console(file=shown, width=200, highlight=False))
     return shown.getvalue()
-
-
-def called(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "harness.cli", "sql", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdin=subprocess.DEVNULL,
-    )
 
 
 def test_a_table_shows_the_first_rows_and_says_so(
@@ -150,22 +136,24 @@ def test_a_run_is_found_by_its_scenario_and_all_below_results_without_one(
     ],
 )
 def test_where_nothing_can_be_asked_it_is_one_sentence(
-    tmp_path: Path, arguments: tuple[str, ...], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
 ) -> None:
     """And no JVM is started for it."""
-    done = called(*arguments, cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
 
-    assert (254, "") == (done.returncode, done.stdout)
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
+    done = called("sql", *arguments)
+
+    assert (254, "") == (done.code, done.out)
+    assert said in done.err
+    assert done.err.count("\n") == 1
 
 
-def test_a_cluster_that_does_not_answer_is_not_the_question_s_fault(tmp_path: Path) -> None:
-    done = called("--master", "spark://127.0.0.1:1", str(SAMPLE), "select 1", cwd=tmp_path)
+def test_a_cluster_that_does_not_answer_is_not_the_question_s_fault() -> None:
+    done = called("sql", "--master", "spark://127.0.0.1:1", SAMPLE, "select 1")
 
-    assert (255, "") == (done.returncode, done.stdout)
-    assert "--master spark://127.0.0.1:1: nothing answers there: is the Spark" in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert (255, "") == (done.code, done.out)
+    assert "--master spark://127.0.0.1:1: nothing answers there: is the Spark" in done.err
+    assert done.err.count("\n") == 1
 
 
 def test_a_folder_may_be_named_by_its_uri(spark: SparkSession) -> None:
@@ -174,10 +162,12 @@ def test_a_folder_may_be_named_by_its_uri(spark: SparkSession) -> None:
 
 @pytest.mark.jvm
 def test_the_command_itself_answers_refuses_and_ends_quietly_for_head() -> None:
-    refused = called(str(SAMPLE), "drop view sends")
-    command = [sys.executable, "-m", "harness.cli", "sql", str(SAMPLE), "--format", "csv"]
+    command = [*COMMAND, "sql", str(SAMPLE)]
+    refused = subprocess.run(
+        [*command, "drop view sends"], capture_output=True, text=True, check=False, timeout=200
+    )
     with subprocess.Popen(
-        [*command, "select * from operations"],
+        [*command, "--format", "csv", "select * from operations"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

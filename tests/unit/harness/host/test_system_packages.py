@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import socket
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from harness.cluster.local import network
 from harness.cluster.nodes import ClusterError
 from harness.host import system_packages
 from harness.host.machine import HostError
-from tests.support.commands import COMMAND
+from tests.support.commands import called
 from tests.support.needs import needs
 
 STORED = ROOT / "tests" / "golden" / "leader-stopped"
@@ -48,19 +47,12 @@ def test_a_missing_program_is_named_with_the_remedy(
     run = shutil.copytree(STORED, tmp_path / "run")
     words = {"RUN": str(run), "RESULTS": str(results)}
 
-    done = subprocess.run(
-        [*COMMAND, *(words.get(word, word) for word in arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    done = called(*(words.get(word, word) for word in arguments))
 
-    assert 255 == done.returncode, done.stdout + done.stderr
-    assert f"the program {lacks} is in no folder of PATH" in done.stderr
-    assert "install" in done.stderr
-    assert 1 == len(done.stderr.strip().splitlines())
+    assert 255 == done.code, done.out + done.err
+    assert f"the program {lacks} is in no folder of PATH" in done.err
+    assert "install" in done.err
+    assert 1 == len(done.err.strip().splitlines())
     assert not results.exists()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harness.cli import main
 from harness.commands.campaigns import make_runs
 from harness.commands.campaigns.calibration import Calibration
 from harness.commands.campaigns.make_runs import CampaignOptions
@@ -24,6 +22,7 @@ from harness.model.runs.ledger import ENDED, STARTED, Ledger, read
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
+from tests.support.commands import called
 
 CELL = """
 title = "t"
@@ -214,10 +213,7 @@ def test_tonight_s_runs_count_no_more_in_tonight_s_ledger(
     (tmp_path / "c.toml").write_text(CELL.replace("tonight", "another"))
     monkeypatch.setattr(night, "ledger_of", lambda _: tonight)
     asked = ["campaign", str(tmp_path / "c.toml"), "--nights", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", ["kafka-harness", *asked, "--supersede=study-1", "--why=w"])
 
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == VALID
+    assert called(*asked, "--supersede=study-1", "--why=w").code == VALID
     assert ["w"] == list(read(tonight).reasons.values())
     assert not (tmp_path / "another.jsonl").exists()
