@@ -12,16 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from analysis.causes.cause import Cause
 from analysis.permission import Permission
 from tests.baseline.cells import CONFIGURATIONS, Case, cases
-from tests.baseline.permissions import permission_in
-from tests.support.permitting import Record, permits
-
-OUTCOMES = {
-    "phantom": "aborted",
-    "duplicate": "in_reads",
-    "inconsistent-offset": "two_values",
-    "uncommitted-read": "never",
-}
-PROCESS = "group-consumer-0"
+from tests.baseline.permissions import permitted_in
 
 
 def promises_text() -> str:
@@ -35,23 +26,6 @@ def promises_text() -> str:
 def deciding() -> set[tuple[str, str]]:
     """Anomalies and the kinds of causes that permit them at some cell."""
     return {pair for name in CONFIGURATIONS for pair in _of_configuration(name)[1]}
-
-
-def record_of(anomaly: str) -> Record:
-    """The record that is judged."""
-    return Record(
-        begun_ns=5, known_ns=6, outcome=OUTCOMES.get(anomaly), polled_by=PROCESS, polled_ns=7
-    )
-
-
-def permitted_by(permission: Permission) -> dict[str, list[Cause]]:
-    """By anomaly: the causes that permit the record of it, sure ones first."""
-    found: dict[str, list[Cause]] = {anomaly: [] for anomaly in permission.promised}
-    for cause in permission.causes:
-        for anomaly in permission.permits(cause):
-            if permits(cause, record_of(anomaly)):
-                found[anomaly].append(cause)
-    return found
 
 
 def verdict_on(permission: Permission, anomaly: str, found: Sequence[Cause]) -> tuple[str, str]:
@@ -71,8 +45,8 @@ def _of_configuration(name: str) -> tuple[list[str], set[tuple[str, str]]]:
     kinds: set[tuple[str, str]] = set()
     rows: dict[str, dict[tuple[str, str], list[Case]]] = {}
     for case in every:
-        permission = permission_in(CONFIGURATIONS[name], case)
-        for anomaly, found in permitted_by(permission).items():
+        permission, causes = permitted_in(CONFIGURATIONS[name], case)
+        for anomaly, found in causes.items():
             kinds |= {(anomaly, cause.kind.name) for cause in found}
             verdict = verdict_on(permission, anomaly, found)
             rows.setdefault(anomaly, {}).setdefault(verdict, []).append(case)

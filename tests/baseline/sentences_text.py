@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from analysis.anomalies import NAMES as ANOMALIES
-from analysis.permission import Permission
 from analysis.report.headline import Judged, faults_words, sentence
 from analysis.verdict.judge import Tally, decide, judge
 from harness.nemesis.targets import TARGETS
@@ -22,8 +21,8 @@ from tests.baseline.cells import (
     run_of,
     targets_of,
 )
-from tests.baseline.permissions import permission_in
-from tests.baseline.promises_text import permitted_by, verdict_on
+from tests.baseline.permissions import Permitted, permitted_in
+from tests.baseline.promises_text import verdict_on
 
 OFTEN = (2, 10, 1200)
 # Nodes' own names are targets, too.
@@ -188,9 +187,9 @@ def _rest_of_headlines() -> list[str]:
     ]
 
 
-def tallied(permission: Permission, counts: Mapping[str, int]) -> dict[str, Tally]:
+def tallied(permitted: Permitted, counts: Mapping[str, int]) -> dict[str, Tally]:
     """So many of each anomaly, all of them records like promises_text's."""
-    found = permitted_by(permission)
+    permission, found = permitted
     return {
         name: _tally(count, *verdict_on(permission, name, found[name]))
         if name in found
@@ -225,22 +224,23 @@ def headline(  # noqa: PLR0917  the run first, then what was found in it
 
 def _ran(
     configuration: Configuration, verb: str | None, target: str, situation: str = OUTSIDE
-) -> tuple[Permission, Row]:
+) -> tuple[Permitted, Row]:
     """Such a run, and what permits what in it."""
     nodes = nodes_of(target) if verb else ()
     case = Case(verb=verb, target=target, nodes=nodes, situation=situation)
-    return permission_in(configuration, case), run_of(configuration, case)
+    return permitted_in(configuration, case), run_of(configuration, case)
 
 
 def _sentence(
-    ran: tuple[Permission, Row],
+    ran: tuple[Permitted, Row],
     counts: Mapping[str, int],
     doubts: tuple[str, ...] = (),
     windows: Sequence[Row] = (),
     acked: int = 10_000,
 ) -> str:
-    permission, run = ran
-    judgements = judge(tallied(permission, counts), permission.promised, {}, doubts)
+    permitted, run = ran
+    permission, _ = permitted
+    judgements = judge(tallied(permitted, counts), permission.promised, {}, doubts)
     judged = Judged(
         facts=permission.facts,
         verdict=decide(judgements, doubts),
