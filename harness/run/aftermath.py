@@ -16,7 +16,6 @@ from harness.run.run_context import Running
 from harness.waiting import WaitTimeout
 
 RECOVERY_LIMIT_S = 120.0
-STABLE_LIMIT_S = 10.0
 STABLE_LOOKS = 3
 LOOK_EVERY_S = 0.1
 TIMEOUT_MS = 60_000  # transaction.timeout.ms, of librdkafka
@@ -33,13 +32,13 @@ def await_recovery(running: Running) -> None:
     final read begins, and shows it.
     """
     running.await_full_isr(RECOVERY_LIMIT_S)
-    open_limit_s = max(RECOVERY_LIMIT_S, longest_open_s(running.scenario))
+    open_limit_s = longest_open_s(running.scenario) or RECOVERY_LIMIT_S
     try:
         what = "log ends to be stable and no transaction open"
         running.run.wait(_stable(running), what, open_limit_s, every_s=LOOK_EVERY_S)
     except WaitTimeout:
         stable = _stable(running, though_open=True)
-        running.run.wait(stable, "log ends to be stable", STABLE_LIMIT_S, every_s=LOOK_EVERY_S)
+        running.run.wait(stable, "log ends to be stable", RECOVERY_LIMIT_S, every_s=LOOK_EVERY_S)
         running.run.screen.say("a transaction does not end; reading on without it", style="yellow")
 
 

@@ -12,6 +12,15 @@ import pytest
 from tests.support.commands import Ran, assert_valid, carried_out, faults_of
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
+# A session of 2 s, and what else is awaited shorter, too.
+SOON = (
+    "--set=cluster.zoo.tickTime=500",
+    "--set=cluster.server.zookeeper.session.timeout.ms=2000",
+    "--set=workload.producer.transaction.timeout.ms=3000",
+    "--set=workload.duration_s=8",
+    "--set=faults.0.at_s=2",
+    "--set=faults.0.for_s=4",
+)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +73,7 @@ def test_aborted_records_are_in_the_log_and_are_the_phantoms(run):
 
 def test_a_coordinator_that_lost_its_log_leaves_transactions_open_for_good(harness):
     """The final read is made all the same, once each of them must have timed out."""
-    run = harness("run", "transactions-hanging", "--seed", "7", "--no-check", timeout=400)
+    run = harness("run", "transactions-hanging", "--seed", "7", "--no-check", *SOON, timeout=400)
 
     assert_valid(run)
     (fault,) = faults_of(run)
