@@ -17,6 +17,15 @@ import pytest
 PRODUCE, FETCH, LIST_OFFSETS, OFFSET_COMMIT = 0, 1, 2, 8
 INIT_PRODUCER_ID, END_TXN, TXN_OFFSET_COMMIT = 22, 26, 28
 TOPIC = "harness"
+# For members of a group. In a session of at most 1 s the mock coordinator lets a rebalance take as
+# long as the session: short of CPU, it finds that who waits for the rebalance has been silent for a
+# session, drops it, and never answers. Above that the rebalance is a second shorter; and what is
+# not answered is asked again 3 s after max.poll.interval.ms, not after five minutes.
+MEMBER = {
+    "session.timeout.ms": 2000,
+    "heartbeat.interval.ms": 200,
+    "max.poll.interval.ms": 10_000,
+}
 two_partitions = pytest.mark.parametrize("kafka", [2], indirect=True)  # of the fixture
 _POINTER, _INT, _TEXT = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
 

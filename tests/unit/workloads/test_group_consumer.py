@@ -14,18 +14,14 @@ from harness.history.record_format import Operation, read_operations
 from harness.waiting import wait_until
 from tests.support import worker_sessions
 from tests.support.log_segments import of_ours
-from tests.support.mock_kafka import OFFSET_COMMIT, TOPIC, MockKafka
+from tests.support.mock_kafka import MEMBER, OFFSET_COMMIT, TOPIC, MockKafka
 from tests.support.worker_processes import LONG_S, Started, Starter
 from tests.support.worker_sessions import Given
 from workloads.client.member import MemberSpec
 from workloads.group_consumer import GroupConsumer
 
 RECORDS = 64  # the last batch is not full
-PATIENCE = {
-    "session.timeout.ms": 1000,
-    "heartbeat.interval.ms": 200,
-    "auto.commit.interval.ms": 300,
-}
+CONFIG = {**MEMBER, "auto.commit.interval.ms": 300}
 
 
 @pytest.fixture
@@ -43,7 +39,7 @@ def kafka() -> Iterator[MockKafka]:
 def member(start: Starter, kafka: MockKafka, **spec: Any) -> Started:
     """A member that has begun."""
     worker = start(
-        "group_consumer", kafka.bootstrap, group="a-group", config=PATIENCE, **{"batch": 10, **spec}
+        "group_consumer", kafka.bootstrap, group="a-group", config=CONFIG, **{"batch": 10, **spec}
     )
     worker.go()
     return worker
@@ -159,7 +155,7 @@ def test_a_refused_commit_before_processing_leaves_the_batch_to_others(
         "group_consumer",
         kafka.bootstrap,
         group="a-group",
-        config=PATIENCE,
+        config=CONFIG,
         batch=10,
         commit="before",
     )

@@ -17,12 +17,11 @@ from confluent_kafka import KafkaError, Producer
 
 from harness.waiting import wait_until
 from tests.support.log_segments import of_ours
-from tests.support.mock_kafka import PRODUCE, TOPIC, TXN_OFFSET_COMMIT, MockKafka
+from tests.support.mock_kafka import MEMBER, PRODUCE, TOPIC, TXN_OFFSET_COMMIT, MockKafka
 from tests.support.worker_processes import LONG_S, Started, Starter
 
 RECORDS = 24  # in each of two partitions
 FIRST = 4000
-PATIENCE = {"session.timeout.ms": 1000, "heartbeat.interval.ms": 200}
 PLAIN = {"enable.idempotence": True}
 TRANSACTIONS = {
     **PLAIN,
@@ -47,7 +46,7 @@ def kafka() -> Iterator[MockKafka]:
 
 def transformer(start: Starter, kafka: MockKafka, **spec: Any) -> Started:
     """A transformer that has begun."""
-    consumer = {"bootstrap.servers": kafka.bootstrap, "fetch.wait.max.ms": 5, **PATIENCE}
+    consumer = {"bootstrap.servers": kafka.bootstrap, "fetch.wait.max.ms": 5, **MEMBER}
     usual = {
         "batch": 10,
         "transaction_sends": 7,
