@@ -19,6 +19,7 @@ import pytest
 
 from harness.checkout import ROOT
 from scripts.second_judge import findings
+from scripts.second_judge.__main__ import main
 from scripts.second_judge.comparison import (
     AT_THE_END,
     CUT_OFF,
@@ -33,6 +34,7 @@ from scripts.second_judge.comparison import (
 )
 from scripts.second_judge.findings import KINDS, Found, JudgeError, Where
 from tests.support import histories
+from tests.support.commands import Ran, called
 from tests.support.histories import failed, final_read, read, sent
 from tests.support.jepsen.histories import read as read_edn
 from tests.support.jepsen.histories import wrong
@@ -208,17 +210,19 @@ class Jepsen:
         )
         lein.chmod(0o755)
 
-    def asked(self, run: Path | str, checkout: Path | str = "") -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "scripts.second_judge", run, checkout or self.checkout]
-        return subprocess.run(
-            [str(part) for part in command],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-            env={**os.environ, "PATH": str(self._bin)},
+    def asked(self, run: Path | str, checkout: Path | str = "") -> Ran:
+        given = [str(run), str(checkout or self.checkout)]
+        command = [sys.executable, "-m", "scripts.second_judge", *given]
+        environment = {**os.environ, "PATH": str(self._bin)}
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment
         )
+        return Ran(code=done.returncode, out=done.stdout, err=done.stderr, folder=None)
+
+    def refused(self, run: Path | str, checkout: Path | str = "") -> Ran:
+        """Asked within this process, where it never comes to lein."""
+        given = [str(run), str(checkout or self.checkout)]
+        return called(main=lambda: sys.exit(main(given)), environment={"PATH": str(self._bin)})
 
 
 @pytest.fixture
@@ -249,13 +253,11 @@ def test_judges_that_agree_are_0_and_jepsen_was_given_the_whole_history(
 
     heard = jepsen.asked(run)
 
-    assert 0 == heard.returncode, heard.stderr
-    assert "nonmonotonic-poll 1" in heard.stdout
-    assert heard.stdout.endswith(
-        "the judges differ in 0; in 0 more only their definitions differ\n"
-    )
+    assert 0 == heard.code, heard.err
+    assert "nonmonotonic-poll 1" in heard.out
+    assert heard.out.endswith("the judges differ in 0; in 0 more only their definitions differ\n")
     assert ["1,768 operations for Jepsen, without 450 look-ups", "what lein says"] == (
-        heard.stderr.splitlines()
+        heard.err.splitlines()
     )
     assert [] == wrong(read_edn(jepsen.history.read_text().splitlines()))
 
@@ -263,7 +265,7 @@ def test_judges_that_agree_are_0_and_jepsen_was_given_the_whole_history(
 def test_a_checkout_may_be_given_by_its_project(jepsen: Jepsen, run: Path) -> None:
     jepsen.says()
 
-    assert 0 == jepsen.asked(run, jepsen.checkout / "jepsen").returncode
+    assert 0 == jepsen.asked(run, jepsen.checkout / "jepsen").code
 
 
 def test_judges_that_differ_are_1_and_the_value_is_named(jepsen: Jepsen, run: Path) -> None:
@@ -271,8 +273,8 @@ def test_judges_that_differ_are_1_and_the_value_is_named(jepsen: Jepsen, run: Pa
 
     heard = jepsen.asked(run)
 
-    assert 1 == heard.returncode
-    assert "lost: partition 0, value 3: Jepsen alone: THEY DIFFER" in heard.stdout.splitlines()
+    assert 1 == heard.code
+    assert "lost: partition 0, value 3: Jepsen alone: THEY DIFFER" in heard.out.splitlines()
 
 
 @histories.told(
@@ -306,7 +308,7 @@ def test_what_the_check_found_stands_beside_what_jepsen_says(
     jepsen.says(*known[:2], known[3])
     differed = jepsen.asked(run_folder)
 
-    assert 0 == agreed.returncode, agreed.stdout + agreed.stderr
+    assert 0 == agreed.code, agreed.out + agreed.err
     assert [
         "",
         "lost                   3         1         1",
@@ -320,45 +322,45 @@ def test_what_the_check_found_stands_beside_what_jepsen_says(
         f"lost: partition 0, value 5: ours alone: {READ_BEFORE}",
         f"lost: partition 0, value 9: ours alone: {AT_THE_END}",
         "the judges differ in 0; in 2 more only their definitions differ",
-    ] == ["", *agreed.stdout.splitlines()[1:]]
-    assert 1 == differed.returncode
-    assert "lost: partition 0, value 2: ours alone: THEY DIFFER" in differed.stdout
+    ] == ["", *agreed.out.splitlines()[1:]]
+    assert 1 == differed.code
+    assert "lost: partition 0, value 2: ours alone: THEY DIFFER" in differed.out
 
 
 # --- what keeps a judge from being heard
 
 
-def sentence(heard: subprocess.CompletedProcess[str], code: int) -> str:
+def sentence(heard: Ran, code: int) -> str:
     """The one sentence about it, the last line, with nothing on stdout."""
-    last = heard.stderr.splitlines()[-1]
-    assert (code, "") == (heard.returncode, heard.stdout), heard.stderr
-    assert "Traceback" not in heard.stderr
+    last = heard.err.splitlines()[-1]
+    assert (code, "") == (heard.code, heard.out), heard.err
+    assert "Traceback" not in heard.err
     assert last.startswith("second-judge: ")
     return last
 
 
 def test_no_lein_is_one_sentence(jepsen: Jepsen, run: Path) -> None:
-    assert "install Leiningen" in sentence(jepsen.asked(run), 254)
+    assert "install Leiningen" in sentence(jepsen.refused(run), 254)
 
 
 def test_no_checkout_is_one_sentence(jepsen: Jepsen, run: Path, tmp_path: Path) -> None:
     jepsen.says()
 
-    assert "no checkout of Jepsen" in sentence(jepsen.asked(run, tmp_path), 254)
+    assert "no checkout of Jepsen" in sentence(jepsen.refused(run, tmp_path), 254)
 
 
 def test_no_run_is_one_sentence(jepsen: Jepsen, tmp_path: Path) -> None:
     jepsen.says()
 
-    assert "no run there" in sentence(jepsen.asked(tmp_path), 254)
-    assert "RUN=RUN JEPSEN=CHECKOUT" in sentence(jepsen.asked(""), 254)
+    assert "no run there" in sentence(jepsen.refused(tmp_path), 254)
+    assert "RUN=RUN JEPSEN=CHECKOUT" in sentence(jepsen.refused(""), 254)
 
 
 def test_a_run_that_was_not_checked_is_one_sentence(jepsen: Jepsen, run: Path) -> None:
     jepsen.says()
     (run / "report.json").unlink()
 
-    told = sentence(jepsen.asked(run), 254)
+    told = sentence(jepsen.refused(run), 254)
     assert f"not checked yet: `kafka-harness check {shlex.quote(str(run))}`" in told
 
 
@@ -366,17 +368,17 @@ def test_a_report_that_is_none_is_one_sentence(jepsen: Jepsen, run: Path) -> Non
     jepsen.says()
     (run / "report.json").write_text('{"final_read": []}')
 
-    assert "no report of ours" in sentence(jepsen.asked(run), 254)
+    assert "no report of ours" in sentence(jepsen.refused(run), 254)
 
 
 def test_evidence_that_is_missing_or_damaged_is_one_sentence(jepsen: Jepsen, run: Path) -> None:
     jepsen.says()
     (run / "analysis/lost.parquet/part-00000.parquet").write_text("it is none")
-    damaged = jepsen.asked(run)
+    damaged = jepsen.refused(run)
     shutil.rmtree(run / "analysis/lost.parquet")
 
     assert "lost.parquet: cannot be read" in sentence(damaged, 255)
-    assert "lost.parquet: not there" in sentence(jepsen.asked(run), 255)
+    assert "lost.parquet: not there" in sentence(jepsen.refused(run), 255)
 
 
 def test_a_lein_that_fails_is_one_sentence_after_its_own_words(jepsen: Jepsen, run: Path) -> None:
@@ -385,7 +387,7 @@ def test_a_lein_that_fails_is_one_sentence_after_its_own_words(jepsen: Jepsen, r
 
     assert "lein failed" in sentence(heard, 255)
     assert "exit code 3" in sentence(heard, 255)
-    assert "what lein says" in heard.stderr.splitlines()
+    assert "what lein says" in heard.err.splitlines()
 
 
 def test_a_jepsen_that_read_less_than_it_was_given_is_not_believed(
