@@ -96,6 +96,8 @@ class Asker:
         self.asked_ns = 0  # when the last answer was asked for
         # An AdminClient knows the consumer's keys, and warns that they do nothing: spare the log.
         self._admin = AdminClient({**session.spec.config, "log_level": 0})
+        # Its first question for offsets takes 1 or 3 s now and then if it knows no leaders yet.
+        session.connect(self._admin)
         self._partitions = [
             TopicPartition(session.spec.topic, p) for p in range(session.spec.partitions)
         ]

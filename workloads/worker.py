@@ -175,7 +175,8 @@ class Session:
     def connect(self, client: Any, ready: Callable[[], bool] = lambda: True) -> None:
         """Return once the client knows a leader for every partition and is `ready`, or it is over.
 
-        `client` is a Producer or a Consumer. Raises WorkerError when that does not come in time.
+        `client` is a Producer, a Consumer or an AdminClient. Raises WorkerError when that does not
+        come in time.
         """
         limit_ns = min(time.monotonic_ns() + int(CONNECT_LIMIT_S * 1e9), self._deadline_ns)
         lacking: str | None = "no answer"
