@@ -111,7 +111,11 @@ def test_a_member_paused_until_another_has_its_partitions_owns_them_a_while_long
         "7",
         "--no-check",
         "--set",
-        "workload.duration_s=14",
+        "workload.duration_s=7",
+        "--set",
+        "faults.0.at_s=2",
+        "--set",
+        "faults.1.at_s=1",
     )
 
     assert_valid(run)

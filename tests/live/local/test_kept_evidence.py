@@ -78,6 +78,12 @@ def of(kept: Rows, event: str, **known: Any) -> Rows:
     ]
 
 
+def test_the_leader_is_placed_away_from_the_controller(run):
+    first = pq.read_table(run.folder / "history" / "views.parquet").to_pylist()[0]
+
+    assert first["leader"] not in (None, first["controller"])
+
+
 def test_the_killed_leader_had_every_lost_record_where_it_was_acknowledged(
     kept, killed, lost, election
 ):

@@ -82,9 +82,9 @@ def test_power_takes_what_was_not_synced_and_nothing_else(harness, twin, lost):
         "7",
         "--no-check",
         "--set",
-        "workload.duration_s=6",
+        "workload.duration_s=4",
         "--set",
-        "faults.0.at_s=2",
+        "faults.0.at_s=1",
     )
 
     assert_valid(run)
