@@ -143,25 +143,30 @@ def test_set_up_brings_what_is_missing_and_a_second_one_nothing(installed: Insta
     assert [] == [*nowhere.iterdir()]
 
 
-def test_a_run_from_an_empty_folder_knows_its_release_and_commit(installed: Installation) -> None:
-    empty = installed.folder("an empty folder")
+@pytest.fixture(scope="module")
+def project(installed: Installation) -> Path:
+    """A folder of the user's that has packages by our names."""
+    names = ("harness", "workloads", "analysis")
+    own = {f"{name}/__init__.py": OWN for name in names}
+    script = {"tools/script.py": SCRIPT, "tools/beside.py": "SAID = 'found beside the script'\n"}
+    return installed.folder("a project", {**own, **script})
 
-    installed.harness(*SMALL, cwd=empty)
 
-    run = newest_run(empty / "results")
+def test_a_run_and_its_check_know_their_release_and_commit(
+    installed: Installation, project: Path
+) -> None:
+    installed.harness(*SMALL, cwd=project)
+
+    run = newest_run(project / "results")
     versions = json.loads((run / "run.json").read_text())["versions"]
     assert release.version() == versions["kafka_harness"]
     assert release.commit().split()[0] == versions["kafka_harness_commit"].split()[0]
     assert "valid" == json.loads((run / "report.json").read_text())["verdict"]
 
 
-def test_packages_of_the_user_s_own_are_left_to_the_user(installed: Installation) -> None:
-    names = ("harness", "workloads", "analysis")
-    own = {f"{name}/__init__.py": OWN for name in names}
-    script = {"tools/script.py": SCRIPT, "tools/beside.py": "SAID = 'found beside the script'\n"}
-    project = installed.folder("a project", {**own, **script})
-
-    installed.harness(*SMALL, "--no-check", cwd=project)
+def test_packages_of_the_user_s_own_are_left_to_the_user(
+    installed: Installation, project: Path
+) -> None:
     python = str(installed.python)
     up = installed.harness(
         "up", "baseline", *TWO_NODES, "--", python, "tools/script.py", cwd=project
