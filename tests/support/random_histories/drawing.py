@@ -8,7 +8,8 @@
 from __future__ import annotations
 
 import os
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -19,8 +20,17 @@ SEED = int(os.environ.get("ORACLE_SEED", "0"))  # 0: those of every test run
 SEEDS = range(SEED * 10**6, SEED * 10**6 + HISTORIES)  # of histories that Python alone draws
 
 
-def drawn(strategy: st.SearchStrategy[T]) -> list[T]:
+_DRAWN: dict[Any, list[Any]] = {}  # by sort: several tests ask of the same ones, and change none
+
+
+def drawn(sort: Callable[[], st.SearchStrategy[T]]) -> list[T]:
     """Many histories, the same in every test run unless others are asked for."""
+    if sort not in _DRAWN:
+        _DRAWN[sort] = _draw(sort())
+    return _DRAWN[sort]
+
+
+def _draw(strategy: st.SearchStrategy[T]) -> list[T]:
     cases: list[T] = []
 
     @settings(

@@ -126,7 +126,7 @@ def _run(case: Row, number: int) -> Row:
 
 
 def test_what_went_back_is_what_a_second_opinion_says(spark: SparkSession, tmp_path: Path) -> None:
-    cases = drawn(looked())
+    cases = drawn(looked)
     found = checked(spark, cases, tmp_path)
     expected = [Counter(oracle.backwards(case)) for case in cases]
 

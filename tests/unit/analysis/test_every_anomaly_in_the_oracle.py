@@ -8,7 +8,7 @@ a test that compares the two with the checks, as those named below do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from hypothesis import strategies as st
 
@@ -31,12 +31,12 @@ WITHOUT: Mapping[str, str] = {}
 
 def families() -> Iterator[tuple[str, list[set[str]]]]:
     """Each family's histories: the test that compares them, and what the oracle sees in each."""
-    drawings: list[st.SearchStrategy[Case]] = [chaos(), planted(), transformed()]
-    for strategy in drawings:  # test_oracle.py
-        cases = drawn(strategy)
+    sorts: list[Callable[[], st.SearchStrategy[Case]]] = [chaos, planted, transformed]
+    for sort in sorts:  # test_oracle.py
+        cases = drawn(sort)
         yield "operations", [{OUTCOMES.get(each, each) for each in oracle(case)} for case in cases]
     # test_backwards_oracle.py
-    yield "looks", [{name for name, _ in backwards(case)} for case in drawn(looked())]
+    yield "looks", [{name for name, _ in backwards(case)} for case in drawn(looked)]
     # stored/test_circles.py and stored/test_group_life.py
     yield "transactions", [{name for name, _ in circles(flow_of(seed))} for seed in SEEDS]
     yield "owners", [{name for name, _ in lives.owners(group_of(seed))} for seed in SEEDS]

@@ -167,14 +167,14 @@ def compare(cases: Sequence[Case], found: Sequence[Found], expected: Sequence[Fo
 
 def test_checks_and_oracle_agree_on_anything(spark: SparkSession, tmp_path: Path) -> None:
     """Whatever the operations are, sensible or not, and whatever transformers made."""
-    cases = [*drawn(chaos()), *drawn(transformed())]
+    cases = [*drawn(chaos), *drawn(transformed)]
 
     compare(cases, checked(spark, cases, tmp_path), [oracle(case) for case in cases])
 
 
 def test_exactly_what_was_planted_is_found(spark: SparkSession, tmp_path: Path) -> None:
     """Nothing of it is missed, and nothing else is called an anomaly."""
-    cases = drawn(planted())
+    cases = drawn(planted)
     found = checked(spark, cases, tmp_path)
     anomalies = [{n: c for n, c in each.items() if n not in DETAILS | STEPS} for each in found]
 
