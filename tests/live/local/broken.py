@@ -25,7 +25,7 @@ from harness.nemesis.undo_record import Undo
 from harness.nemesis.verbs import VERBS
 from harness.run import __main__ as inside
 
-SOON = 0.05  # of the usual patience: 3 s to take effect
+SOON = 0.02  # of the usual patience: 1.2 s to take effect
 
 
 def nothing(*_: Any) -> None:

@@ -63,8 +63,8 @@ def test_a_run_whose_faults_do_nothing_is_unknown_and_never_valid(idle):
 @pytest.mark.parametrize(
     ("step", "told"),
     [
-        (0, "waited 3 s for cut to take effect"),
-        (1, "waited 3 s for pause to take effect"),
+        (0, "waited 1.2 s for cut to take effect"),
+        (1, "waited 1.2 s for pause to take effect"),
         (2, "is above its traffic: lower kbit"),
     ],
 )

@@ -22,7 +22,7 @@ shift
 echo "code ${PIPESTATUS[0]}"
 find /tmp -mindepth 1
 """
-KILLED = ("workload.rounds=900", "faults.0.times=1", "faults.0.after_rounds=300")
+KILLED = ("workload.rounds=500", "faults.0.times=1", "faults.0.after_rounds=100")
 
 
 @pytest.mark.skipif(str(ROOT).startswith("/tmp"), reason="the checkout itself is in /tmp")
