@@ -48,26 +48,21 @@ def refused(uri: str, spark: SparkSession, kind: type[Exception] = job.CheckErro
 
 
 def test_a_run_in_a_store_has_the_report_of_its_folder(spark, uri, tmp_path):
+    """What another check made there is replaced."""
     shutil.copytree(GOLDEN, tmp_path / "same")
     before = {each.name for each in (tmp_path / "run").iterdir()}
+    odd = tmp_path / "run" / "analysis" / "of-another-release.parquet"
+    odd.mkdir(parents=True)
+    (tmp_path / "run" / "report.json").write_text("old")
     [there] = job.check([f"{uri}/"], started=spark)
     [here] = job.check([tmp_path / "same"], started=spark)
 
+    assert not odd.exists()
     assert here == there == json.loads((tmp_path / "run" / "report.json").read_text())
     for name in ("report.html", "junit.xml"):
         assert (tmp_path / "same" / name).read_text() == (tmp_path / "run" / name).read_text()
     left = {each.name for each in (tmp_path / "run").iterdir() if not each.name.endswith(".crc")}
     assert left == before | MADE
-
-
-def test_what_another_check_made_is_replaced(spark, uri, tmp_path):
-    odd = tmp_path / "run" / "analysis" / "of-another-release.parquet"
-    odd.mkdir(parents=True)
-    (tmp_path / "run" / "report.json").write_text("old")
-    [again] = job.check([uri], started=spark)
-
-    assert not odd.exists()
-    assert again == json.loads((tmp_path / "run" / "report.json").read_text())
 
 
 def test_a_damaged_table_is_damage_there_too(spark, uri, tmp_path):
