@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from harness.checkout import ROOT
 from harness.history.progress_page import DONE, Progress
 from harness.history.sealing import seal
 from harness.waiting import wait_until
 from tests.support.mock_kafka import TOPIC
+from tests.support.recorded_runs import sealed_operations
 
 LONG_S = 60.0
 
@@ -86,8 +85,7 @@ class Started:
     def operations(self, f: str) -> list[dict[str, Any]]:
         """Its sealed operations of one kind."""
         seal(self.run)
-        table = pq.read_table(self.run / f"history/operations/{self.name}.parquet")
-        return [row for row in table.to_pylist() if row["f"] == f]
+        return [row for row in sealed_operations(self.run, self.name) if row["f"] == f]
 
 
 class Starter:

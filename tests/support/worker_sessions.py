@@ -10,7 +10,8 @@ from typing import Any
 from confluent_kafka import KafkaError
 
 from harness.history.progress_page import Progress
-from harness.history.record_format import Operation, read_operations
+from harness.history.record_format import Operation
+from tests.support import recorded_runs
 from tests.support.log_segments import of_ours
 from tests.support.mock_kafka import TOPIC
 from workloads.worker import Session, Spec
@@ -59,8 +60,8 @@ def session(folder: Path, kind: type[Spec] = Spec, **told: Any) -> Session:
 
 
 def recorded(folder: Path) -> list[Operation]:
-    """The operations of the session's first segment."""
-    entries = read_operations((folder / f"{PROCESS}.0000.seg").read_bytes())
+    """The operations of the session."""
+    entries = recorded_runs.recorded_operations(folder, PROCESS)
     return [each for each in entries if isinstance(each, Operation)]
 
 

@@ -16,19 +16,17 @@ from harness.history.recorder import Lines, Recorder
 from harness.history.sealing import seal
 from harness.history.stored_tables import digest
 from harness.history.tables import OPERATION_COLUMNS, SMALL_TABLES, schema
-from tests.support.told_runs import run_record
+from tests.support.recorded_runs import new_run
 
 Row = dict[str, Any]
 OUTPUT = value_of(4000, 0)
 MEMBER, READER, SENDER = "transformer-0", "consumer-0", "producer-0"
 
 
-def recorded(folder: Path, *, killed: bool = False) -> Path:
+def recorded_run(folder: Path, *, killed: bool = False) -> Path:
     """A producer and a consumer that ended, and a transformer that ended or (killed) did not, in
     the middle of its second transaction: sealed."""
-    history = folder / "history"
-    history.mkdir(parents=True)
-    (folder / "run.json").write_text(json.dumps(run_record("told/run", {"phases": []})))
+    history = new_run(folder, "told/run") / "history"
     Lines(history / "views.jsonl").write("view", partition=0, leader="kafka1", isr=["kafka1"])
     _send(Recorder(history, SENDER))
     _read(Recorder(history, READER))

@@ -13,7 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.stored.stored_run import open_run
-from tests.support.spoiled.sealed_anew import MEMBER, READER, SENDER, edited, recorded, sealed_anew
+from tests.support.spoiled.sealed_anew import (
+    MEMBER,
+    READER,
+    SENDER,
+    edited,
+    recorded_run,
+    sealed_anew,
+)
 
 Row = dict[str, Any]
 EVENTS = "history/events.parquet"
@@ -52,7 +59,7 @@ def changed(**to: Any) -> Callable[[list[Row]], Sequence[Row]]:
 @pytest.mark.parametrize("killed", [False, True])
 def test_what_was_recorded_lacks_nothing(tmp_path: Path, killed: bool) -> None:
     """A worker that was killed lacks the end of its last transaction, and its own."""
-    run = recorded(tmp_path / "run", killed=killed)
+    run = recorded_run(tmp_path / "run", killed=killed)
 
     assert told(run) == []
     assert told(sealed_anew(run)) == []
@@ -60,7 +67,7 @@ def test_what_was_recorded_lacks_nothing(tmp_path: Path, killed: bool) -> None:
 
 @pytest.mark.parametrize("f", ["poll", "process", "send"])
 def test_a_row_less_in_the_middle_is_damage(tmp_path: Path, f: str) -> None:
-    run = edited(recorded(tmp_path / "run", killed=True), f"operations/{MEMBER}", without(0, f))
+    run = edited(recorded_run(tmp_path / "run", killed=True), f"operations/{MEMBER}", without(0, f))
 
     assert told(run) == [
         f"history/operations/{MEMBER}.parquet: it lacks 1 of the operations that its worker "
@@ -71,7 +78,7 @@ def test_a_row_less_in_the_middle_is_damage(tmp_path: Path, f: str) -> None:
 def test_a_slot_that_sealing_dropped_is_not_missing(tmp_path: Path) -> None:
     """The twin: a finding says so; but not of two rows less, nor of another worker's."""
     table = f"operations/{MEMBER}"
-    run = edited(recorded(tmp_path / "run", killed=True), table, without(0, "poll"))
+    run = edited(recorded_run(tmp_path / "run", killed=True), table, without(0, "poll"))
 
     edited(run, "findings", lambda rows: [*rows, {**TORN, "process": MEMBER}])
     assert told(run) == []
@@ -82,7 +89,7 @@ def test_a_slot_that_sealing_dropped_is_not_missing(tmp_path: Path) -> None:
 
 def test_of_a_cut_segment_nobody_knows_how_much_is_missing(tmp_path: Path) -> None:
     """The twin; the finding is damage itself."""
-    run = edited(recorded(tmp_path / "run"), f"operations/{READER}", without(1))
+    run = edited(recorded_run(tmp_path / "run"), f"operations/{READER}", without(1))
     cut = {**TORN, "process": READER, "kind": "truncated-segment"}
     edited(run, "findings", lambda rows: [*rows, cut])
 
@@ -91,7 +98,7 @@ def test_of_a_cut_segment_nobody_knows_how_much_is_missing(tmp_path: Path) -> No
 
 def test_a_send_less_shows_in_its_values_too(tmp_path: Path) -> None:
     """Whoever numbers the operations anew cannot number what was sent anew."""
-    run = recorded(tmp_path / "run", killed=True)
+    run = recorded_run(tmp_path / "run", killed=True)
 
     def renumbered(rows: list[Row]) -> Sequence[Row]:
         return [{**row, "id": number} for number, row in enumerate(without(1)(rows))]
@@ -106,14 +113,14 @@ def test_a_send_less_shows_in_its_values_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("f", ["process", "send"])
 def test_a_row_less_at_the_end_is_damage_where_the_worker_ended(tmp_path: Path, f: str) -> None:
     """Its `end` counts all operations, of whatever kind."""
-    run = edited(recorded(tmp_path / "run"), f"operations/{MEMBER}", without(-1, f))
+    run = edited(recorded_run(tmp_path / "run"), f"operations/{MEMBER}", without(-1, f))
 
     assert len(told(run)) == 1
 
 
 def test_at_the_end_of_a_killed_worker_nobody_can_tell(tmp_path: Path) -> None:
     """The twin: it might have been killed a moment earlier."""
-    run = edited(recorded(tmp_path / "run", killed=True), f"operations/{MEMBER}", without(-1))
+    run = edited(recorded_run(tmp_path / "run", killed=True), f"operations/{MEMBER}", without(-1))
 
     assert told(run) == []
 
@@ -138,7 +145,7 @@ def test_an_event_less_is_damage_where_operations_follow_from_it(
     tmp_path: Path, gone: Row, words: str, killed: bool
 ) -> None:
     run = edited(
-        recorded(tmp_path / "run", killed=killed), "events", without_events(MEMBER, **gone)
+        recorded_run(tmp_path / "run", killed=killed), "events", without_events(MEMBER, **gone)
     )
 
     assert f"{EVENTS}: of {MEMBER} {words}" in told(run)
@@ -154,14 +161,14 @@ def test_who_is_given_twice_what_was_not_taken_away_lacks_an_event(tmp_path: Pat
         given = {**rows[at], "time_ns": rows[at]["time_ns"] + 2}
         return [*rows[: at + 1], taken, given, *rows[at + 1 :]]
 
-    run = edited(recorded(tmp_path / "run", killed=True), "events", again)
+    run = edited(recorded_run(tmp_path / "run", killed=True), "events", again)
     assert told(run) == []
     edited(run, "events", without_events(MEMBER, event="revoked"))
     assert told(run) == [f"{EVENTS}: of {MEMBER} a `revoked` of partition 0 is missing"]
 
 
 def test_an_end_that_is_missing_is_damage_unless_sealing_missed_it(tmp_path: Path) -> None:
-    run = edited(recorded(tmp_path / "run"), "events", without_events(SENDER, event="end"))
+    run = edited(recorded_run(tmp_path / "run"), "events", without_events(SENDER, event="end"))
     assert told(run) == [f"{EVENTS}: of {SENDER} the end is missing"]
 
     edited(run, "findings", lambda rows: [*rows, {**TORN, "kind": "no-end", "process": SENDER}])
@@ -169,7 +176,7 @@ def test_an_end_that_is_missing_is_damage_unless_sealing_missed_it(tmp_path: Pat
 
 
 def test_any_event_less_is_damage_where_the_worker_ended(tmp_path: Path) -> None:
-    run = edited(recorded(tmp_path / "run"), "events", without_events(SENDER, event="client"))
+    run = edited(recorded_run(tmp_path / "run"), "events", without_events(SENDER, event="client"))
 
     assert told(run) == [f"{EVENTS}: of {SENDER} there are 1 events, and its end counts 2"]
 
@@ -177,7 +184,7 @@ def test_any_event_less_is_damage_where_the_worker_ended(tmp_path: Path) -> None
 def test_a_foreign_payload_that_no_event_shows_is_damage(tmp_path: Path) -> None:
     """The twin of the one that is shown; so whoever takes out values is found."""
     table = f"operations/{READER}"
-    run = edited(recorded(tmp_path / "run"), table, changed(value=None))
+    run = edited(recorded_run(tmp_path / "run"), table, changed(value=None))
 
     assert told(run) == [f"{EVENTS}: of {READER} not every record without value is shown"]
 
@@ -193,7 +200,7 @@ def test_a_foreign_payload_that_no_event_shows_is_damage(tmp_path: Path) -> None
     ],
 )
 def test_a_cell_that_nobody_records_is_damage(tmp_path: Path, changes: Row, words: str) -> None:
-    run = edited(recorded(tmp_path / "run"), f"operations/{SENDER}", changed(**changes))
+    run = edited(recorded_run(tmp_path / "run"), f"operations/{SENDER}", changed(**changes))
 
     assert told(run) == [f"history/operations/{SENDER}.parquet: {words}"]
 
@@ -207,7 +214,7 @@ def of_format_1(rows: list[Row]) -> Sequence[Row]:
 
 def test_a_history_of_two_formats_is_damage(tmp_path: Path) -> None:
     """What format 1 lacks is not judged: nobody gets there by taking it out of one table."""
-    run = edited(recorded(tmp_path / "run"), f"operations/{READER}", of_format_1)
+    run = edited(recorded_run(tmp_path / "run"), f"operations/{READER}", of_format_1)
 
     assert told(run) == [
         "history/operations: some of its tables are of format 1, and some of format 2"
@@ -216,7 +223,7 @@ def test_a_history_of_two_formats_is_damage(tmp_path: Path) -> None:
 
 def test_a_history_of_format_1_whose_workers_tell_of_clients_is_damage(tmp_path: Path) -> None:
     """Nor of all; the twins are the recorded runs of format 1."""
-    run = recorded(tmp_path / "run")
+    run = recorded_run(tmp_path / "run")
     for process in (MEMBER, READER, SENDER):
         edited(run, f"operations/{process}", of_format_1)
 
@@ -225,7 +232,7 @@ def test_a_history_of_format_1_whose_workers_tell_of_clients_is_damage(tmp_path:
 
 def test_a_table_without_statistics_is_damage(tmp_path: Path) -> None:
     """Times and formats are taken from them; sealing writes them, of every column."""
-    run = recorded(tmp_path / "run")
+    run = recorded_run(tmp_path / "run")
     file = run / f"history/operations/{SENDER}.parquet"
     pq.write_table(pq.read_table(file), file, write_statistics=["id"])
 
@@ -237,6 +244,6 @@ def test_a_table_without_statistics_is_damage(tmp_path: Path) -> None:
 
 def test_a_table_without_rows_needs_none(tmp_path: Path) -> None:
     """The twin: of nothing there is nothing to sum up."""
-    run = edited(recorded(tmp_path / "run", killed=True), f"operations/{MEMBER}", lambda _: [])
+    run = edited(recorded_run(tmp_path / "run", killed=True), f"operations/{MEMBER}", lambda _: [])
 
     assert all("sum its columns" not in why for why in told(run))

@@ -17,7 +17,7 @@ from harness.cluster.kubernetes.location import namespace_of
 from harness.cluster.nodes import ClusterError
 from harness.cluster.ownership import LABEL, Orphan
 from harness.model.runs.run_record import RunRecord
-from tests.support.run_records import run_record
+from tests.support.recorded_runs import run_record
 
 RUN_ID = "study-1/20261121T021500Z-42"
 OTHER_ID = "study-1/20261121T031500Z-43"

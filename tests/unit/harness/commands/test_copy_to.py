@@ -10,7 +10,7 @@ from rich.console import Console
 from harness.commands import copy_to
 from harness.model.runs import run_folder
 from harness.model.runs.run_folder import RunFolder, StoreError
-from tests.support.run_records import run_record
+from tests.support.recorded_runs import run_record
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from harness.commands.prune import HIDDEN, Keep, prune
 from harness.model.runs.run_folder import RunFolder, StoreError
-from tests.support.run_records import run_record
+from tests.support.recorded_runs import run_record
 
 
 def run(

@@ -10,7 +10,7 @@ from analysis.spark import ahead
 from harness.commands.run import _Checker
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import PhaseRecord
-from tests.support.run_records import run_record
+from tests.support.recorded_runs import run_record
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from harness.history.stored_tables import (
     rows_in,
 )
 from harness.history.tables import OPERATION_COLUMNS, SMALL_TABLES, schema
-from tests.support.recorded_runs import RUN_ID, found, record
+from tests.support.recorded_runs import RUN_ID, record_sends, sealing_finds
 
 EVENTS = SMALL_TABLES["events"]
 FINDINGS = SMALL_TABLES["findings"]
@@ -119,7 +119,7 @@ def test_a_file_that_is_mostly_hole_is_not_read_whole(tmp_path: Path) -> None:
 
 def test_of_a_segment_no_more_is_read_than_one_has(run: Path, tmp_path: Path) -> None:
     """It is damage, as any segment that is longer than it says."""
-    segment = record(run, sends=4)
+    segment = record_sends(run, sends=4)
     with segment.open("r+b") as opened:
         opened.truncate(20 * 2**30)
 
@@ -128,4 +128,4 @@ def test_of_a_segment_no_more_is_read_than_one_has(run: Path, tmp_path: Path) ->
         4,
         ["truncated-segment"],
     )
-    assert found(run) == [("p", "truncated-segment", 1)]
+    assert sealing_finds(run) == [("p", "truncated-segment", 1)]

@@ -9,7 +9,7 @@ from harness.history.export import export
 from harness.history.record_format import NOTHING, OK, READ, SEND, HistoryError
 from harness.history.recorder import Recorder
 from harness.model.runs.run_folder import RunFolder
-from tests.support.recorded_runs import KILL, lines, operations, record
+from tests.support.recorded_runs import KILL, record_sends, sealed_operations, write_lines
 
 
 def test_the_export_tells_everything_in_order_of_time(run: Path) -> None:
@@ -20,9 +20,9 @@ def test_the_export_tells_everything_in_order_of_time(run: Path) -> None:
         recorder.invoke(SEND, 2, (1 << 40) + 8, 30, 30)
         recorder.record(READ, 2, (1 << 40) + 7, 15, 40, 50, 3, epoch=5)
 
-    record(run, then=some, ended=False)
-    lines(run, "p", {"event": "end", "time_ns": 70, "reason": "done"})
-    lines(run, "nemesis", {"event": "inject", "type": "invoke", "time_ns": 40, **KILL})
+    record_sends(run, then=some, ended=False)
+    write_lines(run, "p", {"event": "end", "time_ns": 70, "reason": "done"})
+    write_lines(run, "nemesis", {"event": "inject", "type": "invoke", "time_ns": 40, **KILL})
 
     told = list(export(run))
 
@@ -57,7 +57,7 @@ def test_the_export_has_the_wall_clock_where_it_is_known(run: Path) -> None:
     """run.json holds one pair of clocks."""
     clock = {"monotonic_ns": 1_000, "utc": "2026-11-20T14:03:07+00:00"}
     RunFolder(path=run).update(clock=clock)
-    lines(run, "p", {"event": "end", "time_ns": 2_500_001_000})
+    write_lines(run, "p", {"event": "end", "time_ns": 2_500_001_000})
 
     assert ["2026-11-20T14:03:09.500000Z"] == [line["time"] for line in export(run)]
 
@@ -65,7 +65,7 @@ def test_the_export_has_the_wall_clock_where_it_is_known(run: Path) -> None:
 @pytest.mark.parametrize("data", [b"", b"PAR1 and nothing else PAR1"])
 def test_a_table_that_cannot_be_read_is_refused_in_one_sentence(run: Path, data: bytes) -> None:
     """Half of a history would look like a whole one."""
-    record(run, sends=3)
+    record_sends(run, sends=3)
     list(export(run))
     table = run / "history/operations/p.parquet"
     table.write_bytes(data)
@@ -79,7 +79,7 @@ def test_a_table_that_cannot_be_read_is_refused_in_one_sentence(run: Path, data:
 
 def test_a_table_that_is_not_as_it_was_sealed_is_refused(run: Path) -> None:
     """Although every row of it could have been recorded."""
-    record(run, sends=3)
+    record_sends(run, sends=3)
     list(export(run))
     table = run / "history/operations/p.parquet"
     pq.write_table(pq.read_table(table, partitioning=None).slice(0, 2), table)
@@ -90,10 +90,10 @@ def test_a_table_that_is_not_as_it_was_sealed_is_refused(run: Path) -> None:
 
 def test_all_operations_of_a_run_are_told_again_once_it_is_sealed(run: Path) -> None:
     """The twin; and a file that is none of the run's is left out."""
-    record(run, sends=3)
+    record_sends(run, sends=3)
     list(export(run))
     tables = run / "history/operations"
     (tables / "_x.parquet").write_bytes((tables / "p.parquet").read_bytes())
 
     sends = [line["id"] for line in export(run) if line.get("type") == "invoke"]
-    assert sends == [row["id"] for row in operations(run)] == [0, 1, 2]
+    assert sends == [row["id"] for row in sealed_operations(run)] == [0, 1, 2]

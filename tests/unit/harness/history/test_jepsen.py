@@ -29,7 +29,7 @@ from harness.history.sealing import seal
 from tests.support import told_runs
 from tests.support.jepsen.exports import exported, of, send
 from tests.support.jepsen.histories import Op, counts, recorded_counts, wrong
-from tests.support.recorded_runs import RUN_ID, record
+from tests.support.recorded_runs import RUN_ID, record_sends
 
 GOLDEN = sorted((ROOT / "tests" / "golden").iterdir())
 
@@ -140,10 +140,10 @@ def test_any_history_is_well_formed(seed: int, run: Path) -> None:
 
         return read_some
 
-    record(run, "producer-0", then=sending)
-    record(run, "consumer-0", then=reading(READ, 5))
-    record(run, "group-consumer-0", then=reading(POLL, 5))
-    record(run, "final-read-0", then=reading(FINAL_READ, 30))
+    record_sends(run, "producer-0", then=sending)
+    record_sends(run, "consumer-0", then=reading(READ, 5))
+    record_sends(run, "group-consumer-0", then=reading(POLL, 5))
+    record_sends(run, "final-read-0", then=reading(FINAL_READ, 30))
 
     ops, _ = exported(run)
 
@@ -183,7 +183,7 @@ def row(**changes: object) -> dict[str, object]:
 def test_a_row_that_no_recorder_writes_is_left_out_and_counted(
     run: Path, bad: dict[str, object]
 ) -> None:
-    record(run)
+    record_sends(run)
     seal(run)
     table = run / "history/operations/p.parquet"
     told_runs.write_rows(table, [{**each, "run_id": RUN_ID} for each in (row(value=1), bad)])
@@ -203,7 +203,7 @@ def test_a_record_that_nobody_sent_is_left_out_whatever_else_was_sent(
             send(recorder, value, 10, 15)
         recorder.record(READ, 0, 5, 20, 0, 21, 1)
 
-    record(run, then=working)
+    record_sends(run, then=working)
     ops, left_out = exported(run)
 
     assert {jepsen.NEVER_SENT: 1} == left_out
@@ -211,7 +211,7 @@ def test_a_record_that_nobody_sent_is_left_out_whatever_else_was_sent(
 
 
 def test_a_table_that_is_none_is_one_sentence(run: Path) -> None:
-    record(run, sends=1)
+    record_sends(run, sends=1)
     exported(run)
     table = run / "history/operations/p.parquet"
     table.write_bytes(b"PAR1 it is not")

@@ -20,7 +20,7 @@ from harness.history.record_format import (
 from harness.history.recorder import Recorder
 from tests.support.jepsen.exports import exported, of, send, told
 from tests.support.jepsen.histories import counts, polled, recorded_counts, wrong
-from tests.support.recorded_runs import record
+from tests.support.recorded_runs import record_sends
 
 # --- sends
 
@@ -31,7 +31,7 @@ def test_overlapping_sends_are_dealt_to_processes_and_free_ones_are_used_again(r
         send(recorder, 1, 20, 25)
         send(recorder, 2, 26, 40, at=6)
 
-    record(run, then=sending)
+    record_sends(run, then=sending)
 
     assert [
         (0, "invoke", 0, [["send", 0, 0]]),
@@ -50,7 +50,7 @@ def test_a_send_in_doubt_uses_its_process_up_and_one_that_failed_does_not(run: P
             operation = recorder.invoke(SEND, 0, value, at, at)
             recorder.complete(operation, ended, NOTHING, at + 5, NOTHING, 1)
 
-    record(run, then=sending)
+    record_sends(run, then=sending)
 
     assert [
         (0, "invoke", 0, [["send", 0, 0]]),
@@ -67,7 +67,7 @@ def test_a_send_that_never_ended_is_in_doubt_when_the_load_ends(run: Path) -> No
         send(recorder, 0, 10, None)
         send(recorder, 1, 20, 90)
 
-    record(run, then=sending)
+    record_sends(run, then=sending)
 
     assert [(0, "invoke"), (10, "invoke"), (80, "info"), (80, "ok")] == [
         (op.time, op.type) for op in exported(run)[0]
@@ -92,7 +92,7 @@ def test_the_sends_of_a_transaction_are_one(run: Path) -> None:
             at = value + 5 if ended == OK else NOTHING
             recorder.complete(operation, ended, at, end, NOTHING, 0)
 
-    record(of(run, 0, 1, transactions=True), then=sending)
+    record_sends(of(run, 0, 1, transactions=True), then=sending)
     ops, left_out = exported(run)
 
     assert [
@@ -107,7 +107,7 @@ def test_the_sends_of_a_transaction_are_one(run: Path) -> None:
 
 
 def test_without_transactions_the_same_sends_are_many(run: Path) -> None:
-    record(run, sends=3)
+    record_sends(run, sends=3)
 
     assert ["send"] * 6 == [op.f for op in exported(run)[0]]
 
@@ -118,7 +118,7 @@ def test_a_transaction_of_mixed_ends_is_in_doubt_and_its_acks_are_counted(run: P
         refused = recorder.invoke(SEND, 0, 1, 20, 20)
         recorder.complete(refused, FAIL, NOTHING, 20, NOTHING, -184)
 
-    record(of(run, 0, transactions=True), then=sending)
+    record_sends(of(run, 0, transactions=True), then=sending)
     ops, left_out = exported(run)
 
     assert [
@@ -138,7 +138,7 @@ def test_a_send_that_never_ended_holds_no_transaction_open(run: Path) -> None:
         send(recorder, 3, 25, None)
         send(recorder, 4, 40, 50, at=7)
 
-    record(of(run, 0, transactions=True), then=sending)
+    record_sends(of(run, 0, transactions=True), then=sending)
 
     assert [
         (0, "invoke", 0, [["send", 0, 0], ["send", 0, 1]]),
@@ -162,8 +162,8 @@ def test_what_one_call_returned_is_one_poll(run: Path) -> None:
         for value in range(3):
             send(recorder, value, 10, 15, to=value % 2)
 
-    record(of(run, 0, 1), "producer-0", then=sending)
-    record(run, "consumer-0", then=reading)
+    record_sends(of(run, 0, 1), "producer-0", then=sending)
+    record_sends(run, "consumer-0", then=reading)
 
     assert [
         (10, "invoke", 0, [0, 1]),
@@ -188,7 +188,7 @@ def test_what_jepsen_cannot_judge_is_left_out_and_counted(run: Path) -> None:
         look = recorder.invoke(LOOKUP, 0, 0, 15, 15)
         recorder.complete(look, OK, 0, 21, NOTHING, 0)
 
-    record(of(run, 0, 1), then=working)
+    record_sends(of(run, 0, 1), then=working)
     ops, left_out = exported(run)
 
     assert [{}, {0: [[0, 0]]}] == [polled(op) for op in ops if op.f == "poll"]
@@ -209,8 +209,8 @@ def test_a_member_is_assigned_what_it_is_given_and_no_more_what_it_loses(run: Pa
         recorder.event("assigned", text="0", time_ns=35)
         recorder.record(POLL, 0, 2, 40, 1, 45, NOTHING)
 
-    record(of(run, 0, 1), "producer-0", then=sending)
-    record(run, "group-consumer-0", then=member)
+    record_sends(of(run, 0, 1), "producer-0", then=sending)
+    record_sends(run, "group-consumer-0", then=member)
 
     assert [
         ("assign", 12, [0, 1]),
@@ -233,9 +233,9 @@ def test_a_final_read_is_a_process_of_its_own_after_all_else(run: Path) -> None:
     def final(recorder: Recorder) -> None:
         recorder.record(FINAL_READ, 0, 0, 50, 0, 51, 1)
 
-    record(run, "producer-0", then=working)
-    record(run, "final-read-0", then=final)
-    record(run, "final-read-1", then=final)
+    record_sends(run, "producer-0", then=working)
+    record_sends(run, "final-read-0", then=final)
+    record_sends(run, "final-read-1", then=final)
     ops, _ = exported(run)
 
     assert [] == wrong(ops)

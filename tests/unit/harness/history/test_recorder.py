@@ -12,12 +12,12 @@ from harness.history.progress_page import Progress
 from harness.history.record_format import FAIL, INFO, NOTHING, OK, READ, SEND, Operation, value_of
 from harness.history.recorder import Recorder
 from tests.support.labs.small_disks import on_a_disk
-from tests.support.recorded_operations import recorded
+from tests.support.recorded_runs import recorded_operations
 
 
 def told(folder: Path) -> list[Operation]:
     """The same, but for what is torn or bad."""
-    return [each for each in recorded(folder) if isinstance(each, Operation)]
+    return [each for each in recorded_operations(folder) if isinstance(each, Operation)]
 
 
 def operation(**changed: Any) -> Operation:
@@ -44,7 +44,7 @@ def test_an_invoked_operation_is_info_until_it_is_completed(tmp_path: Path) -> N
     recorder = Recorder(tmp_path, "p")
     recorder.invoke(SEND, 3, 7, 10, 11)
 
-    assert [operation()] == recorded(tmp_path)
+    assert [operation()] == recorded_operations(tmp_path)
 
 
 @pytest.mark.parametrize(("type_", "name"), [(OK, "ok"), (FAIL, "fail"), (INFO, "info")])
@@ -54,7 +54,7 @@ def test_a_completed_operation_says_how_it_ended(tmp_path: Path, type_: int, nam
     recorder.complete(recorder.invoke(SEND, 3, 7, 10, 11), type_, 40, 12, 2, -185)
 
     wanted = operation(type=name, offset=40, end_ns=12, broker=2, error=-185)
-    assert [wanted] == recorded(tmp_path)
+    assert [wanted] == recorded_operations(tmp_path)
 
 
 def test_a_record_read_is_ok_at_once(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_record_read_is_ok_at_once(tmp_path: Path) -> None:
     wanted = operation(
         f="read", type="ok", value=None, intended_ns=11, start_ns=11, offset=40, end_ns=12
     )
-    assert [wanted] == recorded(tmp_path)
+    assert [wanted] == recorded_operations(tmp_path)
 
 
 def test_operations_complete_in_any_order_over_several_segments(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_file_system_that_cannot_allocate_is_good_enough(
     monkeypatch.setattr(os, "posix_fallocate", unsupported)
     Recorder(tmp_path, "p").invoke(SEND, 3, 7, 10, 11)
 
-    assert [operation()] == recorded(tmp_path)
+    assert [operation()] == recorded_operations(tmp_path)
 
 
 LINES_UNTIL_FULL = """

@@ -26,7 +26,7 @@ from harness.history.record_format import (
 )
 from harness.history.recorder import Recorder
 from harness.waiting import wait_until
-from tests.support.recorded_operations import recorded
+from tests.support.recorded_runs import recorded_operations
 
 
 class Tape(bytearray):
@@ -205,7 +205,7 @@ def test_what_was_complete_before_a_sigkill_is_readable(tmp_path: Path, seed: in
         child.send_signal(signal.SIGKILL)
         child.wait()
 
-    found = recorded(tmp_path)
+    found = recorded_operations(tmp_path)
     torn = found.count("torn")
     operations = [o for o in found if isinstance(o, Operation)]
     assert "bad" not in found

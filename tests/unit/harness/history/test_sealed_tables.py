@@ -11,7 +11,14 @@ from harness.history import sealing, tables
 from harness.history.record_format import FAIL, INFO, LOOKUP, NOTHING, OK, READ, SEND
 from harness.history.recorder import Recorder
 from harness.history.sealing import seal
-from tests.support.recorded_runs import KILL, RUN_ID, lines, operations, record, rows
+from tests.support.recorded_runs import (
+    KILL,
+    RUN_ID,
+    record_sends,
+    sealed_operations,
+    sealed_rows,
+    write_lines,
+)
 
 
 def test_every_column_of_an_operation_is_there(run: Path) -> None:
@@ -27,7 +34,7 @@ def test_every_column_of_an_operation_is_there(run: Path) -> None:
         recorder.invoke(SEND, 2, 10, 50, 51)
         recorder.record(READ, 2, 7, 61, 40, 62, 1, epoch=5, intended_ns=10, transaction=3)
 
-    record(run, then=some)
+    record_sends(run, then=some)
     seal(run)
 
     first = {"run_id": RUN_ID, "process": "p", "partition": 2}
@@ -57,7 +64,7 @@ def test_every_column_of_an_operation_is_there(run: Path) -> None:
             (4, "send", "info", 10, None, None, 50, 51, None, None, 1, 4, 6, None),
             (5, "read", "ok", 7, 40, None, 10, 61, 62, 1, 1, 3, 6, 5),
         )
-    ] == operations(run)
+    ] == sealed_operations(run)
 
 
 def test_an_error_without_a_name_keeps_its_code(run: Path) -> None:
@@ -66,26 +73,26 @@ def test_an_error_without_a_name_keeps_its_code(run: Path) -> None:
     def fail(recorder: Recorder) -> None:
         recorder.complete(recorder.invoke(SEND, 0, 0, 1, 1), INFO, NOTHING, 2, NOTHING, -185)
 
-    record(run, then=fail)
+    record_sends(run, then=fail)
     seal(run)
 
-    assert "code -185" == operations(run)[0]["error"]
+    assert "code -185" == sealed_operations(run)[0]["error"]
 
 
 @pytest.mark.parametrize("sends", [0, 1, 4, 5, 23])
 def test_all_segments_are_sealed_in_order(run: Path, sends: int) -> None:
     """Ids count on over the segments, the last of which may be partly used."""
-    record(run, sends=sends)
+    record_sends(run, sends=sends)
 
     assert sends == seal(run).operations
-    assert list(range(sends)) == [row["id"] for row in operations(run)]
-    assert [] == rows(run, "findings")
+    assert list(range(sends)) == [row["id"] for row in sealed_operations(run)]
+    assert [] == sealed_rows(run, "findings")
 
 
 def test_row_groups_stay_small(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments are gathered into row groups, one after the other: memory does not grow with it."""
     monkeypatch.setattr(sealing, "ROW_GROUP", 7)  # segments are of four
-    record(run, sends=30)
+    record_sends(run, sends=30)
     seal(run)
 
     file = pq.ParquetFile(run / "history/operations/p.parquet")
@@ -94,7 +101,7 @@ def test_row_groups_stay_small(run: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_tables_have_the_columns_that_tables_py_lists(run: Path) -> None:
     """Names, types and order; the checkers' own schema is compared with the same lists."""
-    record(run, sends=1)
+    record_sends(run, sends=1)
     seal(run)
 
     for name, columns in {**tables.SMALL_TABLES, "operations/p": tables.OPERATION_COLUMNS}.items():
@@ -109,16 +116,16 @@ def test_an_empty_history_gives_empty_tables(run: Path) -> None:
 
     assert (run / "history/operations").is_dir()
     for name in tables.SMALL_TABLES:
-        assert [] == rows(run, name)
+        assert [] == sealed_rows(run, name)
 
 
 def test_a_worker_without_operations_has_an_empty_table(run: Path) -> None:
     """It was told to stop before it did anything."""
-    record(run)
+    record_sends(run)
     seal(run)
 
-    assert [] == operations(run)
-    assert [] == rows(run, "findings")
+    assert [] == sealed_operations(run)
+    assert [] == sealed_rows(run, "findings")
 
 
 def test_events_have_columns_and_the_rest_as_json(run: Path) -> None:
@@ -137,10 +144,10 @@ def test_events_have_columns_and_the_rest_as_json(run: Path) -> None:
             complete=False,
         )
 
-    record(run, then=tell)
+    record_sends(run, then=tell)
     seal(run)
 
-    error, serving, ends, _ = rows(run, "events")
+    error, serving, ends, _ = sealed_rows(run, "events")
     assert ("client-error", -195, "_TRANSPORT", "refused") == (
         error["event"],
         error["code"],
@@ -159,7 +166,7 @@ AFTER = {"leader": {"0": "kafka1"}, "isr": {"0": ["kafka1", "kafka2"]}, "control
 
 def test_a_faults_four_lines_are_one_row(run: Path) -> None:
     """Injected, in force, being healed, healed."""
-    lines(
+    write_lines(
         run,
         "nemesis",
         {"event": "inject", "type": "invoke", **KILL, **BEFORE},
@@ -169,7 +176,7 @@ def test_a_faults_four_lines_are_one_row(run: Path) -> None:
     )
     seal(run)
 
-    (fault,) = rows(run, "faults")
+    (fault,) = sealed_rows(run, "faults")
     assert (1, 2, 3, 4) == tuple(
         fault[name] for name in ("invoke_ns", "ok_ns", "heal_invoke_ns", "heal_ok_ns")
     )
@@ -190,7 +197,7 @@ def test_a_later_line_without_nodes_does_not_take_them_back(
 ) -> None:
     """Whom a fault has hit stays known; a fault that hit nobody permits nothing and proves none."""
     bare = {key: value for key, value in KILL.items() if key != "nodes"}
-    lines(
+    write_lines(
         run,
         "nemesis",
         {"event": "inject", "type": "invoke", **bare, "nodes": ["kafka2", "kafka3"]},
@@ -200,13 +207,13 @@ def test_a_later_line_without_nodes_does_not_take_them_back(
     )
     seal(run)
 
-    (fault,) = rows(run, "faults")
+    (fault,) = sealed_rows(run, "faults")
     assert ["kafka2", "kafka3"] == fault["nodes"]
 
 
 def test_a_fault_without_proof_has_no_ok(run: Path) -> None:
     """It was injected, nothing showed that it bit, and it was healed with trouble."""
-    lines(
+    write_lines(
         run,
         "nemesis",
         {"event": "inject", "type": "invoke", **KILL},
@@ -216,7 +223,7 @@ def test_a_fault_without_proof_has_no_ok(run: Path) -> None:
     )
     seal(run)
 
-    (fault,) = rows(run, "faults")
+    (fault,) = sealed_rows(run, "faults")
     assert (None, None, "no trace; no full ISR") == (
         fault["ok_ns"],
         fault["heal_ok_ns"],
@@ -226,10 +233,12 @@ def test_a_fault_without_proof_has_no_ok(run: Path) -> None:
 
 def test_a_fault_that_never_began_is_a_row(run: Path) -> None:
     """Nobody played the target's role: one line, no nodes, no times but its own."""
-    lines(run, "nemesis", {"event": "inject", "type": "info", **KILL, "nodes": [], "error": "none"})
+    write_lines(
+        run, "nemesis", {"event": "inject", "type": "info", **KILL, "nodes": [], "error": "none"}
+    )
     seal(run)
 
-    (fault,) = rows(run, "faults")
+    (fault,) = sealed_rows(run, "faults")
     assert ([], 1, None, None) == (
         fault["nodes"],
         fault["invoke_ns"],
@@ -249,7 +258,7 @@ def test_views_and_blind_stretches_are_tables(run: Path) -> None:
         "controller": "kafka1",
     }
     blind = {"event": "blind"}
-    lines(
+    write_lines(
         run,
         "views",
         view,
@@ -259,6 +268,8 @@ def test_views_and_blind_stretches_are_tables(run: Path) -> None:
     )
     seal(run)
 
-    assert [{"start_ns": 2, "end_ns": 3}, {"start_ns": 4, "end_ns": None}] == rows(run, "blind")
-    (change,) = rows(run, "views")
+    assert [{"start_ns": 2, "end_ns": 3}, {"start_ns": 4, "end_ns": None}] == sealed_rows(
+        run, "blind"
+    )
+    (change,) = sealed_rows(run, "views")
     assert (1, 0, None, ["kafka1"], 3, "kafka1", None) == tuple(change.values())

@@ -11,7 +11,7 @@ import pytest
 from harness.history import sealing, side_files
 from harness.history.sealing import seal
 from harness.history.stored_tables import digest
-from tests.support.recorded_runs import found, operations, record
+from tests.support.recorded_runs import record_sends, sealed_operations, sealing_finds
 
 
 def everything(run: Path) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def everything(run: Path) -> dict[str, Any]:
 
 def test_sealing_twice_changes_nothing(run: Path) -> None:
     """The second time says what the first one made; segments and pages are gone by then."""
-    record(run, sends=9, ended=False)
+    record_sends(run, sends=9, ended=False)
     first, tables = seal(run), everything(run)
 
     assert [] == [*(run / "history").glob("*.seg"), *(run / "history").glob("*.progress")]
@@ -34,8 +34,8 @@ def test_sealing_goes_on_where_it_was_interrupted(
     run: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     """Whatever stops it, the segments are there until every table is."""
-    record(run, "a", sends=9)
-    record(run, "b", sends=5, ended=False)
+    record_sends(run, "a", sends=9)
+    record_sends(run, "b", sends=5, ended=False)
     place = sealing if broken == "_replace" else side_files
 
     def killed(*_: object) -> None:
@@ -47,14 +47,14 @@ def test_sealing_goes_on_where_it_was_interrupted(
             seal(run)
 
     assert 14 == seal(run).operations
-    assert [("b", "no-end", 1)] == found(run)
+    assert [("b", "no-end", 1)] == sealing_finds(run)
 
 
 def test_segments_left_behind_after_the_mark_are_removed(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed between the mark and the last removal: the tables count, not what is left over."""
-    record(run, sends=9)
+    record_sends(run, sends=9)
     unlink = Path.unlink
     left = 1
 
@@ -73,7 +73,7 @@ def test_segments_left_behind_after_the_mark_are_removed(
     assert 2 == len(list((run / "history").glob("*.seg")))
 
     assert 9 == seal(run).operations
-    assert list(range(9)) == [row["id"] for row in operations(run)]
+    assert list(range(9)) == [row["id"] for row in sealed_operations(run)]
     assert [] == list((run / "history").glob("*.seg"))
 
 
@@ -81,7 +81,7 @@ def test_who_comes_while_another_seals_waits_for_it(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It comes when a table is written and has not got its name yet; both find the same."""
-    record(run, sends=9)
+    record_sends(run, sends=9)
     waits_or_is_done = threading.Event()
     found_by_both = []
 
@@ -115,7 +115,7 @@ def test_who_comes_while_another_seals_waits_for_it(
 
 
 def test_a_sealed_history_that_cannot_be_written_can_be_read(run: Path) -> None:
-    record(run, sends=9)
+    record_sends(run, sends=9)
     sealed = seal(run)
     (run / "history").chmod(0o555)
 

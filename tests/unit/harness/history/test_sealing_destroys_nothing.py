@@ -12,7 +12,15 @@ import pytest
 from harness.history.record_format import RECORD_SIZE, HistoryError
 from harness.history.seal_record import read_seal
 from harness.history.sealing import seal
-from tests.support.recorded_runs import KILL, found, lines, operations, record, rows, spoil
+from tests.support.recorded_runs import (
+    KILL,
+    record_sends,
+    sealed_operations,
+    sealed_rows,
+    sealing_finds,
+    spoil,
+    write_lines,
+)
 
 
 def mark(run: Path) -> Path:
@@ -29,7 +37,7 @@ def segments(run: Path) -> list[str]:
 
 def sealed_with_segments(run: Path) -> None:
     """Killed between the mark and the removal of the segments."""
-    record(run, sends=9)
+    record_sends(run, sends=9)
     kept = [shutil.copy(path, run) for path in (run / "history").glob("*.seg")]
     seal(run)
     for path in kept:
@@ -40,8 +48,8 @@ def sealed_with_segments(run: Path) -> None:
 
 
 def test_the_mark_has_every_table_with_its_rows_and_digest(run: Path) -> None:
-    record(run, sends=9)
-    record(run, "b", sends=5, ended=False)
+    record_sends(run, sends=9)
+    record_sends(run, "b", sends=5, ended=False)
     seal(run)
     sealed = read_seal(run / "history")
 
@@ -66,23 +74,23 @@ def test_the_mark_has_every_table_with_its_rows_and_digest(run: Path) -> None:
 
 def test_a_table_whose_segments_are_gone_is_kept_and_told(run: Path) -> None:
     """The mark was lost: nobody can say any more whether the table is whole."""
-    record(run, sends=9)
+    record_sends(run, sends=9)
     seal(run)
     before = table(run).read_bytes()
     mark(run).unlink()
 
-    assert found(run) == [("p", "kept", 9)]
+    assert sealing_finds(run) == [("p", "kept", 9)]
     assert table(run).read_bytes() == before
 
 
 def test_what_was_found_earlier_is_not_forgotten(run: Path) -> None:
     """The torn slot was in a segment that is gone."""
-    segment = record(run, sends=2)
+    segment = record_sends(run, sends=2)
     spoil(segment, 3 * RECORD_SIZE + 4, b"\7\7")
     seal(run)
     mark(run).unlink()
 
-    assert sorted(found(run)) == [("p", "kept", 2), ("p", "torn", 1)]
+    assert sorted(sealing_finds(run)) == [("p", "kept", 2), ("p", "torn", 1)]
 
 
 def test_a_table_that_can_be_made_again_is_made_again(run: Path) -> None:
@@ -90,8 +98,8 @@ def test_a_table_that_can_be_made_again_is_made_again(run: Path) -> None:
     sealed_with_segments(run)
     mark(run).unlink()
 
-    assert found(run) == []
-    assert len(operations(run)) == 9
+    assert sealing_finds(run) == []
+    assert len(sealed_operations(run)) == 9
     assert segments(run) == []
 
 
@@ -101,8 +109,8 @@ def test_a_table_with_more_rows_than_its_segments_is_kept(run: Path) -> None:
     mark(run).unlink()
     (run / "history/p.0001.seg").unlink()
 
-    assert ("p", "kept", 9) in found(run)
-    assert len(operations(run)) == 9
+    assert ("p", "kept", 9) in sealing_finds(run)
+    assert len(sealed_operations(run)) == 9
     assert segments(run) == ["p.0000.seg", "p.0002.seg"]
 
 
@@ -112,8 +120,8 @@ def test_a_damaged_table_is_moved_aside_for_the_one_made_again(run: Path) -> Non
     mark(run).unlink()
     table(run).write_bytes(b"not ours")
 
-    assert found(run) == []
-    assert len(operations(run)) == 9
+    assert sealing_finds(run) == []
+    assert len(sealed_operations(run)) == 9
     assert table(run).with_name("p.parquet.replaced").read_bytes() == b"not ours"
 
 
@@ -122,7 +130,7 @@ def test_a_second_one_moved_aside_leaves_the_first(run: Path) -> None:
         sealed_with_segments(run)
         mark(run).unlink()
         (run / "history/p.jsonl").unlink()
-        record(run, "x" + words.decode(), sends=1)
+        record_sends(run, "x" + words.decode(), sends=1)
         table(run).write_bytes(words)
         seal(run)
         mark(run).unlink()
@@ -133,45 +141,45 @@ def test_a_second_one_moved_aside_leaves_the_first(run: Path) -> None:
 
 def test_a_small_table_whose_lines_are_gone_is_kept_and_told(run: Path) -> None:
     """Without them it would be empty: as if there had been no fault."""
-    lines(run, "nemesis", {"event": "inject", "type": "invoke", **KILL})
+    write_lines(run, "nemesis", {"event": "inject", "type": "invoke", **KILL})
     seal(run)
     mark(run).unlink()
     (run / "history/nemesis.jsonl").unlink()
 
-    assert found(run) == [("faults", "kept", 1)]
-    assert len(rows(run, "faults")) == 1
+    assert sealing_finds(run) == [("faults", "kept", 1)]
+    assert len(sealed_rows(run, "faults")) == 1
 
 
 def test_a_small_table_with_its_lines_is_made_again(run: Path) -> None:
     """The twin."""
-    lines(run, "nemesis", {"event": "inject", "type": "invoke", **KILL})
+    write_lines(run, "nemesis", {"event": "inject", "type": "invoke", **KILL})
     seal(run)
     mark(run).unlink()
 
-    assert found(run) == []
-    assert len(rows(run, "faults")) == 1
+    assert sealing_finds(run) == []
+    assert len(sealed_rows(run, "faults")) == 1
 
 
 def test_a_link_in_the_way_is_not_written_through(run: Path, tmp_path: Path) -> None:
     """What it points to is none of ours."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_text("mine")
-    record(run, sends=1)
+    record_sends(run, sends=1)
     (run / "history/operations").mkdir()
     for name in ("operations/p.parquet", "operations/.p.parquet", ".sealed.json", ".views.parquet"):
         (run / "history" / name).symlink_to(elsewhere)
 
-    assert found(run) == []
+    assert sealing_finds(run) == []
     assert elsewhere.read_text() == "mine"
-    assert len(operations(run)) == 1
+    assert len(sealed_operations(run)) == 1
 
 
 def test_a_worker_without_any_segment_is_a_finding(run: Path) -> None:
     """It had one from its first moment on."""
-    record(run, sends=3)
+    record_sends(run, sends=3)
     (run / "history/p.0000.seg").unlink()
 
-    assert found(run) == [("p", "truncated-segment", 1)]
+    assert sealing_finds(run) == [("p", "truncated-segment", 1)]
 
 
 # --- with another run's mark, or one that belies the table
@@ -179,7 +187,7 @@ def test_a_worker_without_any_segment_is_a_finding(run: Path) -> None:
 
 def test_another_runs_mark_is_refused_and_nothing_is_removed(run: Path) -> None:
     """These segments are the only copy."""
-    record(run, sends=9)
+    record_sends(run, sends=9)
     foreign = {"run_id": "other/1", "processes": ["p"], "operations": 9, "findings": 0}
     mark(run).write_text(json.dumps(foreign))
 
@@ -241,7 +249,7 @@ def test_segments_go_where_their_table_is_read_back_whole(run: Path, version: in
 
 
 def test_so_they_go_beside_a_table_of_a_worker_that_recorded_nothing(run: Path) -> None:
-    record(run, "silent", sends=0)
+    record_sends(run, "silent", sends=0)
     sealed_with_segments(run)
     _as_sealed_before(run)
     seal(run)
@@ -250,9 +258,9 @@ def test_so_they_go_beside_a_table_of_a_worker_that_recorded_nothing(run: Path) 
 
 
 def test_segments_of_a_worker_that_was_not_sealed_stay(run: Path) -> None:
-    record(run, sends=1)
+    record_sends(run, sends=1)
     seal(run)
-    record(run, "late", sends=1)
+    record_sends(run, "late", sends=1)
     seal(run)
 
     assert segments(run) == ["late.0000.seg"]
@@ -269,7 +277,7 @@ def _as_sealed_before(run: Path) -> None:
     "text", ["", "{", "[]", "null", "{}", '{"version": 99}', "[" * 100_000, "1" * 10_000]
 )
 def test_a_mark_that_says_nothing_is_refused(run: Path, text: str) -> None:
-    record(run, sends=1)
+    record_sends(run, sends=1)
     mark(run).write_text(text)
 
     with pytest.raises(HistoryError, match=r"sealed.json: damaged"):

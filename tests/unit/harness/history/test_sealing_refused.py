@@ -7,7 +7,7 @@ import pytest
 from harness.history.record_format import HistoryError
 from harness.history.recorder import Recorder
 from harness.history.sealing import seal
-from tests.support.recorded_runs import record
+from tests.support.recorded_runs import record_sends
 
 
 def refused(run: Path, *words: str) -> None:
@@ -64,7 +64,7 @@ def test_a_living_workers_history_is_refused(run: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_refused(run: Path) -> None:
     """A file stands where the tables go."""
-    record(run, sends=1)
+    record_sends(run, sends=1)
     (run / "history/operations").write_text("")
 
     refused(run, "operations", "cannot be written")

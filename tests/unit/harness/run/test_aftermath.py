@@ -25,7 +25,7 @@ from harness.run.load.workers import Workers
 from harness.run.progress import Screen
 from harness.run.run_context import Run, Running
 from harness.waiting import WaitTimeout
-from tests.support.run_records import run_record
+from tests.support.recorded_runs import run_record
 
 SCENARIO = Scenario(
     title="told",

@@ -22,7 +22,7 @@ from harness.run.interrupts import STOPPING, Stopped, stop_on_signals
 from harness.run.progress import Screen
 from harness.run.run_context import Run
 from harness.waiting import WaitTimeout, wait_until
-from tests.support.run_records import run_record
+from tests.support.recorded_runs import run_record
 
 Story = Callable[[Run, Any, ExitStack], None]
 

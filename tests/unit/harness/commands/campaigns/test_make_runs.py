@@ -27,7 +27,7 @@ from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Prepared
 from tests.support.pages import report_parts, reports
-from tests.support.run_records import run_record
+from tests.support.recorded_runs import run_record
 
 TEXT = """
 title = "t"

@@ -13,7 +13,7 @@ from harness.model.runs.disk import DiskError, disk_error, disk_told, trouble_to
 from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
 from tests.support.commands import COMMAND
 from tests.support.labs.small_disks import FULL, READ_ONLY, STORED, on_a_disk
-from tests.support.run_records import run_record
+from tests.support.recorded_runs import run_record
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from harness.model.runs import run_folder
 from harness.model.runs.run_folder import RunFolder, StoreError
-from tests.support.run_records import run_record
+from tests.support.recorded_runs import run_record
 
 
 def test_a_new_run_has_its_folders_and_is_the_latest(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from harness.checkout import ROOT
 from harness.model.runs.run_folder import RunFolder, StoreError
 from harness.model.runs.run_record import SCHEMA, RecordError, RunRecord, parse, upgraded
-from tests.support.run_records import run_record
+from tests.support.recorded_runs import run_record
 
 GOLDEN = sorted((ROOT / "tests" / "golden").iterdir())
 OLD = (

@@ -25,7 +25,7 @@ from harness.nemesis.undo_record import Undo, outstanding
 from harness.nemesis.verb import Injection
 from harness.nemesis.verbs import VERBS
 from harness.waiting import wait_until
-from tests.support.run_records import run_record
+from tests.support.recorded_runs import run_record
 
 NODES = local_nodes(3, 3)
 KAFKA2 = NODES[4]

@@ -18,7 +18,7 @@ from harness.run.load.start import Load, start_workers
 from harness.run.load.workers import Workers
 from harness.run.progress import Screen
 from harness.run.run_context import Run, Running
-from tests.support.run_records import run_record
+from tests.support.recorded_runs import run_record
 
 SCENARIO = Scenario(title="told", workload=WorkloadPart(kind="stream", producers=1, consumers=1))
 
