@@ -53,7 +53,8 @@ from bench.checker.made.cycles import (
 from bench.checker.made.files import Sealed
 from bench.checker.made.planting import EACH, HANGS, ORDERED, PLACED, STOPS, Plant, plant
 from bench.checker.made.plot import Plot
-from tests.support import told_runs
+from harness.model.runs.run_folder import RunFolder
+from tests.support.story_runs import story_record
 
 SHAPES = ("clean", "planted", "tail-lost", "scattered-lost")
 START_NS = 1_000 * S
@@ -340,7 +341,8 @@ def _write_record(folder: Path, run_id: str, load: Load) -> None:
         "consumer": {"session.timeout.ms": 3000},
         "workers": [{"process": n, "role": n.rsplit("-", 1)[0]} for n in _workers()],
     }
-    record = told_runs.run_record(run_id, said)
-    record["scenario"]["workload"]["group_consumers"] = MEMBERS
-    record["scenario"]["workload"]["producer"]["transaction.timeout.ms"] = 10_000
-    told_runs.write_record(folder, record)
+    record = story_record(run_id, said)
+    scenario = record.scenario.model_dump(mode="json")
+    scenario["workload"]["group_consumers"] = MEMBERS
+    scenario["workload"]["producer"]["transaction.timeout.ms"] = 10_000
+    RunFolder(path=folder).write(record.changed(scenario=scenario))

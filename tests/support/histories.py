@@ -4,7 +4,7 @@
     def test_an_acked_record_missing_from_a_complete_final_read_is_lost(report): ...
 
 `told` puts a story on a test; the fixture `report` is its report. All stories of a test run are
-written as sealed runs (tests/support/told_runs.py) and checked by the hundred, a Spark job each
+written as sealed runs (tests/support/story_runs.py) and checked by the hundred, a Spark job each
 (tests/conftest.py). Times are in ms since the load began; a part that does not say when begins
 10 ms after the part before it.
 """

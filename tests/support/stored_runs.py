@@ -8,9 +8,8 @@ from typing import Any
 
 from analysis.measures.work_done import Work
 from analysis.stored.stored_run import KEPT, Run
-from harness.model.runs.old_runs import completed
-from tests.support import told_runs
 from tests.support.histories import LOAD_MS, Part, ns_of
+from tests.support.story_runs import plan_of, story_record, story_tables
 
 NOTHING = {"refused": 0, "unexplained": 0, "met": [], "before": [], "partition": 0}
 COUNTS = {
@@ -37,14 +36,12 @@ def bare_run(record: dict[str, Any], **known: Any) -> Run:
 
 def run_of(*parts: Part, events: Sequence[dict[str, Any]] = (), **record: Any) -> Run:
     """A run of these parts, whose processes are those of its workers and operations."""
-    rows = told_runs.tables_of(parts, "told")
-    plan = [{name: row[name] for name in ("step", "verb", "target")} for row in rows["faults"]]
-    made = told_runs.run_record("told", {"plan": plan, **record})
-    made["plan"] = completed(made["plan"])
-    workers = {worker["process"] for worker in made["workers"] if worker.get("recorded", True)}
+    rows = story_tables(parts, "told/1")
+    said = {"plan": plan_of(rows["faults"]), **record}
+    workers = {worker["process"] for worker in record.get("workers", [])}
     told = [*rows["events"], *events]
     return bare_run(
-        made,
+        story_record("told/1", said).model_dump(mode="json"),
         faults=tuple(rows["faults"]),
         ends=tuple(row for row in rows["events"] if row["event"] == "ends"),
         findings=tuple(rows["findings"]),

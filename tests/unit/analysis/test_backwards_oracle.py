@@ -17,7 +17,7 @@ from analysis.frames.history import History, runs_frame
 from analysis.frames.schema import OPERATIONS, TRANSACTIONS, WATERMARKS, arrow
 from analysis.queries import Queries
 from harness.history import tables
-from tests.support import told_runs
+from tests.support import story_runs
 from tests.support.histories import LOAD_START_NS
 from tests.support.oracles import backwards as oracle
 from tests.support.random_histories.drawing import drawn
@@ -45,7 +45,7 @@ def ns_of(ms: int | None) -> int | None:
 def checked(spark: SparkSession, cases: Sequence[Row], folder: Path) -> list[Counter[Any]]:
     """What the checks find in each case, from one Spark job."""
     numbered = list(enumerate(cases))
-    told_runs.write_rows(
+    story_runs.write_rows(
         folder / "operations.parquet", [r for n, c in numbered for r in _reads(c, n)]
     )
     looks = [_look(row, n) for n, case in numbered for row in case["looks"]]

@@ -26,7 +26,7 @@ from analysis.stored.stored_run import open_run
 from harness.checkout import ROOT
 from harness.history import tables
 from tests.support.histories import fault, final_read, found, read, sent, story, told
-from tests.support.told_runs import write
+from tests.support.story_runs import write_story
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -105,14 +105,14 @@ def test_latency_counts_from_the_time_a_send_was_due(report: Report) -> None:
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run of which one record is lost."""
-    return write(story(*PARTS), tmp_path / "run", "told/run")
+    return write_story(story(*PARTS), tmp_path / "run", "told/run")
 
 
 def test_a_second_check_replaces_the_first(spark: SparkSession, run: Path) -> None:
     """Nothing of the first is left when the second sees another history."""
     (first,) = check([run])
     shutil.rmtree(run / "history")
-    write(story(sent(1, at=0), final_read(1)), run, "told/run")
+    write_story(story(sent(1, at=0), final_read(1)), run, "told/run")
     (second,) = check([run])
 
     assert (found(first, "lost"), found(second, "lost")) == ([2], [])
@@ -140,8 +140,10 @@ def test_a_check_that_fails_leaves_the_last_report(
 
 def test_runs_are_checked_together_and_kept_apart(spark: SparkSession, tmp_path: Path) -> None:
     """The same values in two runs; asked for twice, a run is reported twice."""
-    losing = write(story(*PARTS), tmp_path / "a", "told/a")
-    keeping = write(story(sent(1, at=0), sent(2, at=1), final_read(1, 2)), tmp_path / "b", "told/b")
+    losing = write_story(story(*PARTS), tmp_path / "a", "told/a")
+    keeping = write_story(
+        story(sent(1, at=0), sent(2, at=1), final_read(1, 2)), tmp_path / "b", "told/b"
+    )
     reports = check([losing, keeping, tmp_path / "." / "a"])
 
     assert [report["run_id"] for report in reports] == ["told/a", "told/b", "told/a"]
@@ -242,7 +244,7 @@ def test_a_damaged_table_is_named_and_what_is_left_convicts_nobody(
 
 def test_a_demand_that_makes_no_sense_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     """It names the file and the key, and the nearest right name."""
-    run = write(story(*PARTS, expect={"losst": ">= 1"}), tmp_path / "run", "told/run")
+    run = write_story(story(*PARTS, expect={"losst": ">= 1"}), tmp_path / "run", "told/run")
 
     with pytest.raises(CheckError, match=r"run.json: scenario.expect.losst: .* did you mean lost"):
         check([run])
@@ -274,7 +276,7 @@ def test_operations_are_read_as_they_were_sealed() -> None:
 def test_the_load_of_a_killed_run_is_bounded_by_its_operations(tmp_path: Path) -> None:
     """Without phases: from the first send to the last end, the final read left out."""
     parts = (sent(1, at=0, ms=100), sent(2, at=1, ms=400, took=50), final_read(1, 2))
-    run = open_run(write(story(*parts, phases=[]), tmp_path / "run", "told/run"))
+    run = open_run(write_story(story(*parts, phases=[]), tmp_path / "run", "told/run"))
 
     assert (run.load_end_ns - run.load_start_ns) / 1e6 == pytest.approx(350)
 

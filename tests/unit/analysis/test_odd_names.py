@@ -11,7 +11,7 @@ from analysis import job
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
 from tests.support.histories import final_read, found, sent, story
-from tests.support.told_runs import write
+from tests.support.story_runs import write_story
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,8 +25,8 @@ def test_a_folder_s_name_is_no_pattern_of_others(spark: SparkSession, tmp_path: 
     """Each has a neighbour that its name, as a pattern, would mean: that one is whole."""
     runs, twins = [], []
     for number, (name, neighbour) in enumerate(PATTERNS.items()):
-        runs.append(write(ONE_LOST, tmp_path / str(number) / name, f"told/{number}"))
-        twins.append(write(WHOLE, tmp_path / str(number) / neighbour, f"told/twin-{number}"))
+        runs.append(write_story(ONE_LOST, tmp_path / str(number) / name, f"told/{number}"))
+        twins.append(write_story(WHOLE, tmp_path / str(number) / neighbour, f"told/twin-{number}"))
     reports = job.check([*runs, *twins])
 
     lost = [found(report, "lost") for report in reports]
@@ -49,14 +49,14 @@ def test_what_spark_cannot_open_is_one_sentence(
     monkeypatch.setattr(job, "open_run", opened_and_gone)
 
     with pytest.raises(CheckError, match="Spark could not read its history"):
-        job.check([write(WHOLE, tmp_path / "run", "told/run")])
+        job.check([write_story(WHOLE, tmp_path / "run", "told/run")])
 
 
 def test_the_evidence_of_a_run_is_found_whatever_its_id(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     ids = [f"{50 * 'long'}/{50 * 'long'}", "told/\u00fcmlaut", "a=b/%2F"]
-    runs = [write(ONE_LOST, tmp_path / str(n), run_id) for n, run_id in enumerate(ids)]
+    runs = [write_story(ONE_LOST, tmp_path / str(n), run_id) for n, run_id in enumerate(ids)]
     reports = job.check(runs)
 
     assert [found(report, "lost") for report in reports] == [[2]] * len(ids)
@@ -64,4 +64,4 @@ def test_the_evidence_of_a_run_is_found_whatever_its_id(
 
 def test_a_run_without_an_id_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckError, match="run_id is empty"):
-        job.check([write(ONE_LOST, tmp_path / "run", "")])
+        job.check([write_story(ONE_LOST, tmp_path / "run", "")])

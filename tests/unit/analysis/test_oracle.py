@@ -25,7 +25,7 @@ from analysis.frames.evidence import Tables, rows
 from analysis.frames.history import History, runs_frame
 from analysis.frames.operations import OFFSET_BITS
 from analysis.frames.schema import OPERATIONS, TRANSACTIONS, arrow
-from tests.support import told_runs
+from tests.support import story_runs
 from tests.support.histories import LOAD_START_NS
 from tests.support.oracle import MS, Case, Found, oracle
 from tests.support.random_histories.any_rows import chaos
@@ -56,7 +56,7 @@ STEPS = {"poll-skip", "poll-back", "epoch-back", "hole"}
 def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Found]:
     """What the checks find in each case, from one Spark job, in the oracle's words."""
     file = folder / "operations.parquet"
-    told_runs.write_rows(file, sealed_rows(cases))
+    story_runs.write_rows(file, sealed_rows(cases))
     runs = runs_frame(spark, [run_row(case, n) for n, case in enumerate(cases)])
     operations = spark.read.schema(OPERATIONS).parquet(str(file))
     notes = spark.read.schema(TRANSACTIONS).parquet(str(_notes(cases, folder)))

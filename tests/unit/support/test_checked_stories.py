@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from analysis import job
-from tests.support import told_runs
+from tests.support import story_runs
 from tests.support.histories import final_read, sent, story
-from tests.support.told_runs import Checked
+from tests.support.story_runs import CheckedStories
 
 
 @pytest.fixture
@@ -24,14 +24,16 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
             raise ValueError("3")
         return [{"run": run.name} for run in runs]
 
-    monkeypatch.setattr(told_runs, "JOB", 2)
+    monkeypatch.setattr(story_runs, "JOB", 2)
     monkeypatch.setattr(job, "check", check)
     return begun
 
 
 @pytest.fixture
-def stories(jobs: list[list[str]], tmp_path: Path) -> Checked:
-    return Checked({test: story(sent(1, at=0), final_read(1)) for test in "abcdefg"}, tmp_path)
+def stories(jobs: list[list[str]], tmp_path: Path) -> CheckedStories:
+    return CheckedStories(
+        {test: story(sent(1, at=0), final_read(1)) for test in "abcdefg"}, tmp_path
+    )
 
 
 def test_a_job_has_the_story_that_is_asked_for_and_those_after_it(stories, jobs, tmp_path):

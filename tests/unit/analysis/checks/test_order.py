@@ -22,7 +22,7 @@ from tests.support.histories import (
     unasked,
     view,
 )
-from tests.support.told_runs import rows_of
+from tests.support.story_runs import operation_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -222,7 +222,7 @@ def test_a_replaced_client_is_another_one(
     """Histories that tell instances are judged with transactions too."""
     told_ = [
         {**row, "instance": dict(zip((1, 2), instances, strict=True)).get(row["value"])}
-        for row in rows_of(INSTANCES, "a")
+        for row in operation_rows(INSTANCES, "a")
     ]
     run = {
         "run_id": "a",

@@ -10,14 +10,14 @@ import pytest
 from analysis.frames.history import run_row
 from analysis.stored.stored_run import open_run
 from tests.support.histories import Part, final_read, ns_of, sent, story, view
-from tests.support.told_runs import write
+from tests.support.story_runs import write_story
 
 Stretch = tuple[int, int, int]  # partition, from, to (ms)
 
 
 def alone(folder: Path, *views: Part) -> set[tuple[int, int, int]]:
     parts = (sent(1, at=0), *views, final_read(1))
-    run = open_run(write(story(*parts, partitions=2), folder / "run", "told/run"))
+    run = open_run(write_story(story(*parts, partitions=2), folder / "run", "told/run"))
     return {(row["partition"], row["from_ns"], row["to_ns"]) for row in run_row(run)["alone"]}
 
 

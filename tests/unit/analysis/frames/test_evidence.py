@@ -25,7 +25,7 @@ from tests.support.histories import (
     sent,
     story,
 )
-from tests.support.told_runs import write
+from tests.support.story_runs import write_story
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,7 +58,7 @@ TOLD = story(
 @pytest.fixture(scope="module")
 def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     """The rows of some anomalies of the story."""
-    run = open_run(write(TOLD, tmp_path_factory.mktemp("told") / "run", "told/1"))
+    run = open_run(write_story(TOLD, tmp_path_factory.mktemp("told") / "run", "told/1"))
     history = history_of(spark, [run], {run.run_id: run_row(run)})
     tables = checks.Queries(history).tables
     names = ("inconsistent-offset", "phantom", "vanished", "skipped", "early-read")

@@ -21,7 +21,7 @@ from analysis.measures.latency_and_rates import QUANTILES
 from analysis.queries import Queries
 from analysis.stored.stored_run import open_run
 from harness.history import tables
-from tests.support import told_runs
+from tests.support import story_runs
 from tests.support.histories import final_read, read, sent, story
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def both(
         files[run_id] = []
         for process, rows in operations(draw, run_id).items():
             files[run_id].append(folder / f"{run_id}-{process}.parquet")
-            told_runs.write_rows(files[run_id][-1], rows)
+            story_runs.write_rows(files[run_id][-1], rows)
     table = spark.read.schema(OPERATIONS).parquet(*(str(f) for fs in files.values() for f in fs))
     queries = Queries(History(operations=table, runs=runs_frame(spark, known)))
     asked = {name: by_run(getattr(queries, name)()) for name in QUERIES}
@@ -208,7 +208,7 @@ def file(tmp_path: Path) -> Path:
     draw = random.Random(1)
     made = operation(draw, ("send",))
     rows = [{**made, "type": "ok", "run_id": "0", "process": "one", "id": n} for n in (1, 2)]
-    told_runs.write_rows(tmp_path / "one.parquet", rows)
+    story_runs.write_rows(tmp_path / "one.parquet", rows)
     return tmp_path / "one.parquet"
 
 
@@ -248,7 +248,7 @@ def test_a_row_that_no_worker_writes_is_left_to_spark(file: Path, name: str, val
 @pytest.mark.parametrize("offset", [None, -1, 1 << 40])
 def test_a_read_without_a_likely_offset_is_left_to_spark(file: Path, offset: int | None) -> None:
     rows = pq.read_table(file).to_pylist()
-    told_runs.write_rows(file, [{**rows[0], "f": "read", "offset": offset}])
+    story_runs.write_rows(file, [{**rows[0], "f": "read", "offset": offset}])
 
     with pytest.raises(NotPlain):
         measure(file)
@@ -265,7 +265,7 @@ def test_columns_of_other_kinds_are_left_to_spark(file: Path) -> None:
 
 def test_a_file_that_cannot_be_opened_is_left_to_spark(tmp_path: Path) -> None:
     parts = (sent(1, at=0), read(1, at=0), final_read(1))
-    run = open_run(told_runs.write(story(*parts), tmp_path / "run", "told/1"))
+    run = open_run(story_runs.write_story(story(*parts), tmp_path / "run", "told/1"))
     assert measured([run], {run.run_id: run_row(run)}, {}) is not None
 
     run.tables[0].write_bytes(b"PAR1")

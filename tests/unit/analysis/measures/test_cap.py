@@ -10,7 +10,7 @@ import pytest
 from analysis.measures.cap import Availability, availability
 from analysis.stored.stored_run import open_run
 from tests.support.histories import Part, fault, ns_of, sent, story, view
-from tests.support.told_runs import write
+from tests.support.story_runs import write_story
 
 SESSION = {"zookeeper.session.timeout.ms": 2000, "replica.lag.time.max.ms": 1000}
 THREE = ("kafka1", "kafka2", "kafka3")
@@ -43,7 +43,7 @@ def of(
     """The availability of a run of these parts, kafka1 leading from the start on."""
     begin = [led("kafka1", -1000, partition=n) for n in range(record.get("partitions", 1))]
     said = {"server": SESSION, "acks": acks, **record}
-    path = write(story(sent(1, at=0), *begin, *parts, **said), folder / "run", "told/1")
+    path = write_story(story(sent(1, at=0), *begin, *parts, **said), folder / "run", "told/1")
     return availability(open_run(path), gaps, acks)
 
 

@@ -9,7 +9,7 @@ from analysis.frames.history import history_of, run_row
 from analysis.measures.consumer_lag import GROUP, lag, positions
 from analysis.stored.stored_run import Run, open_run
 from tests.support.histories import Part, final_read, looked_up, ns_of, polled, read, sent, story
-from tests.support.told_runs import write
+from tests.support.story_runs import write_story
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def told_run(folder: Path, *parts: Part, **record: Any) -> Run:
     told = story(*parts, final_read(), loaded=False, **record)
-    return open_run(write(told, folder, "told/run"))
+    return open_run(write_story(told, folder, "told/run"))
 
 
 def lags(spark: SparkSession, run: Run) -> dict[float, dict[str, int]]:

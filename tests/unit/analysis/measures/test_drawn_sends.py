@@ -11,7 +11,7 @@ from analysis.frames.history import history_of, run_row
 from analysis.measures.drawn_sends import DRAWS, EACH, drawn, limits, points, sends
 from analysis.stored.stored_run import Run, open_run
 from tests.support.histories import Part, doubtful, failed, final_read, sent, story
-from tests.support.told_runs import write
+from tests.support.story_runs import write_story
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +25,7 @@ def counts(acked: int, failed: int = 0, doubtful: int = 0) -> dict[str, int]:
 
 
 def told_run(folder: Path, *parts: Part) -> Run:
-    return open_run(write(story(*parts, final_read(), loaded=False), folder, "told/run"))
+    return open_run(write_story(story(*parts, final_read(), loaded=False), folder, "told/run"))
 
 
 def picked(spark: SparkSession, run: Run, **limit: Any) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from analysis.measures.by_driver.fates import Fates
 from analysis.measures.by_driver.landings import Landings
 from analysis.measures.by_driver.windows import Windows
 from analysis.queries import Queries
-from tests.support import told_runs
+from tests.support import story_runs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -206,7 +206,7 @@ def write(rows: Iterable[Row], folder: Path, run_id: str) -> list[Path]:
         mine[row["process"]].append({**row, "run_id": run_id, "id": number})
     files = {process: folder / f"{run_id}-{process}.parquet" for process in mine}
     for process, file in files.items():
-        told_runs.write_rows(file, mine[process])
+        story_runs.write_rows(file, mine[process])
     return list(files.values())
 
 

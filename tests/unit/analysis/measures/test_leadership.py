@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.measures.leadership import SHORT_NS, Stretch, between_cuts, merged
 from tests.support.histories import LOAD_MS, LOAD_START_NS, fault, final_read, sent, told, view
-from tests.support.told_runs import NODES
+from tests.support.story_runs import NODES
 
 Report = dict[str, Any]
 S = 10**9

@@ -20,8 +20,8 @@ def test_a_line_is_called_by_its_first_worker(process: str, line: str) -> None:
 def test_a_fault_takes_its_time_from_the_line_that_it_hit() -> None:
     run = run_of(
         fault("kill", "consumer", ms=500, for_ms=1000, nodes=["consumer-0"]),
-        fault("pause", "consumer", ms=3000, for_ms=None, nodes=["consumer-0-2"]),
-        fault("pause", "consumer", ms=4000, nodes=["consumer-1"]),
+        fault("pause", "consumer", ms=3000, for_ms=None, number=1, nodes=["consumer-0-2"]),
+        fault("pause", "consumer", ms=4000, number=2, nodes=["consumer-1"]),
     )
 
     assert taken(run, "consumer-0") == [(ns_of(500), ns_of(1500)), (ns_of(3000), FOREVER_NS)]

@@ -10,7 +10,7 @@ import pytest
 from analysis.frames.history import history_of, run_row
 from analysis.measures.work_done import Work, work_done
 from analysis.stored.stored_run import open_run
-from tests.support import told_runs
+from tests.support import story_runs
 from tests.support.histories import (
     LOAD_MS,
     Part,
@@ -60,7 +60,7 @@ def worked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Cal
     folder = tmp_path_factory.mktemp("work")
     runs = [
         open_run(
-            told_runs.write(
+            story_runs.write_story(
                 story(*parts, loaded=False, partitions=4), folder / name, f"told/{name}"
             )
         )

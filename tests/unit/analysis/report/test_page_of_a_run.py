@@ -11,7 +11,7 @@ import pytest
 from analysis.job import check
 from tests.support.histories import doubtful, failed, final_read, read, sent, story
 from tests.support.pages.page_reader import Reader, reading, script
-from tests.support.told_runs import write
+from tests.support.story_runs import write_story
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +33,10 @@ def pages(
 ) -> list[tuple[dict[str, Any], Reader]]:
     """Report and page of both, from one check: nothing of one run is on the other's page."""
     folder = tmp_path_factory.mktemp("checked")
-    runs = [write(told, folder / name, f"told/{name}") for told, name in ((ONE, "a"), (OTHER, "b"))]
+    runs = [
+        write_story(told, folder / name, f"told/{name}")
+        for told, name in ((ONE, "a"), (OTHER, "b"))
+    ]
     record = json.loads((runs[0] / "run.json").read_text())
     began_ns = record["phases"][0]["start_ns"]
     record["clock"] = {"monotonic_ns": began_ns - 10**9, "utc": "2026-11-21T02:15:00+00:00"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.checkout import ROOT
-from tests.support import histories, told_runs
+from tests.support import histories, story_runs
 
 pytestmark = pytest.mark.jvm
 
@@ -68,7 +68,7 @@ def said(program: str, *words: str) -> list[str]:
 
 
 def test_a_check_goes_on_in_the_session_that_is_there(tmp_path: Path) -> None:
-    told_runs.write(histories.story(histories.client_error()), tmp_path, "told/1")
+    story_runs.write_story(histories.story(histories.client_error()), tmp_path, "told/1")
 
     assert said(READY, str(tmp_path)) == ["unknown", "false", "true", "unknown"]
 

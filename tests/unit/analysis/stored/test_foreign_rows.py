@@ -10,7 +10,7 @@ import pytest
 from analysis.job import check
 from analysis.stored.run_files import CheckError
 from tests.support.histories import final_read, sent, story
-from tests.support.told_runs import rows_of, write, write_rows
+from tests.support.story_runs import operation_rows, write_rows, write_story
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,9 +34,9 @@ def test_rows_of_two_runs_in_one_file_are_named(
     spark: SparkSession, tmp_path: Path, other: str
 ) -> None:
     """Whether the other run's name comes before the run's own or after it."""
-    run = write(STORY, tmp_path / "run", RUN_ID)
+    run = write_story(STORY, tmp_path / "run", RUN_ID)
     own, foreign = (
-        [row for row in rows_of(STORY, run_id) if row["process"] == "producer-0"]
+        [row for row in operation_rows(STORY, run_id) if row["process"] == "producer-0"]
         for run_id in (RUN_ID, other)
     )
     numbered = [{**row, "id": number} for number, row in enumerate([*own, *foreign])]
@@ -47,8 +47,8 @@ def test_rows_of_two_runs_in_one_file_are_named(
 
 def test_rows_of_its_own_run_are_no_reason(spark: SparkSession, tmp_path: Path) -> None:
     """The twin: the same file, written in the same way."""
-    run = write(STORY, tmp_path / "run", RUN_ID)
-    own = [row for row in rows_of(STORY, RUN_ID) if row["process"] == "producer-0"]
+    run = write_story(STORY, tmp_path / "run", RUN_ID)
+    own = [row for row in operation_rows(STORY, RUN_ID) if row["process"] == "producer-0"]
     numbered = [{**row, "id": number} for number, row in enumerate(own)]
     write_rows(run / "history/operations/producer-0.parquet", numbered)
 

@@ -29,7 +29,7 @@ from tests.support.histories import (
     view,
 )
 from tests.support.spoiled.files import flip
-from tests.support.told_runs import write
+from tests.support.story_runs import write_story
 
 PARTS = (sent(1, at=0), view("kafka1", ms=0), final_read(1), look(1, 1, 1, ms=10))
 
@@ -37,7 +37,7 @@ PARTS = (sent(1, at=0), view("kafka1", ms=0), final_read(1), look(1, 1, 1, ms=10
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run of two operations, sealed by a harness that knew no digests."""
-    folder = write(story(*PARTS), tmp_path / "run", "told/run")
+    folder = write_story(story(*PARTS), tmp_path / "run", "told/run")
     mark(folder)
     return folder
 
@@ -198,7 +198,7 @@ def test_replicas_are_looked_at_only_where_they_were_followed(run: Path) -> None
     (run / "history/watermarks.parquet").unlink()
     assert told(run) == []
 
-    followed = write(story(*PARTS, watched=True), run.parent / "other", "told/run")
+    followed = write_story(story(*PARTS, watched=True), run.parent / "other", "told/run")
     (followed / "history/watermarks.parquet").unlink()
     assert told(followed) == ["history/watermarks.parquet: missing"]
 
@@ -252,7 +252,7 @@ def test_a_run_without_a_name_cannot_be_judged(run: Path) -> None:
 
 
 def test_of_the_events_those_of_dumps_and_of_the_final_read_are_kept_apart(tmp_path: Path) -> None:
-    opened = open_run(write(story(*PARTS, replica(1, 1)), tmp_path / "run", "told/run"))
+    opened = open_run(write_story(story(*PARTS, replica(1, 1)), tmp_path / "run", "told/run"))
 
     assert [dump["event"] for dump in opened.dumps] == ["dumped"]
     assert [end["event"] for end in opened.ends] == ["ends"]
@@ -260,7 +260,7 @@ def test_of_the_events_those_of_dumps_and_of_the_final_read_are_kept_apart(tmp_p
 
 def test_the_clients_errors_are_counted(tmp_path: Path) -> None:
     parts = (*PARTS, client_error(), client_error("_TRANSPORT"))
-    run = write(story(*parts), tmp_path / "run", "told/run")
+    run = write_story(story(*parts), tmp_path / "run", "told/run")
 
     assert open_run(run).worker_errors == 2
 
@@ -269,7 +269,7 @@ def test_the_clients_errors_are_counted(tmp_path: Path) -> None:
 
 
 def test_views_that_lack_what_a_fault_saw_are_damage(tmp_path: Path) -> None:
-    run = write(story(*PARTS, seeing("kafka2")), tmp_path / "run", "told/run")
+    run = write_story(story(*PARTS, seeing("kafka2")), tmp_path / "run", "told/run")
     opened = open_run(run)
 
     assert told(run) == [
@@ -281,7 +281,7 @@ def test_views_that_lack_what_a_fault_saw_are_damage(tmp_path: Path) -> None:
 
 def test_views_that_show_it_are_whole(tmp_path: Path) -> None:
     """The twin."""
-    run = write(story(*PARTS, seeing("kafka1")), tmp_path / "run", "told/run")
+    run = write_story(story(*PARTS, seeing("kafka1")), tmp_path / "run", "told/run")
 
     assert told(run) == []
 
@@ -297,7 +297,7 @@ def test_a_fault_with_a_view_that_is_no_json_object_is_damage(tmp_path: Path, te
     """What it says goes into the report, which is JSON."""
     kill = fault(ms=1)
     odd = replace(kill, rows=({**kill.rows[0], "before": text},))
-    run = write(story(*PARTS, odd), tmp_path / "run", "told/run")
+    run = write_story(story(*PARTS, odd), tmp_path / "run", "told/run")
 
     assert told(run) == ["history/faults.parquet: row 0: before is no JSON object"]
 
@@ -331,7 +331,7 @@ def test_tables_of_another_time_than_the_run_s_phases_are_damage(
     tmp_path: Path, record: dict[str, Any], files: tuple[str, ...]
 ) -> None:
     """Of a run that did not end in order nobody knows when its last lines were written."""
-    run = write(story(*AT_ALL_TIMES, **record), tmp_path / "run", "told/run")
+    run = write_story(story(*AT_ALL_TIMES, **record), tmp_path / "run", "told/run")
 
     assert [damage.file for damage in open_run(run).damage] == [
         f"history/{file}.parquet" for file in files
@@ -344,7 +344,7 @@ def test_all_tables_of_an_earlier_run_are(tmp_path: Path) -> None:
         {**phase, "start_ns": ns_of(600_000 + n), "end_ns": ns_of(600_001 + n)}
         for n, phase in enumerate(phases(0, 0))
     ]
-    run = write(story(*AT_ALL_TIMES, phases=later), tmp_path / "run", "told/run")
+    run = write_story(story(*AT_ALL_TIMES, phases=later), tmp_path / "run", "told/run")
 
     words = "of another time than run.json's phases"
     assert [(each.file.split("/")[-1], words in each.why) for each in open_run(run).damage] == [

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.stored.stored_run import open_run
 from harness.model.worker_kinds import KINDS, WorkerKind
-from tests.support import told_runs
+from tests.support import story_runs
 from tests.support.histories import damage, final_read, polled, sent, story
 from tests.support.stored_runs import bare_run
 
@@ -86,6 +86,6 @@ def test_of_all_that_a_transformer_did_its_sends_tell_whose_they_are(
     parts = [sent(1, at=0), polled(1, at=0, process=name), final_read(1), damage("no-end", name)]
     if deaths:
         parts.append(sent(4000 << 40, ended="info", took=None, process=name))
-    run = open_run(told_runs.write(story(*parts, commit="after"), tmp_path, "told/0"))
+    run = open_run(story_runs.write_story(story(*parts, commit="after"), tmp_path, "told/0"))
 
     assert [death["producer"] for death in run.deaths] == deaths

@@ -16,7 +16,7 @@ from analysis import job
 from analysis.frames import schema
 from analysis.stored.stored_run import Run, open_run
 from analysis.stories.tell import MOST, Told, tell
-from tests.support import told_runs
+from tests.support import story_runs
 from tests.support.histories import Part, final_read, moved, ns_of, sent, stayed, story
 from tests.support.kept_parts import kept_log, led
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def a_run(folder: Path, *parts: Part, **settings: Any) -> Run:
     """A run with no more than a send and a final read beside these parts."""
     told = story(sent(0, at=0), final_read(0), *parts, acks="1", **settings)
-    return open_run(told_runs.write(told, folder, "told/many"))
+    return open_run(story_runs.write_story(told, folder, "told/many"))
 
 
 def lost(folder: Path, rows: Iterable[tuple[int, int, int]]) -> dict[str, Path]:
@@ -141,7 +141,7 @@ def test_rows_that_lack_everything_are_passed_over(tmp_path: Path) -> None:
 
 def test_a_damaged_table_changes_no_verdict(spark: SparkSession, tmp_path: Path) -> None:
     parts = (sent(0, at=0), sent(1, at=1), final_read(0), *moved(ms=1000), kept_log(1, 0, 1, ms=2))
-    path = told_runs.write(story(*parts, acks="1"), tmp_path / "run", "told/damaged")
+    path = story_runs.write_story(story(*parts, acks="1"), tmp_path / "run", "told/damaged")
     [whole] = job.check([path])
     (path / "history" / "kept.parquet").write_bytes(b"nothing")
     [damaged] = job.check([path])

@@ -17,9 +17,11 @@ KILLED = {**PRODUCER, "exit": -9}
 ENDED = ["worker producer-0 ended with exit code -9"]
 
 
-def hit(verb: str, *nodes: str, ms: float = 4000, target: str = "producer") -> Part:
+def hit(
+    verb: str, *nodes: str, ms: float = 4000, target: str = "producer", number: int = 0
+) -> Part:
     """A fault at workers, from 4 to 5 s."""
-    return fault(verb, target, ms=ms, nodes=nodes or ("producer-0",))
+    return fault(verb, target, ms=ms, number=number, nodes=nodes or ("producer-0",))
 
 
 # --- deaths
@@ -269,7 +271,7 @@ def test_a_successor_may_have_come_too_late(ms: float, excused: bool) -> None:
 
 def test_one_that_another_succeeded_is_not_held_to_the_time_after_its_end() -> None:
     later = [{"process": f"producer-0-{number}", "role": "producer"} for number in (2, 3)]
-    faults = [hit("stop", ms=1000), hit("stop", "producer-0-2", ms=2500)]
+    faults = [hit("stop", ms=1000), hit("stop", "producer-0-2", ms=2500, number=1)]
     run = run_of(*faults, workers=[PRODUCER, *later])
 
     assert [] == list(worker_doubts(run, work(did("producer-0"), did("producer-0-3"))))

@@ -9,7 +9,7 @@ import pytest
 from analysis import job
 from analysis.job import CheckError
 from tests.support.histories import final_read, sent, story, told
-from tests.support.told_runs import write
+from tests.support.story_runs import write_story
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,9 @@ def test_two_partitions_led_by_one_broker_break_it(report: Report) -> None:
 def test_where_nobody_knows_where_they_were_it_is_refused(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    run = write(story(sent(1, at=0, ms=1000), final_read(1), expect=DEMAND), tmp_path, "told/1-42")
+    run = write_story(
+        story(sent(1, at=0, ms=1000), final_read(1), expect=DEMAND), tmp_path, "told/1-42"
+    )
 
     with pytest.raises(CheckError, match=r"misplaced-replicas: judged only where Kafka places"):
         job.check([run], started=spark)
@@ -45,7 +47,7 @@ def test_where_nobody_knows_where_they_were_it_is_refused(
 def test_replicas_that_no_topic_can_have_are_no_record(spark: SparkSession, tmp_path: Path) -> None:
     for number, placed in enumerate(([["kafka1", "kafka1"]], [[]])):
         parts = (sent(1, at=0, ms=1000), final_read(1))
-        run = write(story(*parts, placed=placed), tmp_path / str(number), "told/1-42")
+        run = write_story(story(*parts, placed=placed), tmp_path / str(number), "told/1-42")
 
         with pytest.raises(CheckError, match=r"replicas\.0"):
             job.check([run], started=spark)

@@ -18,7 +18,7 @@ from analysis.verdict.demands import parse
 from analysis.verdict.judge import Gap
 from analysis.verdict.suspended import ALL, RESTS_ON, recorded_by, suspends, unproved
 from tests.support.histories import damage, fault, final_read, found, read, sent, story, told, view
-from tests.support.told_runs import write
+from tests.support.story_runs import write_story
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -256,7 +256,7 @@ def reports_of_cases(
     parts = (view("kafka1", ms=0), *LOSS, fault("pause", "follower", ms=1, nodes=("kafka2",)))
     runs = []
     for number, (table, spoil, _) in enumerate(CASES.values()):
-        run = write(story(*parts), folder / str(number), f"told/{number}")
+        run = write_story(story(*parts), folder / str(number), f"told/{number}")
         _mark(run, f"told/{number}")
         spoil(run / "history" / f"{table}.parquet")
         runs.append(run)

@@ -58,20 +58,20 @@ def stated(effects: dict[str, Any] | None) -> list[dict[str, Any]]:
 STRUCK = (sent(1, at=0), sent(2, at=1), fault("kill", ms=50), final_read(1))
 
 
-@told(*STRUCK, acks="1", schema=2, plan=stated({"takes": "all"}))
+@told(*STRUCK, acks="1", plan=stated({"takes": "all"}))
 def test_what_the_plan_says_that_a_fault_can_do_is_believed(report: Report) -> None:
     """The twin of the next two."""
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(*STRUCK, acks="1", schema=2, plan=stated({}))
+@told(*STRUCK, acks="1", plan=stated({}))
 def test_a_fault_that_says_it_can_do_nothing_permits_nothing_whatever_its_name(
     report: Report,
 ) -> None:
     assert report["verdict"] == "invalid"
 
 
-@told(*STRUCK, acks="1", schema=2, plan=stated(None))
+@told(*STRUCK, acks="1", plan=stated(None))
 def test_a_fault_that_does_not_say_what_it_can_do_is_unknown_whatever_its_name(
     report: Report,
 ) -> None:

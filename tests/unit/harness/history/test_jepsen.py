@@ -26,7 +26,7 @@ from harness.history.record_format import (
 from harness.history.recorder import Recorder
 from harness.history.seal_record import SEALED
 from harness.history.sealing import seal
-from tests.support import told_runs
+from tests.support import story_runs
 from tests.support.jepsen.exports import exported, of, send
 from tests.support.jepsen.histories import Op, counts, recorded_counts, wrong
 from tests.support.recorded_runs import RUN_ID, record_sends
@@ -186,7 +186,7 @@ def test_a_row_that_no_recorder_writes_is_left_out_and_counted(
     record_sends(run)
     seal(run)
     table = run / "history/operations/p.parquet"
-    told_runs.write_rows(table, [{**each, "run_id": RUN_ID} for each in (row(value=1), bad)])
+    story_runs.write_rows(table, [{**each, "run_id": RUN_ID} for each in (row(value=1), bad)])
     (run / "history" / SEALED).unlink()
     ops, left_out = exported(run)
 

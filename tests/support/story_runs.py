@@ -1,11 +1,10 @@
 """Stories of tests/support/histories.py as sealed runs: their run.json and their tables.
 
-`Checked` has them checked, many in one Spark job and none before it is asked for.
+`CheckedStories` has them checked, many in one Spark job and none before it is asked for.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.history import tables
+from harness.model.runs.old_runs import completed
+from harness.model.runs.run_folder import RunFolder
+from harness.model.runs.run_record import RunRecord
 from tests.support.histories import LOAD_MS, STEP_MS, Part, Story, doubtful, ms_of, ns_of, view
+from tests.support.recorded_runs import run_record
 
 # What a story does not say of its plan's steps and its workers.
 STEP = {
@@ -39,7 +42,7 @@ JOB = 100  # stories: a job costs some seconds, however few, and a test waits fo
 Reported = tuple[dict[str, Any], Path]  # the report and the run's folder
 
 
-class Checked:
+class CheckedStories:
     """The stories of many tests, checked by the JOB: a job has the story that is asked for and
     those after it, so a process that takes over in the middle checks only what is left."""
 
@@ -64,8 +67,8 @@ class Checked:
         stories = [self._left.pop(test) for test in tests]
         try:
             paths = [
-                write(told_story, self._folder / str(number), f"told/{number}")
-                for number, told_story in enumerate(stories, len(self._done))
+                write_story(story, self._folder / str(number), f"told/{number}")
+                for number, story in enumerate(stories, len(self._done))
             ]
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(page, "render", lambda *_: "")  # megabytes, and none looks at it
@@ -74,51 +77,41 @@ class Checked:
             self._done |= dict.fromkeys(tests, error)
 
 
-def write(told_story: Story, folder: Path, run_id: str) -> Path:
+def write_story(story: Story, folder: Path, run_id: str) -> Path:
     """The story as a sealed run in `folder`."""
-    more = [*_views(told_story), *_load(told_story), *_looks(told_story)]
-    told = tables_of([*told_story.parts, *more], run_id)
+    more = [*_views(story), *_load(story), *_looks(story)]
+    told = story_tables([*story.parts, *more], run_id)
     operations = folder / "history" / "operations"
     operations.mkdir(parents=True)
     for process in sorted({row["process"] for row in told["operations"]}):
         rows = [row for row in told["operations"] if row["process"] == process]
         in_order = sorted(rows, key=lambda row: int(row["start_ns"]))
-        client = {"instance": 0} if told_story.record.get("history_format") == 2 else {}
+        client = {"instance": 0} if story.record.get("history_format") == 2 else {}
         numbered = [{**client, **row, "id": number} for number, row in enumerate(in_order)]
         _write(operations / f"{process}.parquet", tables.OPERATION_COLUMNS, numbered)
     for name, columns in tables.SMALL_TABLES.items():
         _write(folder / "history" / f"{name}.parquet", columns, told[name])
-    record = run_record(run_id, {"plan": _plan(told["faults"]), **told_story.record})
-    write_record(folder, record)
+    record = story_record(run_id, {"plan": plan_of(told["faults"]), **story.record})
+    RunFolder(path=folder).write(record)
     return folder
 
 
-def write_record(folder: Path, record: Mapping[str, Any]) -> None:
-    """run.json of a run in `folder`."""
-    (folder / "run.json").write_text(json.dumps(record))
-
-
-def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    """run.json of a story."""
+def story_record(run_id: str, said: Mapping[str, Any]) -> RunRecord:
+    """What run.json says of a story's run."""
     load = {"name": "load", "start_ns": ns_of(0), "end_ns": ns_of(LOAD_MS)}
-    return {
-        "schema": said.get("schema", 1),
-        "run_id": run_id,
-        "seed": 42,
-        "backend": "local",
-        "state": said.get("state", "complete"),
-        "started_utc": "2026-11-21T02:15:00+00:00",
-        "command": "kafka-harness run told --seed 42",
-        "plan": [{**STEP, **step} for step in said.get("plan", [])],
-        "workers": [{**WORKER, **worker} for worker in said.get("workers", [])],
-        "differences": [],
-        "nodes": said.get("nodes", NODES),
-        "replicas": said.get("placed", []),
-        "versions": {},
-        "host": None,
-        "phases": said.get("phases", [load]),
-        "failure": said.get("failure"),
-        "scenario": {
+    return run_record(
+        run_id=run_id,
+        seed=42,
+        state=said.get("state", "complete"),
+        started_utc="2026-11-21T02:15:00+00:00",
+        command="kafka-harness run told --seed 42",
+        plan=completed({**STEP, **step} for step in said.get("plan", [])),
+        workers=[{**WORKER, **worker} for worker in said.get("workers", [])],
+        nodes=said.get("nodes", NODES),
+        replicas=said.get("placed", []),
+        phases=said.get("phases", [load]),
+        failure=said.get("failure"),
+        scenario={
             "name": "told",
             "title": "A history told by a test",
             "description": "",
@@ -140,7 +133,7 @@ def run_record(run_id: str, said: Mapping[str, Any]) -> dict[str, Any]:
             },
             "expect": said.get("expect", {}),
         },
-    }
+    )
 
 
 def _workload(said: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,10 +160,10 @@ def _workload(said: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _views(told_story: Story) -> list[Part]:
+def _views(story: Story) -> list[Part]:
     """Of a story that does not say who led: kafka1 did, always (views=False: nobody looked)."""
-    said = told_story.record
-    if not said.get("views", True) or any(part.table == "views" for part in told_story.parts):
+    said = story.record
+    if not said.get("views", True) or any(part.table == "views" for part in story.parts):
         return []
     isr = [f"kafka{number}" for number in range(1, min(said.get("replicas", 3), 3) + 1)]
     return [
@@ -179,11 +172,11 @@ def _views(told_story: Story) -> list[Part]:
     ]
 
 
-def rows_of(told_story: Story, run_id: str) -> list[dict[str, Any]]:
+def operation_rows(story: Story, run_id: str) -> list[dict[str, Any]]:
     """The story's operations as rows, for tests that need no folder."""
     return [
         {name: row.get(name) for name, _ in tables.OPERATION_COLUMNS}
-        for row in tables_of(told_story.parts, run_id)["operations"]
+        for row in story_tables(story.parts, run_id)["operations"]
     ]
 
 
@@ -192,17 +185,17 @@ def write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     _write(file, tables.OPERATION_COLUMNS, rows)
 
 
-def _plan(faults: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def plan_of(faults: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The steps of the faults that happened."""
     return [{name: fault[name] for name in ("step", "verb", "target")} for fault in faults]
 
 
-def _load(told_story: Story) -> list[Part]:
+def _load(story: Story) -> list[Part]:
     """Sends of nobody in the story that meet its faults, unless it tells of its load itself
     (`loaded=False`): of doubtful end, one at each injection, one at each begin of a healing."""
-    if not told_story.record.get("loaded", True):
+    if not story.record.get("loaded", True):
         return []
-    faults = [row for part in told_story.parts if part.table == "faults" for row in part.rows]
+    faults = [row for part in story.parts if part.table == "faults" for row in part.rows]
     moments = [
         row[name]
         for row in faults
@@ -216,11 +209,11 @@ def _load(told_story: Story) -> list[Part]:
     ]
 
 
-def _looks(told_story: Story) -> list[Part]:
+def _looks(story: Story) -> list[Part]:
     """Looks at the replicas beside those told, which saw nothing: ZooKeeper did not answer."""
-    if not told_story.record.get("loaded", True):
+    if not story.record.get("loaded", True):
         return []
-    rows = [r for part in told_story.parts if part.table == "watermarks" for r in part.rows]
+    rows = [r for part in story.parts if part.table == "watermarks" for r in part.rows]
     blind = {"broker": "kafka1", "leads": None, "in_isr": None, "log_end": None}
     return [
         Part(
@@ -235,7 +228,7 @@ def _looks(told_story: Story) -> list[Part]:
 # Rows
 
 
-def tables_of(parts: Sequence[Part], run_id: str) -> dict[str, list[dict[str, Any]]]:
+def story_tables(parts: Sequence[Part], run_id: str) -> dict[str, list[dict[str, Any]]]:
     """The rows of a history's tables that these parts tell."""
     rows: dict[str, list[dict[str, Any]]] = {
         name: [] for name in ("operations", *tables.SMALL_TABLES)
