@@ -117,10 +117,17 @@ def make_room_for(spark: SparkSession, operations: int) -> None:
 
 
 def _sizes(operations: int) -> Mapping[str, str]:
-    """Spark's own settings for a big history; for a smaller one few tasks."""
+    """Spark's own settings for a big history; for a smaller one few tasks with little memory each.
+    A task would be given 16 MB at once, and what is told to all tasks 4 MB, however little it is:
+    most of what the JVM collects as garbage."""
     if operations >= BIG:
         return {}
-    return {"spark.default.parallelism": "2", **_plans(operations)}
+    return {
+        "spark.default.parallelism": "2",
+        "spark.buffer.pageSize": "1m",
+        "spark.broadcast.blockSize": "128k",
+        **_plans(operations),
+    }
 
 
 def _plans(operations: int) -> Mapping[str, str]:
