@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.no_jvm import no_jvm
-from tests.support.told_runs import Checked
+from tests.support.story_runs import CheckedStories
 from tests.support.worker_processes import Starter
 
 if TYPE_CHECKING:
@@ -35,11 +35,14 @@ marks: set[str] = set()  # of the test that runs now
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever uses Spark starts its JVM."""
+    """Whoever uses Spark starts its JVM; who asks for the report of a story is marked, too."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "spark" in fixtures:
             item.add_marker("jvm")
             item.add_marker(pytest.mark.timeout(func_only=True))
+        if "stories" in fixtures:
+            item.add_marker("stories")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -117,24 +120,24 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def stories(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Checked:
+) -> CheckedStories:
     """The stories of the tests that were selected, each checked before its test."""
     told = {
         item.nodeid: item.function.story
         for item in request.session.items
         if isinstance(item, pytest.Function) and hasattr(item.function, "story")
     }
-    return Checked(told, tmp_path_factory.mktemp("stories"))
+    return CheckedStories(told, tmp_path_factory.mktemp("stories"))
 
 
 @pytest.fixture
-def report(request: pytest.FixtureRequest, stories: Checked) -> dict[str, Any]:
+def report(request: pytest.FixtureRequest, stories: CheckedStories) -> dict[str, Any]:
     """What the check says of the test's own story."""
     return stories.of(request.node.nodeid)[0]
 
 
 @pytest.fixture
-def run_folder(request: pytest.FixtureRequest, stories: Checked) -> Path:
+def run_folder(request: pytest.FixtureRequest, stories: CheckedStories) -> Path:
     """The folder of the test's own story, checked."""
     return stories.of(request.node.nodeid)[1]
 

@@ -31,11 +31,16 @@ class Part:
     live: bool = False  # on real clusters: a busy host can fail one
 
 
+def _without_cluster(name: str, marks: str, workers: int = 1) -> Part:
+    return Part(name=name, paths=HOUSE, program=(*PYTEST, "-m", marks, f"-n{workers}", *REPLACED))
+
+
 PODS = Part(name="pods", paths=("tests/live/kubernetes",), program=LIVE, live=True)
 PARTS = (
     Part(name="lint", program=("make", "lint")),
-    Part(name="unit", paths=HOUSE, program=(*PYTEST, "-m", f"not ({JVM})", "-n2", *REPLACED)),
-    Part(name="checker", paths=HOUSE, program=(*PYTEST, "-m", JVM, "-n1", *REPLACED)),
+    _without_cluster("unit", f"not ({JVM})"),
+    _without_cluster("stories", "stories"),  # a second worker would check the same in its own jobs
+    _without_cluster("checker", f"({JVM}) and not stories", workers=2),
     Part(name="local", paths=("tests/live/local",), program=LIVE, live=True),
     Part(
         name="store-external",
