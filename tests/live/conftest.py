@@ -14,8 +14,7 @@ import pytest
 
 from tests.support.commands import COMMAND, MARK, Ran, newest, results
 from tests.support.host_pace import bound_s, slowness
-from tests.support.left_behind import assert_nothing_left
-from tests.support.traces import traces
+from tests.support.left_behind import assert_nothing_left, traces
 
 
 def living() -> list[psutil.Process]:

@@ -1,12 +1,31 @@
-"""Which causes permit a record: the rule of analysis.causes.cause in plain Python."""
+"""What is permitted: which anomalies a safe configuration forbids, and which causes permit a
+record, the rule of analysis.causes.cause in plain Python."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from analysis.anomalies import promised
 from analysis.causes.cause import Cause
 from analysis.permission import Permission
+from analysis.run_facts.configuration import Facts
+
+# acks=all with an idempotent producer, clean elections, and a leader that was killed.
+SAFE = Facts(
+    acks="all",
+    retries=2147483647,
+    idempotent=True,
+    replicas=3,
+    unclean=False,
+    epochs=True,
+    checks_crcs=False,
+)
+
+
+def forbidden(facts: Facts) -> set[str]:
+    """The anomalies of which no record is permitted, whatever happens."""
+    return {name for name, rows in promised(facts).items() if rows[0].forbids}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

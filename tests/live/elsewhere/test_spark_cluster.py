@@ -26,7 +26,7 @@ from harness.model.exit_codes import BAD_ARGUMENTS, INVALID, UNKNOWN
 from tests.support.commands import COMMAND, Ran, ran
 from tests.support.labs.spark_cluster import HOST, MEMORY, SparkCluster, standalone
 from tests.support.labs.stores import SPARK, Filled, hdfs, s3
-from tests.support.two_tables.told import Story, as_csv, sent, was_read
+from tests.support.two_tables import Story, as_csv, sent, was_read
 
 pytestmark = [pytest.mark.cluster, pytest.mark.jvm]
 

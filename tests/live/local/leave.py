@@ -20,7 +20,7 @@ from harness.cluster.local.network import make_network, run
 from harness.cluster.local.node_files import FOLDER, NodeFiles, private_tmpfs
 from harness.nemesis.faults.disks.storage import ASIDE
 from harness.nemesis.faults.network import iptables
-from tests.support.traces import traces
+from tests.support.left_behind import traces
 
 ZK, KAFKA = local_nodes(1, 1)
 

@@ -1,1 +1,1 @@
-"""Second opinions on families of anomalies, in plain Python: parts of tests/support/oracle.py."""
+"""Second opinions on anomalies, in plain Python, a module a family."""

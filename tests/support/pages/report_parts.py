@@ -1,6 +1,10 @@
-"""The constant parts of a report: what `reports` builds its runs around (schema 1)."""
+"""The constant parts of a report: what `reports` builds its runs around (schema 1), and what a page
+shows beside it."""
 
 from typing import Any
+
+from analysis.report.page import More
+from analysis.report.parts.run_files import Group, Link
 
 PROMISES: dict[str, tuple[str, str]] = {
     "lost": ("Every acknowledged record stays in the log.", "Kafka documentation, Replication"),
@@ -241,3 +245,17 @@ def leadership(*, stretches: int = 3, leaderless: int = 0) -> list[dict[str, Any
         }
         for number in range(stretches)
     ]
+
+
+def beside_report(reader: str = "consumer-0", name: str = "kafka1.log") -> More:
+    """As the check hands it over: a send of each type, a reader that lags, and links to logs, of
+    which four are left out."""
+    link = Link(href="logs/kafka1.log", name=name)
+    return More(
+        sends=[
+            {"due_s": float(at), "ms": 2.0 + at, "type": kind}
+            for at, kind in enumerate(("ok", "fail", "info"), start=1)
+        ],
+        lag=[{"t_s": float(at), "lag": {reader: 3 * at}} for at in (5, 10)],
+        files=[Group(title="Logs", folder="logs", links=[link], more=4)],
+    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from tests.support.oracle import LOAD_MS, PARTITIONS, Case, Row
+from tests.support.oracles.operations import LOAD_MS, PARTITIONS, Case, Row
 
 LENGTHS = st.sampled_from([0, 10, 250, 499, 500, 501, 900])
 TIMES = st.integers(0, LOAD_MS // 50 - 20).map(lambda n: 50 * n)  # many at the same time

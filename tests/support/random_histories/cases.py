@@ -16,7 +16,7 @@ from analysis.frames.operations import OFFSET_BITS
 from analysis.stored import group_life
 from harness.history import tables
 from tests.support.histories import LOAD_START_NS
-from tests.support.oracle import LOAD_MS, MS, THRESHOLD_MS, Case, Row
+from tests.support.oracles.operations import LOAD_MS, MS, THRESHOLD_MS, Case, Row
 from tests.support.oracles.outputs import due
 
 NEVER_HERE = {"transforms": False}  # outputs are linked to what others sent: not screened

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.support.oracle import PARTITIONS, Case, Found, Row
+from tests.support.oracles.operations import PARTITIONS, Case, Found, Row
 
 PLANTS = (
     "lost",

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.support.oracle import PARTITIONS, Case, Row
+from tests.support.oracles.operations import PARTITIONS, Case, Row
 
 INPUTS, OUTPUTS = (0, 1, 2), (10, 11, 12, 13)
 DUE = st.sampled_from([50, 100])  # few moments, so that what is made often meets its input

@@ -11,7 +11,7 @@ import pytest
 from analysis.anomalies import ANOMALIES, BY_NAME, NAMES, promised
 from analysis.run_facts.configuration import Facts
 from harness.checkout import DOCS
-from tests.support.safe_facts import SAFE
+from tests.support.permitting import SAFE
 
 
 def with_(**changes: Any) -> Facts:

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from hypothesis import strategies as st
 
 from analysis.anomalies import NAMES
-from tests.support.oracle import OUTCOMES, Case, oracle
 from tests.support.oracles import lives
 from tests.support.oracles.backwards import backwards
 from tests.support.oracles.circles import circles
+from tests.support.oracles.operations import OUTCOMES, Case, oracle
 from tests.support.random_histories.any_rows import chaos
 from tests.support.random_histories.drawing import SEEDS, drawn
 from tests.support.random_histories.lives import group_of, transactions_of

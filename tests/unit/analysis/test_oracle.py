@@ -27,7 +27,7 @@ from analysis.frames.operations import OFFSET_BITS
 from analysis.frames.schema import OPERATIONS, TRANSACTIONS, arrow
 from tests.support import story_runs
 from tests.support.histories import LOAD_START_NS
-from tests.support.oracle import MS, Case, Found, oracle
+from tests.support.oracles.operations import MS, Case, Found, oracle
 from tests.support.random_histories.any_rows import chaos
 from tests.support.random_histories.cases import note_rows, run_row, sealed_rows
 from tests.support.random_histories.drawing import drawn

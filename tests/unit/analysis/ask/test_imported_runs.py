@@ -15,8 +15,8 @@ from analysis.ask.asked import Asked
 from analysis.ask.stored_tables import AskError
 from analysis.job import check
 from harness.checkout import DOCS
-from tests.support.lines import acked, began, ended, given, pair, read
-from tests.support.two_tables.told import Story, at_the_end, run_of_tables, sent
+from tests.support.foreign_lines import acked, began, ended, given, pair, read
+from tests.support.two_tables import Story, at_the_end, run_of_tables, sent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ from analysis.checks.anomaly import Anomaly, PromiseError
 from analysis.checks.promise import ALWAYS, OTHERWISE, Promise, forbidden, permitted, when
 from analysis.frames.evidence import by_value
 from analysis.run_facts.configuration import Facts
-from tests.support.safe_facts import SAFE
+from tests.support.permitting import SAFE
 
 UNLIKELY = permitted(when("acks=7", lambda facts: facts.acks == "7"), "Nobody says so.", "nobody")
 ELSE = forbidden(OTHERWISE, "Nobody says otherwise.", "nobody")

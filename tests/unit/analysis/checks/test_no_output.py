@@ -14,7 +14,7 @@ from tests.support.histories import (
     told,
     view,
 )
-from tests.support.transformed.parts import (
+from tests.support.story_parts.transformers import (
     AFTER,
     BEFORE,
     DIRTY,

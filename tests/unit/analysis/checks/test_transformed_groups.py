@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.histories import committed, event, final_read, told
-from tests.support.transformed.parts import (
+from tests.support.story_parts.transformers import (
     DIRTY,
     EXACT,
     ONE,

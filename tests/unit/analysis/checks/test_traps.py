@@ -25,7 +25,7 @@ from tests.support.histories import (
     told,
     view,
 )
-from tests.support.transformed.parts import (
+from tests.support.story_parts.transformers import (
     AFTER,
     EXACT,
     ONE,
@@ -38,7 +38,7 @@ from tests.support.transformed.parts import (
     took,
     went_on,
 )
-from tests.support.transformed.parts import A as INPUT
+from tests.support.story_parts.transformers import A as INPUT
 
 Report = dict[str, Any]
 NINE = (*(sent(n, at=n, ms=n) for n in range(9)), final_read(*range(9)))

@@ -13,7 +13,7 @@ from tests.support.histories import (
     told,
     view,
 )
-from tests.support.transformed.parts import (
+from tests.support.story_parts.transformers import (
     AFTER,
     AGAIN,
     BEFORE,

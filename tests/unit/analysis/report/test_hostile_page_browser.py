@@ -16,8 +16,8 @@ from selenium.webdriver.support import expected_conditions
 from analysis.report.page import render
 from tests.support.pages import reports
 from tests.support.pages.hostile_reports import ATTACK, IN_PICTURE, looks, spoiled
-from tests.support.pages.more import more
 from tests.support.pages.page_browser import DESKTOP, Screen
+from tests.support.pages.report_parts import beside_report
 
 pytestmark = pytest.mark.browser
 
@@ -51,7 +51,7 @@ def opened(screen: Screen, text: str) -> dict[str, int]:
     """The page with that text in every place, drawn; how many elements of each kind it has."""
     example = spoiled(reports.kills(times=2), text)
     page = screen.folder / "report.html"
-    beside = more(reader=text, name=text)
+    beside = beside_report(reader=text, name=text)
     page.write_text(
         render(example.report, example.timeline, example.views, looks(text), beside),
         encoding="utf-8",

@@ -11,9 +11,19 @@ import pytest
 from analysis.job import check
 from harness.foreign.about import About
 from harness.model.runs.run_folder import RunFolder
-from tests.support.lines import acked, began, ended, given, imported, pair, read, summed, written
+from tests.support.foreign_lines import (
+    acked,
+    began,
+    ended,
+    given,
+    imported,
+    pair,
+    read,
+    summed,
+    written,
+)
 from tests.support.pages.page_reader import Reader, reading, script
-from tests.support.two_tables.told import Story, at_the_end, run_of_tables, sent, was_read
+from tests.support.two_tables import Story, at_the_end, run_of_tables, sent, was_read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,8 +8,8 @@ from selenium.webdriver.common.by import By
 
 from analysis.report.panels import PALETTE
 from tests.support.pages import reports
-from tests.support.pages.more import more
 from tests.support.pages.page_browser import DESKTOP, PHONE, Screen
+from tests.support.pages.report_parts import beside_report
 
 pytestmark = pytest.mark.browser
 
@@ -158,7 +158,7 @@ DRAWN = "return document.querySelector('#close-up-picture .xtick') !== null"
 def test_the_close_up_is_drawn_when_it_is_opened_and_not_before(
     screen: Screen, size: tuple[int, int]
 ) -> None:
-    screen.open(reports.kills(times=1), size=size, more=more())
+    screen.open(reports.kills(times=1), size=size, more=beside_report())
     empty = "return document.getElementById('close-up-picture').childElementCount === 0"
     assert screen.ask(empty)
 
@@ -173,7 +173,7 @@ def test_the_close_up_is_drawn_when_it_is_opened_and_not_before(
 
 
 def test_the_close_up_follows_the_reader_to_dark_paper(screen: Screen) -> None:
-    screen.open(reports.kills(times=1), dark=True, more=more())
+    screen.open(reports.kills(times=1), dark=True, more=beside_report())
     screen.ask(OPEN)
     screen.wait(DRAWN)
 

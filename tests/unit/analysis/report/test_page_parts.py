@@ -6,8 +6,8 @@ from dataclasses import replace
 from analysis.measures.drawn_sends import EACH
 from analysis.report.page import More
 from tests.support.pages import reports
-from tests.support.pages.more import more
 from tests.support.pages.page_reader import page_of, read, script
+from tests.support.pages.report_parts import beside_report
 
 
 def test_the_load_s_begin_is_told_by_the_wall_clock_and_so_is_each_fault_and_outage():
@@ -25,7 +25,7 @@ def test_the_load_s_begin_is_told_by_the_wall_clock_and_so_is_each_fault_and_out
 def test_the_run_s_files_are_linked_and_those_left_out_are_counted():
     example = reports.valid()
     assert "Files of this run" not in read(example).text
-    reader = read(example, more())
+    reader = read(example, beside_report())
 
     assert {"logs/kafka1.log", "run.json", "report.json", "junit.xml"} <= set(reader.addresses)
     assert "and 4 more in logs" in reader.text
@@ -34,7 +34,7 @@ def test_the_run_s_files_are_linked_and_those_left_out_are_counted():
 def test_single_sends_and_lag_are_drawn_on_demand_by_a_rule_that_the_page_states():
     example = reports.valid()
     assert "Close-up" not in read(example).text
-    reader = read(example, more())
+    reader = read(example, beside_report())
 
     assert "Close-up : latency of single sends and consumer lag" in reader.text
     assert "3 of 10,000 sends" in reader.text
@@ -44,7 +44,7 @@ def test_single_sends_and_lag_are_drawn_on_demand_by_a_rule_that_the_page_states
 
 
 def test_without_readers_the_close_up_does_not_speak_of_lag():
-    reader = read(reports.valid(), replace(more(), lag=[]))
+    reader = read(reports.valid(), replace(beside_report(), lag=[]))
 
     assert "Close-up : latency of single sends 3 of" in reader.text
 

@@ -31,7 +31,7 @@ from analysis.measures.by_driver.windows import Windows
 from analysis.queries import Queries
 from analysis.screens import reduced
 from analysis.screens.screened import Screened, screen
-from tests.support.oracle import OUTCOMES, Case, oracle
+from tests.support.oracles.operations import OUTCOMES, Case, oracle
 from tests.support.random_histories.any_rows import chaos
 from tests.support.random_histories.cases import facts_of, files_of, note_rows
 from tests.support.random_histories.drawing import drawn

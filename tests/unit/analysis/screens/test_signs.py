@@ -11,7 +11,7 @@ from analysis.anomalies import ANOMALIES
 from analysis.frames.signs import Sign
 from analysis.measures.by_driver.batches import NotPlain
 from analysis.screens.screened import Screened, screen
-from tests.support.oracle import Case
+from tests.support.oracles.operations import Case
 from tests.support.random_histories.cases import facts_of, files_of, note_rows
 
 Row = dict[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.histories import fault, final_read, moved, read, sent, told
-from tests.support.kept_parts import followed, kept_log, led, truncated
+from tests.support.story_parts.kept_logs import followed, kept_log, led, truncated
 
 # 2 is acked by kafka1, which is killed; kafka2 leads from log end 2, and 3 takes the place.
 LOAD = (

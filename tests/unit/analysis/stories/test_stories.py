@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.histories import fault, final_read, moved, sent, stayed, told
-from tests.support.kept_parts import (
+from tests.support.story_parts.kept_logs import (
     followed,
     kept_log,
     known,

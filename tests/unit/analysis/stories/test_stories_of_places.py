@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.histories import final_read, read, sent, told, view
-from tests.support.kept_parts import kept_log, known, led, stories
+from tests.support.story_parts.kept_logs import kept_log, known, led, stories
 
 
 @told(

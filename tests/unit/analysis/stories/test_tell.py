@@ -18,7 +18,7 @@ from analysis.stored.stored_run import Run, open_run
 from analysis.stories.tell import MOST, Told, tell
 from tests.support import story_runs
 from tests.support.histories import Part, final_read, moved, ns_of, sent, stayed, story
-from tests.support.kept_parts import kept_log, led
+from tests.support.story_parts.kept_logs import kept_log, led
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

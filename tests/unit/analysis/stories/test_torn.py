@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.support.histories import Part, doubtful, fault, final_read, sent, told
-from tests.support.kept_parts import followed, kept_log, led
+from tests.support.story_parts.kept_logs import followed, kept_log, led
 
 COMMITTED: dict[str, Any] = {
     "isolation": "read_committed",

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from analysis.tables.opened import open_table
 from analysis.tables.told import tables
-from tests.support.two_tables.told import as_parquet, was_read
+from tests.support.two_tables import as_parquet, was_read
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from analysis.elsewhere.java_errors import Unreachable
 from analysis.tables.final_read import ends
 from analysis.tables.opened import TableError, open_table
 from analysis.tables.told import tables
-from tests.support.two_tables.told import as_csv, as_parquet, sent, was_read
+from tests.support.two_tables import as_csv, as_parquet, sent, was_read
 
 GOOD_SENDS = [sent("a", 0), sent("b", 1)]
 GOOD_READS = [was_read("a", 0), was_read("b", 1)]

@@ -13,7 +13,7 @@ from harness.commands.run import prepare_run
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
 from tests.support.needs import needs
-from tests.support.scenario_schema import complaints
+from tests.support.scenarios import complaints
 
 
 @pytest.fixture(autouse=True)

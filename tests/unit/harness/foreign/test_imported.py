@@ -13,7 +13,7 @@ from harness.foreign.about import About
 from harness.foreign.folder import Wanted
 from harness.foreign.importing import import_files
 from harness.history.sealing import seal
-from tests.support.lines import (
+from tests.support.foreign_lines import (
     ZERO_MS,
     acked,
     at,

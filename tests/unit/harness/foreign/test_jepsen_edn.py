@@ -15,7 +15,7 @@ from harness.checkout import ROOT
 from harness.foreign.edn import EdnError, Name, loads
 from harness.history import jepsen
 from harness.history.record_format import HistoryError
-from tests.support.lines import imported, rows, written
+from tests.support.foreign_lines import imported, rows, written
 
 SEND = "{:index 0, :time 5, :type :invoke, :process 0, :f :send, :value [[:send 2 7]]}"
 ACK = "{:index 1, :time 9, :type :ok, :process 0, :f :send, :value [[:send 2 [13 7]]]}"

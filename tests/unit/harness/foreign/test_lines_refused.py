@@ -9,7 +9,7 @@ import pytest
 
 from harness.foreign.about import About, read_about
 from harness.history.record_format import HistoryError
-from tests.support.lines import acked, at, given, imported, read, summed, written
+from tests.support.foreign_lines import acked, at, given, imported, read, summed, written
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from harness.foreign import folder
 from harness.foreign.new_folder import new_folder
 from harness.model.runs import run_folder
 from harness.model.runs.run_folder import RunFolder, StoreError
-from tests.support.lines import acked, imported, written
+from tests.support.foreign_lines import acked, imported, written
 
 
 def inside(results: Path) -> dict[str, str | None]:

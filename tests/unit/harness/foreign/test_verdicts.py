@@ -15,7 +15,17 @@ from harness.checkout import ROOT
 from harness.foreign import telling
 from harness.foreign.about import About
 from harness.model.runs.run_folder import RunFolder
-from tests.support.lines import acked, began, ended, given, imported, pair, read, summed, written
+from tests.support.foreign_lines import (
+    acked,
+    began,
+    ended,
+    given,
+    imported,
+    pair,
+    read,
+    summed,
+    written,
+)
 
 KNOWN = About(defaults=True, faults="none")
 SENDS = [acked(10, "a", 0), acked(20, "b", 1), acked(30, "c", 1), acked(40, "d", 2)]

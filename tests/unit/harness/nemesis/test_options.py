@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 
 from harness.nemesis.options import Options, problems
 from harness.nemesis.verbs import VERBS
-from tests.support.scenario_schema import complaints
+from tests.support.scenarios import complaints
 
 
 class Trial(Options):

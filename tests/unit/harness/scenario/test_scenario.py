@@ -10,8 +10,7 @@ from harness.model.scenario import ScenarioError
 from harness.model.worker_kinds import KINDS, WorkerKind
 from harness.scenario.file import read_scenario
 from harness.scenario.overrides import parse_override
-from tests.support.scenario_differences import differences
-from tests.support.scenario_schema import complaints
+from tests.support.scenarios import complaints, differences
 
 MINIMAL = 'title = "t"\n[workload]\nkind = "stream"\n'
 MIXED = '[mixed]\nuntil_s = 15\nperiod_s = 5\n[[mixed.faults]]\nverb = "kill"\ntarget = "one"\n'

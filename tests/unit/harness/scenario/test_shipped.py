@@ -9,7 +9,7 @@ from harness.model.plan import Step
 from harness.model.scenario import ScenarioError
 from harness.scenario.file import shipped
 from harness.scenario.prepare import Prepared, Request
-from tests.support.scenario_schema import complaints
+from tests.support.scenarios import complaints
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from harness.model.scenario import Scenario
 from harness.nemesis import plan
 from harness.scenario.file import read_scenario
 from harness.scenario.rules import setting_of
-from tests.support.scenario_differences import differences
+from tests.support.scenarios import differences
 
 ACKS = "/workload/producer/acks"
 MIN_ISR = "/topic/config/min.insync.replicas"

@@ -13,7 +13,7 @@ from harness.checkout import ROOT
 from harness.commands.ask.sql import Question, answer
 from harness.commands.tables.write_job import known
 from harness.foreign.about import About
-from tests.support.two_tables.told import seen
+from tests.support.two_tables import seen
 
 
 def test_a_recorded_run_s_views_have_its_findings(spark, tmp_path, capsys):

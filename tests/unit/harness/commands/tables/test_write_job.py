@@ -21,7 +21,7 @@ from harness.foreign.about import About
 from harness.foreign.folder import Wanted
 from harness.model.exit_codes import BAD_ARGUMENTS, INVALID
 from harness.model.runs.run_folder import StoreError
-from tests.support.two_tables.told import Story, as_csv, sent, was_read
+from tests.support.two_tables import Story, as_csv, sent, was_read
 
 SAFE = About(defaults=True, faults="none", producer={"acks": "all"}, replication_factor=1)
 STORY = Story(

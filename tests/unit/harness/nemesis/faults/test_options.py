@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.nemesis.verbs import VERBS
-from tests.support.scenario_schema import complaints
+from tests.support.scenarios import complaints
 
 wrong_options = pytest.mark.parametrize(
     ("verb", "options", "problem"),

@@ -1,4 +1,4 @@
-"""The shipped schema of scenarios, asked as an editor asks it."""
+"""The shipped scenarios: their schema, asked as an editor asks it, and where two of them differ."""
 
 from __future__ import annotations
 
@@ -24,3 +24,13 @@ def complaints(scenario: str | Mapping[str, Any]) -> list[str]:
     """What it marks in a file as it is written, or in its tables."""
     tables = tomllib.loads(scenario) if isinstance(scenario, str) else scenario
     return [f"{found.json_path}: {found.message}" for found in validator().iter_errors(tables)]
+
+
+def differences(one: Any, other: Any, path: str = "") -> set[str]:
+    """Dotted paths at which two resolved scenarios differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = one.keys() | other.keys()
+        return {
+            d for key in keys for d in differences(one.get(key), other.get(key), f"{path}/{key}")
+        }
+    return set() if one == other else {path}

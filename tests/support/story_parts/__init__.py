@@ -1,0 +1,1 @@
+"""Parts of stories beside those of tests/support/histories.py."""

@@ -1,1 +1,0 @@
-"""Two tables of anybody's, for tests of what is made and found of them."""
