@@ -127,7 +127,7 @@ def with_command(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), "PATH": os.pathsep.join(searched)}
 
 
-def told(*arguments: str, limit_s: float) -> dict[str, Any]:
+def script_result(*arguments: str, limit_s: float) -> dict[str, Any]:
     """What a script that `up` runs beside a cluster says on its line TOLD."""
     done = subprocess.run(
         [*COMMAND, "up", *arguments],

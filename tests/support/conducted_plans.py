@@ -21,7 +21,7 @@ SHORT = Limits(proof_s=0.05, heal_s=0.05, target_s=0.05, trigger_s=0.3)
 
 
 @dataclass
-class Told:
+class FakeCluster:
     """A cluster that does as it is told, and a load that stands where it is put."""
 
     nodes: tuple[Node, ...] = NODES
@@ -65,7 +65,7 @@ class Told:
         """Note of whom it was to be kept, and who was down then."""
         self.kept.append((tuple(node.name for node in nodes), set(self.down)))
 
-    def told(self, event: str, kind: str) -> list[dict[str, Any]]:
+    def lines_of(self, event: str, kind: str) -> list[dict[str, Any]]:
         return [line for line in self.lines if (line["event"], line["type"]) == (event, kind)]
 
 
@@ -86,7 +86,7 @@ def step(number: int = 0, **changes: Any) -> Step:
 
 
 def conductor(
-    world: Told, *steps: Step, undo: Undo | None = None, clients: Any = None
+    world: FakeCluster, *steps: Step, undo: Undo | None = None, clients: Any = None
 ) -> Conductor:
     made = Conductor(
         steps=steps,

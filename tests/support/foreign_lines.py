@@ -18,49 +18,49 @@ ZERO_MS = 1_763_985_600_000
 Line = dict[str, Any]
 
 
-def at(ms: int, name: str, **fields: Any) -> Line:
+def tool_line(ms: int, name: str, **fields: Any) -> Line:
     """One line."""
     return {"timestamp": ZERO_MS + ms, "name": name, **fields}
 
 
 def began(ms: int, value: str, **fields: Any) -> Line:
     """The begin of a send."""
-    return at(ms, "producer_send_begin", value=value, **fields)
+    return tool_line(ms, "producer_send_begin", value=value, **fields)
 
 
 def acked(ms: int, value: str, offset: int, partition: int = 0) -> Line:
     """A send that is acknowledged, as VerifiableProducer says it."""
     fields = {"key": None, "value": value, "partition": partition, "offset": offset}
-    return at(ms, "producer_send_success", topic="t", **fields)
+    return tool_line(ms, "producer_send_success", topic="t", **fields)
 
 
-def given(ms: int, *partitions: int) -> Line:
+def assigned(ms: int, *partitions: int) -> Line:
     """Partitions that a consumer is assigned."""
-    return at(ms, "partitions_assigned", partitions=[_of(each) for each in partitions])
+    return tool_line(ms, "partitions_assigned", partitions=[_of(each) for each in partitions])
 
 
 def read(ms: int, value: str | None, offset: int, partition: int = 0) -> Line:
     """A record that a consumer was given, as VerifiableConsumer says it with --verbose."""
-    return at(ms, "record_data", key=None, value=value, **_of(partition), offset=offset)
+    return tool_line(ms, "record_data", key=None, value=value, **_of(partition), offset=offset)
 
 
 def summed(ms: int, first: int, last: int, count: int | None = None, partition: int = 0) -> Line:
     """What one poll returned, as VerifiableConsumer sums it up."""
     many = last - first + 1 if count is None else count
     part = {**_of(partition), "count": many, "minOffset": first, "maxOffset": last}
-    return at(ms, "records_consumed", count=many, partitions=[part])
+    return tool_line(ms, "records_consumed", count=many, partitions=[part])
 
 
 def ended(ms: int) -> Line:
     """A tool's last line."""
-    return at(ms, "shutdown_complete")
+    return tool_line(ms, "shutdown_complete")
 
 
 def _of(partition: int) -> Line:
     return {"topic": "t", "partition": partition}
 
 
-def written(file: Path, lines: Iterable[Line | str]) -> Path:
+def write_lines(file: Path, lines: Iterable[Line | str]) -> Path:
     """A file of these lines."""
     texts = (line if isinstance(line, str) else json.dumps(line) for line in lines)
     file.write_text("".join(f"{text}\n" for text in texts))
@@ -77,20 +77,15 @@ def imported(
     return run
 
 
-def pair(
+def imported_pair(
     folder: Path, sends: Iterable[Line], reads: Iterable[Line], about: About | None = None
 ) -> RunFolder:
     """The run of a producer and of a consumer whose reading is the final read."""
-    producer, consumer = written(folder / "p.jsonl", sends), written(folder / "c.jsonl", reads)
+    producer, consumer = (
+        write_lines(folder / "p.jsonl", sends),
+        write_lines(folder / "c.jsonl", reads),
+    )
     return imported(folder / "results", producer, consumer, final=[str(consumer)], about=about)
-
-
-def rows(run: RunFolder, process: str) -> list[dict[str, Any]]:
-    """The operations of a process."""
-    found: list[dict[str, Any]] = pq.read_table(
-        run.history / "operations" / f"{process}.parquet"
-    ).to_pylist()
-    return found
 
 
 def ends(run: RunFolder) -> dict[int, tuple[bool, int | None, int | None]]:

@@ -1,11 +1,11 @@
 """Small histories, told part by part (docs/history.md).
 
-    @told(sent(1, at=0), sent(2, at=1), final_read(1))
+    @with_story(sent(1, at=0), sent(2, at=1), final_read(1))
     def test_an_acked_record_missing_from_a_complete_final_read_is_lost(report): ...
 
-`told` puts a story on a test; the fixture `report` is its report. All stories of a test run are
-written as sealed runs (tests/support/story_runs.py) and checked by the hundred, a Spark job each
-(tests/conftest.py). Times are in ms since the load began; a part that does not say when begins
+`with_story` gives a test its story; the fixture `report` is its report. All stories of a test run
+are written as sealed runs (tests/support/story_runs.py) and checked by the hundred, a Spark job
+each (tests/conftest.py). Times are in ms since the load began; a part that does not say when begins
 10 ms after the part before it.
 """
 
@@ -355,7 +355,7 @@ def story(*parts: Part, **record: Any) -> Story:
     return Story(parts=parts, record=record)
 
 
-def told(*parts: Part, **record: Any) -> Callable[[Any], Any]:
+def with_story(*parts: Part, **record: Any) -> Callable[[Any], Any]:
     """Give a test its story; its fixture `report` is what the check says of it."""
 
     def mark(test: Any) -> Any:

@@ -61,7 +61,7 @@ def _table(rows: Iterable[Row]) -> pa.Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class TwoTables:
     """Two tables, and what the user says of them."""
 
     sends: Sequence[Row]
@@ -79,7 +79,7 @@ class Story:
 
 
 def run_of_tables(
-    spark: SparkSession, folder: Path, story: Story, write: Any = as_parquet
+    spark: SparkSession, folder: Path, story: TwoTables, write: Any = as_parquet
 ) -> RunFolder:
     """The sealed run that a check makes of them."""
     sends, reads = story.files(folder, write)
@@ -91,14 +91,14 @@ def run_of_tables(
 
 
 def found_by_job(
-    spark: SparkSession, folder: Path, story: Story, write: Any = as_parquet
+    spark: SparkSession, folder: Path, story: TwoTables, write: Any = as_parquet
 ) -> Findings:
     """What the one-file job finds in them, here."""
     told = tables(spark, *story.files(folder, write), all_final=story.complete)
     return judged(told, known_of(known(story.about)), complete=story.complete)
 
 
-def seen(found: Findings) -> dict[str, int]:
+def found_counts(found: Findings) -> dict[str, int]:
     """How many of each anomaly, of those that there are."""
     counts = {name: sum(by.values()) for name, by in found.counts.items()}
     return {name: many for name, many in counts.items() if many}
@@ -109,7 +109,7 @@ def values_of(found: Findings) -> list[tuple[str, str | None]]:
     return [(row["anomaly"], row["value"]) for row in shown(found, 0).collect()]
 
 
-def reported(report: Mapping[str, Any]) -> dict[str, int]:
+def reported_counts(report: Mapping[str, Any]) -> dict[str, int]:
     """The same of a report."""
     counts = {name: each["count"] for name, each in report["anomalies"].items()}
     return {name: many for name, many in counts.items() if many}

@@ -19,7 +19,7 @@ from workloads.worker import Session, Spec
 PROCESS = "worker-0"
 
 
-class Given:
+class FakeMessage:
     """What a consumer is given: a record, with its offset as value unless told, or an error."""
 
     def __init__(
@@ -59,7 +59,7 @@ def session(folder: Path, kind: type[Spec] = Spec, **told: Any) -> Session:
     return Session("worker", kind(process=PROCESS, history=folder, **{**usual, **told}))
 
 
-def recorded(folder: Path) -> list[Operation]:
+def recorded_operations(folder: Path) -> list[Operation]:
     """The operations of the session."""
     entries = recorded_runs.recorded_operations(folder, PROCESS)
     return [each for each in entries if isinstance(each, Operation)]

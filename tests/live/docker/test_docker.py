@@ -37,7 +37,7 @@ VERBS = (
 def run(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Every fault once, in one run."""
     scenario = str(Path(__file__).with_name("faults.toml"))
-    return docker.run(scenario, tmp_path_factory.mktemp("faults"), "--no-check")
+    return docker.carry_out(scenario, tmp_path_factory.mktemp("faults"), "--no-check")
 
 
 @pytest.fixture(scope="module")

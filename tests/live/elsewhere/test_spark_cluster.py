@@ -26,7 +26,7 @@ from harness.model.exit_codes import BAD_ARGUMENTS, INVALID, UNKNOWN
 from tests.support.commands import COMMAND, Ran, ran
 from tests.support.labs.spark_cluster import HOST, MEMORY, SparkCluster, standalone
 from tests.support.labs.stores import SPARK, Filled, hdfs, s3
-from tests.support.two_tables import Story, as_csv, sent, was_read
+from tests.support.two_tables import TwoTables, as_csv, sent, was_read
 
 pytestmark = [pytest.mark.cluster, pytest.mark.jvm]
 
@@ -43,7 +43,7 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": QUICK,
     "spark.ui.enabled": "false",
 }
-STORY = Story(
+STORY = TwoTables(
     sends=[sent(f"v{number}", number // 3, number % 3) for number in range(300)],
     reads=[was_read(f"v{number}", number // 3, number % 3) for number in range(300) if number != 5],
 )

@@ -33,7 +33,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     sets = [
         word for key, value in server.items() for word in ("--set", f"cluster.server.{key}={value}")
     ]
-    return commands.told(
+    return commands.script_result(
         str(OUTSIDE / "secured.toml"),
         *sets,
         "--",

@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).with_name("resolve.py")
 
 @pytest.fixture(scope="module")
 def told() -> dict[str, Any]:
-    return commands.told(
+    return commands.script_result(
         "baseline",
         "--set",
         "cluster.zoo.tickTime=500",

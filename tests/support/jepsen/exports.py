@@ -18,7 +18,7 @@ def exported(run: Path) -> tuple[list[Op], Counter[str]]:
     return read(jepsen.export(run, left_out)), left_out
 
 
-def of(run: Path, *partitions: int, transactions: bool = False) -> Path:
+def with_partitions(run: Path, *partitions: int, transactions: bool = False) -> Path:
     """A run with so many partitions, and perhaps a transactional producer."""
     folder = RunFolder(path=run)
     scenario = folder.read().scenario
@@ -39,6 +39,6 @@ def send(
     return operation
 
 
-def told(ops: list[Op], *fs: str) -> list[tuple[int, str, int, object]]:
+def of_kinds(ops: list[Op], *fs: str) -> list[tuple[int, str, int, object]]:
     """Time, type, process and value of the operations of these kinds."""
     return [(op.time, op.type, op.process, op.value) for op in ops if op.f in fs]

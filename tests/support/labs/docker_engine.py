@@ -65,7 +65,7 @@ class Docker:
             stderr=subprocess.STDOUT,
         )
 
-    def run(self, scenario: str, folder: Path, *more: str) -> Ran:
+    def carry_out(self, scenario: str, folder: Path, *more: str) -> Ran:
         """Carry out a run there."""
         return ended(self.begin(scenario, folder, *more), folder)
 

@@ -18,7 +18,7 @@ EXACT |= {"idempotent": True}
 DIRTY = {**EXACT, "isolation": "read_uncommitted"}
 
 
-def took(value: int, at: int | None, *, ms: float, by: str = ONE, ended: str = "ok") -> Part:
+def processing(value: int, at: int | None, *, ms: float, by: str = ONE, ended: str = "ok") -> Part:
     """A member's processing of a record of partition 0; at=None: it never ended."""
     part = processed(value, at=at, ms=ms, process=by)
     return replace(
@@ -26,7 +26,7 @@ def took(value: int, at: int | None, *, ms: float, by: str = ONE, ended: str = "
     )
 
 
-def made(
+def sent_output(
     value: int, at: int | None = None, *, ms: float, by: str = ONE, ended: str = "ok", **more: Any
 ) -> Part:
     """An output, sent to partition 1, of what was being processed from `ms` on."""
@@ -43,11 +43,11 @@ def went_on(at: int, *, by: str = ONE, ms: float = 400) -> Part:
 
 A = (sent(1, at=0, ms=0), polled(1, at=0, ms=50, process=ONE))
 READ = final_read(1)
-OUT_X = (took(1, at=0, ms=100), made(X, at=0, ms=100))
+OUT_X = (processing(1, at=0, ms=100), sent_output(X, at=0, ms=100))
 AGAIN = (
     polled(1, at=0, ms=200, process=OTHER),
-    took(1, at=0, ms=210, by=OTHER),
-    made(Y, at=1, ms=210, by=OTHER),
+    processing(1, at=0, ms=210, by=OTHER),
+    sent_output(Y, at=1, ms=210, by=OTHER),
 )
 TWICE = (*A, *OUT_X, *AGAIN, went_on(1, by=OTHER), READ, final_read(X, Y, partition=1))
 

@@ -25,7 +25,7 @@ from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import open_run
 from harness.checkout import ROOT
 from harness.history import tables
-from tests.support.histories import fault, final_read, found, read, sent, story, told
+from tests.support.histories import fault, final_read, found, read, sent, story, with_story
 from tests.support.story_runs import write_story
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ PARTS = (sent(1, at=0), sent(2, at=1), read(1, at=0), final_read(1))
 # --- what it leaves
 
 
-@told(*PARTS)
+@with_story(*PARTS)
 def test_every_table_is_there_empty_or_not(run_folder: Path) -> None:
     """One anomaly was found; the others have a table as well, with the same columns."""
     tables = {path.name: pq.read_table(path) for path in (run_folder / "analysis").iterdir()}
@@ -52,7 +52,7 @@ def test_every_table_is_there_empty_or_not(run_folder: Path) -> None:
         assert tables[f"{name}.parquet"].schema.names == schema.EVIDENCE.names
 
 
-@told(*PARTS)
+@with_story(*PARTS)
 def test_the_report_is_written_as_returned(report: Report, run_folder: Path) -> None:
     """report.json says the same, and nothing unfinished is left beside it."""
     assert json.loads((run_folder / "report.json").read_text()) == report
@@ -66,7 +66,7 @@ def test_the_report_is_written_as_returned(report: Report, run_folder: Path) -> 
     }
 
 
-@told(*PARTS, fault(ms=5))
+@with_story(*PARTS, fault(ms=5))
 def test_every_key_of_the_report_is_documented(report: Report) -> None:
     """docs/report.md names each of them, down to the rows of its lists."""
     text = (ROOT / "docs" / "report.md").read_text()
@@ -74,7 +74,7 @@ def test_every_key_of_the_report_is_documented(report: Report) -> None:
     assert {key for key in _keys(report) if f"`{key}`" not in text} == set()
 
 
-@told(*PARTS)
+@with_story(*PARTS)
 def test_the_timeline_has_no_holes(run_folder: Path) -> None:
     """A load of ten seconds in buckets of 100 ms; both acks are in the first."""
     rows = pq.read_table(run_folder / "analysis" / "timeline.parquet").to_pylist()
@@ -86,7 +86,7 @@ def test_the_timeline_has_no_holes(run_folder: Path) -> None:
     assert rows[1]["ack_p50_ms"] is None
 
 
-@told(
+@with_story(
     *(sent(n, at=n, ms=n, took=n, due=0) for n in range(1, 101)),
     final_read({n: n for n in range(1, 101)}),
 )

@@ -277,7 +277,7 @@ def test_judges_that_differ_are_1_and_the_value_is_named(jepsen: Jepsen, run: Pa
     assert "lost: partition 0, value 3: Jepsen alone: THEY DIFFER" in heard.out.splitlines()
 
 
-@histories.told(
+@histories.with_story(
     sent(1, at=0),
     sent(2, at=1),
     sent(3, at=2),

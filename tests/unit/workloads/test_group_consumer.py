@@ -16,7 +16,7 @@ from tests.support import worker_sessions
 from tests.support.log_segments import of_ours
 from tests.support.mock_kafka import MEMBER, OFFSET_COMMIT, TOPIC, MockKafka
 from tests.support.worker_processes import LONG_S, Started, Starter
-from tests.support.worker_sessions import Given
+from tests.support.worker_sessions import FakeMessage
 from workloads.client.member import MemberSpec
 from workloads.group_consumer import GroupConsumer
 
@@ -197,7 +197,7 @@ def test_processing_that_is_cut_off_is_info(start: Starter, kafka: MockKafka) ->
 class Revoking:
     """A consumer that is given three records; before the last one it loses partition 0."""
 
-    def __init__(self, *given: Given) -> None:
+    def __init__(self, *given: FakeMessage) -> None:
         self.worker: GroupConsumer | None = None
         self.left = list(given)
         self.committed: list[tuple[int, int]] = []
@@ -230,7 +230,7 @@ def gone_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GoneRound:
         assert isinstance(session.spec, MemberSpec)
         consumer.worker = GroupConsumer(session, session.spec)
         consumer.worker.go_round()
-        told = worker_sessions.recorded(tmp_path)
+        told = worker_sessions.recorded_operations(tmp_path)
         return {
             f: [each.offset for each in told if each.f == f and each.offset is not None]
             for f in ("poll", "process")
@@ -250,7 +250,7 @@ def test_a_batch_is_dropped_when_its_partitions_are_taken_away(
 
     The partition comes back with one record more.
     """
-    consumer = Revoking(Given(0), Given(1), Given(2))
+    consumer = Revoking(FakeMessage(0), FakeMessage(1), FakeMessage(2))
 
     assert {"poll": [0, 1, 2], "process": processed} == gone_round(consumer, commit)
     assert committed == consumer.committed
@@ -261,7 +261,7 @@ def test_what_was_polled_of_a_partition_that_the_member_keeps_is_processed(
     gone_round: GoneRound, commit: str
 ) -> None:
     """No poll would give it that again, and its next commit would pass it over."""
-    consumer = Revoking(Given(0), Given(1, partition=1), Given(2, partition=1))
+    consumer = Revoking(FakeMessage(0), FakeMessage(1, partition=1), FakeMessage(2, partition=1))
 
     assert {"poll": [0, 1, 2], "process": [1, 2]} == gone_round(consumer, commit)
     assert [(1, 3)] == consumer.committed
@@ -271,9 +271,11 @@ def test_what_is_known_of_the_group_is_learned_before_a_commit_and_before_its_en
     gone_round: GoneRound, tmp_path: Path
 ) -> None:
     """This client comes into another generation in its commit."""
-    gone_round(Revoking(Given(0), Given(1, partition=1)), "after")
+    gone_round(Revoking(FakeMessage(0), FakeMessage(1, partition=1)), "after")
 
-    (commit,) = (each for each in worker_sessions.recorded(tmp_path) if each.f == "commit")
+    (commit,) = (
+        each for each in worker_sessions.recorded_operations(tmp_path) if each.f == "commit"
+    )
     members = worker_sessions.events(tmp_path, "member")
     told = [(event["generation"], event["time_ns"]) for event in members]
     assert [3, 4] == [generation for generation, _ in told]

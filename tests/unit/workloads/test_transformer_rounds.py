@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from tests.support import worker_sessions
 from tests.support.mock_kafka import TOPIC
-from tests.support.worker_sessions import Given
+from tests.support.worker_sessions import FakeMessage
 from workloads.transformer import Transformer, TransformerSpec
 
 CONFIG = {"transactional.id": "t-0", "acks": "all", "retries": 5, "enable.idempotence": True}
@@ -23,7 +23,7 @@ NONE_COMMITTED = -1001
 class GivenConsumer:
     """A consumer that is given these records; what was committed is told to it."""
 
-    def __init__(self, *given: Given) -> None:
+    def __init__(self, *given: FakeMessage) -> None:
         self.left = list(given)
         self.generation = 3
         self.known: list[int | None] = []  # committed offsets; None: no answer
@@ -72,7 +72,7 @@ class GivenProducer:
     def commit_transaction(self) -> None:
         self.calls.append("commit")
         for offset, report in enumerate(self._reports):
-            report(None, Given(offset))
+            report(None, FakeMessage(offset))
         self._reports.clear()
 
     def abort_transaction(self) -> None:
@@ -102,13 +102,13 @@ class Case:
 
     def told(self, f: str) -> list[tuple[str, int | None, int | None]]:
         """How its operations of a kind ended: type, offset, generation."""
-        rows = [row for row in worker_sessions.recorded(self.folder) if row.f == f]
+        rows = [row for row in worker_sessions.recorded_operations(self.folder) if row.f == f]
         return [(row.type, row.offset, row.generation) for row in rows]
 
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Case]:
-    def make(*given: Given) -> Case:
+    def make(*given: FakeMessage) -> Case:
         consumer, producer = GivenConsumer(*given), GivenProducer()
         monkeypatch.setattr("workloads.client.member.make_member", lambda *_, **__: consumer)
         monkeypatch.setattr("workloads.client.sends.make_producer", lambda *_, **__: producer)
@@ -122,9 +122,9 @@ Made = Callable[..., Case]
 
 def test_before_partitions_go_what_was_processed_of_them_is_committed(made: Made) -> None:
     """And what was polled and not processed is dropped: whoever has them next is given it."""
-    case = made(Given(0), Given(1))
+    case = made(FakeMessage(0), FakeMessage(1))
     case.worker.go_round()
-    case.consumer.left = [Given(2), Given(3, partition=1)]
+    case.consumer.left = [FakeMessage(2), FakeMessage(3, partition=1)]
     gone = [TopicPartition(TOPIC, 0)]
     case.consumer.between = lambda: case.worker.member.revoked(cast(Any, case.consumer), gone)
     case.worker.go_round()
@@ -138,7 +138,7 @@ def test_before_partitions_go_what_was_processed_of_them_is_committed(made: Made
 
 def test_with_partitions_that_are_lost_their_transaction_is_aborted(made: Made) -> None:
     """Its offsets are handed in no more, and nobody goes back in what he does not have."""
-    case = made(Given(0), Given(1))
+    case = made(FakeMessage(0), FakeMessage(1))
     case.worker.go_round()
     gone = [TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)]
     case.worker.member.lost(cast(Any, case.consumer), gone)
@@ -152,11 +152,11 @@ def test_with_partitions_that_are_lost_their_transaction_is_aborted(made: Made) 
 
 def test_who_was_expelled_commits_as_the_member_that_it_was(made: Made) -> None:
     """Offsets without a membership would be taken from anybody."""
-    case = made(Given(0))
+    case = made(FakeMessage(0))
     member = case.consumer.consumer_group_metadata()
     case.worker.go_round()
     case.consumer.generation = -1
-    case.consumer.left = [Given(1)]
+    case.consumer.left = [FakeMessage(1)]
     case.worker.go_round()
     case.worker._outputs.flush()
 
@@ -170,10 +170,10 @@ def test_an_output_that_the_client_refuses_takes_its_transaction_with_it(
 ) -> None:
     """Committed without it, its input would have no output. It goes on where the group stands, or
     at the first that it was given."""
-    case = made(Given(0))
+    case = made(FakeMessage(0))
     case.worker.go_round()
     case.producer.full = True
-    case.consumer.left = [Given(1), Given(2)]
+    case.consumer.left = [FakeMessage(1), FakeMessage(2)]
     case.consumer.known = [committed]
     case.worker.go_round()
 
@@ -186,16 +186,16 @@ def test_an_output_that_the_client_refuses_takes_its_transaction_with_it(
 
 def test_nothing_is_processed_until_it_is_known_where_the_group_stands(made: Made) -> None:
     """What is polled meanwhile lies behind what is to be done again."""
-    case = made(Given(0))
+    case = made(FakeMessage(0))
     case.producer.full = True
     case.consumer.known = [None, None, 0]
     case.worker.go_round()
     case.producer.full = False
-    case.consumer.left = [Given(1)]
+    case.consumer.left = [FakeMessage(1)]
     case.worker.go_round()
     assert [("fail", 0, 3)] == case.told("process")
     case.worker.go_round()
-    case.consumer.left = [Given(0), Given(1)]
+    case.consumer.left = [FakeMessage(0), FakeMessage(1)]
     case.worker.go_round()
     case.worker._outputs.flush()
 

@@ -15,8 +15,8 @@ from analysis.ask.asked import Asked
 from analysis.ask.stored_tables import AskError
 from analysis.job import check
 from harness.checkout import DOCS
-from tests.support.foreign_lines import acked, began, ended, given, pair, read
-from tests.support.two_tables import Story, at_the_end, run_of_tables, sent
+from tests.support.foreign_lines import acked, assigned, began, ended, imported_pair, read
+from tests.support.two_tables import TwoTables, at_the_end, run_of_tables, sent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SAMPLE = DOCS / "sample" / "study-1"
 SENDS = [acked(10, "order 7", 0), acked(20, "order 8", 1), acked(30, "order 9", 1)]
 BEGUN = [began(0, "order 7"), began(12, "order 8"), began(22, "order 9")]
-READS = [given(100, 0), read(110, "order 7", 0), read(110, "order 9", 1), ended(120)]
+READS = [assigned(100, 0), read(110, "order 7", 0), read(110, "order 9", 1), ended(120)]
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +34,11 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     begun = sorted([*BEGUN, *SENDS], key=lambda line: line["timestamp"])
     for name in ("unbegun", "begun"):
         (found / name).mkdir()
-    runs = [pair(found / "unbegun", SENDS, READS), pair(found / "begun", begun, READS)]
-    timeless = Story(sends=[sent("a", 0), sent("b", 1)], reads=[at_the_end("a", 0)])
+    runs = [
+        imported_pair(found / "unbegun", SENDS, READS),
+        imported_pair(found / "begun", begun, READS),
+    ]
+    timeless = TwoTables(sends=[sent("a", 0), sent("b", 1)], reads=[at_the_end("a", 0)])
     runs.append(run_of_tables(spark, found / "timeless", timeless))
     check([run.path for run in runs])
     return found

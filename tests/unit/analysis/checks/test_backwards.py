@@ -17,8 +17,8 @@ from tests.support.histories import (
     processed,
     read,
     sent,
-    told,
     view,
+    with_story,
 )
 
 Report = dict[str, Any]
@@ -36,14 +36,14 @@ def seen(report: Report, anomaly: str) -> list[tuple[int, int]]:
 # The committed end
 
 
-@told(*NINE, look(9, 8, 9, ms=100, marks=[7, 7, 7]), look(6, 6, 6, ms=200), LAST, **WATCHED)
+@with_story(*NINE, look(9, 8, 9, ms=100, marks=[7, 7, 7]), look(6, 6, 6, ms=200), LAST, **WATCHED)
 def test_log_ends_below_an_earlier_watermark_went_back(report: Report) -> None:
     assert seen(report, "end-back") == [(6, 7)]
     assert report["verdict"] == "invalid"
     assert "1 log end was below what had been committed before" in report["sentence"]
 
 
-@told(
+@with_story(
     *NINE,
     look(9, 8, 9, ms=100, marks=[7, 7, 7]),
     *(look(6, 6, 6, ms=200 + n) for n in range(0, 500, 100)),
@@ -57,13 +57,13 @@ def test_one_row_where_it_begins(report: Report) -> None:
     assert seen(report, "end-back") == [(6, 7), (7, 8)]
 
 
-@told(*NINE, look(9, 8, 9, ms=100, marks=[7, 7, 7]), look(7, 7, 8, ms=200), LAST, **WATCHED)
+@with_story(*NINE, look(9, 8, 9, ms=100, marks=[7, 7, 7]), look(7, 7, 8, ms=200), LAST, **WATCHED)
 def test_what_was_not_committed_may_be_cut_off(report: Report) -> None:
     assert report["anomalies"]["end-back"]["count"] == 0
     assert report["verdict"] == "valid"
 
 
-@told(
+@with_story(
     *NINE,
     look(9, 8, 9, ms=100, marks=[7, 7, 7]),
     look(9, 6, 9, ms=200, marks=[7, 6, 7], isr=(1, 3)),
@@ -75,7 +75,7 @@ def test_who_is_not_in_the_isr_may_lack_anything(report: Report) -> None:
     assert report["anomalies"]["end-back"]["count"] == 0
 
 
-@told(
+@with_story(
     *NINE,
     look(9, 8, 9, ms=100, marks=[7, 7, 7]),
     look(6, 6, 6, ms=200, marks=[7, 6, 6]),
@@ -87,7 +87,7 @@ def test_a_watermark_of_the_same_look_is_ahead_and_not_told_twice(report: Report
     assert report["anomalies"]["watermark-ahead"]["count"] == 1
 
 
-@told(
+@with_story(
     *NINE,
     look(9, 8, 9, ms=100, marks=[7, 7, 7], partition=1),
     look(6, 6, 6, ms=200),
@@ -110,20 +110,20 @@ def marked(mark: int, ms: float) -> Part:
     return look(9, 9, 9, ms=ms, marks=[mark, mark, mark])
 
 
-@told(*NINE, LED, marked(9, 4000), marked(8, 5000), LAST, **SOON)
+@with_story(*NINE, LED, marked(9, 4000), marked(8, 5000), LAST, **SOON)
 def test_a_watermark_of_one_leader_went_back(report: Report) -> None:
     assert seen(report, "watermark-back") == [(8, 9)]
     assert report["verdict"] == "invalid"
     assert "1 high watermark of a leader went back" in report["sentence"]
 
 
-@told(*NINE, LED, marked(8, 4000), marked(8, 4500), marked(9, 5000), LAST, **SOON)
+@with_story(*NINE, LED, marked(8, 4000), marked(8, 4500), marked(9, 5000), LAST, **SOON)
 def test_one_that_grows_did_not(report: Report) -> None:
     assert report["anomalies"]["watermark-back"]["count"] == 0
     assert report["verdict"] == "valid"
 
 
-@told(
+@with_story(
     *NINE,
     LED,
     marked(9, 4000),
@@ -136,18 +136,18 @@ def test_another_epoch_may_begin_lower(report: Report) -> None:
     assert report["anomalies"]["watermark-back"]["count"] == 0
 
 
-@told(*NINE, LED, marked(9, 2600), marked(8, 2650), marked(8, 5000), LAST, **SOON)
+@with_story(*NINE, LED, marked(9, 2600), marked(8, 2650), marked(8, 5000), LAST, **SOON)
 def test_a_checkpoint_may_be_of_the_time_before(report: Report) -> None:
     assert report["anomalies"]["watermark-back"]["count"] == 0
 
 
-@told(*NINE, LED, marked(9, 4000), marked(8, 5000), LAST, **WATCHED)
+@with_story(*NINE, LED, marked(9, 4000), marked(8, 5000), LAST, **WATCHED)
 def test_by_default_checkpoints_are_seconds_old(report: Report) -> None:
     """Five seconds: nothing of this epoch counts before 12.5 s."""
     assert report["anomalies"]["watermark-back"]["count"] == 0
 
 
-@told(
+@with_story(
     *NINE,
     LED,
     look(9, 9, 9, ms=4000, marks=[8, 9, 9]),
@@ -176,23 +176,23 @@ def ends(committed_end: int, uncommitted_end: int) -> Part:
 SENT = tuple(sent(n, at=n, ms=n) for n in range(9))
 
 
-@told(*SENT, read(7, 7, ms=100), ends(5, 9), **COMMITTED)
+@with_story(*SENT, read(7, 7, ms=100), ends(5, 9), **COMMITTED)
 def test_a_stable_offset_below_what_was_read_as_committed_went_back(report: Report) -> None:
     assert seen(report, "stable-back") == [(7, 5)]
     assert report["verdict"] == "invalid"
 
 
-@told(*SENT, read(4, 4, ms=100), ends(5, 9), **COMMITTED)
+@with_story(*SENT, read(4, 4, ms=100), ends(5, 9), **COMMITTED)
 def test_one_above_it_may_stand(report: Report) -> None:
     assert report["anomalies"]["stable-back"]["count"] == 0
 
 
-@told(*SENT, read(7, 7, ms=100), ends(5, 5), **COMMITTED)
+@with_story(*SENT, read(7, 7, ms=100), ends(5, 5), **COMMITTED)
 def test_where_the_log_is_shorter_records_have_vanished(report: Report) -> None:
     assert report["anomalies"]["stable-back"]["count"] == 0
 
 
-@told(*SENT, read(7, 7, ms=100), ends(5, 9), isolation="read_uncommitted", history_format=2)
+@with_story(*SENT, read(7, 7, ms=100), ends(5, 9), isolation="read_uncommitted", history_format=2)
 def test_readers_of_uncommitted_records_prove_nothing(report: Report) -> None:
     assert "stable-back" not in report["anomalies"]
 
@@ -223,7 +223,7 @@ def long_load(ms: float) -> dict[str, Any]:
     return {"phases": [{"name": "load", "start_ns": ns_of(0), "end_ns": ns_of(ms)}]}
 
 
-@told(*NINE, *READ, given("0", ONE), **GROUP, **long_load(LONG_MS))
+@with_story(*NINE, *READ, given("0", ONE), **GROUP, **long_load(LONG_MS))
 def test_a_partition_that_nobody_has_is_unowned(report: Report) -> None:
     row = report["anomalies"]["unowned-partition"]["examples"][0]
     assert (row["partition"], round(row["lasted_s"], 3)) == (1, 11.05)
@@ -231,18 +231,18 @@ def test_a_partition_that_nobody_has_is_unowned(report: Report) -> None:
     assert "1 partition had no owner" in report["sentence"]
 
 
-@told(*NINE, *READ, given("0", ONE), given("1", OTHER), **GROUP, **long_load(LONG_MS))
+@with_story(*NINE, *READ, given("0", ONE), given("1", OTHER), **GROUP, **long_load(LONG_MS))
 def test_one_that_another_member_has_is_not(report: Report) -> None:
     assert report["anomalies"]["unowned-partition"]["count"] == 0
 
 
-@told(*NINE, *READ, given("0", ONE), **GROUP, **long_load(11_000))
+@with_story(*NINE, *READ, given("0", ONE), **GROUP, **long_load(11_000))
 def test_a_member_may_have_died_before_it_told(report: Report) -> None:
     """The generation lasted a session and 9.95 s."""
     assert report["anomalies"]["unowned-partition"]["count"] == 0
 
 
-@told(
+@with_story(
     *NINE,
     *READ,
     given("0", ONE),
@@ -255,7 +255,7 @@ def test_nor_in_a_generation_that_is_short(report: Report) -> None:
     assert report["anomalies"]["unowned-partition"]["count"] == 0
 
 
-@told(*NINE, *READ, given("0", ONE), process_ms=1, **GROUP, **long_load(LONG_MS))
+@with_story(*NINE, *READ, given("0", ONE), process_ms=1, **GROUP, **long_load(LONG_MS))
 def test_a_member_that_is_busy_tells_later(report: Report) -> None:
     assert report["anomalies"]["unowned-partition"]["count"] == 0
 
@@ -265,7 +265,7 @@ def test_a_member_that_is_busy_tells_later(report: Report) -> None:
 LATER = fault("power-loss", ms=50, nodes=("kafka1", "kafka2", "kafka3"))
 
 
-@told(
+@with_story(
     *NINE,
     LATER,
     look(9, 8, 9, ms=40, marks=[7, 7, 7]),

@@ -17,7 +17,7 @@ from tests.support.histories import (
     polled,
     processed,
     sent,
-    told,
+    with_story,
 )
 
 Report = dict[str, Any]
@@ -95,7 +95,7 @@ def counted(report: Report) -> tuple[int, ...]:
 TWO = (wrote(A, X), took(A, Y), wrote(B, Y), took(B, X, ms=160))
 
 
-@told(*TWO, *ended(A), *ended(B), *log(X, Y), **COMMITTED)
+@with_story(*TWO, *ended(A), *ended(B), *log(X, Y), **COMMITTED)
 def test_two_that_read_from_each_other_are_in_a_circle(report: Report) -> None:
     assert circular(report) == [
         f"transaction 0 of {A}, from transaction 0 of {B}",
@@ -106,7 +106,7 @@ def test_two_that_read_from_each_other_are_in_a_circle(report: Report) -> None:
     assert "2 transactions read from one another in a circle" in (report["sentence"])
 
 
-@told(*TWO, *ended(A), *ended(B), *log(X, Y), **COMMITTED)
+@with_story(*TWO, *ended(A), *ended(B), *log(X, Y), **COMMITTED)
 def test_a_row_names_a_record_that_it_read_and_one_of_its_own(report: Report) -> None:
     first, _ = report["anomalies"]["circular-flow"]["examples"]
     assert (first["value"], first["partition"], first["offset"]) == (Y, 0, 2)
@@ -114,7 +114,7 @@ def test_a_row_names_a_record_that_it_read_and_one_of_its_own(report: Report) ->
     assert (first["sent"], first["time_s"], first["judged"]) == ("acked", 0.15, "forbidden")
 
 
-@told(*TWO, *ended(A), *ended(B), *log(X, Y), **UNCOMMITTED)
+@with_story(*TWO, *ended(A), *ended(B), *log(X, Y), **UNCOMMITTED)
 def test_who_asks_for_what_is_not_committed_may_be_in_one(report: Report) -> None:
     assert len(circular(report)) == 2
     assert report["verdict"] == "valid"
@@ -124,13 +124,15 @@ def test_who_asks_for_what_is_not_committed_may_be_in_one(report: Report) -> Non
 THREE = (wrote(A, X), took(A, Z), wrote(B, Y), took(B, X, ms=160), wrote(C, Z), took(C, Y, ms=170))
 
 
-@told(*THREE, *ended(A), *ended(B), *ended(C), *log(X, Y, Z), **{**COMMITTED, "transformers": 3})
+@with_story(
+    *THREE, *ended(A), *ended(B), *ended(C), *log(X, Y, Z), **{**COMMITTED, "transformers": 3}
+)
 def test_a_circle_of_three(report: Report) -> None:
     assert found(report, "circular-flow") == [X, Y, Z]
     assert report["anomalies"]["circular-flow"]["count"] == 3
 
 
-@told(
+@with_story(
     *(wrote(A, X), wrote(B, Y), took(B, X), wrote(C, Z), took(C, Y)),
     *(took(C, X), took(B, 4, ms=170), wrote(A, 4, n=1, ms=310)),
     *(*ended(A), *ended(B), *ended(C), *ended(A, ms=500, n=1)),
@@ -146,14 +148,14 @@ def test_a_chain_is_none_even_where_one_reads_from_a_later_one(report: Report) -
 LATER = (wrote(A, X), took(A, Y, n=1, ms=410), wrote(B, Y, ms=310), took(B, X, ms=310))
 
 
-@told(*LATER, *ended(A), *ended(B, ms=400), *ended(A, ms=600, n=1), *log(X, Y), **COMMITTED)
+@with_story(*LATER, *ended(A), *ended(B, ms=400), *ended(A, ms=600, n=1), *log(X, Y), **COMMITTED)
 def test_two_workers_that_read_from_each_other_in_turns_are_none(report: Report) -> None:
     assert circular(report) == []
     assert report["transactions"]["committed"] == 3
     assert report["verdict"] == "valid"
 
 
-@told(
+@with_story(
     *(wrote(A, X), took(A, Y), wrote(B, Y, make=aborted), took(B, X, kind="fail")),
     *(*ended(A), *ended(B, "aborted")),
     *log(X),
@@ -164,7 +166,7 @@ def test_an_aborted_one_is_in_no_circle(report: Report) -> None:
     assert counted(report) == (1, 0, 0)
 
 
-@told(wrote(A, X), took(A, X), *ended(A), *log(X), **COMMITTED)
+@with_story(wrote(A, X), took(A, X), *ended(A), *log(X), **COMMITTED)
 def test_who_reads_what_it_sent_itself_is_in_none(report: Report) -> None:
     """Jepsen's precommitted-read; an uncommitted read here."""
     assert circular(report) == []
@@ -174,19 +176,19 @@ def test_who_reads_what_it_sent_itself_is_in_none(report: Report) -> None:
 HALF = (wrote(A, X), took(A, Y), wrote(B, Y, make=doubtful), took(B, X, kind="info"))
 
 
-@told(*HALF, *ended(A), *ended(B, "unknown"), *log(X, Y), **COMMITTED)
+@with_story(*HALF, *ended(A), *ended(B, "unknown"), *log(X, Y), **COMMITTED)
 def test_a_doubtful_one_was_committed_if_the_final_read_has_a_record_of_it(report: Report) -> None:
     assert found(report, "circular-flow") == [X, Y]
     assert counted(report) == (2, 0, 2)
 
 
-@told(*HALF, *ended(A), *ended(B, "unknown"), *log(X), **COMMITTED)
+@with_story(*HALF, *ended(A), *ended(B, "unknown"), *log(X), **COMMITTED)
 def test_and_may_have_been_aborted_if_not(report: Report) -> None:
     assert circular(report) == []
     assert counted(report) == (1, 0, 0)
 
 
-@told(*HALF, *ended(A), *ended(B, "unknown"), *log(X, Y), **UNCOMMITTED)
+@with_story(*HALF, *ended(A), *ended(B, "unknown"), *log(X, Y), **UNCOMMITTED)
 def test_and_if_the_final_read_has_what_was_aborted_too(report: Report) -> None:
     assert circular(report) == []
     assert counted(report) == (1, 0, 0)
@@ -195,7 +197,7 @@ def test_and_if_the_final_read_has_what_was_aborted_too(report: Report) -> None:
 NEVER = (noted(B, "begun", 100), noted(B, "unknown", 300))
 
 
-@told(*HALF, *ended(A), *NEVER, *log(X, Y), **COMMITTED)
+@with_story(*HALF, *ended(A), *NEVER, *log(X, Y), **COMMITTED)
 def test_one_that_nobody_asked_to_commit_is_an_uncommitted_read_and_in_none(report: Report) -> None:
     assert circular(report) == []
     assert found(report, "uncommitted-read") == [X, Y]
@@ -204,7 +206,7 @@ def test_one_that_nobody_asked_to_commit_is_an_uncommitted_read_and_in_none(repo
 KILLED = (noted(B, "begun", 100), noted(B, "commit-asked", 200), noted(B, "committed", 300))
 
 
-@told(*HALF, *ended(A), *KILLED, *log(X), **COMMITTED)
+@with_story(*HALF, *ended(A), *KILLED, *log(X), **COMMITTED)
 def test_a_worker_killed_after_its_commit_has_read_what_it_read(report: Report) -> None:
     assert found(report, "circular-flow") == [X, Y]
 
@@ -217,7 +219,7 @@ CROSSED = (
 )
 
 
-@told(*CROSSED, *log(1, 2, 3, 4), **{**COMMITTED, "transformers": 0, "producers": 2})
+@with_story(*CROSSED, *log(1, 2, 3, 4), **{**COMMITTED, "transformers": 0, "producers": 2})
 def test_transactions_may_lie_before_each_other(report: Report) -> None:
     """Adya's G0: Kafka keeps no order between partitions."""
     assert counted(report) == (2, 2, 2)
@@ -225,7 +227,7 @@ def test_transactions_may_lie_before_each_other(report: Report) -> None:
     assert report["verdict"] == "valid"
 
 
-@told(
+@with_story(
     *(wrote("producer-0", 2), wrote("producer-0", 1)),
     *(wrote("producer-1", 4), wrote("producer-1", 3)),
     *(*ended("producer-0"), *ended("producer-1")),
@@ -236,7 +238,7 @@ def test_in_one_order_everywhere_they_are_in_no_circle(report: Report) -> None:
     assert counted(report) == (2, 0, 0)
 
 
-@told(
+@with_story(
     *(wrote(B, 2, ms=60), wrote(A, 4), took(B, 4, ms=310)),
     *(*ended(A), *ended(B, ms=500)),
     *log(2, 4),
@@ -249,7 +251,7 @@ def test_one_that_lies_before_what_it_read_is_in_a_circle_of_both_sorts(report: 
     assert report["verdict"] == "valid"
 
 
-@told(
+@with_story(
     *(wrote("producer-0", 2), wrote("producer-0", 6), wrote("producer-0", 8)),
     *(wrote("producer-1", 4, make=aborted), wrote("producer-1", 3, make=aborted)),
     *(*ended("producer-0"), *ended("producer-1", "aborted")),
@@ -260,7 +262,7 @@ def test_what_was_aborted_between_two_writes_makes_no_circle(report: Report) -> 
     assert counted(report) == (1, 0, 0)
 
 
-@told(*TWO, *ended(A), *ended(B), *log(X, Y), **{**COMMITTED, "history_format": 1})
+@with_story(*TWO, *ended(A), *ended(B), *log(X, Y), **{**COMMITTED, "history_format": 1})
 def test_a_history_of_format_1_does_not_tell(report: Report) -> None:
     assert "circular-flow" in report["not_recorded"]
     assert "transactions" not in report
@@ -269,7 +271,7 @@ def test_a_history_of_format_1_does_not_tell(report: Report) -> None:
 # Damage
 
 
-@told(*TWO, *ended(A), *ended(B), *log(X, Y), damage("truncated-segment", A), **COMMITTED)
+@with_story(*TWO, *ended(A), *ended(B), *log(X, Y), damage("truncated-segment", A), **COMMITTED)
 def test_a_circle_proves_nothing_where_a_table_of_those_who_read_is_damaged(report: Report) -> None:
     assert len(circular(report)) == 2
     assert not report["anomalies"]["circular-flow"]["convicts"]
@@ -277,7 +279,7 @@ def test_a_circle_proves_nothing_where_a_table_of_those_who_read_is_damaged(repo
     assert any("circular-flow: " in reason for reason in report["reasons"])
 
 
-@told(
+@with_story(
     *TWO,
     *(*ended(A), *ended(B)),
     *(sent(7, 7, partition=1), *log(X, Y, 7)),
@@ -289,7 +291,7 @@ def test_it_stands_where_that_of_a_producer_is(report: Report) -> None:
     assert report["verdict"] == "invalid"
 
 
-@told(wrote(A, X), took(A, Y), took(B, X), *ended(A), *ended(B), *log(X, Y), **COMMITTED)
+@with_story(wrote(A, X), took(A, Y), took(B, X), *ended(A), *ended(B), *log(X, Y), **COMMITTED)
 def test_without_the_send_nobody_knows_from_whom_a_record_was(report: Report) -> None:
     """As when a table was left out: fewer circles, none that was not there."""
     assert circular(report) == []
@@ -298,7 +300,7 @@ def test_without_the_send_nobody_knows_from_whom_a_record_was(report: Report) ->
 # What permits one
 
 
-@told(
+@with_story(
     *TWO,
     *(*ended(A), *ended(B), *log(X, Y)),
     *moved(ms=60),
@@ -310,7 +312,7 @@ def test_one_after_the_coordinators_log_may_have_been_set_back_is_permitted(repo
     assert report["anomalies"]["circular-flow"]["judged"]["permitted"] == 2
 
 
-@told(
+@with_story(
     *TWO,
     *(*ended(A), *ended(B), *log(X, Y)),
     *moved(ms=460),

@@ -13,7 +13,7 @@ from tests.support.histories import (
     processed,
     read,
     sent,
-    told,
+    with_story,
 )
 
 Report = dict[str, Any]
@@ -37,7 +37,7 @@ def judged(report: Report) -> dict[str, tuple[int, int]]:
 READ = (sent(10, at=0), sent(12, at=1), bit(), read(10, 0, ms=290))
 
 
-@told(*READ, read(19, 1, ms=300), final_read(10, 12))
+@with_story(*READ, read(19, 1, ms=300), final_read(10, 12))
 def test_a_number_that_a_bit_made_of_another_is_a_phantom_that_cannot_vanish(
     report: Report,
 ) -> None:
@@ -45,13 +45,13 @@ def test_a_number_that_a_bit_made_of_another_is_a_phantom_that_cannot_vanish(
     assert report["verdict"] == "valid"
 
 
-@told(*READ, read(12, 1, ms=300), final_read(10))
+@with_story(*READ, read(12, 1, ms=300), final_read(10))
 def test_what_was_sent_and_read_vanishes_as_ever(report: Report) -> None:
     """The twin: no record was changed."""
     assert judged(report) == {"lost": (0, 1), "vanished": (0, 1)}
 
 
-@told(sent(1, at=0), sent(2, at=1), bit(), final_read(1, 2, 77))
+@with_story(sent(1, at=0), sent(2, at=1), bit(), final_read(1, 2, 77))
 def test_what_only_the_final_read_has_no_bit_has_made_that_was_put_back(report: Report) -> None:
     assert judged(report) == {"phantom": (0, 1)}
     assert report["verdict"] == "invalid"
@@ -67,18 +67,18 @@ ELSEWHERE = (
 )
 
 
-@told(*ELSEWHERE, bit(), partitions=2)
+@with_story(*ELSEWHERE, bit(), partitions=2)
 def test_a_record_may_be_read_as_one_of_another_partition(report: Report) -> None:
     assert judged(report) == {"inconsistent-offset": (2, 0)}
 
 
-@told(*ELSEWHERE, partitions=2)
+@with_story(*ELSEWHERE, partitions=2)
 def test_without_a_bit_nothing_explains_another_partition(report: Report) -> None:
     """The twin."""
     assert judged(report) == {"inconsistent-offset": (0, 2)}
 
 
-@told(
+@with_story(
     sent(10, at=0),
     sent(12, at=1),
     sent(14, at=2),

@@ -14,7 +14,7 @@ from tests.support.histories import (
     processed,
     read,
     sent,
-    told,
+    with_story,
 )
 
 Report = dict[str, Any]
@@ -25,7 +25,7 @@ def windows(report: Report, kind: str = "process") -> list[tuple[float, float | 
     return [(w["start_s"], w["end_s"]) for w in report["windows"] if w["kind"] == kind]
 
 
-@told(
+@with_story(
     *FIRST,
     sent(2, at=1, ms=1200, took=0),
     read(1, at=0, ms=910),
@@ -48,7 +48,7 @@ def test_a_group_that_stands_still_while_another_reader_goes_on_is_a_window(repo
     )
 
 
-@told(
+@with_story(
     *FIRST,
     sent(2, at=1, ms=2900, took=0),
     read(1, at=0, ms=910),
@@ -66,12 +66,12 @@ def test_without_anything_to_process_there_is_none(report: Report) -> None:
     assert report["gap_demands"]["process-gap-s"]["demand_met"] is not False
 
 
-@told(*FIRST, sent(2, at=1, ms=1200, took=0), processed(2, at=1, ms=3000), final_read(1, 2))
+@with_story(*FIRST, sent(2, at=1, ms=1200, took=0), processed(2, at=1, ms=3000), final_read(1, 2))
 def test_without_a_group_there_are_no_such_windows(report: Report) -> None:
     assert windows(report) == []
 
 
-@told(
+@with_story(
     *FIRST,
     sent(2, at=1, ms=1200, took=0),
     polled(2, at=1, ms=1210),
@@ -84,7 +84,7 @@ def test_processing_that_never_ended_is_no_success(report: Report) -> None:
     assert windows(report) == [(1.2, None)]
 
 
-@told(
+@with_story(
     *FIRST,
     sent(2, at=1, ms=1200, took=0),
     sent(3, at=2, ms=1300, took=0),
@@ -99,7 +99,7 @@ def test_a_record_that_was_passed_over_waits_for_nobody(report: Report) -> None:
     assert windows(report) == []
 
 
-@told(
+@with_story(
     *FIRST,
     sent(2, at=1, ms=1200, took=0),
     sent(3, at=2, ms=2900, took=0),
@@ -113,7 +113,7 @@ def test_until_it_is_passed_over_it_waits(report: Report) -> None:
     assert windows(report) == [(1.2, 3.0)]
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=100, took=0),
     sent(2, at=1, ms=5000, took=0),
     processed(2, at=1, ms=5010),
@@ -127,12 +127,14 @@ def test_what_lies_before_the_first_that_a_group_processed_waits_for_nobody(repo
     assert windows(report) == []
 
 
-@told(*FIRST, sent(2, at=1, ms=1200, took=0), doubtful(3, ms=1300), final_read(1), commit="after")
+@with_story(
+    *FIRST, sent(2, at=1, ms=1200, took=0), doubtful(3, ms=1300), final_read(1), commit="after"
+)
 def test_lost_and_doubtful_records_wait_for_nobody(report: Report) -> None:
     assert windows(report) == []
 
 
-@told(
+@with_story(
     *FIRST,
     sent(2, at=0, ms=1200, took=0, partition=1),
     sent(3, at=1, ms=1300, took=0),

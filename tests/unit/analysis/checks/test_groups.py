@@ -13,7 +13,7 @@ from tests.support.histories import (
     sent,
     split,
     stopped,
-    told,
+    with_story,
 )
 
 Report = dict[str, Any]
@@ -34,7 +34,9 @@ LIVES = {"process": "group-consumer-1", "role": "group-consumer", "exit": 0}
 DIED = stopped("dies", ms=900)
 
 
-@told(*TWO, committed(2), processed(1, at=0), DIED, final_read(1, 2), commit="auto", workers=[DEAD])
+@with_story(
+    *TWO, committed(2), processed(1, at=0), DIED, final_read(1, 2), commit="auto", workers=[DEAD]
+)
 def test_a_record_committed_and_processed_by_nobody_is_skipped(report: Report) -> None:
     """The group went on at 2; of 0 and 1 only the first was processed."""
     assert found(report, "skipped") == [2]
@@ -62,7 +64,7 @@ SKIPS = (
 )
 
 
-@told(*SKIPS, stopped("revoked", ms=250), commit="before")
+@with_story(*SKIPS, stopped("revoked", ms=250), commit="before")
 def test_what_a_member_had_when_it_was_revoked_may_be_skipped(report: Report) -> None:
     assert found(report, "skipped") == [2]
     assert report["anomalies"]["skipped"]["judged"]["permitted"] == 1
@@ -70,37 +72,39 @@ def test_what_a_member_had_when_it_was_revoked_may_be_skipped(report: Report) ->
     assert (cause["kind"], cause["permitted"]) == ("member-stopped", {"skipped": 1})
 
 
-@told(*SKIPS, stopped("revoked", ms=99), commit="before")
+@with_story(*SKIPS, stopped("revoked", ms=99), commit="before")
 def test_a_revocation_before_it_was_given_the_record_explains_nothing(report: Report) -> None:
     assert report["anomalies"]["skipped"]["convicts"]
 
 
-@told(*SKIPS, stopped("dies", ms=301), commit="before")
+@with_story(*SKIPS, stopped("dies", ms=301), commit="before")
 def test_a_death_after_a_later_record_was_processed_explains_nothing(report: Report) -> None:
     assert report["anomalies"]["skipped"]["convicts"]
 
 
-@told(*SKIPS, stopped("dies", ms=250, process="group-consumer-1"), commit="before")
+@with_story(*SKIPS, stopped("dies", ms=250, process="group-consumer-1"), commit="before")
 def test_another_member_s_death_explains_nothing(report: Report) -> None:
     assert report["anomalies"]["skipped"]["convicts"]
 
 
-@told(*SKIPS, committed(3, ms=240, ended="info"), commit="before")
+@with_story(*SKIPS, committed(3, ms=240, ended="info"), commit="before")
 def test_a_commit_without_an_answer_explains_what_came_after_it(report: Report) -> None:
     assert report["anomalies"]["skipped"]["judged"]["permitted"] == 1
 
 
-@told(*SKIPS, committed(3, ms=240, ended="info", partition=1), commit="before", partitions=2)
+@with_story(*SKIPS, committed(3, ms=240, ended="info", partition=1), commit="before", partitions=2)
 def test_a_commit_of_another_partition_explains_nothing(report: Report) -> None:
     assert report["anomalies"]["skipped"]["convicts"]
 
 
-@told(*SKIPS, stopped("revoked", ms=250), commit="after")
+@with_story(*SKIPS, stopped("revoked", ms=250), commit="after")
 def test_at_least_once_no_stop_explains_it(report: Report) -> None:
     assert report["anomalies"]["skipped"]["convicts"]
 
 
-@told(*TWO, committed(2), processed(1, at=0), processed(2, at=1), final_read(1, 2), commit="auto")
+@with_story(
+    *TWO, committed(2), processed(1, at=0), processed(2, at=1), final_read(1, 2), commit="auto"
+)
 def test_what_was_processed_in_the_end_is_not_skipped(report: Report) -> None:
     """The twin: both were."""
     assert found(report, "skipped") == []
@@ -108,20 +112,20 @@ def test_what_was_processed_in_the_end_is_not_skipped(report: Report) -> None:
     assert report["counts"]["commits"] == 1
 
 
-@told(*TWO, committed(1), processed(1, at=0), final_read(1, 2), commit="after")
+@with_story(*TWO, committed(1), processed(1, at=0), final_read(1, 2), commit="after")
 def test_what_is_not_committed_is_still_to_come(report: Report) -> None:
     """2 is at offset 1, where the group goes on."""
     assert found(report, "skipped") == []
     assert report["verdict"] == "valid"
 
 
-@told(*TWO, committed(2, ended="info"), processed(1, at=0), final_read(1, 2), commit="after")
+@with_story(*TWO, committed(2, ended="info"), processed(1, at=0), final_read(1, 2), commit="after")
 def test_a_commit_without_answer_proves_nothing(report: Report) -> None:
     """It may not have arrived."""
     assert found(report, "skipped") == []
 
 
-@told(
+@with_story(
     *TWO,
     committed(2, ended="info"),
     committed(2, found=True, process="group-consumer-1"),
@@ -137,7 +141,7 @@ def test_a_commit_without_answer_that_the_next_member_found_counts(report: Repor
     assert report["verdict"] == "invalid"
 
 
-@told(
+@with_story(
     *TWO,
     committed(2),
     committed(1, found=True),
@@ -150,7 +154,7 @@ def test_what_is_known_last_counts(report: Report) -> None:
     assert found(report, "skipped") == []
 
 
-@told(
+@with_story(
     *TWO, committed(2), processed(1, at=0), processed(2, at=None), final_read(1, 2), commit="before"
 )
 def test_processing_that_did_not_end_is_doubt(report: Report) -> None:
@@ -158,7 +162,7 @@ def test_processing_that_did_not_end_is_doubt(report: Report) -> None:
     assert found(report, "skipped") == []
 
 
-@told(
+@with_story(
     sent(1, at=0),
     sent(2, at=1),
     polled(2, at=1),
@@ -172,7 +176,7 @@ def test_records_before_the_group_s_first_are_none_of_its_business(report: Repor
     assert found(report, "skipped") == []
 
 
-@told(
+@with_story(
     sent(1, at=0),
     sent(2, at=1),
     polled(1, at=0),
@@ -187,7 +191,7 @@ def test_a_skipped_record_that_no_member_ever_had_is_told_apart(report: Report) 
     assert split(report, "skipped") == {"polled": 0, "never_polled": 1, "failed": 0}
 
 
-@told(
+@with_story(
     *TWO, committed(2), processed(1, at=0), final_read(1), commit="auto", acks="1", workers=[DEAD]
 )
 def test_a_record_that_is_gone_is_lost_and_not_skipped(report: Report) -> None:
@@ -196,7 +200,7 @@ def test_a_record_that_is_gone_is_lost_and_not_skipped(report: Report) -> None:
     assert found(report, "lost") == [2]
 
 
-@told(
+@with_story(
     sent(1, at=0),
     sent(2, at=0, partition=1),
     polled(1, at=0),
@@ -218,7 +222,7 @@ def test_each_partition_has_its_own_committed_offset(report: Report) -> None:
 # --- reprocessed
 
 
-@told(
+@with_story(
     *TWO,
     processed(1, at=0),
     processed(2, at=1),
@@ -238,7 +242,7 @@ def test_a_record_processed_by_two_members_is_reprocessed(report: Report) -> Non
     assert "1 record was processed more than once by the consumer group" in report["sentence"]
 
 
-@told(
+@with_story(
     *TWO,
     processed(1, at=0),
     processed(2, at=1),
@@ -254,7 +258,7 @@ def test_a_record_that_was_lost_later_was_reprocessed_all_the_same(report: Repor
     assert found(report, "lost") == [2]
 
 
-@told(
+@with_story(
     *TWO,
     processed(1, at=0),
     processed(2, at=1),
@@ -269,7 +273,7 @@ def test_a_record_processed_twice_by_one_member_is_told_apart(report: Report) ->
     assert report["anomalies"]["reprocessed"]["convicts"] is True
 
 
-@told(
+@with_story(
     *TWO,
     processed(1, at=0),
     processed(2, at=None),
@@ -283,7 +287,7 @@ def test_a_second_processing_after_one_that_did_not_end_is_doubt(report: Report)
     assert found(report, "reprocessed") == []
 
 
-@told(
+@with_story(
     sent(1, at=0),
     polled(1, at=0),
     processed(1, at=0),
@@ -303,20 +307,20 @@ def test_a_duplicate_in_the_log_is_not_reprocessed(report: Report) -> None:
 # --- runs, with and without a group
 
 
-@told(sent(1, at=0), final_read(1))
+@with_story(sent(1, at=0), final_read(1))
 def test_a_run_without_a_group_has_no_anomalies_of_one(report: Report) -> None:
     """Neither as found nor as looked for."""
     assert {"skipped", "reprocessed"}.isdisjoint(report["anomalies"])
     assert "group" not in report["sentence"]
 
 
-@told(sent(1, at=0), final_read(1), commit="after")
+@with_story(sent(1, at=0), final_read(1), commit="after")
 def test_a_group_that_processed_nothing_proves_nothing(report: Report) -> None:
     """It may never have joined."""
     assert report["reasons"] == ["the consumer group processed nothing"]
 
 
-@told(
+@with_story(
     *TWO,
     processed(1, at=0),
     processed(2, at=1),
@@ -332,7 +336,7 @@ def test_a_planned_death_that_did_not_come_makes_unknown(report: Report) -> None
     ]
 
 
-@told(*TWO, polled(3, at=0), final_read(1, 2), commit="after")
+@with_story(*TWO, polled(3, at=0), final_read(1, 2), commit="after")
 def test_what_a_member_was_given_is_read(report: Report) -> None:
     """A member's poll of a value that was never sent is a phantom like any other read."""
     assert found(report, "phantom") == [3]

@@ -15,8 +15,8 @@ from tests.support.histories import (
     read,
     sent,
     split,
-    told,
     view,
+    with_story,
 )
 
 Report = dict[str, Any]
@@ -36,7 +36,7 @@ def of_epoch(epochs: Mapping[int, int] | int, part: Part) -> Part:
 # --- corrupt
 
 
-@told(*GARBLED, CORRUPT, history_format=2)
+@with_story(*GARBLED, CORRUPT, history_format=2)
 def test_a_record_whose_checksum_is_wrong_is_corrupt(report: Report) -> None:
     row = report["anomalies"]["corrupt"]["examples"][0]
 
@@ -45,20 +45,20 @@ def test_a_record_whose_checksum_is_wrong_is_corrupt(report: Report) -> None:
     assert report["verdict"] == "invalid"
 
 
-@told(*GARBLED, history_format=2)
+@with_story(*GARBLED, history_format=2)
 def test_a_payload_that_is_none_of_ours_is_a_phantom(report: Report) -> None:
     """The twin."""
     assert report["anomalies"]["corrupt"]["count"] == 0
     assert split(report, "phantom")["unparsable"] == 1
 
 
-@told(*TWO, read(1, 0), read(2, 1), final_read(1, 2), CORRUPT, history_format=2)
+@with_story(*TWO, read(1, 0), read(2, 1), final_read(1, 2), CORRUPT, history_format=2)
 def test_what_nobody_was_given_corrupt_is_not(report: Report) -> None:
     """An event without its record."""
     assert report["anomalies"]["corrupt"]["count"] == 0
 
 
-@told(*GARBLED, event("corrupt-payload", partition=0, position=1), history_format=2)
+@with_story(*GARBLED, event("corrupt-payload", partition=0, position=1), history_format=2)
 def test_a_corrupt_record_at_another_place_explains_no_foreign_one(report: Report) -> None:
     assert split(report, "phantom")["unparsable"] == 1
 
@@ -71,13 +71,13 @@ FLIPPED = fault(
 )
 
 
-@told(*GARBLED, CORRUPT, FLIPPED, history_format=2)
+@with_story(*GARBLED, CORRUPT, FLIPPED, history_format=2)
 def test_a_flipped_bit_permits_it(report: Report) -> None:
     assert report["anomalies"]["corrupt"]["judged"]["permitted"] == 1
     assert report["verdict"] == "valid"
 
 
-@told(*GARBLED, CORRUPT, FLIPPED, consumer={"check.crcs": True}, history_format=2)
+@with_story(*GARBLED, CORRUPT, FLIPPED, consumer={"check.crcs": True}, history_format=2)
 def test_a_consumer_that_checks_crcs_is_never_given_it(report: Report) -> None:
     """The twin."""
     assert report["anomalies"]["corrupt"]["convicts"]
@@ -86,7 +86,9 @@ def test_a_consumer_that_checks_crcs_is_never_given_it(report: Report) -> None:
 # --- epoch-back
 
 
-@told(*TWO, of_epoch(2, read(1, 0)), of_epoch(1, read(2, 1)), final_read(1, 2), history_format=2)
+@with_story(
+    *TWO, of_epoch(2, read(1, 0)), of_epoch(1, read(2, 1)), final_read(1, 2), history_format=2
+)
 def test_a_later_record_of_an_earlier_leader_is_an_epoch_back(report: Report) -> None:
     row = report["anomalies"]["epoch-back"]["examples"][0]
 
@@ -94,19 +96,21 @@ def test_a_later_record_of_an_earlier_leader_is_an_epoch_back(report: Report) ->
     assert report["verdict"] == "invalid"
 
 
-@told(*TWO, of_epoch(1, read(1, 0)), of_epoch(2, read(2, 1)), final_read(1, 2), history_format=2)
+@with_story(
+    *TWO, of_epoch(1, read(1, 0)), of_epoch(2, read(2, 1)), final_read(1, 2), history_format=2
+)
 def test_epochs_may_grow(report: Report) -> None:
     """The twin."""
     assert report["anomalies"]["epoch-back"]["count"] == 0
     assert report["verdict"] == "valid"
 
 
-@told(*TWO, of_epoch({0: 2, 1: 1}, final_read(1, 2)), history_format=2)
+@with_story(*TWO, of_epoch({0: 2, 1: 1}, final_read(1, 2)), history_format=2)
 def test_the_final_read_is_looked_at_too(report: Report) -> None:
     assert report["anomalies"]["epoch-back"]["count"] == 1
 
 
-@told(
+@with_story(
     *TWO,
     of_epoch(2, read(2, 1)),
     event("position", partition=0, position=0),
@@ -118,12 +122,12 @@ def test_an_earlier_record_may_have_an_earlier_epoch(report: Report) -> None:
     assert report["anomalies"]["epoch-back"]["count"] == 0
 
 
-@told(*TWO, of_epoch(2, polled(1, 0)), polled(2, 1), final_read(1, 2), history_format=2)
+@with_story(*TWO, of_epoch(2, polled(1, 0)), polled(2, 1), final_read(1, 2), history_format=2)
 def test_logs_without_epochs_tell_nothing(report: Report) -> None:
     assert report["anomalies"]["epoch-back"]["count"] == 0
 
 
-@told(
+@with_story(
     *TWO,
     view("kafka1", ms=0, isr=("kafka1",), epoch=2),
     fault("kill", ms=10, for_ms=5000),

@@ -27,8 +27,8 @@ from tests.support.histories import (
     read,
     sent,
     split,
-    told,
     view,
+    with_story,
 )
 
 Report = dict[str, Any]
@@ -69,42 +69,44 @@ def asked(end: str = "committed", process: str = "producer-0") -> tuple[Part, ..
 # Lost and unseen (lost-write, unseen)
 
 
-@told(*THREE, read(1, 0), read(3, 2), final_read({0: 1, 2: 3}), **FOLLOWED)
+@with_story(*THREE, read(1, 0), read(3, 2), final_read({0: 1, 2: 3}), **FOLLOWED)
 def test_below_what_was_read_a_record_is_missing(report: Report) -> None:
     assert seen(report) == {"lost": 1, "hole": 1}
 
 
-@told(*THREE, read(1, 0), final_read(1), **FOLLOWED)
+@with_story(*THREE, read(1, 0), final_read(1), **FOLLOWED)
 def test_a_tail_that_nobody_read_is_lost_as_well(report: Report) -> None:
     """Jepsen's checker calls these unseen, since nobody read beyond them."""
     assert found(report, "lost") == [2, 3]
     assert seen(report) == {"lost": 2}
 
 
-@told(*THREE, read(1, 0), final_read(1, complete=False), **FOLLOWED)
+@with_story(*THREE, read(1, 0), final_read(1, complete=False), **FOLLOWED)
 def test_and_unseen_where_nobody_read_to_the_end(report: Report) -> None:
     assert found(report, "unseen") == [2, 3]
     assert (seen(report), report["verdict"]) == ({"unseen": 2}, "unknown")
 
 
-@told(*THREE, read(1, 0), read(2, 1), read(3, 2), final_read(3, log_start=2), **FOLLOWED)
+@with_story(*THREE, read(1, 0), read(2, 1), read(3, 2), final_read(3, log_start=2), **FOLLOWED)
 def test_what_was_deleted_is_not_lost(report: Report) -> None:
     """Jepsen's checker has no start of a log."""
     assert seen(report) == {}
 
 
-@told(sent(1, at=0), doubtful(2), sent(3, at=2), read(1, 0), read(2, 1), final_read(1), **FOLLOWED)
+@with_story(
+    sent(1, at=0), doubtful(2), sent(3, at=2), read(1, 0), read(2, 1), final_read(1), **FOLLOWED
+)
 def test_a_crashed_send_that_was_read_has_vanished(report: Report) -> None:
     assert found(report, "vanished") == [2]
     assert seen(report) == {"vanished": 1, "lost": 1}
 
 
-@told(sent(1, at=0), doubtful(2), sent(3, at=1), final_read(1, 3), **FOLLOWED)
+@with_story(sent(1, at=0), doubtful(2), sent(3, at=1), final_read(1, 3), **FOLLOWED)
 def test_one_that_nobody_ever_read_need_not_be_there(report: Report) -> None:
     assert seen(report) == {}
 
 
-@told(sent(1), read(2, 5), final_read(), sent(2, at=5), **FOLLOWED)
+@with_story(sent(1), read(2, 5), final_read(), sent(2, at=5), **FOLLOWED)
 def test_an_ack_without_an_offset_is_lost_too(report: Report) -> None:
     assert found(report, "lost") == [1, 2]
 
@@ -112,17 +114,17 @@ def test_an_ack_without_an_offset_is_lost_too(report: Report) -> None:
 # One place, several values; one value, several places (inconsistent-offsets, duplicate)
 
 
-@told(sent(1, at=0), sent(2, at=0, ms=20), read(1, 0, ms=10), final_read(2), **FOLLOWED)
+@with_story(sent(1, at=0), sent(2, at=0, ms=20), read(1, 0, ms=10), final_read(2), **FOLLOWED)
 def test_an_offset_used_twice_loses_a_record(report: Report) -> None:
     assert seen(report) == {"inconsistent-offset": 1, "lost": 1, "vanished": 1}
 
 
-@told(doubtful(1), sent(2, at=1), final_read(1, 2, 1), idempotent=True, retries=9)
+@with_story(doubtful(1), sent(2, at=1), final_read(1, 2, 1), idempotent=True, retries=9)
 def test_a_crashed_send_that_landed_twice(report: Report) -> None:
     assert (seen(report), report["verdict"]) == ({"duplicate": 1}, "invalid")
 
 
-@told(doubtful(1), sent(2, at=1), read(1, 0), read(1, 0), final_read(1, 2), idempotent=True)
+@with_story(doubtful(1), sent(2, at=1), read(1, 0), read(1, 0), final_read(1, 2), idempotent=True)
 def test_one_place_read_twice_is_no_duplicate(report: Report) -> None:
     """Of a history of format 1, which does not tell what moves a reader."""
     assert seen(report) == {}
@@ -131,7 +133,7 @@ def test_one_place_read_twice_is_no_duplicate(report: Report) -> None:
 # Aborted, and not committed (G1a, precommitted-read)
 
 
-@told(
+@with_story(
     *(within(aborted(n, ms=100, took=200)) for n in (1, 2)),
     noted("begun", 100),
     noted("abort-asked", 200),
@@ -147,7 +149,7 @@ def test_an_aborted_record_that_was_read(report: Report) -> None:
     assert seen(report) == {"phantom": 1, "vanished": 1}
 
 
-@told(failed(1), read(9, 0), final_read({0: 9}), **FOLLOWED)
+@with_story(failed(1), read(9, 0), final_read({0: 9}), **FOLLOWED)
 def test_a_value_that_nobody_wrote_ends_nothing(report: Report) -> None:
     """Jepsen's analysis throws there, and all that it had found is gone."""
     assert (found(report, "phantom"), report["verdict"]) == ([9], "invalid")
@@ -158,7 +160,7 @@ MEMBERS: dict[str, Any] = {**COMMITTED, "consumers": 0, "transformers": 1, "comm
 ITS_OWN = within(sent(1, at=0, ms=110, took=190, process=OWN))
 
 
-@told(
+@with_story(
     ITS_OWN,
     polled(1, 0, ms=150, process=OWN),
     *asked(process=OWN),
@@ -171,7 +173,7 @@ def test_who_is_given_what_it_sent_itself_and_did_not_commit(report: Report) -> 
     assert "circular-flow" not in seen(report)
 
 
-@told(
+@with_story(
     ITS_OWN,
     polled(1, 0, ms=310, process=OWN),
     *asked(process=OWN),
@@ -192,17 +194,19 @@ PAIR = (
 )
 
 
-@told(*PAIR, final_read({0: 1}, position=3), final_read(partition=1), **COMMITTED)
+@with_story(*PAIR, final_read({0: 1}, position=3), final_read(partition=1), **COMMITTED)
 def test_half_of_a_transaction_in_one_partition(report: Report) -> None:
     assert seen(report) == {"torn": 1, "lost": 1}
 
 
-@told(*PAIR, final_read({1: 2}, position=3, log_start=1), final_read(partition=1), **COMMITTED)
+@with_story(
+    *PAIR, final_read({1: 2}, position=3, log_start=1), final_read(partition=1), **COMMITTED
+)
 def test_the_log_may_begin_in_the_middle_of_a_transaction(report: Report) -> None:
     assert seen(report) == {}
 
 
-@told(
+@with_story(
     *PAIR,
     sent(3, at=2, ms=150, process="producer-1"),
     final_read({0: 1, 1: 2, 2: 3}),
@@ -219,12 +223,14 @@ def test_others_may_write_between_the_sends_of_a_transaction(report: Report) -> 
 SKIP = (*THREE, read(1, 0, ms=100), read(3, 2, ms=200), final_read(1, 2, 3))
 
 
-@told(*SKIP, event("revoked", ms=150, text="1"), **{**FOLLOWED, "partitions": 1})
+@with_story(*SKIP, event("revoked", ms=150, text="1"), **{**FOLLOWED, "partitions": 1})
 def test_a_rebalance_of_another_partition_excuses_no_skip(report: Report) -> None:
     assert seen(report) == {"poll-skip": 1}
 
 
-@told(*SKIP, event("revoked", ms=150, text="0"), event("assigned", ms=160, text="0"), **FOLLOWED)
+@with_story(
+    *SKIP, event("revoked", ms=150, text="0"), event("assigned", ms=160, text="0"), **FOLLOWED
+)
 def test_one_of_the_partition_does(report: Report) -> None:
     assert seen(report) == {}
 
@@ -232,17 +238,19 @@ def test_one_of_the_partition_does(report: Report) -> None:
 BACK = (*THREE, *(read(v, v - 1, ms=100 + v) for v in (1, 2, 3)), final_read(1, 2, 3))
 
 
-@told(*BACK, read(2, 1, ms=200), read(3, 2, ms=201), **FOLLOWED)
+@with_story(*BACK, read(2, 1, ms=200), read(3, 2, ms=201), **FOLLOWED)
 def test_a_reader_that_goes_back(report: Report) -> None:
     assert seen(report) == {"poll-back": 1}
 
 
-@told(*BACK, event("position", ms=150, partition=0, position=1), read(2, 1, ms=200), **FOLLOWED)
+@with_story(
+    *BACK, event("position", ms=150, partition=0, position=1), read(2, 1, ms=200), **FOLLOWED
+)
 def test_a_reader_that_was_moved_back(report: Report) -> None:
     assert seen(report) == {}
 
 
-@told(*BACK, read(1, 0, ms=9000, process="consumer-1"), **FOLLOWED)
+@with_story(*BACK, read(1, 0, ms=9000, process="consumer-1"), **FOLLOWED)
 def test_a_reader_that_lags_is_no_anomaly(report: Report) -> None:
     """(worst-realtime-lag)"""
     assert seen(report) == {}
@@ -251,12 +259,12 @@ def test_a_reader_that_lags_is_no_anomaly(report: Report) -> None:
 # The order of sends (nonmonotonic-send)
 
 
-@told(sent(1, at=1, ms=0, took=50), sent(2, at=0, ms=10), final_read(2, 1), **FOLLOWED)
+@with_story(sent(1, at=1, ms=0, took=50), sent(2, at=0, ms=10), final_read(2, 1), **FOLLOWED)
 def test_a_later_send_that_lies_before(report: Report) -> None:
     assert found(report, "reordered") == [1]
 
 
-@told(
+@with_story(
     sent(1, at=1, ms=0, took=50),
     sent(1 << 40, at=0, ms=10, process="producer-1"),
     final_read(1 << 40, 1),
@@ -284,12 +292,12 @@ def marked(mark: int, ms: float) -> Part:
     return look(9, 9, 9, ms=ms, marks=[mark, 7, 7])
 
 
-@told(*NINE, LED, marked(9, 4000), marked(8, 5000), LAST, **SOON)
+@with_story(*NINE, LED, marked(9, 4000), marked(8, 5000), LAST, **SOON)
 def test_a_watermark_that_went_back(report: Report) -> None:
     assert seen(report) == {"watermark-back": 1}
 
 
-@told(
+@with_story(
     *NINE,
     LED,
     marked(9, 4000),
@@ -321,12 +329,12 @@ TAKEN = (
 )
 
 
-@told(*TAKEN, **GROUP)
+@with_story(*TAKEN, **GROUP)
 def test_a_partition_that_nobody_had(report: Report) -> None:
     assert seen(report) == {"unowned-partition": 1}
 
 
-@told(
+@with_story(
     *TAKEN,
     fault("pause", "group-consumers", ms=60, for_ms=13_000, nodes=(MEMBER, OTHER)),
     **GROUP,
@@ -337,6 +345,6 @@ def test_members_that_are_paused_tell_nothing(report: Report) -> None:
     assert not report["anomalies"]["unowned-partition"]["convicts"]
 
 
-@told(*TAKEN, damage("truncated-segment", OTHER), **GROUP)
+@with_story(*TAKEN, damage("truncated-segment", OTHER), **GROUP)
 def test_nor_does_one_whose_table_is_damaged(report: Report) -> None:
     assert not report["anomalies"]["unowned-partition"]["convicts"]

@@ -18,9 +18,9 @@ from tests.support.histories import (
     moved,
     sent,
     story,
-    told,
     unasked,
     view,
+    with_story,
 )
 from tests.support.story_runs import operation_rows
 
@@ -42,7 +42,7 @@ def counts(report: dict[str, Any]) -> tuple[int, int]:
 # Of one client
 
 
-@told(sent(1, at=1, ms=0, took=50), sent(2, at=0, ms=10, took=5), final_read(2, 1), **SAFE)
+@with_story(sent(1, at=1, ms=0, took=50), sent(2, at=0, ms=10, took=5), final_read(2, 1), **SAFE)
 def test_a_record_behind_one_that_its_client_sent_later_is_reordered(
     report: dict[str, Any],
 ) -> None:
@@ -55,13 +55,13 @@ def test_a_record_behind_one_that_its_client_sent_later_is_reordered(
     assert "is in the log behind records that the same producer sent later" in report["sentence"]
 
 
-@told(sent(1, at=0, ms=0, took=50), sent(2, at=1, ms=10, took=5), final_read(1, 2), **SAFE)
+@with_story(sent(1, at=0, ms=0, took=50), sent(2, at=1, ms=10, took=5), final_read(1, 2), **SAFE)
 def test_acks_in_another_order_are_none(report: dict[str, Any]) -> None:
     assert counts(report) == (0, 0)
     assert report["verdict"] == "valid"
 
 
-@told(
+@with_story(
     sent(1, at=3, ms=0, took=50),
     sent(2, at=0, ms=1, took=50),
     sent(3, at=1, ms=2, took=50),
@@ -75,28 +75,28 @@ def test_one_record_that_many_overtook_is_one(report: dict[str, Any]) -> None:
     assert (row["value"], row["other_value"], row["other_offset"]) == (1, 4, 2)
 
 
-@told(sent(1, at=1, ms=0, took=50), sent(2, at=0, ms=10), final_read({0: 2}), **SAFE)
+@with_story(sent(1, at=1, ms=0, took=50), sent(2, at=0, ms=10), final_read({0: 2}), **SAFE)
 def test_a_lost_record_is_lost_and_not_reordered(report: dict[str, Any]) -> None:
     assert counts(report) == (0, 0)
     assert found(report, "lost") == [1]
 
 
-@told(sent(1, at=2, ms=0, took=50), sent(2, at=1, ms=10), final_read(1, 2, 1), **RETRIED)
+@with_story(sent(1, at=2, ms=0, took=50), sent(2, at=1, ms=10), final_read(1, 2, 1), **RETRIED)
 def test_a_duplicate_counts_at_its_first_place(report: dict[str, Any]) -> None:
     assert counts(report) == (0, 0)
 
 
-@told(sent(1, at=1, ms=0, took=50), sent(2, at=2, ms=10), final_read(2, 1, 2), **RETRIED)
+@with_story(sent(1, at=1, ms=0, took=50), sent(2, at=2, ms=10), final_read(2, 1, 2), **RETRIED)
 def test_and_so_does_one_that_overtook(report: dict[str, Any]) -> None:
     assert found(report, "reordered") == [1]
 
 
-@told(sent(OTHER, at=0, ms=0, took=50), sent(1, at=1, ms=10), final_read(OTHER, 1), **SAFE)
+@with_story(sent(OTHER, at=0, ms=0, took=50), sent(1, at=1, ms=10), final_read(OTHER, 1), **SAFE)
 def test_records_of_two_producers_have_no_order_of_their_own(report: dict[str, Any]) -> None:
     assert counts(report) == (0, 0)
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0, partition=1),
     sent(2, at=0, ms=1),
     final_read(2),
@@ -108,12 +108,12 @@ def test_nor_have_records_of_two_partitions(report: dict[str, Any]) -> None:
     assert counts(report) == (0, 0)
 
 
-@told(doubtful(1, ms=0), sent(2, at=0, ms=10), final_read(2, 1), **SAFE)
+@with_story(doubtful(1, ms=0), sent(2, at=0, ms=10), final_read(2, 1), **SAFE)
 def test_a_send_of_doubtful_end_is_promised_no_order(report: dict[str, Any]) -> None:
     assert counts(report) == (0, 0)
 
 
-@told(
+@with_story(
     sent(1, at=3, ms=0, partition=1),
     sent(2, at=0, ms=1, partition=1),
     final_read(7, 1),
@@ -132,7 +132,7 @@ def test_a_record_that_is_also_in_another_partition_is_not_judged_there(
 # What was read
 
 
-@told(
+@with_story(
     sent(1, at=1, ms=0, took=50),
     sent(2, at=0, ms=10),
     final_read(2, 1, complete=False),
@@ -145,7 +145,7 @@ def test_an_incomplete_final_read_shows_it_where_it_read_all_before(
     assert report["verdict"] == "invalid"
 
 
-@told(
+@with_story(
     sent(1, at=1, ms=0, took=50),
     sent(2, at=0, ms=10),
     final_read(2, 1, complete=False, position=1),
@@ -155,17 +155,21 @@ def test_and_shows_nothing_where_a_first_copy_may_be_unread(report: dict[str, An
     assert counts(report) == (0, 0)
 
 
-@told(sent(1, at=6, ms=0, took=50), sent(2, at=5, ms=10), final_read(2, 1, log_start=5), **RETRIED)
+@with_story(
+    sent(1, at=6, ms=0, took=50), sent(2, at=5, ms=10), final_read(2, 1, log_start=5), **RETRIED
+)
 def test_nor_does_a_log_whose_start_may_have_taken_a_first_copy(report: dict[str, Any]) -> None:
     assert counts(report) == (0, 0)
 
 
-@told(sent(1, at=6, ms=0, took=50), sent(2, at=5, ms=10), final_read(2, 1, log_start=5), **SAFE)
+@with_story(
+    sent(1, at=6, ms=0, took=50), sent(2, at=5, ms=10), final_read(2, 1, log_start=5), **SAFE
+)
 def test_but_one_of_a_producer_that_leaves_one_copy_does(report: dict[str, Any]) -> None:
     assert found(report, "reordered") == [1]
 
 
-@told(
+@with_story(
     sent(1, at=1, ms=0, took=50),
     sent(2, at=0, ms=10),
     final_read(2, 1),
@@ -177,17 +181,17 @@ def test_without_instances_transactions_are_not_judged(report: dict[str, Any]) -
     assert counts(report) == (0, 0)
 
 
-@told(aborted(1, ms=0), sent(2, at=0, ms=10), final_read(2, 1), **SAFE)
+@with_story(aborted(1, ms=0), sent(2, at=0, ms=10), final_read(2, 1), **SAFE)
 def test_an_aborted_send_is_none(report: dict[str, Any]) -> None:
     assert counts(report) == (0, 0)
 
 
-@told(unasked(1, ms=0), unasked(2, ms=10), final_read(2, 1), acks="0")
+@with_story(unasked(1, ms=0), unasked(2, ms=10), final_read(2, 1), acks="0")
 def test_without_acks_there_is_nothing_to_judge(report: dict[str, Any]) -> None:
     assert {"reordered", "real-time-violation"}.isdisjoint(report["anomalies"])
 
 
-@told(
+@with_story(
     sent(2, at=0, ms=0),
     sent(1, at=0, ms=10),
     final_read(1),
@@ -252,30 +256,30 @@ def test_a_replaced_client_is_another_one(
 LATE = (sent(1, at=1, ms=0, took=1500), sent(2, at=0, ms=1100), final_read(2, 1))
 
 
-@told(*LATE, in_flight=5, **RETRIED)
+@with_story(*LATE, in_flight=5, **RETRIED)
 def test_with_several_requests_in_flight_a_retry_may_reorder(report: dict[str, Any]) -> None:
     assert counts(report) == (1, 0)
     assert report["verdict"] == "valid"
 
 
-@told(*LATE, in_flight=5, retries=0)
+@with_story(*LATE, in_flight=5, retries=0)
 def test_without_retries_too(report: dict[str, Any]) -> None:
     """librdkafka sends again what a broker refused because it does not lead."""
     assert report["verdict"] == "valid"
 
 
-@told(*LATE, **ONE_BY_ONE)
+@with_story(*LATE, **ONE_BY_ONE)
 def test_with_one_in_flight_it_may_not(report: dict[str, Any]) -> None:
     assert report["verdict"] == "invalid"
 
 
-@told(*LATE, *moved(ms=1000), **ONE_BY_ONE)
+@with_story(*LATE, *moved(ms=1000), **ONE_BY_ONE)
 def test_but_for_sends_over_which_the_leader_changed(report: dict[str, Any]) -> None:
     assert report["verdict"] == "valid"
     assert report["anomalies"]["reordered"]["judged"]["permitted"] == 1
 
 
-@told(
+@with_story(
     sent(1, at=1, ms=1200, took=1500),
     sent(2, at=0, ms=1300),
     final_read(2, 1),
@@ -290,7 +294,7 @@ def test_later_ones_are_in_doubt(report: dict[str, Any]) -> None:
     assert report["verdict"] == "unknown"
 
 
-@told(
+@with_story(
     sent(1, at=1, ms=0, took=500),
     sent(2, at=0, ms=100),
     final_read(2, 1),
@@ -301,7 +305,7 @@ def test_and_those_that_ended_before_forbidden(report: dict[str, Any]) -> None:
     assert report["verdict"] == "invalid"
 
 
-@told(*LATE, *moved(ms=1000), **SAFE)
+@with_story(*LATE, *moved(ms=1000), **SAFE)
 def test_an_idempotent_producer_keeps_the_order_over_leader_changes(
     report: dict[str, Any],
 ) -> None:

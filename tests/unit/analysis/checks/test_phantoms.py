@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from analysis.checks.phantoms import NOT_IN_LOG
-from tests.support.histories import aborted, failed, final_read, found, read, sent, split, told
+from tests.support.histories import (
+    aborted,
+    failed,
+    final_read,
+    found,
+    read,
+    sent,
+    split,
+    with_story,
+)
 
 Report = dict[str, Any]
 
@@ -17,14 +26,14 @@ def seen(report: Report) -> dict[str, int]:
     return {name: count for name, count in split(report, "phantom").items() if count}
 
 
-@told(failed(1), sent(2, at=0), final_read(2, 1))
+@with_story(failed(1), sent(2, at=0), final_read(2, 1))
 def test_a_failed_send_that_is_read_is_a_phantom(report: Report) -> None:
     """It certainly did not happen, and there it is."""
     assert found(report, "phantom") == [1]
     assert seen(report) == {"send_failed": 1}
 
 
-@told(failed(1), sent(2, at=0), final_read(2))
+@with_story(failed(1), sent(2, at=0), final_read(2))
 def test_a_failed_send_that_nobody_read_is_nothing(report: Report) -> None:
     """The twin."""
     assert report["anomalies"]["phantom"]["count"] == 0
@@ -34,7 +43,7 @@ def test_a_failed_send_that_nobody_read_is_nothing(report: Report) -> None:
 TRANSACTIONS = {"retries": 9, "idempotent": True}
 
 
-@told(
+@with_story(
     sent(1, at=0), aborted(2), final_read({0: 1, 2: 2}), isolation="read_committed", **TRANSACTIONS
 )
 def test_an_aborted_send_that_is_read_as_committed_breaks_a_promise(report: Report) -> None:
@@ -47,7 +56,7 @@ def test_an_aborted_send_that_is_read_as_committed_breaks_a_promise(report: Repo
     )
 
 
-@told(
+@with_story(
     sent(1, at=0),
     aborted(2),
     final_read({0: 1, 2: 2}),
@@ -61,7 +70,7 @@ def test_who_asks_for_uncommitted_records_may_be_given_aborted_ones(report: Repo
     assert "never committed, which this configuration allows." in report["sentence"]
 
 
-@told(
+@with_story(
     sent(1, at=0),
     aborted(2),
     sent(3, at=3),
@@ -86,14 +95,14 @@ def test_any_other_failed_send_may_be_in_the_log(error: str | None) -> None:
     assert error not in NOT_IN_LOG
 
 
-@told(sent(1, at=0), read(7, at=1), final_read(1))
+@with_story(sent(1, at=0), read(7, at=1), final_read(1))
 def test_a_value_that_nobody_sent_is_a_phantom(report: Report) -> None:
     """A consumer read 7."""
     assert found(report, "phantom") == [7]
     assert split(report, "phantom")["never_sent"] == 1
 
 
-@told(sent(1, at=0), read(None, at=1), final_read(1, None))
+@with_story(sent(1, at=0), read(None, at=1), final_read(1, None))
 def test_an_unparsable_payload_is_one_phantom_however_often_it_is_read(report: Report) -> None:
     """One place, read twice."""
     row = report["anomalies"]["phantom"]["examples"][0]
@@ -102,7 +111,7 @@ def test_an_unparsable_payload_is_one_phantom_however_often_it_is_read(report: R
     assert (row["value"], row["partition"], row["offset"]) == (None, 0, 1)
 
 
-@told(sent(1, at=0), sent(2, took=None, ended="info"), final_read(1, 2))
+@with_story(sent(1, at=0), sent(2, took=None, ended="info"), final_read(1, 2))
 def test_a_send_that_never_ended_may_be_read(report: Report) -> None:
     """Its worker died; the record landed."""
     assert report["anomalies"]["phantom"]["count"] == 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.histories import final_read, found, moved, sent, told, view
+from tests.support.histories import final_read, found, moved, sent, view, with_story
 
 OTHER = 1 << 40  # the first value of another producer
 RETRIED = {"retries": 3}
@@ -19,7 +19,7 @@ def counts(report: dict[str, Any]) -> tuple[int, int]:
     return anomalies["reordered"]["count"], anomalies["real-time-violation"]["count"]
 
 
-@told(
+@with_story(
     sent(1, at=1, ms=0, took=5), sent(OTHER, at=0, ms=10, took=5), final_read(OTHER, 1), **RETRIED
 )
 def test_a_record_behind_one_that_was_sent_after_its_ack_violates_real_time(
@@ -33,14 +33,14 @@ def test_a_record_behind_one_that_was_sent_after_its_ack_violates_real_time(
     assert "is in the log behind records that were sent after the ack" in report["sentence"]
 
 
-@told(
+@with_story(
     sent(1, at=1, ms=0, took=10), sent(OTHER, at=0, ms=10, took=5), final_read(OTHER, 1), **RETRIED
 )
 def test_one_that_was_begun_at_the_ack_does_not(report: dict[str, Any]) -> None:
     assert counts(report) == (0, 0)
 
 
-@told(
+@with_story(
     sent(1, at=2, ms=0, took=5),
     sent(OTHER, at=0, ms=10, took=50),
     sent(2 * OTHER, at=1, ms=3, took=50),
@@ -53,7 +53,7 @@ def test_any_before_it_counts(report: dict[str, Any]) -> None:
     assert (row["value"], row["other_value"]) == (1, OTHER)
 
 
-@told(
+@with_story(
     sent(1, at=5, ms=0, took=5), sent(OTHER, at=0, ms=10), final_read(OTHER, 1), acks="1", **RETRIED
 )
 def test_a_record_that_is_not_where_it_was_acked_does_not(report: dict[str, Any]) -> None:
@@ -62,7 +62,7 @@ def test_a_record_that_is_not_where_it_was_acked_does_not(report: dict[str, Any]
     assert found(report, "inconsistent-offset") == [1]
 
 
-@told(
+@with_story(
     sent(1, at=1, ms=0, took=5),
     sent(OTHER, at=7, ms=10),
     final_read({0: OTHER, 1: 1, 7: OTHER}),
@@ -72,12 +72,12 @@ def test_one_that_has_an_earlier_copy_is_not_known_to_lie_before(report: dict[st
     assert counts(report) == (0, 0)
 
 
-@told(sent(1, ms=0, took=5), sent(OTHER, at=0, ms=10), final_read(OTHER, 1), **SAFE)
+@with_story(sent(1, ms=0, took=5), sent(OTHER, at=0, ms=10), final_read(OTHER, 1), **SAFE)
 def test_an_ack_without_an_offset_does_not(report: dict[str, Any]) -> None:
     assert counts(report) == (0, 0)
 
 
-@told(
+@with_story(
     sent(1, at=6, ms=0, took=5),
     sent(2, at=5, ms=10),
     final_read(2, 1, log_start=5, complete=False, position=5),
@@ -100,19 +100,19 @@ BEHIND = (sent(1, at=1, ms=0), sent(OTHER, at=0, ms=1100), final_read(OTHER, 1))
 
 
 @pytest.mark.parametrize("anomaly", ["real-time-violation", "lost"])
-@told(*BEHIND, *OUTSIDE, topic=UNCLEAN, **SAFE)
+@with_story(*BEHIND, *OUTSIDE, topic=UNCLEAN, **SAFE)
 def test_what_may_be_cut_off_is_promised_no_place(report: dict[str, Any], anomaly: str) -> None:
     """A late copy of it may come to lie at the very offset. (Nothing is lost here.)"""
     assert not report["anomalies"][anomaly]["convicts"]
     assert report["verdict"] == "valid"
 
 
-@told(*BEHIND, *moved(ms=1000), acks="1", **RETRIED)
+@with_story(*BEHIND, *moved(ms=1000), acks="1", **RETRIED)
 def test_nor_what_one_replica_had(report: dict[str, Any]) -> None:
     assert counts(report) == (0, 1)
     assert report["verdict"] == "valid"
 
 
-@told(*BEHIND, *moved(ms=1000), **RETRIED)
+@with_story(*BEHIND, *moved(ms=1000), **RETRIED)
 def test_what_every_replica_had_is(report: dict[str, Any]) -> None:
     assert report["verdict"] == "invalid"

@@ -16,7 +16,7 @@ from tests.support.histories import (
     read,
     sent,
     split,
-    told,
+    with_story,
 )
 
 Report = dict[str, Any]
@@ -62,26 +62,26 @@ NEVER = (noted("begun", 100), noted("unknown", 300))
 BOTH = (final_read({0: 1}, position=2), final_read({0: 2}, partition=1, position=2))
 
 
-@told(*pair(), *ASKED, read(1, 0, ms=150), *BOTH, **COMMITTED)
+@with_story(*pair(), *ASKED, read(1, 0, ms=150), *BOTH, **COMMITTED)
 def test_a_record_read_before_its_commit_was_asked_for(report: Report) -> None:
     assert found(report, "uncommitted-read") == [1]
     assert split(report, "uncommitted-read")["before"] == 1
     assert report["verdict"] == "invalid"
 
 
-@told(*pair(), *ASKED, read(1, 0, ms=205), *BOTH, **COMMITTED)
+@with_story(*pair(), *ASKED, read(1, 0, ms=205), *BOTH, **COMMITTED)
 def test_a_record_read_before_the_commit_was_answered_is_nothing(report: Report) -> None:
     assert counts(report) == {}
     assert report["verdict"] == "valid"
 
 
-@told(*pair(), *ASKED, read(1, 0, ms=150), *BOTH, **UNCOMMITTED)
+@with_story(*pair(), *ASKED, read(1, 0, ms=150), *BOTH, **UNCOMMITTED)
 def test_who_asks_for_what_is_not_committed_may_be_given_it(report: Report) -> None:
     assert counts(report) == {"uncommitted-read": 1}
     assert report["verdict"] == "valid"
 
 
-@told(*pair(), *ASKED, read(1, 0, ms=150), *BOTH, **{**COMMITTED, "history_format": 1})
+@with_story(*pair(), *ASKED, read(1, 0, ms=150), *BOTH, **{**COMMITTED, "history_format": 1})
 def test_a_history_of_format_1_does_not_tell(report: Report) -> None:
     assert "uncommitted-read" not in {
         name for name, each in report["anomalies"].items() if each["count"]
@@ -89,14 +89,14 @@ def test_a_history_of_format_1_does_not_tell(report: Report) -> None:
     assert {"uncommitted-read", "torn", "hanging-transaction"} <= set(report["not_recorded"])
 
 
-@told(*pair(doubtful), *NEVER, *BOTH, **COMMITTED)
+@with_story(*pair(doubtful), *NEVER, *BOTH, **COMMITTED)
 def test_what_a_fenced_producer_never_asked_to_commit_is_not_read(report: Report) -> None:
     assert found(report, "uncommitted-read") == [1, 2]
     assert split(report, "uncommitted-read")["never"] == 2
     assert report["verdict"] == "invalid"
 
 
-@told(
+@with_story(
     *pair(doubtful),
     noted("begun", 100),
     noted("commit-asked", 200),
@@ -108,18 +108,18 @@ def test_a_doubtful_commit_may_have_been_carried_out(report: Report) -> None:
     assert counts(report) == {}
 
 
-@told(*pair(aborted), noted("begun", 100), noted("abort-asked", 200), *BOTH, **COMMITTED)
+@with_story(*pair(aborted), noted("begun", 100), noted("abort-asked", 200), *BOTH, **COMMITTED)
 def test_what_was_aborted_and_is_read_is_a_phantom_only(report: Report) -> None:
     assert counts(report) == {}
     assert found(report, "phantom") == [1, 2]
 
 
-@told(*pair(doubtful), *BOTH, **COMMITTED)
+@with_story(*pair(doubtful), *BOTH, **COMMITTED)
 def test_a_transaction_of_which_nothing_is_told_is_not_judged(report: Report) -> None:
     assert counts(report) == {}
 
 
-@told(
+@with_story(
     *pair(doubtful),
     noted("begun", 100),
     polled(2, 0, partition=1, ms=150),
@@ -135,7 +135,7 @@ def test_a_member_of_a_group_may_not_be_given_it_either(report: Report) -> None:
 HALF = (final_read({0: 1}, position=2), final_read(partition=1))
 
 
-@told(*pair(), *ASKED, *HALF, **COMMITTED)
+@with_story(*pair(), *ASKED, *HALF, **COMMITTED)
 def test_half_of_a_committed_transaction_is_torn_and_lost(report: Report) -> None:
     assert found(report, "torn") == [2]
     assert split(report, "torn") == {"committed": 1, "doubtful": 0}
@@ -143,7 +143,7 @@ def test_half_of_a_committed_transaction_is_torn_and_lost(report: Report) -> Non
     assert report["verdict"] == "invalid"
 
 
-@told(
+@with_story(
     *pair(doubtful),
     noted("begun", 100),
     noted("commit-asked", 200),
@@ -158,7 +158,7 @@ def test_half_of_a_doubtful_transaction_is_torn(report: Report) -> None:
     assert report["verdict"] == "invalid"
 
 
-@told(
+@with_story(
     *pair(doubtful),
     noted("begun", 100),
     noted("commit-asked", 200),
@@ -171,7 +171,7 @@ def test_none_of_a_doubtful_transaction_was_aborted(report: Report) -> None:
     assert counts(report) == {}
 
 
-@told(
+@with_story(
     *pair(),
     *ASKED,
     final_read({0: 1}, position=2),
@@ -183,7 +183,7 @@ def test_what_was_not_read_to_the_end_is_not_torn(report: Report) -> None:
     assert found(report, "unseen") == [2]
 
 
-@told(
+@with_story(
     *pair(doubtful),
     noted("begun", 100),
     noted("commit-asked", 200),
@@ -196,7 +196,7 @@ def test_what_may_lie_below_the_logs_start_is_not_torn(report: Report) -> None:
     assert counts(report) == {}
 
 
-@told(
+@with_story(
     within(sent(1, at=0, ms=100, took=200)),
     within(sent(2, at=0, ms=110, took=190, partition=1), transaction=1),
     *ASKED,
@@ -210,7 +210,7 @@ def test_another_transactions_record_is_lost_only(report: Report) -> None:
     assert found(report, "lost") == [2]
 
 
-@told(
+@with_story(
     within(doubtful(1, ms=100, took=200)),
     within(doubtful(2 + (1 << 40), ms=110, took=190, partition=1, process="producer-1")),
     noted("begun", 100),
@@ -225,7 +225,7 @@ def test_two_producers_number_their_transactions_alike(report: Report) -> None:
     assert counts(report) == {}
 
 
-@told(*pair(), *ASKED, *HALF, **UNCOMMITTED)
+@with_story(*pair(), *ASKED, *HALF, **UNCOMMITTED)
 def test_torn_is_judged_where_readers_ask_for_committed_records(report: Report) -> None:
     assert counts(report) == {}
     assert found(report, "lost") == [2]
@@ -239,19 +239,21 @@ def standing(at_ms: float) -> Part:
     return replace(part, rows=rows, ms=at_ms)
 
 
-@told(within(sent(1, at=0, ms=100, took=200)), *ASKED, standing(LOAD_MS + 11_000), **COMMITTED)
+@with_story(
+    within(sent(1, at=0, ms=100, took=200)), *ASKED, standing(LOAD_MS + 11_000), **COMMITTED
+)
 def test_a_stable_offset_that_stands_is_a_hanging_transaction(report: Report) -> None:
     assert counts(report) == {"hanging-transaction": 1}
     row = report["anomalies"]["hanging-transaction"]["examples"][0]
     assert (row["partition"], row["offset"]) == (0, 1)
 
 
-@told(within(sent(1, at=0, ms=100, took=200)), *ASKED, standing(LOAD_MS + 9_000), **COMMITTED)
+@with_story(within(sent(1, at=0, ms=100, took=200)), *ASKED, standing(LOAD_MS + 9_000), **COMMITTED)
 def test_a_marker_may_come_a_little_later(report: Report) -> None:
     assert counts(report) == {}
 
 
-@told(
+@with_story(
     within(sent(1, at=0, ms=100, took=200)),
     *ASKED,
     noted("begun", LOAD_MS - 10, transaction=1),
@@ -263,7 +265,7 @@ def test_a_transaction_may_be_open_until_it_times_out(report: Report) -> None:
     assert counts(report) == {}
 
 
-@told(
+@with_story(
     within(sent(1, at=0, ms=100, took=200)),
     *ASKED,
     noted("commit-asked", LOAD_MS - 10, transaction=1),
@@ -274,7 +276,7 @@ def test_so_may_one_whose_commit_got_no_answer(report: Report) -> None:
     assert counts(report) == {}
 
 
-@told(
+@with_story(
     within(sent(1, at=0, ms=100, took=200)),
     *ASKED,
     noted("commit-asked", LOAD_MS - 10, transaction=1),
@@ -285,7 +287,7 @@ def test_whose_records_had_all_been_delivered(report: Report) -> None:
     assert counts(report) == {"hanging-transaction": 1}
 
 
-@told(
+@with_story(
     within(sent(1, at=0, ms=100, took=200)),
     *ASKED,
     noted("begun", LOAD_MS - 10, transaction=1),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.histories import committed, event, final_read, told
+from tests.support.histories import committed, event, final_read, with_story
 from tests.support.story_parts.transformers import (
     DIRTY,
     EXACT,
@@ -21,7 +21,7 @@ GIVEN = (
 )
 
 
-@told(
+@with_story(
     *GIVEN,
     *A,
     *OUT_X,
@@ -34,7 +34,7 @@ def test_a_transaction_of_an_older_generation_that_was_committed(report: Report)
     assert report["anomalies"]["zombie-commit"]["convicts"] is True
 
 
-@told(
+@with_story(
     *GIVEN,
     *A,
     *OUT_X,
@@ -59,17 +59,17 @@ BACK = (
 )
 
 
-@told(*BACK, **EXACT)
+@with_story(*BACK, **EXACT)
 def test_offsets_of_a_transaction_that_are_set_back(report: Report) -> None:
     assert report["anomalies"]["commit-back"]["convicts"] is True
 
 
-@told(*BACK, **DIRTY)
+@with_story(*BACK, **DIRTY)
 def test_they_may_be_open_still_for_who_does_not_wait(report: Report) -> None:
     assert report["anomalies"]["commit-back"]["count"] == 1
     assert report["anomalies"]["commit-back"]["convicts"] is False
 
 
-@told(*BACK, committed(1, ms=390, took=50, process=ONE, ended="fail"), **EXACT)
+@with_story(*BACK, committed(1, ms=390, took=50, process=ONE, ended="fail"), **EXACT)
 def test_an_aborted_commit_is_no_reason_to_go_back(report: Report) -> None:
     assert report["anomalies"]["commit-back"]["convicts"] is True

@@ -22,8 +22,8 @@ from tests.support.histories import (
     processed,
     read,
     sent,
-    told,
     view,
+    with_story,
 )
 from tests.support.story_parts.transformers import (
     AFTER,
@@ -33,9 +33,9 @@ from tests.support.story_parts.transformers import (
     READ,
     X,
     Y,
-    made,
     outputs_of,
-    took,
+    processing,
+    sent_output,
     went_on,
 )
 from tests.support.story_parts.transformers import A as INPUT
@@ -57,34 +57,34 @@ TWO_INPUTS = (
     sent(2, at=1, ms=10),
     polled(1, at=0, ms=50, process=ONE),
     polled(2, at=1, ms=50, process=ONE),
-    took(1, at=0, ms=100),
-    made(X, at=0, ms=100),
-    made(Y, at=1, ms=100),
+    processing(1, at=0, ms=100),
+    sent_output(X, at=0, ms=100),
+    sent_output(Y, at=1, ms=100),
 )
 TWO_OUTPUTS = (went_on(2), final_read(1, 2), final_read(X, Y, partition=1))
 
 
-@told(*TWO_INPUTS, took(2, at=1, ms=100), *TWO_OUTPUTS, **AFTER)
+@with_story(*TWO_INPUTS, processing(2, at=1, ms=100), *TWO_OUTPUTS, **AFTER)
 def test_of_two_begun_at_one_moment_nobody_knows_whose_an_output_is(report: Report) -> None:
     assert outputs_of(report) == (0, 0)
 
 
-@told(*TWO_INPUTS, took(2, at=1, ms=100.5), *TWO_OUTPUTS, **AFTER)
+@with_story(*TWO_INPUTS, processing(2, at=1, ms=100.5), *TWO_OUTPUTS, **AFTER)
 def test_of_two_begun_one_after_the_other_everybody_does(report: Report) -> None:
     assert found(report, "two-outputs") == [1]
     assert found(report, "no-output") == [2]
 
 
-NOTHING_MADE = (*INPUT, took(1, at=0, ms=100), READ, final_read(partition=1))
+NOTHING_MADE = (*INPUT, processing(1, at=0, ms=100), READ, final_read(partition=1))
 DOUBTFUL_COMMIT = committed(1, ms=400, process=ONE, ended="info", took=5)
 
 
-@told(*NOTHING_MADE, DOUBTFUL_COMMIT, **EXACT)
+@with_story(*NOTHING_MADE, DOUBTFUL_COMMIT, **EXACT)
 def test_a_commit_in_doubt_owes_no_output(report: Report) -> None:
     assert outputs_of(report) == (0, 0)
 
 
-@told(
+@with_story(
     *NOTHING_MADE,
     DOUBTFUL_COMMIT,
     committed(1, ms=500, process=OTHER, found=True, took=5),
@@ -94,7 +94,7 @@ def test_one_that_the_next_member_found_does(report: Report) -> None:
     assert found(report, "no-output") == [1]
 
 
-@told(
+@with_story(
     *NOTHING_MADE[:-2],
     went_on(1),
     final_read(log_start=1),
@@ -106,11 +106,11 @@ def test_an_input_below_the_logs_start_owes_none_either(report: Report) -> None:
     assert outputs_of(report) == (0, 0)
 
 
-@told(
+@with_story(
     *INPUT,
     polled(1, at=1, ms=60, process=ONE),
-    took(1, at=0, ms=100),
-    made(X, at=0, ms=100),
+    processing(1, at=0, ms=100),
+    sent_output(X, at=0, ms=100),
     went_on(2),
     final_read(1, 1),
     final_read(X, partition=1),
@@ -127,12 +127,14 @@ HIGH, LOW = look(9, 8, 9, ms=100, marks=[7, 7, 7]), look(6, 6, 6, ms=200)
 LAST = look(9, 9, 9, ms=LOAD_MS + 1)
 
 
-@told(*NINE, HIGH, LOW, look(6, 6, 6, ms=250, isr=None), look(6, 6, 6, ms=300), LAST, watched=True)
+@with_story(
+    *NINE, HIGH, LOW, look(6, 6, 6, ms=250, isr=None), look(6, 6, 6, ms=300), LAST, watched=True
+)
 def test_a_look_without_an_answer_does_not_make_it_fall_twice(report: Report) -> None:
     assert places(report, "end-back") == [(6, 7)]
 
 
-@told(*NINE, HIGH, LOW, look(7, 7, 7, ms=250), look(6, 6, 6, ms=300), LAST, watched=True)
+@with_story(*NINE, HIGH, LOW, look(7, 7, 7, ms=250), look(6, 6, 6, ms=300), LAST, watched=True)
 def test_one_that_shows_it_risen_does(report: Report) -> None:
     assert places(report, "end-back") == [(6, 7), (6, 7)]
 
@@ -142,7 +144,7 @@ ALONE = view("kafka1", ms=-1000, isr=("kafka1",))
 UNCLEAN = {"unclean.leader.election.enable": "true"}
 
 
-@told(
+@with_story(
     *NINE,
     ALONE,
     fault("kill", ms=120),
@@ -156,7 +158,7 @@ def test_an_unclean_election_lowers_the_end_by_right(report: Report) -> None:
     assert report["anomalies"]["end-back"]["convicts"] is False
 
 
-@told(
+@with_story(
     *NINE,
     view("kafka1", ms=-1000, isr=("kafka1", "kafka2", "kafka3")),
     fault("kill", ms=120),
@@ -180,17 +182,19 @@ def marked(mark: int | None, ms: float, isr: tuple[int, ...] | None = (1, 2, 3))
     return look(9, 9, 9, ms=ms, marks=[mark] * 3, isr=isr)
 
 
-@told(*NINE, LED, marked(9, 4000), marked(None, 4500), marked(8, 5000), LAST, **SOON)
+@with_story(*NINE, LED, marked(9, 4000), marked(None, 4500), marked(8, 5000), LAST, **SOON)
 def test_a_checkpoint_that_is_missing_hides_no_fall(report: Report) -> None:
     assert places(report, "watermark-back") == [(8, 9)]
 
 
-@told(*NINE, LED, marked(9, 4000), marked(None, 4500), marked(8, 5000, isr=None), LAST, **SOON)
+@with_story(
+    *NINE, LED, marked(9, 4000), marked(None, 4500), marked(8, 5000, isr=None), LAST, **SOON
+)
 def test_who_leads_must_be_known(report: Report) -> None:
     assert places(report, "watermark-back") == []
 
 
-@told(*NINE, LED, blind(ms=4800, for_ms=None), marked(9, 4000), marked(8, 5000), LAST, **SOON)
+@with_story(*NINE, LED, blind(ms=4800, for_ms=None), marked(9, 4000), marked(8, 5000), LAST, **SOON)
 def test_and_that_it_goes_on_leading(report: Report) -> None:
     assert places(report, "watermark-back") == []
 
@@ -214,13 +218,13 @@ def stable(committed_end: int, uncommitted_end: int, **more: Any) -> Part:
 TEN = tuple(sent(n, at=n, ms=n) for n in range(10))
 
 
-@told(*TEN, read(7, 7, ms=100), read(9, 9, ms=110), stable(5, 9), **COMMITTED)
+@with_story(*TEN, read(7, 7, ms=100), read(9, 9, ms=110), stable(5, 9), **COMMITTED)
 def test_what_is_gone_hides_no_fall_below_what_is_there(report: Report) -> None:
     assert places(report, "stable-back") == [(7, 5)]
     assert found(report, "lost") == []
 
 
-@told(*TEN, read(9, 9, ms=110), stable(5, 9), **COMMITTED)
+@with_story(*TEN, read(9, 9, ms=110), stable(5, 9), **COMMITTED)
 def test_what_is_gone_shows_none_itself(report: Report) -> None:
     assert places(report, "stable-back") == []
 
@@ -232,12 +236,12 @@ NEVER_ENDED = Part(
 )
 
 
-@told(*TEN, NEVER_ENDED, stable(5, 9, ms=LATE_MS, asked=LOAD_MS + 1000), **COMMITTED)
+@with_story(*TEN, NEVER_ENDED, stable(5, 9, ms=LATE_MS, asked=LOAD_MS + 1000), **COMMITTED)
 def test_what_was_asked_before_a_long_read_may_have_ended_since(report: Report) -> None:
     assert report["anomalies"]["hanging-transaction"]["count"] == 0
 
 
-@told(*TEN, NEVER_ENDED, stable(5, 9, ms=LATE_MS, asked=LATE_MS - 10), **COMMITTED)
+@with_story(*TEN, NEVER_ENDED, stable(5, 9, ms=LATE_MS, asked=LATE_MS - 10), **COMMITTED)
 def test_what_was_asked_after_it_stands(report: Report) -> None:
     assert places(report, "hanging-transaction") == [(5, None)]
 
@@ -260,17 +264,17 @@ def output(at: float) -> Part:
     return replace(part, rows=tuple({**row, "transaction": 0} for row in part.rows))
 
 
-OPEN = (*INPUT, took(1, at=0, ms=100, ended="info"), output(101), noted("begun", 100))
+OPEN = (*INPUT, processing(1, at=0, ms=100, ended="info"), output(101), noted("begun", 100))
 SEEN = (READ, final_read(X, partition=1))
 
 
-@told(*OPEN, noted("unknown", 300), *SEEN, **UNKNOWN)
+@with_story(*OPEN, noted("unknown", 300), *SEEN, **UNKNOWN)
 def test_an_output_whose_commit_nobody_asked_for_is_not_to_be_read(report: Report) -> None:
     assert found(report, "uncommitted-read") == [X]
     assert report["anomalies"]["uncommitted-read"]["convicts"] is True
 
 
-@told(
+@with_story(
     *OPEN,
     noted("commit-asked", 200),
     noted("abort-asked", 250),
@@ -284,7 +288,7 @@ def test_one_that_is_read_at_the_moment_of_the_asking_may_be(report: Report) -> 
     assert found(report, "uncommitted-read") == []
 
 
-@told(
+@with_story(
     *OPEN,
     noted("commit-asked", 200),
     noted("unknown", 300),
@@ -321,17 +325,17 @@ def unowned(report: Report) -> list[int]:
     return [row["partition"] for row in report["anomalies"]["unowned-partition"]["examples"]]
 
 
-@told(*NINE, *WORKED, given("0", FIRST, 3), given("1", SECOND, None), **GROUP)
+@with_story(*NINE, *WORKED, given("0", FIRST, 3), given("1", SECOND, None), **GROUP)
 def test_a_partition_given_in_no_generation_may_be_of_any(report: Report) -> None:
     assert unowned(report) == []
 
 
-@told(*NINE, *WORKED, given("0", FIRST, 3), given("0", SECOND, None), **GROUP)
+@with_story(*NINE, *WORKED, given("0", FIRST, 3), given("0", SECOND, None), **GROUP)
 def test_another_one_is_nobody_s_all_the_same(report: Report) -> None:
     assert unowned(report) == [1]
 
 
-@told(*NINE, *WORKED, given("0", FIRST, 3), given("0, 1", SECOND, 1, ms=10_000), **GROUP)
+@with_story(*NINE, *WORKED, given("0", FIRST, 3), given("0, 1", SECOND, 1, ms=10_000), **GROUP)
 def test_a_coordinator_that_counts_anew_ends_a_generation(report: Report) -> None:
     assert unowned(report) == []
 
@@ -344,21 +348,25 @@ def committing(to: int, ms: float, **more: Any) -> Part:
 JOINED = (*NINE, *WORKED, given("0, 1", FIRST, 3))
 
 
-@told(*JOINED, given("0, 1", SECOND, 4, ms=500), committing(9, 500, generation=3), **GROUP)
+@with_story(*JOINED, given("0, 1", SECOND, 4, ms=500), committing(9, 500, generation=3), **GROUP)
 def test_a_commit_begun_as_the_next_generation_is_given_is_no_zombie_s(report: Report) -> None:
     assert places(report, "zombie-commit") == []
 
 
-@told(*JOINED, given("0, 1", SECOND, 4, ms=500), committing(9, 500.001, generation=3), **GROUP)
+@with_story(
+    *JOINED, given("0, 1", SECOND, 4, ms=500), committing(9, 500.001, generation=3), **GROUP
+)
 def test_one_begun_just_after_it_is(report: Report) -> None:
     assert places(report, "zombie-commit") == [(9, None)]
 
 
-@told(*JOINED, committing(9, 600), committing(7, 605, found=True, process=SECOND), **GROUP)
+@with_story(*JOINED, committing(9, 600), committing(7, 605, found=True, process=SECOND), **GROUP)
 def test_who_asks_as_the_answer_comes_may_be_told_what_was(report: Report) -> None:
     assert places(report, "commit-back") == []
 
 
-@told(*JOINED, committing(9, 600), committing(7, 605.001, found=True, process=SECOND), **GROUP)
+@with_story(
+    *JOINED, committing(9, 600), committing(7, 605.001, found=True, process=SECOND), **GROUP
+)
 def test_who_asks_just_after_it_may_not(report: Report) -> None:
     assert places(report, "commit-back") == [(7, 9)]

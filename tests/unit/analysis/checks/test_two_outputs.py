@@ -10,8 +10,8 @@ from tests.support.histories import (
     polled,
     sent,
     split,
-    told,
     view,
+    with_story,
 )
 from tests.support.story_parts.transformers import (
     AFTER,
@@ -29,14 +29,14 @@ from tests.support.story_parts.transformers import (
     Report,
     X,
     Y,
-    made,
     outputs_of,
-    took,
+    processing,
+    sent_output,
     went_on,
 )
 
 
-@told(*TWICE, **AFTER)
+@with_story(*TWICE, **AFTER)
 def test_two_outputs_of_one_input_in_the_final_read(report: Report) -> None:
     """At least once permits it."""
     assert outputs_of(report) == (0, 1)
@@ -52,19 +52,19 @@ def test_two_outputs_of_one_input_in_the_final_read(report: Report) -> None:
     )
 
 
-@told(*TWICE, **EXACT)
+@with_story(*TWICE, **EXACT)
 def test_exactly_once_forbids_two_outputs(report: Report) -> None:
     assert report["anomalies"]["two-outputs"]["convicts"] is True
     assert report["anomalies"]["reprocessed"]["convicts"] is True
     assert report["verdict"] == "invalid"
 
 
-@told(*TWICE, **BEFORE)
+@with_story(*TWICE, **BEFORE)
 def test_at_most_once_forbids_two_outputs(report: Report) -> None:
     assert report["anomalies"]["two-outputs"]["convicts"] is True
 
 
-@told(*TWICE, **DIRTY)
+@with_story(*TWICE, **DIRTY)
 def test_whoever_asks_for_what_is_not_committed_waits_for_no_offsets(report: Report) -> None:
     """KIP-447: the member that took over went on before a transaction that was still open."""
     assert outputs_of(report) == (0, 1)
@@ -72,7 +72,7 @@ def test_whoever_asks_for_what_is_not_committed_waits_for_no_offsets(report: Rep
     assert report["verdict"] == "valid", report["reasons"]
 
 
-@told(
+@with_story(
     view("kafka1", ms=-1000, isr=("kafka1",)),
     view("kafka1", ms=-1000, partition=1, isr=("kafka1",)),
     view("kafka2", ms=150, partition=1, isr=("kafka2",), epoch=1),
@@ -86,16 +86,16 @@ def test_a_log_of_another_partition_that_was_set_back_permits_it(report: Report)
     assert report["anomalies"]["two-outputs"]["convicts"] is False
 
 
-@told(*moved(ms=150), *moved(ms=150, partition=1), *TWICE, **EXACT)
+@with_story(*moved(ms=150), *moved(ms=150, partition=1), *TWICE, **EXACT)
 def test_a_clean_election_permits_nothing(report: Report) -> None:
     assert report["anomalies"]["two-outputs"]["convicts"] is True
 
 
-@told(
+@with_story(
     *A,
     *OUT_X,
-    took(1, at=0, ms=200),
-    made(Y, at=1, ms=200),
+    processing(1, at=0, ms=200),
+    sent_output(Y, at=1, ms=200),
     went_on(1),
     READ,
     final_read(X, Y, partition=1, complete=False),
@@ -105,10 +105,10 @@ def test_a_read_that_stopped_early_shows_two_as_well(report: Report) -> None:
     assert split(report, "two-outputs") == {"by_another": 0, "by_the_same": 1}
 
 
-@told(
+@with_story(
     *A,
-    took(1, at=0, ms=100, ended="fail"),
-    made(X, ms=100, ended="fail"),
+    processing(1, at=0, ms=100, ended="fail"),
+    sent_output(X, ms=100, ended="fail"),
     *AGAIN,
     went_on(1, by=OTHER),
     READ,
@@ -122,10 +122,10 @@ def test_an_aborted_output_and_one_that_was_committed_are_one(report: Report) ->
     assert report["verdict"] == "valid", report["reasons"]
 
 
-@told(
+@with_story(
     *A,
-    took(1, at=0, ms=100, ended="fail"),
-    made(X, ms=100, ended="fail"),
+    processing(1, at=0, ms=100, ended="fail"),
+    sent_output(X, ms=100, ended="fail"),
     *AGAIN,
     went_on(1, by=OTHER),
     READ,
@@ -136,10 +136,10 @@ def test_an_aborted_output_that_readers_asked_for_is_none(report: Report) -> Non
     assert outputs_of(report) == (0, 0)
 
 
-@told(
+@with_story(
     *A,
-    took(1, at=None, ms=100),
-    made(X, ms=100, ended="info"),
+    processing(1, at=None, ms=100),
+    sent_output(X, ms=100, ended="info"),
     *AGAIN,
     went_on(1, by=OTHER),
     READ,
@@ -150,14 +150,14 @@ def test_a_doubtful_output_that_readers_asked_for_may_be_aborted(report: Report)
     assert outputs_of(report) == (0, 0)
 
 
-KILLED = (*A, took(1, at=None, ms=100), made(X, ms=100, ended="info", took=None))
+KILLED = (*A, processing(1, at=None, ms=100), sent_output(X, ms=100, ended="info", took=None))
 
 
-@told(
+@with_story(
     *KILLED,
     polled(1, at=0, ms=200, process=HEIR),
-    took(1, at=0, ms=210, by=HEIR),
-    made(Y, at=1, ms=210, by=HEIR),
+    processing(1, at=0, ms=210, by=HEIR),
+    sent_output(Y, at=1, ms=210, by=HEIR),
     went_on(1, by=HEIR),
     READ,
     final_read(X, Y, partition=1),
@@ -169,11 +169,11 @@ def test_the_output_of_a_killed_member_counts_where_it_is_in_the_log(report: Rep
     assert report["anomalies"]["reprocessed"]["count"] == 0
 
 
-@told(
+@with_story(
     *KILLED,
     polled(1, at=0, ms=200, process=HEIR),
-    took(1, at=0, ms=210, by=HEIR),
-    made(Y, at=0, ms=210, by=HEIR),
+    processing(1, at=0, ms=210, by=HEIR),
+    sent_output(Y, at=0, ms=210, by=HEIR),
     went_on(1, by=HEIR),
     READ,
     final_read(Y, partition=1),
@@ -190,11 +190,11 @@ STANDS_TWICE = (
 )
 
 
-@told(
+@with_story(
     *STANDS_TWICE,
     *OUT_X,
-    took(1, at=1, ms=200),
-    made(Y, at=1, ms=200),
+    processing(1, at=1, ms=200),
+    sent_output(Y, at=1, ms=200),
     went_on(2),
     final_read(1, 1),
     final_read(X, Y, partition=1),
@@ -207,12 +207,12 @@ def test_an_input_that_stands_twice_has_two(report: Report) -> None:
     assert found(report, "duplicate") == [1]
 
 
-@told(
+@with_story(
     *STANDS_TWICE,
-    took(1, at=None, ms=100),
-    made(X, ms=100, ended="info", took=None),
-    took(1, at=1, ms=200, by=OTHER),
-    made(Y, at=1, ms=200, by=OTHER),
+    processing(1, at=None, ms=100),
+    sent_output(X, ms=100, ended="info", took=None),
+    processing(1, at=1, ms=200, by=OTHER),
+    sent_output(Y, at=1, ms=200, by=OTHER),
     went_on(2),
     final_read(1, 1),
     final_read(X, Y, partition=1),
@@ -223,19 +223,19 @@ def test_which_copy_a_killed_member_took_is_not_known(report: Report) -> None:
     assert outputs_of(report) == (0, 0)
 
 
-@told(*A, *OUT_X, went_on(1), READ, final_read(X, X, partition=1), retries=1, **AFTER)
+@with_story(*A, *OUT_X, went_on(1), READ, final_read(X, X, partition=1), retries=1, **AFTER)
 def test_an_output_that_stands_twice_is_a_duplicate(report: Report) -> None:
     assert outputs_of(report) == (0, 0)
     assert found(report, "duplicate") == [X]
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     sent(2, at=1, ms=10),
-    took(1, at=0, ms=100),
-    made(X, at=0, ms=100),
-    took(2, at=1, ms=100, by=OTHER),
-    made(Y, at=1, ms=100, by=OTHER),
+    processing(1, at=0, ms=100),
+    sent_output(X, at=0, ms=100),
+    processing(2, at=1, ms=100, by=OTHER),
+    sent_output(Y, at=1, ms=100, by=OTHER),
     went_on(2),
     final_read(1, 2),
     final_read(X, Y, partition=1),
@@ -246,7 +246,7 @@ def test_two_members_that_process_at_one_time_are_told_apart(report: Report) -> 
     assert outputs_of(report) == (0, 0)
 
 
-@told(*TWICE, damage("bad-record", process=ONE), **EXACT)
+@with_story(*TWICE, damage("bad-record", process=ONE), **EXACT)
 def test_a_damaged_table_of_a_transformer_convicts_nobody(report: Report) -> None:
     assert report["anomalies"]["two-outputs"]["convicts"] is False
     assert report["verdict"] == "unknown"

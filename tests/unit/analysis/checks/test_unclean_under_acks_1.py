@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.support.histories import Part, final_read, read, sent, told, view
+from tests.support.histories import Part, final_read, read, sent, view, with_story
 
 Report = dict[str, Any]
 
@@ -25,7 +25,7 @@ UNCLEAN = {"unclean.leader.election.enable": "true"}
 
 
 def story(*parts: Part, acks: str) -> Callable[[Any], Any]:
-    return told(*parts, *ALONE_THEN_UNCLEAN, acks=acks, topic=UNCLEAN)
+    return with_story(*parts, *ALONE_THEN_UNCLEAN, acks=acks, topic=UNCLEAN)
 
 
 def judged(report: Report) -> dict[str, int]:

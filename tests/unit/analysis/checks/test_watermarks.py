@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.histories import LOAD_MS, fault, final_read, found, look, read, sent, told, view
+from tests.support.histories import (
+    LOAD_MS,
+    fault,
+    final_read,
+    found,
+    look,
+    read,
+    sent,
+    view,
+    with_story,
+)
 
 Report = dict[str, Any]
 LAST = look(2, 2, 2, ms=LOAD_MS + 1)  # somebody looked until the load had ended
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     sent(2, at=1, ms=10),
     final_read(1, 2),
@@ -28,7 +38,7 @@ def test_a_watermark_above_a_log_end_of_the_isr_is_ahead(report: Report) -> None
     assert report["verdict"] == "invalid"
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     sent(2, at=1, ms=10),
     final_read(1, 2),
@@ -42,7 +52,7 @@ def test_a_replica_outside_the_isr_may_lag(report: Report) -> None:
     assert report["verdict"] == "valid"
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     final_read(1),
     look(2, 1, 1, ms=100, marks=[1, 1, 1]),
@@ -55,7 +65,7 @@ def test_a_look_without_an_isr_and_a_broker_without_a_log_convict_nobody(report:
     assert report["anomalies"]["watermark-ahead"]["count"] == 0
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     sent(2, at=1, ms=10),
     read(1, 0, ms=30),
@@ -75,7 +85,7 @@ def test_a_record_that_a_member_of_the_isr_lacks_was_read_early(report: Report) 
     assert "1 record was read before every in-sync replica had it" in report["sentence"]
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     sent(2, at=1, ms=10),
     read(2, 1, ms=150),
@@ -90,7 +100,7 @@ def test_what_every_member_had_at_the_next_look_was_not_read_early(report: Repor
     assert report["anomalies"]["early-read"]["count"] == 0
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     sent(2, at=1, ms=10),
     read(2, 1, ms=3500),
@@ -105,7 +115,7 @@ def test_the_next_look_may_be_seconds_later(report: Report) -> None:
     assert found(report, "early-read") == [2]
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     sent(2, at=1, ms=10),
     read(2, 1, ms=150),
@@ -121,7 +131,7 @@ def test_without_a_fault_unclean_election_excuses_nothing(report: Report) -> Non
     assert report["anomalies"]["watermark-ahead"]["convicts"]
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     sent(2, at=1, ms=10),
     read(2, 1, ms=150),
@@ -140,18 +150,18 @@ def test_a_new_leader_that_lacks_records_may_do_so_where_it_is_allowed(report: R
     assert report["anomalies"]["early-read"]["count"] == 1
 
 
-@told(sent(1, at=0, ms=0), final_read(1), watched=True)
+@with_story(sent(1, at=0, ms=0), final_read(1), watched=True)
 def test_replicas_that_nobody_followed_prove_nothing(report: Report) -> None:
     assert report["verdict"] == "unknown"
     assert report["reasons"] == ["the replicas' watermarks were not sampled"]
 
 
-@told(sent(1, at=0, ms=0), final_read(1), look(1, 1, 1, ms=700), watched=True)
+@with_story(sent(1, at=0, ms=0), final_read(1), look(1, 1, 1, ms=700), watched=True)
 def test_nor_do_those_that_were_followed_for_a_while(report: Report) -> None:
     assert report["reasons"] == ["the replicas' watermarks were sampled until 0.7 s only"]
 
 
-@told(sent(1, at=0), final_read(1))
+@with_story(sent(1, at=0), final_read(1))
 def test_other_runs_do_not_speak_of_it(report: Report) -> None:
     assert {"watermark-ahead", "early-read"}.isdisjoint(report["anomalies"])
     assert report["replication"] is None

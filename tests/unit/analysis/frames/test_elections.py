@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.frames.elections import Election, elections
 from analysis.stored.replica_samples import Look
-from tests.support.histories import LOAD_MS, fault, final_read, look, sent, told, view
+from tests.support.histories import LOAD_MS, fault, final_read, look, sent, view, with_story
 
 Report = dict[str, Any]
 SECOND = 10**9
@@ -70,7 +70,7 @@ EXACTLY = {"lost": ">= 1", "kept-past-log-end": "0", "lost-within-log-end": "0"}
 FOLLOWED: dict[str, Any] = {"watched": True, "server": UNCLEAN, "expect": EXACTLY}
 
 
-@told(*ALONE, sent(5, at=2, ms=6000), final_read(1, 2, 5), **FOLLOWED)
+@with_story(*ALONE, sent(5, at=2, ms=6000), final_read(1, 2, 5), **FOLLOWED)
 def test_exactly_what_the_new_leader_lacked_is_lost(report: Report) -> None:
     followed = report["replication"]
     assert followed["elections"] == [
@@ -89,7 +89,7 @@ def test_exactly_what_the_new_leader_lacked_is_lost(report: Report) -> None:
     assert report["verdict"] == "valid"
 
 
-@told(*ALONE, final_read(1, 2, 3), **FOLLOWED)
+@with_story(*ALONE, final_read(1, 2, 3), **FOLLOWED)
 def test_a_record_past_the_log_end_that_is_found_all_the_same_is_kept(report: Report) -> None:
     followed = report["replication"]
     assert (followed["lost_past_log_end"], followed["kept_past_log_end"]) == (1, 1)
@@ -97,19 +97,19 @@ def test_a_record_past_the_log_end_that_is_found_all_the_same_is_kept(report: Re
     assert "The scenario demands kept-past-log-end 0, but 1 was seen." in report["sentence"]
 
 
-@told(*ALONE, final_read(1), **FOLLOWED)
+@with_story(*ALONE, final_read(1), **FOLLOWED)
 def test_a_record_that_the_new_leader_had_is_lost_within(report: Report) -> None:
     assert report["replication"]["lost_within_log_end"] == 1
     assert report["reasons"] == ['demanded lost-within-log-end "0", 1 was seen']
 
 
-@told(*ALONE, sent(5, at=2, ms=4950), final_read(1, 2, 5), **FOLLOWED)
+@with_story(*ALONE, sent(5, at=2, ms=4950), final_read(1, 2, 5), **FOLLOWED)
 def test_an_ack_since_the_look_before_may_be_the_new_leader_s(report: Report) -> None:
     assert report["replication"]["kept_past_log_end"] == 0
     assert report["verdict"] == "valid"
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     final_read({}),
     look(1, 1, 1, ms=100),

@@ -7,7 +7,15 @@ from itertools import pairwise
 from typing import Any
 
 from analysis.measures.leadership import SHORT_NS, Stretch, between_cuts, merged
-from tests.support.histories import LOAD_MS, LOAD_START_NS, fault, final_read, sent, told, view
+from tests.support.histories import (
+    LOAD_MS,
+    LOAD_START_NS,
+    fault,
+    final_read,
+    sent,
+    view,
+    with_story,
+)
 from tests.support.story_runs import NODES
 
 Report = dict[str, Any]
@@ -188,7 +196,7 @@ def rows_of(report: Report) -> list[tuple[float, float, dict[str, tuple[int, int
     ]
 
 
-@told(*SENT, sent(3, at=2, ms=3990, took=9), *FAILOVER, partitions=2, nodes=TWO)
+@with_story(*SENT, sent(3, at=2, ms=3990, took=9), *FAILOVER, partitions=2, nodes=TWO)
 def test_an_ack_just_before_the_change_counts_for_the_old_leader(report: Report) -> None:
     assert rows_of(report) == [
         (0.0, 4.0, {"kafka1": (1, 3), "kafka2": (1, 1)}),
@@ -197,7 +205,7 @@ def test_an_ack_just_before_the_change_counts_for_the_old_leader(report: Report)
     assert report["leadership"][0]["brokers"][0]["acks_per_s"] == 0.8
 
 
-@told(*SENT, sent(3, at=2, ms=3990, took=11), *FAILOVER, partitions=2, nodes=TWO)
+@with_story(*SENT, sent(3, at=2, ms=3990, took=11), *FAILOVER, partitions=2, nodes=TWO)
 def test_its_twin_acked_just_after_the_change_counts_for_the_new_one(report: Report) -> None:
     """Sent before the change, too: it is the ack that counts."""
     assert rows_of(report) == [
@@ -206,7 +214,7 @@ def test_its_twin_acked_just_after_the_change_counts_for_the_new_one(report: Rep
     ]
 
 
-@told(*SENT, sent(3, at=2, ms=4000, took=0), *FAILOVER, partitions=2, nodes=TWO)
+@with_story(*SENT, sent(3, at=2, ms=4000, took=0), *FAILOVER, partitions=2, nodes=TWO)
 def test_an_ack_at_the_very_change_counts_once_for_the_new_leader(report: Report) -> None:
     assert [row[2] for row in rows_of(report)] == [
         {"kafka1": (1, 2), "kafka2": (1, 1)},
@@ -214,12 +222,12 @@ def test_an_ack_at_the_very_change_counts_once_for_the_new_leader(report: Report
     ]
 
 
-@told(*SENT, sent(3, at=2, ms=3000, took=5000), *FAILOVER, partitions=2)
+@with_story(*SENT, sent(3, at=2, ms=3000, took=5000), *FAILOVER, partitions=2)
 def test_an_ack_that_came_seconds_after_its_send_counts_where_it_came(report: Report) -> None:
     assert [row[2]["kafka2"] for row in rows_of(report)] == [(1, 1), (2, 2)]
 
 
-@told(
+@with_story(
     *SENT,
     sent(3, at=2, ms=3500),
     *FAILOVER,
@@ -236,7 +244,7 @@ def test_a_dead_leader_leads_until_another_does_and_the_kill_parts_its_load(repo
     assert [row["faults"] for row in report["leadership"]] == [[], [0], []]
 
 
-@told(
+@with_story(
     *SENT,
     sent(3, at=2, ms=4005),
     view(None, ms=4000),
@@ -252,7 +260,7 @@ def test_acks_that_nobody_led_are_told_apart(report: Report) -> None:
     assert told_of == [(1, 1), (2, 2), (1, 0)]
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=100),
     sent(2, at=1, ms=LOAD_MS + 50),
     view("kafka1", ms=-100),
@@ -264,12 +272,12 @@ def test_acks_after_the_load_do_not_count(report: Report) -> None:
     assert rows_of(report) == [(0.0, 10.0, {"kafka1": (1, 1), "kafka2": (0, 0)})]
 
 
-@told(sent(1, at=0, ms=0), sent(2, at=1), final_read(1, 2), views=False)
+@with_story(sent(1, at=0, ms=0), sent(2, at=1), final_read(1, 2), views=False)
 def test_where_nobody_saw_who_led_there_are_no_stretches(report: Report) -> None:
     assert report["leadership"] == []
 
 
-@told(
+@with_story(
     *(sent(n, at=n, ms=n * 100, took=1) for n in range(100)),
     *(view(f"kafka{1 + n % 2}", ms=n * 500 - 20) for n in range(20)),
     final_read(*range(100)),

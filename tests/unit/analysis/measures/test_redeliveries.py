@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.histories import final_read, looked_up, polled, processed, read, sent, told
+from tests.support.histories import final_read, looked_up, polled, processed, read, sent, with_story
 
 Report = dict[str, Any]
 
 
-@told(
+@with_story(
     sent(1, at=0),
     sent(2, at=1),
     *(read(n, at=n - 1) for n in (1, 2, 2, 1)),
@@ -19,7 +19,7 @@ def test_what_a_consumer_is_given_once_more_is_a_redelivery(report: Report) -> N
     assert (report["counts"]["reads"], report["counts"]["redeliveries"]) == (4, 2)
 
 
-@told(
+@with_story(
     sent(1, at=0),
     read(1, at=0, process="write-read-0"),
     looked_up(1, at=0),
@@ -32,7 +32,7 @@ def test_each_consumer_that_follows_the_log_is_given_everything(report: Report) 
     assert report["counts"]["redeliveries"] == 0
 
 
-@told(
+@with_story(
     sent(1, at=0),
     sent(2, at=0, partition=1),
     polled(1, at=0),
@@ -49,7 +49,7 @@ def test_the_members_of_a_group_are_one_reader(report: Report) -> None:
     assert report["counts"]["redeliveries"] == 1
 
 
-@told(read(None, at=0), read(None, at=0))
+@with_story(read(None, at=0), read(None, at=0))
 def test_what_nobody_can_read_is_a_redelivery_too(report: Report) -> None:
     """In a run of which nothing else is known."""
     assert (report["counts"]["reads"], report["counts"]["redeliveries"]) == (2, 1)

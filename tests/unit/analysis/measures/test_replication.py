@@ -18,8 +18,8 @@ from tests.support.histories import (
     final_read,
     look,
     sent,
-    told,
     view,
+    with_story,
 )
 from tests.support.stored_runs import run_of
 
@@ -91,7 +91,7 @@ PAUSED = (
 LIMIT = {"replica.lag.time.max.ms": 2000}
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     final_read(1),
     *PAUSED,
@@ -129,13 +129,13 @@ NOT_TOLD = (
 )
 
 
-@told(sent(1, at=0, ms=0), final_read(1), *NOT_TOLD, watched=True, server=LIMIT)
+@with_story(sent(1, at=0, ms=0), final_read(1), *NOT_TOLD, watched=True, server=LIMIT)
 def test_what_a_follower_did_not_tell_its_leader_does_not_count(report: Report) -> None:
     (row,) = report["replication"]["isr"]
     assert (row["caught_up_s"], row["leave_after_s"]) == (1.0, 2.5)
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     final_read(1),
     *PAUSED,
@@ -148,7 +148,7 @@ def test_one_that_leaves_too_early_breaks_the_demand(report: Report) -> None:
     assert report["reasons"] == ['demanded isr-leave-s "2.6 to 4", they were 2.5 to 2.5 s']
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     final_read(1),
     *PAUSED[1:2],

@@ -28,14 +28,14 @@ from tests.support.histories import (
     planned,
     read,
     sent,
-    told,
     unasked,
+    with_story,
 )
 
 Report = dict[str, Any]
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=1000, took=0),
     sent(2, at=1, ms=1000, took=2400),
     final_read(1, 2),
@@ -51,7 +51,7 @@ def test_the_sentence_says_how_long_writes_stopped(report: Report) -> None:
     )
 
 
-@told(
+@with_story(
     sent(1, at=0),
     doubtful(2, ms=1000, took=3000),
     final_read(1),
@@ -65,7 +65,7 @@ def test_the_sentence_says_when_writes_never_came_back(report: Report) -> None:
     )
 
 
-@told(sent(1, at=0), final_read(1, 1), retries=3)
+@with_story(sent(1, at=0), final_read(1, 1), retries=3)
 def test_the_sentence_tells_permitted_duplicates(report: Report) -> None:
     """Without idempotence retries may duplicate."""
     assert (
@@ -74,7 +74,7 @@ def test_the_sentence_tells_permitted_duplicates(report: Report) -> None:
     )
 
 
-@told(sent(1, at=0), final_read(1, 1, 7, 8), retries=0)
+@with_story(sent(1, at=0), final_read(1, 1, 7, 8), retries=0)
 def test_the_sentence_tells_broken_promises(report: Report) -> None:
     """Two kinds at once."""
     assert (
@@ -83,7 +83,7 @@ def test_the_sentence_tells_broken_promises(report: Report) -> None:
     ) in report["sentence"]
 
 
-@told(
+@with_story(
     sent(1, at=0),
     sent(2, at=1),
     fault("kill", ms=50),
@@ -102,7 +102,7 @@ def test_a_permitted_loss_in_an_unknown_run_is_told_with_its_doubt(report: Repor
     )
 
 
-@told(unasked(1), unasked(2), final_read(1), acks="0", expect={"lost": "0"})
+@with_story(unasked(1), unasked(2), final_read(1), acks="0", expect={"lost": "0"})
 def test_acks_0_has_nothing_to_lose(report: Report) -> None:
     """By definition; what is gone is counted apart."""
     assert report["sentence"].startswith("Nothing was acknowledged, so no acknowledged data")
@@ -221,7 +221,7 @@ def test_kafka_allows_a_loss_only_where_the_configuration_does(
     assert words == loss_of(configuration, **tally)
 
 
-@told(sent(1, at=0), sent(2, at=1), read(3, at=2), doubtful(3), final_read(1, 2))
+@with_story(sent(1, at=0), sent(2, at=1), read(3, at=2), doubtful(3), final_read(1, 2))
 def test_where_only_what_consumers_had_read_is_gone_no_acknowledged_data_was_lost(
     report: Report,
 ) -> None:
@@ -230,7 +230,7 @@ def test_where_only_what_consumers_had_read_is_gone_no_acknowledged_data_was_los
     assert " No acknowledged data was lost: all 2 acknowledged" in report["sentence"]
 
 
-@told(sent(1, at=0), sent(2, at=1), final_read(1, 2))
+@with_story(sent(1, at=0), sent(2, at=1), final_read(1, 2))
 def test_where_nothing_is_gone_no_data_was_lost(report: Report) -> None:
     """The twin."""
     assert report["sentence"].startswith("No data was lost: all 2 acknowledged")
@@ -281,7 +281,7 @@ def test_a_fault_is_told_in_the_words_of_its_step_and_not_by_its_verb() -> None:
     assert faults_words([hit], []) == "leader was hit by kill"
 
 
-@told(sent(1, at=0), final_read(1))
+@with_story(sent(1, at=0), final_read(1))
 def test_one_record_is_the_only_one(report: Report) -> None:
     assert report["sentence"].startswith(
         "No data was lost: the only acknowledged record was read back"

@@ -13,17 +13,17 @@ from harness.foreign.about import About
 from harness.model.runs.run_folder import RunFolder
 from tests.support.foreign_lines import (
     acked,
+    assigned,
     began,
     ended,
-    given,
     imported,
-    pair,
+    imported_pair,
     read,
     summed,
-    written,
+    write_lines,
 )
 from tests.support.pages.page_reader import Reader, reading, script
-from tests.support.two_tables import Story, at_the_end, run_of_tables, sent, was_read
+from tests.support.two_tables import TwoTables, at_the_end, run_of_tables, sent, was_read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,9 +34,9 @@ KNOWN = About(
     defaults=True, faults="none", producer={"acks": "1"}, topic={"min.insync.replicas": 2}
 )
 SENDS = [acked(10, "order 7", 0), acked(20, "order 8", 1), acked(30, "order 9", 1)]
-READS = [given(1000, 0), read(1100, "order 7", 0), read(1100, "order 9", 1), ended(1200)]
+READS = [assigned(1000, 0), read(1100, "order 7", 0), read(1100, "order 9", 1), ended(1200)]
 BEGUN = [began(0, "order 7"), began(12, "order 8"), began(22, "order 9")]
-TAIL = [given(5, 0), read(40, "order 7", 0), read(41, "order 9", 1)]
+TAIL = [assigned(5, 0), read(40, "order 7", 0), read(41, "order 9", 1)]
 
 
 @pytest.fixture(scope="module")
@@ -48,18 +48,20 @@ def told(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Told:
         return tmp_path_factory.mktemp(name)
 
     begun = sorted([*BEGUN, *SENDS], key=lambda line: line["timestamp"])
-    runs["no begins"] = pair(folder("unbegun"), SENDS, READS)
-    runs["begins"] = pair(folder("begun"), begun, READS)
-    runs["all known"] = pair(folder("known"), begun, READS, KNOWN)
-    runs["ranges"] = pair(folder("ranges"), SENDS, [given(100, 0), summed(110, 0, 2), ended(120)])
+    runs["no begins"] = imported_pair(folder("unbegun"), SENDS, READS)
+    runs["begins"] = imported_pair(folder("begun"), begun, READS)
+    runs["all known"] = imported_pair(folder("known"), begun, READS, KNOWN)
+    runs["ranges"] = imported_pair(
+        folder("ranges"), SENDS, [assigned(100, 0), summed(110, 0, 2), ended(120)]
+    )
     files = [
-        written(place / "lines.jsonl", lines)
+        write_lines(place / "lines.jsonl", lines)
         for place, lines in ((folder("p"), begun), (folder("c"), TAIL), (folder("f"), READS))
     ]
     named = [file.rename(file.parent / f"{n}.jsonl") for n, file in zip("pcf", files, strict=True)]
     place = folder("followed") / "results"
     runs["followed"] = imported(place, *named, final=[str(named[2])])
-    timeless = Story(
+    timeless = TwoTables(
         sends=[sent("a", 0), sent("b", 1), sent("c", 2)],
         reads=[at_the_end("a", 0), at_the_end("c", 2), was_read("a", 0, f="read")],
         complete=True,

@@ -14,7 +14,7 @@ from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.verdict.judge import Judgement, Tally, Verdict, judge
 from tests.baseline.cells import CONFIGURATIONS, Case
 from tests.baseline.permissions import permission_in
-from tests.support.histories import doubtful, fault, final_read, moved, sent, told
+from tests.support.histories import doubtful, fault, final_read, moved, sent, with_story
 
 Report = dict[str, Any]
 VALID = Verdict(name="valid", reasons=())
@@ -148,7 +148,7 @@ def test_of_an_invalid_run_with_doubts_only_what_is_proved_is_a_letter() -> None
 # The whole check
 
 
-@told(
+@with_story(
     *BEFORE,
     *moved(ms=5000),
     IN_TIME,
@@ -164,13 +164,13 @@ def test_a_permitted_loss_has_its_outcome_beside_a_valid_verdict(report: Report)
     assert report["cap"]["words"] == "stayed available, lost 1 acknowledged record: AP"
 
 
-@told(*BEFORE, *moved(ms=5000), IN_TIME, final_read(1, 2, 3), acks="1", server=SESSION)
+@with_story(*BEFORE, *moved(ms=5000), IN_TIME, final_read(1, 2, 3), acks="1", server=SESSION)
 def test_who_keeps_the_data_and_goes_on_is_ca(report: Report) -> None:
     assert report["outcome"]["data"] == "kept"
     assert report["cap"]["label"] == "CA"
 
 
-@told(*BEFORE, TOO_LATE, final_read(1, 2, 3), acks="1", server=SESSION)
+@with_story(*BEFORE, TOO_LATE, final_read(1, 2, 3), acks="1", server=SESSION)
 def test_who_keeps_the_data_and_waits_for_the_leader_is_cp(report: Report) -> None:
     assert report["cap"] == {
         "available": False,
@@ -180,20 +180,20 @@ def test_who_keeps_the_data_and_waits_for_the_leader_is_cp(report: Report) -> No
     }
 
 
-@told(*BEFORE, TOO_LATE, final_read({0: 1, 2: 3}), acks="1", server=SESSION)
+@with_story(*BEFORE, TOO_LATE, final_read({0: 1, 2: 3}), acks="1", server=SESSION)
 def test_who_waits_and_loses_all_the_same_is_neither(report: Report) -> None:
     assert (report["cap"]["available"], report["cap"]["consistent"]) == (False, False)
     assert report["cap"]["words"].endswith("neither A nor C")
     assert report["sentence"].startswith("Data was lost: 1 of 3")
 
 
-@told(*BEFORE, TOO_LATE, final_read(1, 2, 3), acks="1")
+@with_story(*BEFORE, TOO_LATE, final_read(1, 2, 3), acks="1")
 def test_with_kafka_s_default_session_the_same_gap_has_no_letters(report: Report) -> None:
     assert report["cap"]["label"] == ""
     assert "healing began after 6.0 s, before a failover can end (18 s)" in report["cap"]["words"]
 
 
-@told(sent(1, at=0), final_read(1))
+@with_story(sent(1, at=0), final_read(1))
 def test_a_run_without_faults_has_no_letters(report: Report) -> None:
     assert report["cap"] == {"available": None, "consistent": True, "label": "", "words": ""}
 
@@ -201,7 +201,7 @@ def test_a_run_without_faults_has_no_letters(report: Report) -> None:
 GAP = {"produce-gap-s": "<= 2"}
 
 
-@told(*BEFORE, *moved(ms=5000), IN_TIME, final_read(1, 2, 3), server=SESSION, expect=GAP)
+@with_story(*BEFORE, *moved(ms=5000), IN_TIME, final_read(1, 2, 3), server=SESSION, expect=GAP)
 def test_an_unmet_demand_is_the_headline(report: Report) -> None:
     assert report["verdict"] == "invalid"
     assert report["sentence"].startswith("The scenario demands that writes stop for <= 2 s, but")
@@ -209,7 +209,7 @@ def test_an_unmet_demand_is_the_headline(report: Report) -> None:
     assert report["verdict_words"] == 'demanded produce-gap-s "<= 2", the longest lasted 3.0 s'
 
 
-@told(sent(1, at=0), sent(2, at=1), final_read(1, 1, 2), retries=0)
+@with_story(sent(1, at=0), sent(2, at=1), final_read(1, 1, 2), retries=0)
 def test_a_broken_promise_is_the_headline(report: Report) -> None:
     """Though nothing was lost."""
     assert report["sentence"].startswith("1 record is in the log more than once, which Kafka")

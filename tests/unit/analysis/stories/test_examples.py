@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.histories import fault, final_read, moved, read, sent, told
+from tests.support.histories import fault, final_read, moved, read, sent, with_story
 from tests.support.story_parts.kept_logs import followed, kept_log, led, truncated
 
 # 2 is acked by kafka1, which is killed; kafka2 leads from log end 2, and 3 takes the place.
@@ -34,7 +34,7 @@ NOW = tuple(kept_log(broker, 0, 1, 3, epochs=EPOCHS) for broker in (1, 2, 3))
 SETTINGS: dict[str, Any] = {"acks": "1", "plan": [{"step": 0, "verb": "kill", "target": "leader"}]}
 
 
-@told(*LOAD, KILLED, BEFORE, *BEGAN, *MOVED, *NOW, **SETTINGS)
+@with_story(*LOAD, KILLED, BEFORE, *BEGAN, *MOVED, *NOW, **SETTINGS)
 def test_of_two_values_at_one_offset_each_has_the_leader_that_wrote_it(report):
     [example] = report["anomalies"]["inconsistent-offset"]["examples"]
 
@@ -45,7 +45,7 @@ def test_of_two_values_at_one_offset_each_has_the_leader_that_wrote_it(report):
     assert wrote == {2: ("kafka1", 0), 3: ("kafka2", 1)}
 
 
-@told(*LOAD, KILLED, *MOVED, **SETTINGS)
+@with_story(*LOAD, KILLED, *MOVED, **SETTINGS)
 def test_without_kept_logs_the_one_that_is_there_now_has_none(report):
     [example] = report["anomalies"]["inconsistent-offset"]["examples"]
 
@@ -53,7 +53,7 @@ def test_without_kept_logs_the_one_that_is_there_now_has_none(report):
     assert (example["other_leader"], example["other_epoch"]) == (None, None)
 
 
-@told(*LOAD, KILLED, read(2, at=2, ms=306), *MOVED, *NOW, **SETTINGS)
+@with_story(*LOAD, KILLED, read(2, at=2, ms=306), *MOVED, *NOW, **SETTINGS)
 def test_a_lost_record_that_a_reader_had_been_given_is_told_to_have_vanished(report):
     [story] = report["stories"]["told"]
 
@@ -62,7 +62,7 @@ def test_a_lost_record_that_a_reader_had_been_given_is_told_to_have_vanished(rep
     assert example["story"] == story["number"]
 
 
-@told(*LOAD, KILLED, *MOVED, *NOW, **SETTINGS)
+@with_story(*LOAD, KILLED, *MOVED, *NOW, **SETTINGS)
 def test_one_that_nobody_had_been_given_did_not_vanish(report):
     [story] = report["stories"]["told"]
 

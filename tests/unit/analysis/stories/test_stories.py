@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.histories import fault, final_read, moved, sent, stayed, told
+from tests.support.histories import fault, final_read, moved, sent, stayed, with_story
 from tests.support.story_parts.kept_logs import (
     followed,
     kept_log,
@@ -42,7 +42,7 @@ NOW = tuple(kept_log(broker, 0, 1, 3, epochs=EPOCHS) for broker in (1, 2, 3))
 SETTINGS: dict[str, Any] = {"acks": "1", "plan": [{"step": 0, "verb": "kill", "target": "leader"}]}
 
 
-@told(*LOAD, KILLED, BEFORE, *BEGAN, *MOVED, *NOW, **SETTINGS)
+@with_story(*LOAD, KILLED, BEFORE, *BEGAN, *MOVED, *NOW, **SETTINGS)
 def test_a_lost_record_s_story_says_who_had_it_who_led_and_why_it_is_gone(report):
     [story] = stories(report)
 
@@ -75,7 +75,7 @@ def test_a_lost_record_s_story_says_who_had_it_who_led_and_why_it_is_gone(report
         assert [row["story"] for row in report["anomalies"][name]["examples"]] == [1]
 
 
-@told(
+@with_story(
     *LOAD,
     KILLED,
     BEFORE,
@@ -95,7 +95,7 @@ def test_a_follower_that_had_it_and_was_never_hit_is_known_by_its_log_end(report
     assert "kafka3 cut its log off from 2 on at 0.996 s" in story["sentence"]
 
 
-@told(
+@with_story(
     *LOAD,
     KILLED,
     BEFORE,
@@ -114,7 +114,7 @@ def test_a_log_that_was_longer_before_the_record_came_proves_nothing(report):
     assert "whether kafka3 had it is not known" in story["sentence"]
 
 
-@told(
+@with_story(
     *LOAD,
     KILLED,
     BEFORE,
@@ -131,7 +131,7 @@ def test_a_log_that_was_cut_since_the_record_was_sent_does_not_say_that_it_lacke
     assert known(story, "had") == {"kafka1": "yes", "kafka2": "no", "kafka3": "unknown"}
 
 
-@told(*LOAD, KILLED, *moved(ms=1000), **SETTINGS)
+@with_story(*LOAD, KILLED, *moved(ms=1000), **SETTINGS)
 def test_where_nothing_was_kept_the_story_says_what_is_not_known(report):
     [story] = stories(report)
 
@@ -150,14 +150,14 @@ def test_where_nothing_was_kept_the_story_says_what_is_not_known(report):
     assert set(known(story, "had").values()) == {"unknown"} == set(known(story, "now").values())
 
 
-@told(*LOAD, KILLED, *moved(ms=1000), not_kept("its log is not among the run's logs", 2))
+@with_story(*LOAD, KILLED, *moved(ms=1000), not_kept("its log is not among the run's logs", 2))
 def test_what_could_not_be_kept_is_said_with_its_reason(report):
     missing = report["stories"]["missing"]
 
     assert "kafka2: its log is not among the run's logs" in missing
 
 
-@told(
+@with_story(
     *LOAD,
     KILLED,
     BEFORE,
@@ -176,7 +176,7 @@ def test_below_the_watermarks_the_final_read_tells_and_in_a_tail_cut_short_nobod
     assert "whether kafka2 and kafka3 have it now is not known" in story["sentence"]
 
 
-@told(
+@with_story(
     sent(0, at=0, ms=100),
     sent(1, at=1, ms=1500),
     final_read(0),
@@ -195,7 +195,7 @@ def test_who_acknowledged_it_is_not_said_where_a_deposed_leader_may_have(report)
     assert "which leader came to lead without it is not known" in story["sentence"]
 
 
-@told(
+@with_story(
     sent(0, at=0, ms=100),
     sent(1, at=1, ms=1500),
     final_read(0),
@@ -213,7 +213,7 @@ def test_and_a_kept_log_tells_that_the_deposed_leader_did(report):
     assert "kafka2 led with epoch 1 from log end 1 at 0.990 s" in story["sentence"]
 
 
-@told(
+@with_story(
     *(sent(value, at=value, ms=100 + value) for value in range(8)),
     final_read(0, 1),
     fault(ms=310, for_ms=2000, nodes=["kafka1"]),
@@ -235,7 +235,7 @@ def test_neighbours_with_one_story_share_it_and_others_have_their_own(report):
     assert [row["story"] for row in examples] == [1, 1, 2, 2, 2, 2]
 
 
-@told(
+@with_story(
     *(sent(value, at=value, ms=100 + value) for value in range(4)),
     final_read({0: 0, 2: 2, 3: 3, 1: 1}),
 )
@@ -244,7 +244,7 @@ def test_a_run_without_such_findings_has_no_stories(report):
     assert "story" not in str(report["anomalies"])
 
 
-@told(
+@with_story(
     sent(0, at=0, ms=100),
     sent(1, at=1, ms=300, took=2000),
     final_read(0, 1, 1),
@@ -267,7 +267,7 @@ def test_a_duplicate_s_story_names_both_places_their_epochs_and_their_leaders(re
     )
 
 
-@told(
+@with_story(
     sent(1, at=1, ms=100, took=500),
     sent(2, at=0, ms=110, took=100),
     final_read(2, 1),
@@ -290,7 +290,7 @@ def test_a_reordered_record_s_story_names_the_one_before_it(report):
 POWER = fault("power-loss", ms=310, for_ms=2000, nodes=["kafka1", "kafka3"])
 
 
-@told(*LOAD, POWER, *moved(ms=1000), *NOW, acks="1", loaded=False)
+@with_story(*LOAD, POWER, *moved(ms=1000), *NOW, acks="1", loaded=False)
 def test_that_another_record_lies_there_at_the_end_does_not_say_that_it_never_had_it(report):
     [story] = stories(report)
 
@@ -298,7 +298,7 @@ def test_that_another_record_lies_there_at_the_end_does_not_say_that_it_never_ha
     assert set(known(story, "now").values()) == {"no"}
 
 
-@told(
+@with_story(
     *LOAD,
     POWER,
     BEFORE,
@@ -315,7 +315,7 @@ def test_a_short_log_proves_nothing_where_a_fault_may_have_taken_the_disk(report
     assert known(story, "had") == {"kafka1": "yes", "kafka2": "no", "kafka3": "unknown"}
 
 
-@told(
+@with_story(
     *LOAD[:3],
     final_read(0, 1),
     fault("power-loss", ms=400, for_ms=2000, nodes=["kafka1"]),
@@ -331,7 +331,7 @@ def test_a_leader_that_came_back_in_its_own_epoch_with_less_is_named(report):
     assert known(story, "had")["kafka1"] == "yes"
 
 
-@told(
+@with_story(
     sent(0, at=0, ms=100),
     sent(1, at=1, ms=1500),
     final_read(0),

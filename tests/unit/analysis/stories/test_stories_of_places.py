@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.support.histories import final_read, read, sent, told, view
+from tests.support.histories import final_read, read, sent, view, with_story
 from tests.support.story_parts.kept_logs import kept_log, known, led, stories
 
 
-@told(
+@with_story(
     sent(0, at=0, ms=100),
     sent(1, at=1, ms=200),
     final_read({0: 0, 2: 1}),
@@ -20,7 +20,7 @@ def test_a_record_that_is_elsewhere_than_acknowledged_is_told_with_where_it_is(r
     assert known(story, "now")["kafka1"] == "yes"
 
 
-@told(
+@with_story(
     sent(0, at=0, ms=100),
     read(0, at=2, ms=300),
     final_read(0),
@@ -40,7 +40,7 @@ def test_a_record_that_is_elsewhere_than_it_was_read_is_told_by_the_read(report)
     ]
 
 
-@told(
+@with_story(
     sent(0, at=0, ms=100),
     read(5, at=0, ms=200),
     final_read(0),
@@ -52,7 +52,7 @@ def test_two_values_of_which_none_is_lost_are_told_without_guessing(report):
     assert story["sentence"].startswith("Two records were seen at offset 0 of partition 0; when")
 
 
-@told(
+@with_story(
     sent(0, at=0, ms=100),
     sent(1, at=3, ms=200, took=1000),
     read(1, at=1, ms=205),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.support.histories import Part, doubtful, fault, final_read, sent, told
+from tests.support.histories import Part, doubtful, fault, final_read, sent, with_story
 from tests.support.story_parts.kept_logs import followed, kept_log, led
 
 COMMITTED: dict[str, Any] = {
@@ -39,7 +39,7 @@ def stories(report: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-@told(
+@with_story(
     *pair(doubtful),
     noted("begun", 100),
     noted("commit-asked", 200),
@@ -66,7 +66,7 @@ def test_a_doubtful_one_has_its_story(report):
     assert report["anomalies"]["torn"]["examples"][0]["story"] == 1
 
 
-@told(
+@with_story(
     *pair(sent, at=0),
     noted("begun", 100),
     noted("commit-asked", 200),

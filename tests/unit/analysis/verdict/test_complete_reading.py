@@ -15,8 +15,8 @@ from tests.support.histories import (
     processed,
     replica,
     sent,
-    told,
     unasked,
+    with_story,
 )
 from tests.support.stored_runs import COUNTS, did, run_of, work
 
@@ -28,7 +28,7 @@ KEPT_FOR_A_SECOND = {"retention.ms": 1000}
 # --- a moved log start
 
 
-@told(*TEN, sent(10, at=10), final_read(10, log_start=10))
+@with_story(*TEN, sent(10, at=10), final_read(10, log_start=10))
 def test_acks_below_a_log_start_that_nothing_may_have_moved_are_doubt(report: Report) -> None:
     assert report["counts"]["acked_below_log_start"] == 10
     assert (report["verdict"], report["anomalies"]["lost"]["count"]) == ("unknown", 0)
@@ -38,7 +38,7 @@ def test_acks_below_a_log_start_that_nothing_may_have_moved_are_doubt(report: Re
     ]
 
 
-@told(*TEN, sent(10, at=10), final_read(10, log_start=10), topic=KEPT_FOR_A_SECOND)
+@with_story(*TEN, sent(10, at=10), final_read(10, log_start=10), topic=KEPT_FOR_A_SECOND)
 def test_where_records_may_be_deleted_the_headline_says_how_many(report: Report) -> None:
     """The twin."""
     assert (report["verdict"], report["reasons"]) == ("valid", [])
@@ -49,7 +49,7 @@ def test_where_records_may_be_deleted_the_headline_says_how_many(report: Report)
     )
 
 
-@told(*TEN, final_read(log_start=10), topic=KEPT_FOR_A_SECOND)
+@with_story(*TEN, final_read(log_start=10), topic=KEPT_FOR_A_SECOND)
 def test_where_all_acks_lie_below_it_nothing_was_read_back(report: Report) -> None:
     """10 acks below the start and an empty final read, whatever may be deleted."""
     assert report["verdict"] == "unknown"
@@ -58,7 +58,7 @@ def test_where_all_acks_lie_below_it_nothing_was_read_back(report: Report) -> No
     ]
 
 
-@told(*TEN, final_read())
+@with_story(*TEN, final_read())
 def test_an_empty_log_that_starts_at_0_has_lost_them(report: Report) -> None:
     assert report["verdict"] == "invalid"
     assert report["anomalies"]["lost"]["count"] == 10
@@ -74,19 +74,19 @@ MOVED = (
 UNASKED = (*(unasked(n) for n in range(1, 100)), final_read(99, log_start=98))
 
 
-@told(*UNASKED, acks="0")
+@with_story(*UNASKED, acks="0")
 def test_a_log_start_that_nothing_may_have_moved_is_doubt_without_any_ack(report: Report) -> None:
     """With acks=0 nothing was acknowledged below it; 98 records are gone all the same."""
     assert (report["verdict"], report["reasons"]) == ("unknown", [MOVED.format(98)])
 
 
-@told(*UNASKED, acks="0", topic=KEPT_FOR_A_SECOND)
+@with_story(*UNASKED, acks="0", topic=KEPT_FOR_A_SECOND)
 def test_where_records_may_be_deleted_it_is_none(report: Report) -> None:
     """The twin."""
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(sent(1, at=10), sent(2, at=11), final_read(1, 2, log_start=10))
+@with_story(sent(1, at=10), sent(2, at=11), final_read(1, 2, log_start=10))
 def test_so_it_is_where_all_acks_lie_above_it(report: Report) -> None:
     """What vanished below it cannot be told."""
     assert (report["verdict"], report["reasons"]) == ("unknown", [MOVED.format(10)])
@@ -100,7 +100,7 @@ TWO_PARTITIONS = (
 )
 
 
-@told(
+@with_story(
     *TWO_PARTITIONS,
     final_read(log_start=3, partition=1),
     partitions=2,
@@ -116,7 +116,7 @@ def test_where_all_acks_of_a_partition_lie_below_it_nothing_of_it_was_read_back(
     ]
 
 
-@told(
+@with_story(
     *TWO_PARTITIONS,
     final_read(11, log_start=2, partition=1),
     partitions=2,
@@ -127,7 +127,7 @@ def test_where_one_of_them_was_read_back_the_others_may_be_deleted(report: Repor
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(sent(1, at=4), sent(2, at=5), final_read({5: 1, 6: 2}, log_start=5))
+@with_story(sent(1, at=4), sent(2, at=5), final_read({5: 1, 6: 2}, log_start=5))
 def test_a_record_that_is_found_above_the_start_does_not_lie_below_it(report: Report) -> None:
     assert report["counts"]["acked_below_log_start"] == 0
 
@@ -175,12 +175,12 @@ def test_a_step_that_changes_the_settings_may_let_records_be_deleted() -> None:
 # --- acks=0 hides nothing
 
 
-@told(unasked(1), final_read(1), acks="0", compared=True)
+@with_story(unasked(1), final_read(1), acks="0", compared=True)
 def test_with_acks_0_replicas_must_have_been_compared_as_ever(report: Report) -> None:
     assert report["reasons"] == ["the replicas' logs were not compared"]
 
 
-@told(
+@with_story(
     unasked(1),
     final_read(1),
     replica(1, 1),
@@ -194,12 +194,14 @@ def test_and_where_they_were_nothing_is_missing(report: Report) -> None:
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(unasked(1), final_read(1), polled(1, at=0), acks="0", commit="after")
+@with_story(unasked(1), final_read(1), polled(1, at=0), acks="0", commit="after")
 def test_with_acks_0_a_group_must_have_processed_something(report: Report) -> None:
     assert report["reasons"] == ["the consumer group processed nothing"]
 
 
-@told(unasked(1), final_read(1), polled(1, at=0), processed(1, at=0), acks="0", commit="after")
+@with_story(
+    unasked(1), final_read(1), polled(1, at=0), processed(1, at=0), acks="0", commit="after"
+)
 def test_and_where_it_did_nothing_is_missing(report: Report) -> None:
     """The twin."""
     assert (report["verdict"], report["reasons"]) == ("valid", [])

@@ -17,8 +17,8 @@ from tests.support.histories import (
     final_read,
     planned,
     sent,
-    told,
     unasked,
+    with_story,
 )
 from tests.support.stored_runs import COUNTS, did, event, run_of, work
 
@@ -43,20 +43,20 @@ def dead(value: int, **more: Any) -> Any:
 # --- faults without load
 
 
-@told(FIRST, KILL, final_read(1), loaded=False)
+@with_story(FIRST, KILL, final_read(1), loaded=False)
 def test_a_fault_long_after_the_last_send_met_no_load(report: Report) -> None:
     """A kill at 5 s when the last send was at 0 s."""
     assert report["verdict"] == "unknown"
     assert report["reasons"] == [MET_NONE, NONE_AFTER]
 
 
-@told(FIRST, KILL, DURING, AFTER, final_read(1, 2, 3), loaded=False)
+@with_story(FIRST, KILL, DURING, AFTER, final_read(1, 2, 3), loaded=False)
 def test_sends_before_during_and_after_a_fault_are_enough(report: Report) -> None:
     """The twin. The healing is proved at 6 s; it is its begin that counts."""
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(FIRST, KILL, AFTER, final_read({0: 1, 2: 3}), loaded=False)
+@with_story(FIRST, KILL, AFTER, final_read({0: 1, 2: 3}), loaded=False)
 def test_a_send_between_the_healing_s_begin_and_its_proof_is_during_and_after(
     report: Report,
 ) -> None:
@@ -64,35 +64,35 @@ def test_a_send_between_the_healing_s_begin_and_its_proof_is_during_and_after(
     assert NONE_AFTER not in report["reasons"]
 
 
-@told(FIRST, KILL, DURING, final_read(1, 2), loaded=False)
+@with_story(FIRST, KILL, DURING, final_read(1, 2), loaded=False)
 def test_that_the_cluster_works_again_must_have_been_tried(report: Report) -> None:
     assert report["reasons"] == [NONE_AFTER]
 
 
-@told(FIRST, doubtful(2, ms=4900, took=2000), KILL, final_read(1), loaded=False)
+@with_story(FIRST, doubtful(2, ms=4900, took=2000), KILL, final_read(1), loaded=False)
 def test_a_send_that_is_outstanding_all_the_time_is_load(report: Report) -> None:
     """Acks are not load: nothing is acknowledged while the fault is in force."""
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(FIRST, doubtful(2, ms=4900, took=None), KILL, final_read(1), loaded=False)
+@with_story(FIRST, doubtful(2, ms=4900, took=None), KILL, final_read(1), loaded=False)
 def test_a_send_that_never_ended_is_outstanding_until_the_load_ends(report: Report) -> None:
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(FIRST, dead(2, ms=5500), dead(3, ms=7000), KILL, final_read(1), loaded=False)
+@with_story(FIRST, dead(2, ms=5500), dead(3, ms=7000), KILL, final_read(1), loaded=False)
 def test_what_the_client_refused_is_no_load(report: Report) -> None:
     """Kafka was never asked."""
     assert {MET_NONE, NONE_AFTER} <= set(report["reasons"])
 
 
-@told(KILL, DURING, AFTER, doubtful(9, ms=5960), final_read(9, 2, 3), loaded=False)
+@with_story(KILL, DURING, AFTER, doubtful(9, ms=5960), final_read(9, 2, 3), loaded=False)
 def test_something_must_have_been_sent_before_the_first_fault(report: Report) -> None:
     """Else there was nothing to be lost."""
     assert report["reasons"] == ["no send was begun before the first fault, fault 0 (kill leader)"]
 
 
-@told(
+@with_story(
     fault("kill", ms=1),
     sent(1, at=0, ms=500),
     sent(2, at=1, ms=2000),
@@ -112,12 +112,12 @@ def short(*, before_ms: float, after_ms: float) -> tuple[Part, ...]:
     return (FIRST, pause, *sends, final_read(1, 2, 3))
 
 
-@told(*short(before_ms=4300, after_ms=5900), loaded=False)
+@with_story(*short(before_ms=4300, after_ms=5900), loaded=False)
 def test_a_fault_shorter_than_a_second_is_met_within_a_second_of_it(report: Report) -> None:
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(*short(before_ms=3900, after_ms=6300), loaded=False)
+@with_story(*short(before_ms=3900, after_ms=6300), loaded=False)
 def test_and_not_beyond_that(report: Report) -> None:
     """The twin."""
     assert report["reasons"] == [
@@ -212,13 +212,15 @@ def test_where_the_load_ran_on_after_its_healing_something_must_have_been_sent(
     assert enough or found[0].startswith(OF_PRODUCERS.format("kill"))
 
 
-@told(FIRST, fault("pause", "producer", ms=5000, nodes=["producer-0"]), final_read(1), loaded=False)
+@with_story(
+    FIRST, fault("pause", "producer", ms=5000, nodes=["producer-0"]), final_read(1), loaded=False
+)
 def test_a_pause_long_after_the_only_send_met_no_load(report: Report) -> None:
     assert report["verdict"] == "unknown"
     assert len(report["reasons"]) == 2
 
 
-@told(
+@with_story(
     FIRST,
     sent(2, at=1, ms=4500),
     sent(3, at=2, ms=6050),
@@ -284,24 +286,24 @@ def test_nothing_else_holds_the_load_back(name: str) -> None:
 # --- sends that failed for no reason
 
 
-@told(sent(1, at=0), *(dead(n) for n in (2, 3)), final_read(1))
+@with_story(sent(1, at=0), *(dead(n) for n in (2, 3)), final_read(1))
 def test_a_client_that_refuses_most_sends_proves_nothing(report: Report) -> None:
     """Three acks beside 2,997 fatal errors."""
     assert report["reasons"] == ["2 of 3 sends were refused by the client and never left it"]
 
 
-@told(sent(1, at=0), dead(2), final_read(1))
+@with_story(sent(1, at=0), dead(2), final_read(1))
 def test_half_of_them_may_be_refused(report: Report) -> None:
     """The twin, at the border."""
     assert report["verdict"] == "valid"
 
 
-@told(sent(1, at=0), doubtful(2), doubtful(3), final_read(1))
+@with_story(sent(1, at=0), doubtful(2), doubtful(3), final_read(1))
 def test_sends_that_nobody_answered_and_no_fault_explains_prove_nothing(report: Report) -> None:
     assert report["reasons"] == ["2 of 3 sends were not acknowledged though no fault was in force"]
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     doubtful(2, ms=5100),
     doubtful(3, ms=5200),
@@ -314,16 +316,18 @@ def test_those_that_a_fault_overlaps_are_explained(report: Report) -> None:
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(unasked(1), unasked(2), final_read(1, 2), acks="0")
+@with_story(unasked(1), unasked(2), final_read(1, 2), acks="0")
 def test_with_acks_0_nobody_was_asked(report: Report) -> None:
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(sent(1, at=0), *(sent(n, ended="fail", error="_ABORTED") for n in (2, 3)), final_read(1))
+@with_story(
+    sent(1, at=0), *(sent(n, ended="fail", error="_ABORTED") for n in (2, 3)), final_read(1)
+)
 def test_a_transaction_s_abort_is_an_answer(report: Report) -> None:
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(sent(1, at=0), failed(2), failed(3), failed(4), final_read(1))
+@with_story(sent(1, at=0), failed(2), failed(3), failed(4), final_read(1))
 def test_a_full_queue_is_the_client_s_refusal(report: Report) -> None:
     assert report["reasons"] == ["3 of 4 sends were refused by the client and never left it"]

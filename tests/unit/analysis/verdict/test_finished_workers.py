@@ -9,7 +9,7 @@ import pytest
 
 from analysis.verdict.doubts import doubts
 from analysis.verdict.finished_workers import may_have_died, worker_doubts
-from tests.support.histories import LOAD_MS, Part, damage, fault, final_read, sent, told
+from tests.support.histories import LOAD_MS, Part, damage, fault, final_read, sent, with_story
 from tests.support.stored_runs import COUNTS, did, event, run_of, work
 
 PRODUCER = {"process": "producer-0", "role": "producer"}
@@ -277,7 +277,7 @@ def test_one_that_another_succeeded_is_not_held_to_the_time_after_its_end() -> N
     assert [] == list(worker_doubts(run, work(did("producer-0"), did("producer-0-3"))))
 
 
-@told(
+@with_story(
     sent(1, at=0),
     final_read(1),
     producers=2,
@@ -291,7 +291,7 @@ def test_a_worker_that_the_scenario_asks_for_and_nobody_names_is_doubt(
     ]
 
 
-@told(sent(1, at=0), final_read(1), producers=1, workers=[PRODUCER])
+@with_story(sent(1, at=0), final_read(1), producers=1, workers=[PRODUCER])
 def test_one_that_is_asked_for_and_there_is_none(report: dict[str, Any]) -> None:
     """The twin."""
     assert (report["verdict"], report["reasons"]) == ("valid", [])

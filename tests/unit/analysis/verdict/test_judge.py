@@ -16,8 +16,8 @@ from tests.support.histories import (
     moved,
     planned,
     sent,
-    told,
     unasked,
+    with_story,
 )
 
 Report = dict[str, Any]
@@ -26,7 +26,7 @@ Report = dict[str, Any]
 # --- convictions and demands
 
 
-@told(sent(1, at=0), final_read(1))
+@with_story(sent(1, at=0), final_read(1))
 def test_a_run_in_which_nothing_is_missing_is_valid(report: Report) -> None:
     """One acknowledged record, read back by a complete final read."""
     assert (report["verdict"], report["exit_code"], report["reasons"]) == ("valid", 0, [])
@@ -36,7 +36,7 @@ def test_a_run_in_which_nothing_is_missing_is_valid(report: Report) -> None:
     )
 
 
-@told(sent(1, at=0), sent(2, at=1), final_read(1))
+@with_story(sent(1, at=0), sent(2, at=1), final_read(1))
 def test_a_forbidden_loss_convicts(report: Report) -> None:
     """acks=all and clean elections promise that nothing is lost."""
     assert (report["verdict"], report["exit_code"]) == ("invalid", 1)
@@ -48,7 +48,7 @@ def test_a_forbidden_loss_convicts(report: Report) -> None:
     )
 
 
-@told(
+@with_story(
     sent(1, at=0),
     sent(2, at=1),
     fault("kill", ms=50),
@@ -68,7 +68,7 @@ def test_a_permitted_and_demanded_loss_is_valid(report: Report) -> None:
     )
 
 
-@told(
+@with_story(
     sent(1, at=0),
     fault("kill", ms=50),
     final_read(1),
@@ -83,14 +83,14 @@ def test_an_unmet_demand_is_invalid(report: Report) -> None:
     assert "The scenario demands lost >= 1, but 0 were seen." in report["sentence"]
 
 
-@told(sent(1, at=0), sent(2, at=1), final_read(1), expect={"lost": ">= 1"})
+@with_story(sent(1, at=0), sent(2, at=1), final_read(1), expect={"lost": ">= 1"})
 def test_a_demand_cannot_excuse_a_forbidden_anomaly(report: Report) -> None:
     """Demanded or not, acks=all promises that nothing is lost."""
     assert report["verdict"] == "invalid"
     assert report["anomalies"]["lost"]["demand_met"] is True
 
 
-@told(sent(1, at=0), final_read(1, 1), retries=3, expect={"duplicate": "0"})
+@with_story(sent(1, at=0), final_read(1, 1), retries=3, expect={"duplicate": "0"})
 def test_a_demand_can_forbid_what_the_configuration_permits(report: Report) -> None:
     """Retries may duplicate, but this scenario wants none."""
     assert report["verdict"] == "invalid"
@@ -98,14 +98,14 @@ def test_a_demand_can_forbid_what_the_configuration_permits(report: Report) -> N
     assert report["reasons"] == ['demanded duplicate "0", seen 1']
 
 
-@told(sent(1, at=0), final_read(complete=False), acks="1", expect={"lost": ">= 1"})
+@with_story(sent(1, at=0), final_read(complete=False), acks="1", expect={"lost": ">= 1"})
 def test_an_unmet_demand_of_an_unknown_run_is_unknown(report: Report) -> None:
     """The final read did not get to the end: the record may be lost."""
     assert report["verdict"] == "unknown"
     assert report["anomalies"]["lost"]["demand_met"] is None
 
 
-@told(
+@with_story(
     sent(1, at=0),
     sent(2, at=0, partition=1),
     final_read(),
@@ -128,25 +128,25 @@ def _reasons(report: Report) -> list[str]:
     return reasons
 
 
-@told(final_read())
+@with_story(final_read())
 def test_a_run_without_sends_is_unknown(report: Report) -> None:
     """Silence proves nothing."""
     assert _reasons(report) == ["nothing was sent"]
 
 
-@told(doubtful(1), failed(2), final_read())
+@with_story(doubtful(1), failed(2), final_read())
 def test_a_run_without_acks_is_unknown(report: Report) -> None:
     """Nothing was promised, so no promise was kept."""
     assert _reasons(report) == ["no send was acknowledged"]
 
 
-@told(unasked(1), final_read(), acks="0")
+@with_story(unasked(1), final_read(), acks="0")
 def test_with_acks_0_something_must_have_arrived(report: Report) -> None:
     """No ack can come; an empty log proves nothing."""
     assert _reasons(report) == ["no send arrived"]
 
 
-@told(sent(1, at=0), final_read(1), plan=planned("kill", "pause"))
+@with_story(sent(1, at=0), final_read(1), plan=planned("kill", "pause"))
 def test_a_planned_fault_that_is_not_in_the_history_makes_unknown(report: Report) -> None:
     """Neither happened."""
     assert _reasons(report) == [
@@ -155,7 +155,7 @@ def test_a_planned_fault_that_is_not_in_the_history_makes_unknown(report: Report
     ]
 
 
-@told(
+@with_story(
     sent(1, at=0),
     fault("kill", ms=1, nodes=(), error="there is no leader"),
     final_read(1),
@@ -168,7 +168,7 @@ def test_a_fault_that_found_no_target_makes_unknown(report: Report) -> None:
     ]
 
 
-@told(
+@with_story(
     sent(1, at=0),
     fault("kill", ms=1, evidence=None, error="pid 7 is still there"),
     final_read(1),
@@ -181,37 +181,37 @@ def test_a_fault_without_evidence_makes_unknown(report: Report) -> None:
     ]
 
 
-@told(sent(1, at=0), fault("kill", ms=1, for_ms=None), final_read(1), plan=planned("kill"))
+@with_story(sent(1, at=0), fault("kill", ms=1, for_ms=None), final_read(1), plan=planned("kill"))
 def test_a_fault_that_was_not_healed_makes_unknown(report: Report) -> None:
     """It may have lasted into the final read."""
     assert _reasons(report) == ["fault 0 (kill leader) has no evidence that it was healed"]
 
 
-@told(sent(1, at=0), fault("kill", ms=1), final_read(1), plan=planned("kill"))
+@with_story(sent(1, at=0), fault("kill", ms=1), final_read(1), plan=planned("kill"))
 def test_a_proved_fault_leaves_no_doubt(report: Report) -> None:
     """The twin of them all."""
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 
 
-@told(sent(1, at=0), final_read(1), workers=[{"process": "producer-9", "exit": 0}])
+@with_story(sent(1, at=0), final_read(1), workers=[{"process": "producer-9", "exit": 0}])
 def test_a_worker_without_history_makes_unknown(report: Report) -> None:
     """It was started, and nothing of it is here."""
     assert _reasons(report) == ["worker producer-9 left no history"]
 
 
-@told(sent(1, at=0), final_read(1), workers=[{"process": "producer-0", "exit": -9}])
+@with_story(sent(1, at=0), final_read(1), workers=[{"process": "producer-0", "exit": -9}])
 def test_a_worker_that_died_makes_unknown(report: Report) -> None:
     """By SIGKILL, and no fault meant it."""
     assert _reasons(report) == ["worker producer-0 ended with exit code -9"]
 
 
-@told(sent(1, at=0), final_read(1), damage("no-end", text="producer-0 has no end event"))
+@with_story(sent(1, at=0), final_read(1), damage("no-end", text="producer-0 has no end event"))
 def test_a_history_without_end_makes_unknown(report: Report) -> None:
     """Its worker died before it could say so."""
     assert _reasons(report) == ["history of producer-0: producer-0 has no end event"]
 
 
-@told(
+@with_story(
     sent(1, at=0),
     final_read(1),
     damage("no-end"),
@@ -223,7 +223,7 @@ def test_a_worker_that_was_killed_on_purpose_leaves_no_doubt(report: Report) -> 
     assert report["verdict"] == "valid"
 
 
-@told(
+@with_story(
     sent(1, at=0),
     final_read(1),
     fault("pause", "client", ms=1, nodes=("producer-0",)),
@@ -234,13 +234,13 @@ def test_a_fault_that_ends_no_process_does_not_explain_a_worker_s_end(report: Re
     assert _reasons(report) == ["worker producer-0 ended with exit code -9"]
 
 
-@told(sent(1, at=0), final_read(1), damage("bad-record", text="record 7 is damaged"))
+@with_story(sent(1, at=0), final_read(1), damage("bad-record", text="record 7 is damaged"))
 def test_damage_in_the_history_makes_unknown(report: Report) -> None:
     """What it was nobody knows."""
     assert _reasons(report) == ["history of producer-0: record 7 is damaged"]
 
 
-@told(sent(1, at=0), final_read(1), damage("torn", count=2), client_error())
+@with_story(sent(1, at=0), final_read(1), damage("torn", count=2), client_error())
 def test_torn_records_and_client_errors_are_counted_only(report: Report) -> None:
     """A torn record was never begun; a client's error shows in its sends."""
     assert report["verdict"] == "valid"
@@ -248,7 +248,7 @@ def test_torn_records_and_client_errors_are_counted_only(report: Report) -> None
     assert report["counts"]["worker_errors"] == 1
 
 
-@told(
+@with_story(
     sent(1, at=0),
     final_read(1),
     state="incomplete",
@@ -259,7 +259,7 @@ def test_a_run_whose_harness_failed_is_unknown(report: Report) -> None:
     assert _reasons(report) == ["the run failed in phase load: worker producer-0 died"]
 
 
-@told(
+@with_story(
     sent(1, at=0),
     sent(2, at=1),
     final_read(1),
@@ -271,7 +271,7 @@ def test_a_forbidden_anomaly_convicts_even_where_the_harness_failed(report: Repo
     assert report["verdict"] == "invalid"
 
 
-@told(sent(1, at=0), final_read(1), state="running", phases=[])
+@with_story(sent(1, at=0), final_read(1), state="running", phases=[])
 def test_a_run_that_never_ended_is_unknown(report: Report) -> None:
     """The harness was killed; the load's bounds come from the operations themselves."""
     assert _reasons(report) == ["the run did not end: its state is running"]

@@ -18,7 +18,7 @@ from tests.support.histories import (
     processed,
     read,
     sent,
-    told,
+    with_story,
 )
 
 Report = dict[str, Any]
@@ -134,7 +134,7 @@ def demanded(report: Report) -> dict[str, tuple[Any, Any]]:
     return {name: (each["seen"], each["demand_met"]) for name, each in found.items()}
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=1000, took=20, due=980),
     read(1, at=0, ms=1060),
     final_read(1),
@@ -157,7 +157,7 @@ def test_latencies_count_from_when_a_send_was_due(report: Report) -> None:
     assert report["verdict"] == "valid"
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=1000, took=20, due=980),
     read(1, at=0, ms=1060),
     read(1, at=0, ms=1070),
@@ -183,7 +183,7 @@ def test_the_same_is_broken_where_less_is_asked_for(report: Report) -> None:
     assert "The scenario demands error-share <= 49 %, but it was 50 %." in report["sentence"]
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=1000),
     read(1, at=0, ms=1010),
     aborted(2, ms=1100),
@@ -199,7 +199,7 @@ def test_what_a_client_aborted_without_an_error_did_not_go_wrong(report: Report)
     assert (report["counts"]["failed"], report["counts"]["aborted"]) == (3, 2)
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=1000),
     read(1, at=0, ms=1010),
     sent(2, at=1, ms=2000),
@@ -218,7 +218,7 @@ def test_in_a_run_of_which_not_all_is_known_they_stay_open(report: Report) -> No
 # Delivery
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=1000),
     read(1, at=0, ms=1100),
     sent(2, at=1, ms=2000, due=2000),
@@ -232,7 +232,7 @@ def test_a_record_that_nobody_was_given_waited_until_the_load_ended(report: Repo
     assert report["level_demands"]["delivery-p99-ms"]["demand_met"] in (False, None)
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=1000),
     read(1, at=0, ms=1100),
     sent(2, at=1, ms=2000),
@@ -247,12 +247,12 @@ def test_what_is_gone_or_was_never_there_waits_for_nobody(report: Report) -> Non
     assert report["latency_ms"]["delivery"]["max"] == 100.0
 
 
-@told(sent(1, at=0, ms=1000), doubtful(2, ms=2000), final_read(1, 2), consumers=0)
+@with_story(sent(1, at=0, ms=1000), doubtful(2, ms=2000), final_read(1, 2), consumers=0)
 def test_where_nobody_reads_there_is_no_delivery(report: Report) -> None:
     assert report["latency_ms"]["delivery"] is None
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=1000),
     polled(1, at=0, ms=1030, process="group-consumer-1"),
     processed(1, at=0, ms=1500, process="group-consumer-1"),

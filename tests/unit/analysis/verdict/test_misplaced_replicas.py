@@ -8,7 +8,7 @@ import pytest
 
 from analysis import job
 from analysis.job import CheckError
-from tests.support.histories import final_read, sent, story, told
+from tests.support.histories import final_read, sent, story, with_story
 from tests.support.story_runs import write_story
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ IN_TURN = [["kafka2", "kafka3", "kafka1"], ["kafka3", "kafka1", "kafka2"]]
 TWICE = [["kafka2", "kafka3", "kafka1"], ["kafka2", "kafka3", "kafka1"]]
 
 
-@told(sent(1, at=0, ms=1000), final_read(1), expect=DEMAND, placed=IN_TURN)
+@with_story(sent(1, at=0, ms=1000), final_read(1), expect=DEMAND, placed=IN_TURN)
 def test_replicas_in_turn_meet_it(report: Report) -> None:
     assert report["verdict"] == "valid", report["reasons"]
 
 
-@told(sent(1, at=0, ms=1000), final_read(1), expect=DEMAND, placed=TWICE)
+@with_story(sent(1, at=0, ms=1000), final_read(1), expect=DEMAND, placed=TWICE)
 def test_two_partitions_led_by_one_broker_break_it(report: Report) -> None:
     assert report["verdict"] == "invalid"
     assert report["reasons"] == ['demanded misplaced-replicas "0", 3 were seen']

@@ -17,7 +17,7 @@ from tests.support.histories import (
     processed,
     read,
     sent,
-    told,
+    with_story,
 )
 from tests.support.stored_runs import COUNTS, did, event, run_of, work
 
@@ -148,7 +148,7 @@ def test_acks_of_a_moment_in_a_partition_need_not_have_been_read() -> None:
     assert doubts_of(late, did("consumer-0", "read")) == []
 
 
-@told(
+@with_story(
     sent(1, at=0, ms=0),
     sent(2, at=1, ms=9000),
     read(1, at=0, ms=100),

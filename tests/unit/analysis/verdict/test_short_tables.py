@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.support.histories import Part, damage, fault, final_read, found, read, sent, told
+from tests.support.histories import Part, damage, fault, final_read, found, read, sent, with_story
 
 Report = dict[str, Any]
 # acks=all: that record 2 is gone is forbidden.
@@ -19,7 +19,7 @@ def end(process: str, **counted: int) -> Part:
     return Part(table="events", ms=9000, rows=(row,))
 
 
-@told(*LOSS, end("final-read-0", reads=2))
+@with_story(*LOSS, end("final-read-0", reads=2))
 def test_a_final_read_with_fewer_rows_than_it_counted_convicts_nobody(report: Report) -> None:
     """Its last page may be zeros: the host kept nothing of it."""
     assert (report["verdict"], found(report, "lost")) == ("unknown", [2])
@@ -29,31 +29,31 @@ def test_a_final_read_with_fewer_rows_than_it_counted_convicts_nobody(report: Re
     )
 
 
-@told(*LOSS, end("final-read-0", reads=1))
+@with_story(*LOSS, end("final-read-0", reads=1))
 def test_one_with_as_many_as_it_counted_convicts(report: Report) -> None:
     """The twin."""
     assert (report["verdict"], found(report, "lost")) == ("invalid", [2])
 
 
-@told(*FOREIGN, end("producer-0", sends=2, acked=2))
+@with_story(*FOREIGN, end("producer-0", sends=2, acked=2))
 def test_a_producer_with_fewer_rows_than_it_counted_may_have_sent_it(report: Report) -> None:
     assert (report["verdict"], found(report, "phantom")) == ("unknown", [9])
 
 
-@told(*FOREIGN, end("producer-0", sends=1, acked=1))
+@with_story(*FOREIGN, end("producer-0", sends=1, acked=1))
 def test_one_with_as_many_as_it_counted_did_not(report: Report) -> None:
     """The twin."""
     assert (report["verdict"], found(report, "phantom")) == ("invalid", [9])
 
 
-@told(*FOREIGN, damage("no-end"), workers=[{"process": "producer-0", "exit": None}])
+@with_story(*FOREIGN, damage("no-end"), workers=[{"process": "producer-0", "exit": None}])
 def test_a_producer_whose_end_nobody_saw_may_have_sent_it(report: Report) -> None:
     """Its host may have gone down with it, and with what it wrote last."""
     assert (report["verdict"], found(report, "phantom")) == ("unknown", [9])
     assert report["reasons"][-1].startswith("phantom: nobody saw how producer-0 ended")
 
 
-@told(
+@with_story(
     *FOREIGN,
     damage("no-end"),
     workers=[{"process": "producer-0", "exit": -9}],
@@ -63,7 +63,7 @@ def test_so_may_one_of_a_run_that_did_not_end(report: Report) -> None:
     assert (report["verdict"], found(report, "phantom")) == ("unknown", [9])
 
 
-@told(
+@with_story(
     *FOREIGN,
     fault("kill", "client", ms=1, nodes=("producer-0",)),
     damage("no-end"),
@@ -74,7 +74,7 @@ def test_one_that_was_killed_did_not(report: Report) -> None:
     assert (report["verdict"], found(report, "phantom")) == ("invalid", [9])
 
 
-@told(*LOSS, damage("no-end"), workers=[{"process": "producer-0", "exit": None}])
+@with_story(*LOSS, damage("no-end"), workers=[{"process": "producer-0", "exit": None}])
 def test_what_it_did_record_was_sent(report: Report) -> None:
     """That an acknowledged record is lost needs nothing that came after it."""
     assert (report["verdict"], found(report, "lost")) == ("invalid", [2])

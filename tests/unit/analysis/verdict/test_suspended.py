@@ -17,7 +17,17 @@ from analysis.stored.damage import Damage, of_finding
 from analysis.verdict.demands import parse
 from analysis.verdict.judge import Gap
 from analysis.verdict.suspended import ALL, RESTS_ON, recorded_by, suspends, unproved
-from tests.support.histories import damage, fault, final_read, found, read, sent, story, told, view
+from tests.support.histories import (
+    damage,
+    fault,
+    final_read,
+    found,
+    read,
+    sent,
+    story,
+    view,
+    with_story,
+)
 from tests.support.story_runs import write_story
 
 if TYPE_CHECKING:
@@ -123,13 +133,15 @@ def test_what_a_killed_worker_leaves_is_none(kind: str) -> None:
 # --- findings
 
 
-@told(*LOSS)
+@with_story(*LOSS)
 def test_a_loss_in_a_whole_history_convicts(report: Report) -> None:
     """The twin of all that follow."""
     assert (report["verdict"], report["anomalies"]["lost"]["convicts"]) == ("invalid", True)
 
 
-@told(*LOSS, damage("truncated-segment", text="producer-0.0000.seg: 3 of 4 slots are present"))
+@with_story(
+    *LOSS, damage("truncated-segment", text="producer-0.0000.seg: 3 of 4 slots are present")
+)
 def test_a_producer_with_a_missing_segment_convicts_nobody(report: Report) -> None:
     assert report["verdict"] == "unknown"
     assert report["reasons"][-1] == (
@@ -140,24 +152,26 @@ def test_a_producer_with_a_missing_segment_convicts_nobody(report: Report) -> No
     assert found(report, "lost") == [2]  # as far as it goes
 
 
-@told(read(9, at=0), final_read(9), damage("truncated-segment"))
+@with_story(read(9, at=0), final_read(9), damage("truncated-segment"))
 def test_a_record_whose_send_may_be_missing_is_not_never_sent(report: Report) -> None:
     assert (report["verdict"], report["anomalies"]["phantom"]["count"]) == ("unknown", 1)
 
 
-@told(sent(1, at=0), read(9, at=1), final_read(1, 9))
+@with_story(sent(1, at=0), read(9, at=1), final_read(1, 9))
 def test_a_record_that_nobody_sent_convicts(report: Report) -> None:
     """The twin."""
     assert report["verdict"] == "invalid"
 
 
-@told(*LOSS, damage("bad-record", process="consumer-0", text="consumer-0.0000.seg: slot 3"))
+@with_story(*LOSS, damage("bad-record", process="consumer-0", text="consumer-0.0000.seg: slot 3"))
 def test_a_damaged_consumer_suspends_no_loss(report: Report) -> None:
     """What it read is not what the loss is proved by."""
     assert report["verdict"] == "invalid"
 
 
-@told(*LOSS, damage("bad-record", process="final-read-0", text="final-read-0.0000.seg: slot 3"))
+@with_story(
+    *LOSS, damage("bad-record", process="final-read-0", text="final-read-0.0000.seg: slot 3")
+)
 def test_a_finding_on_the_final_read_revokes_complete(report: Report) -> None:
     assert report["verdict"] == "unknown"
     assert report["final_read"]["complete"] is False
@@ -165,7 +179,7 @@ def test_a_finding_on_the_final_read_revokes_complete(report: Report) -> None:
     assert report["anomalies"]["unseen"]["count"] == 1
 
 
-@told(
+@with_story(
     sent(1, at=0),
     final_read(1),
     damage("bad-record", text="producer-0.0000.seg: slot 3"),
@@ -178,13 +192,13 @@ def test_a_fault_that_killed_a_worker_excuses_no_damage(report: Report) -> None:
     assert report["reasons"] == ["history of producer-0: producer-0.0000.seg: slot 3"]
 
 
-@told(*LOSS, damage("no-end", process="final-read-0"))
+@with_story(*LOSS, damage("no-end", process="final-read-0"))
 def test_a_final_read_without_its_end_is_not_complete(report: Report) -> None:
     """Its segments may be missing as well as its end."""
     assert (report["verdict"], report["final_read"]["complete"]) == ("unknown", False)
 
 
-@told(
+@with_story(
     *LOSS,
     final_read(1, process="final-read-1"),
     damage("bad-record", process="final-read-0", text="final-read-0.0000.seg: slot 3"),
@@ -195,14 +209,14 @@ def test_another_pass_may_be_complete_all_the_same(report: Report) -> None:
     assert (report["verdict"], report["anomalies"]["lost"]["count"]) == ("unknown", 1)
 
 
-@told(*LOSS, damage("truncated-segment"), expect={"lost": "0", "acked-isr-alone": "0"})
+@with_story(*LOSS, damage("truncated-segment"), expect={"lost": "0", "acked-isr-alone": "0"})
 def test_a_demand_broken_by_damage_is_not_broken(report: Report) -> None:
     assert report["verdict"] == "unknown"
     assert report["anomalies"]["lost"]["demand_met"] is None
     assert report["count_demands"]["acked-isr-alone"]["demand_met"] is None
 
 
-@told(*LOSS, acks="1", expect={"lost": "0"})
+@with_story(*LOSS, acks="1", expect={"lost": "0"})
 def test_a_demand_broken_in_a_whole_history_is_broken(report: Report) -> None:
     """The twin."""
     assert (report["verdict"], report["anomalies"]["lost"]["demand_met"]) == ("invalid", False)

@@ -15,7 +15,8 @@ from harness.checkout import ROOT
 from harness.foreign.edn import EdnError, Name, loads
 from harness.history import jepsen
 from harness.history.record_format import HistoryError
-from tests.support.foreign_lines import imported, rows, written
+from tests.support.foreign_lines import imported, write_lines
+from tests.support.recorded_runs import sealed_operations
 
 SEND = "{:index 0, :time 5, :type :invoke, :process 0, :f :send, :value [[:send 2 7]]}"
 ACK = "{:index 1, :time 9, :type :ok, :process 0, :f :send, :value [[:send 2 [13 7]]]}"
@@ -72,9 +73,12 @@ def test_a_name_is_no_text(text, is_name):
 
 
 def test_an_operation_of_each_kind(tmp_path):
-    run = imported(tmp_path / "results", written(tmp_path / "h.edn", [SEND, ACK, POLL]))
+    run = imported(tmp_path / "results", write_lines(tmp_path / "h.edn", [SEND, ACK, POLL]))
 
-    [send], [poll] = rows(run, "process-0"), rows(run, "process-1")
+    [send], [poll] = (
+        sealed_operations(run.path, "process-0"),
+        sealed_operations(run.path, "process-1"),
+    )
 
     assert ("ok", 0, 13, 6, 10) == tuple(
         send[name] for name in ("type", "partition", "offset", "start_ns", "end_ns")
@@ -121,7 +125,7 @@ def test_an_operation_of_each_kind(tmp_path):
     ],
 )
 def test_a_line_that_is_no_operation_is_one_sentence(line, words, tmp_path):
-    file = written(tmp_path / "h.edn", [SEND, line])
+    file = write_lines(tmp_path / "h.edn", [SEND, line])
 
     with pytest.raises(HistoryError) as refused:
         imported(tmp_path / "results", file)
@@ -145,20 +149,22 @@ def test_two_keys_or_two_values_are_never_one(tmp_path):
         f"{{:time {n}, :type :invoke, :process 0, :f :send, :value [[:send {pair}]]}}"
         for n, pair in enumerate(pairs)
     ]
-    run = imported(tmp_path / "results", written(tmp_path / "h.edn", ops))
+    run = imported(tmp_path / "results", write_lines(tmp_path / "h.edn", ops))
 
     texts = pq.read_table(run.history / "values.parquet")["text"].to_pylist()
 
-    assert [0, 1, 0, 2, 3, 3, 4] == [row["partition"] for row in rows(run, "process-0")]
+    assert [0, 1, 0, 2, 3, 3, 4] == [
+        row["partition"] for row in sealed_operations(run.path, "process-0")
+    ]
     assert texts[:5] == ["1/1", '"1"/1', '1/"1"', '"a/b"/"c"', '"a"/"b/c"']
     assert len(pairs) == len(set(texts))
 
 
 def test_a_record_without_a_value_is_one_of_which_none_is_told(tmp_path):
     lines = [SEND, ACK, polled("[[:poll {2 [[13 nil]]}]]")]
-    run = imported(tmp_path / "results", written(tmp_path / "h.edn", lines))
+    run = imported(tmp_path / "results", write_lines(tmp_path / "h.edn", lines))
 
-    [row] = rows(run, "process-1")
+    [row] = sealed_operations(run.path, "process-1")
 
     assert (13, None) == (row["offset"], row["value"])
 
@@ -166,14 +172,14 @@ def test_a_record_without_a_value_is_one_of_which_none_is_told(tmp_path):
 def test_a_run_exported_for_jepsen_comes_back_with_its_sends_and_reads(tmp_path):
     golden = ROOT / "tests" / "golden" / "leader-stopped"
     run = Path(shutil.copytree(golden, tmp_path / golden.name))
-    file = written(tmp_path / "h.edn", jepsen.export(run, Counter()))
+    file = write_lines(tmp_path / "h.edn", jepsen.export(run, Counter()))
 
     back = imported(tmp_path / "results", file)
 
     told = Counter(
         (row["f"], row["type"])
         for table in (back.history / "operations").glob("*.parquet")
-        for row in rows(back, table.stem)
+        for row in sealed_operations(back.path, table.stem)
     )
     assert 973 == told["send", "ok"]
     assert told["read", "ok"] >= 2 * 973

@@ -9,7 +9,15 @@ import pytest
 
 from harness.foreign.about import About, read_about
 from harness.history.record_format import HistoryError
-from tests.support.foreign_lines import acked, at, given, imported, read, summed, written
+from tests.support.foreign_lines import (
+    acked,
+    assigned,
+    imported,
+    read,
+    summed,
+    tool_line,
+    write_lines,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,22 +35,28 @@ from tests.support.foreign_lines import acked, at, given, imported, read, summed
         ([{**acked(1, "a", 0), "offset": 2**48}], "line 1: its offset is 2814"),
         ([{**acked(1, "a", 0), "value": 7}], "line 1: its value is 7, expected is a text"),
         ([{**acked(1, "a", 0), "value": "\ud800"}], "is no text of Unicode"),
-        ([at(1, "producer_send_error", value="a", exception="\ud800")], "is no text of Unicode"),
+        (
+            [tool_line(1, "producer_send_error", value="a", exception="\ud800")],
+            "is no text of Unicode",
+        ),
         ([{**acked(1, "a", 0), "topic": "\ud800"}], "is no text of Unicode"),
         ([{**acked(1, "a", 0), "timestamp": 2**62}], "its timestamp is 4611686018427387904, exp"),
         ([{**acked(1, "a", 0), "process": "a b"}], "line 1: its process is no word"),
         ([acked(1, "a", 0), read(2, "a", 0)], "line 2: it tells of reads in a file that told"),
         ([acked(1, "a", 0), acked(2, "a", 1)], "line 2: the value 'a' is sent, or ends, a second"),
-        ([acked(1, "a", 0), at(2, "tool_data", acked=2)], "line 2: its program counts 2 acks"),
+        (
+            [acked(1, "a", 0), tool_line(2, "tool_data", acked=2)],
+            "line 2: its program counts 2 acks",
+        ),
         ([{**acked(1, "a", 0)}, {**acked(2, "b", 1), "topic": "u"}], "line 2: it is of topic 'u'"),
-        ([given(1, 0), read(2, "a", 0), summed(3, 0, 1)], "line 3: it sums up 2 records"),
+        ([assigned(1, 0), read(2, "a", 0), summed(3, 0, 1)], "line 3: it sums up 2 records"),
         ([summed(3, 0, 2**40)], "more than any poll returns"),
-        ([at(1, "startup_complete")], "nothing was sent or read"),
-        ([at(1, "records_consumed", count=1)], "line 1: it has no list of `partitions`"),
+        ([tool_line(1, "startup_complete")], "nothing was sent or read"),
+        ([tool_line(1, "records_consumed", count=1)], "line 1: it has no list of `partitions`"),
     ],
 )
 def test_one_sentence_names_file_and_line_and_nothing_is_left(lines, words, tmp_path):
-    file = written(tmp_path / "log.jsonl", lines)
+    file = write_lines(tmp_path / "log.jsonl", lines)
 
     with pytest.raises(HistoryError) as refused:
         imported(tmp_path / "results", file)
@@ -55,7 +69,7 @@ def test_one_sentence_names_file_and_line_and_nothing_is_left(lines, words, tmp_
 
 def test_more_producers_than_there_are_numbers_for(tmp_path):
     lines = [{**acked(n, f"v{n}", n), "process": f"p-{n}"} for n in range(4000)]
-    file = written(tmp_path / "log.jsonl", lines)
+    file = write_lines(tmp_path / "log.jsonl", lines)
 
     with pytest.raises(HistoryError, match="line 4000: it is of one producer more than 3,999"):
         imported(tmp_path / "results", file)
@@ -65,7 +79,7 @@ def test_what_is_nested_as_deep_as_python_goes(tmp_path):
     """It is read, or not; and what was read some steps higher may be too deep to be shown."""
     for deep in range(sys.getrecursionlimit() - 200, sys.getrecursionlimit()):
         line = json.dumps(acked(1, "a", 0, partition=-5)).replace("-5", "[" * deep + "]" * deep)
-        file = written(tmp_path / "log.jsonl", [line])
+        file = write_lines(tmp_path / "log.jsonl", [line])
 
         with pytest.raises(HistoryError, match=r"it is not JSON|its partition is "):
             imported(tmp_path / "results", file)
@@ -88,16 +102,16 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_a_final_read_that_read_nothing(tmp_path):
-    producer = written(tmp_path / "p.jsonl", [acked(1, "a", 0)])
-    consumer = written(tmp_path / "c.jsonl", [read(2, "a", 0)])
+    producer = write_lines(tmp_path / "p.jsonl", [acked(1, "a", 0)])
+    consumer = write_lines(tmp_path / "c.jsonl", [read(2, "a", 0)])
 
     with pytest.raises(HistoryError, match="it read nothing; those that did: c"):
         imported(tmp_path / "results", producer, consumer, final=[str(producer)])
 
 
 def test_lines_beside_edn(tmp_path):
-    lines = written(tmp_path / "p.jsonl", [acked(1, "a", 0)])
-    edn = written(tmp_path / "h.edn", ["{:type :invoke, :process 0, :f :poll, :time 0}"])
+    lines = write_lines(tmp_path / "p.jsonl", [acked(1, "a", 0)])
+    edn = write_lines(tmp_path / "h.edn", ["{:type :invoke, :process 0, :f :poll, :time 0}"])
 
     with pytest.raises(HistoryError, match="of another kind than"):
         imported(tmp_path / "results", lines, edn)
@@ -144,7 +158,7 @@ def test_one_that_deletes_by_time_can():
 
 
 def test_acks_that_are_none(tmp_path):
-    file = written(tmp_path / "p.jsonl", [acked(1, "a", 0)])
+    file = write_lines(tmp_path / "p.jsonl", [acked(1, "a", 0)])
 
     with pytest.raises(HistoryError, match="acks: Input should be one of"):
         imported(tmp_path / "results", file, about=About(producer={"acks": "some"}))

@@ -16,7 +16,7 @@ from harness.foreign import folder
 from harness.foreign.new_folder import new_folder
 from harness.model.runs import run_folder
 from harness.model.runs.run_folder import RunFolder, StoreError
-from tests.support.foreign_lines import acked, imported, written
+from tests.support.foreign_lines import acked, imported, write_lines
 
 
 def inside(results: Path) -> dict[str, str | None]:
@@ -132,7 +132,7 @@ def test_the_link_of_a_run_that_was_begun_since_is_left_to_it(tmp_path):
 
 
 def test_an_import_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch):
-    file = written(tmp_path / "p.jsonl", [acked(1, "a", 0)])
+    file = write_lines(tmp_path / "p.jsonl", [acked(1, "a", 0)])
     monkeypatch.setattr(folder, "put_small", lambda *_: interrupt())
 
     with pytest.raises(KeyboardInterrupt):

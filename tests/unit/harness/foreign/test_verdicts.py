@@ -17,19 +17,19 @@ from harness.foreign.about import About
 from harness.model.runs.run_folder import RunFolder
 from tests.support.foreign_lines import (
     acked,
+    assigned,
     began,
     ended,
-    given,
     imported,
-    pair,
+    imported_pair,
     read,
     summed,
-    written,
+    write_lines,
 )
 
 KNOWN = About(defaults=True, faults="none")
 SENDS = [acked(10, "a", 0), acked(20, "b", 1), acked(30, "c", 1), acked(40, "d", 2)]
-READS = [given(100, 0), read(110, "a", 0), read(110, "c", 1), read(110, "d", 2), ended(120)]
+READS = [assigned(100, 0), read(110, "a", 0), read(110, "c", 1), read(110, "d", 2), ended(120)]
 
 
 @pytest.fixture(scope="module")
@@ -45,25 +45,25 @@ def reports(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, d
     begun = [line for n, value in enumerate("acd") for line in (began(n * 10, value),)]
     told = sorted([*begun, *whole], key=lambda line: line["timestamp"])
     acks_1 = About(producer={"acks": "1"})
-    runs["one lost"] = pair(folder("lost"), SENDS, READS)
-    runs["none lost"] = pair(folder("none"), whole, READS, KNOWN)
-    runs["all told"] = pair(folder("told"), told, READS, KNOWN)
-    runs["acks=1"] = pair(folder("acks"), SENDS, READS, acks_1)
+    runs["one lost"] = imported_pair(folder("lost"), SENDS, READS)
+    runs["none lost"] = imported_pair(folder("none"), whole, READS, KNOWN)
+    runs["all told"] = imported_pair(folder("told"), told, READS, KNOWN)
+    runs["acks=1"] = imported_pair(folder("acks"), SENDS, READS, acks_1)
     safe = About(defaults=True, faults="none", producer={"acks": "all"}, replication_factor=1)
-    runs["surely lost"] = pair(folder("sure"), SENDS, READS, safe)
-    ranges = [given(100, 0), summed(110, 0, 2), ended(120)]
-    runs["ranges"] = pair(folder("ranges"), SENDS, ranges)
-    runs["stopped early"] = pair(folder("stopped"), SENDS, [*READS[:2], ended(120)])
-    again = [given(130, 0), read(140, "a", 0), ended(150)]
-    runs["went back"] = pair(folder("back"), whole, [*READS[:-1], *again], KNOWN)
+    runs["surely lost"] = imported_pair(folder("sure"), SENDS, READS, safe)
+    ranges = [assigned(100, 0), summed(110, 0, 2), ended(120)]
+    runs["ranges"] = imported_pair(folder("ranges"), SENDS, ranges)
+    runs["stopped early"] = imported_pair(folder("stopped"), SENDS, [*READS[:2], ended(120)])
+    again = [assigned(130, 0), read(140, "a", 0), ended(150)]
+    runs["went back"] = imported_pair(folder("back"), whole, [*READS[:-1], *again], KNOWN)
     there = [*again[:-1], read(140, "c", 1), read(140, "d", 2), ended(150)]
-    runs["went back and on"] = pair(folder("on"), whole, [*READS[:-1], *there], KNOWN)
+    runs["went back and on"] = imported_pair(folder("on"), whole, [*READS[:-1], *there], KNOWN)
     nobody = folder("nobody")
-    files = written(nobody / "p.jsonl", SENDS), written(nobody / "c.jsonl", READS)
+    files = write_lines(nobody / "p.jsonl", SENDS), write_lines(nobody / "c.jsonl", READS)
     runs["no final read"] = imported(nobody / "results", *files)
     nobodys = [*READS[:-1], read(110, "never", 3), ended(120)]
-    runs["a stranger"] = pair(folder("strange"), whole, nobodys, KNOWN)
-    runs["a phantom"] = pair(folder("phantom"), told, nobodys, KNOWN)
+    runs["a stranger"] = imported_pair(folder("strange"), whole, nobodys, KNOWN)
+    runs["a phantom"] = imported_pair(folder("phantom"), told, nobodys, KNOWN)
     found = check([run.path for run in runs.values()])
     return dict(zip(runs, found, strict=True))
 
@@ -139,7 +139,7 @@ def test_a_recorded_run_told_in_lines_has_the_same_findings(spark, tmp_path, nam
     del spark
     run = Path(shutil.copytree(ROOT / "tests" / "golden" / name, tmp_path / name))
     left_out: Counter[str] = Counter()
-    file = written(tmp_path / "told.jsonl", telling.export(run, left_out))
+    file = write_lines(tmp_path / "told.jsonl", telling.export(run, left_out))
     back = imported(tmp_path / "results", file, final=["final-read-0"], about=KNOWN)
 
     first, second = check([run, back.path])

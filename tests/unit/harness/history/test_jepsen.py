@@ -27,7 +27,7 @@ from harness.history.recorder import Recorder
 from harness.history.seal_record import SEALED
 from harness.history.sealing import seal
 from tests.support import story_runs
-from tests.support.jepsen.exports import exported, of, send
+from tests.support.jepsen.exports import exported, send, with_partitions
 from tests.support.jepsen.histories import Op, counts, recorded_counts, wrong
 from tests.support.recorded_runs import RUN_ID, record_sends
 
@@ -118,7 +118,7 @@ def test_counting_sees_a_send_an_ack_and_a_read_that_are_missing(good: list[Op])
 def test_any_history_is_well_formed(seed: int, run: Path) -> None:
     """Sends and polls of any length, beginning and ending in any order, in transactions or not."""
     dice = random.Random(seed)
-    of(run, 0, 1, transactions=seed % 2 == 0)
+    with_partitions(run, 0, 1, transactions=seed % 2 == 0)
     values = [*range(60)]
 
     def sending(recorder: Recorder) -> None:

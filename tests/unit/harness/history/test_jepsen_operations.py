@@ -18,7 +18,7 @@ from harness.history.record_format import (
     SEND,
 )
 from harness.history.recorder import Recorder
-from tests.support.jepsen.exports import exported, of, send, told
+from tests.support.jepsen.exports import exported, of_kinds, send, with_partitions
 from tests.support.jepsen.histories import counts, polled, recorded_counts, wrong
 from tests.support.recorded_runs import record_sends
 
@@ -40,7 +40,7 @@ def test_overlapping_sends_are_dealt_to_processes_and_free_ones_are_used_again(r
         (16, "invoke", 1, [["send", 0, 2]]),
         (20, "ok", 0, [["send", 0, [5, 0]]]),
         (30, "ok", 1, [["send", 0, [6, 2]]]),
-    ] == told(exported(run)[0], "send")
+    ] == of_kinds(exported(run)[0], "send")
 
 
 def test_a_send_in_doubt_uses_its_process_up_and_one_that_failed_does_not(run: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_send_in_doubt_uses_its_process_up_and_one_that_failed_does_not(run: P
         (15, "fail", 1, [["send", 0, 1]]),
         (20, "invoke", 1, [["send", 0, 2]]),
         (25, "ok", 1, [["send", 0, [None, 2]]]),
-    ] == told(exported(run)[0], "send")
+    ] == of_kinds(exported(run)[0], "send")
 
 
 def test_a_send_that_never_ended_is_in_doubt_when_the_load_ends(run: Path) -> None:
@@ -92,7 +92,7 @@ def test_the_sends_of_a_transaction_are_one(run: Path) -> None:
             at = value + 5 if ended == OK else NOTHING
             recorder.complete(operation, ended, at, end, NOTHING, 0)
 
-    record_sends(of(run, 0, 1, transactions=True), then=sending)
+    record_sends(with_partitions(run, 0, 1, transactions=True), then=sending)
     ops, left_out = exported(run)
 
     assert [
@@ -102,7 +102,7 @@ def test_the_sends_of_a_transaction_are_one(run: Path) -> None:
         (50, "fail", 0, [["send", 0, 2], ["send", 1, 3]]),
         (50, "invoke", 0, [["send", 0, 4]]),
         (70, "ok", 0, [["send", 0, [9, 4]]]),
-    ] == told(ops, "txn")
+    ] == of_kinds(ops, "txn")
     assert (recorded_counts(run), Counter()) == (counts(ops), left_out)
 
 
@@ -118,13 +118,13 @@ def test_a_transaction_of_mixed_ends_is_in_doubt_and_its_acks_are_counted(run: P
         refused = recorder.invoke(SEND, 0, 1, 20, 20)
         recorder.complete(refused, FAIL, NOTHING, 20, NOTHING, -184)
 
-    record_sends(of(run, 0, transactions=True), then=sending)
+    record_sends(with_partitions(run, 0, transactions=True), then=sending)
     ops, left_out = exported(run)
 
     assert [
         (0, "invoke", 0, [["send", 0, 0], ["send", 0, 1]]),
         (30, "info", 0, [["send", 0, 0], ["send", 0, 1]]),
-    ] == told(ops, "txn")
+    ] == of_kinds(ops, "txn")
     assert {jepsen.MIXED_ACKS: 1} == left_out
 
 
@@ -138,7 +138,7 @@ def test_a_send_that_never_ended_holds_no_transaction_open(run: Path) -> None:
         send(recorder, 3, 25, None)
         send(recorder, 4, 40, 50, at=7)
 
-    record_sends(of(run, 0, transactions=True), then=sending)
+    record_sends(with_partitions(run, 0, transactions=True), then=sending)
 
     assert [
         (0, "invoke", 0, [["send", 0, 0], ["send", 0, 1]]),
@@ -147,7 +147,7 @@ def test_a_send_that_never_ended_holds_no_transaction_open(run: Path) -> None:
         (30, "invoke", 2, [["send", 0, 4]]),
         (40, "info", 0, [["send", 0, 0], ["send", 0, 1]]),
         (40, "ok", 2, [["send", 0, [7, 4]]]),
-    ] == told(exported(run)[0], "txn")
+    ] == of_kinds(exported(run)[0], "txn")
 
 
 # --- reads
@@ -162,7 +162,7 @@ def test_what_one_call_returned_is_one_poll(run: Path) -> None:
         for value in range(3):
             send(recorder, value, 10, 15, to=value % 2)
 
-    record_sends(of(run, 0, 1), "producer-0", then=sending)
+    record_sends(with_partitions(run, 0, 1), "producer-0", then=sending)
     record_sends(run, "consumer-0", then=reading)
 
     assert [
@@ -172,7 +172,7 @@ def test_what_one_call_returned_is_one_poll(run: Path) -> None:
         (20, "ok", 0, [["poll", {0: [[0, 0]], 1: [[1, 1]]}]]),
         (21, "invoke", 0, [["poll"]]),
         (30, "ok", 0, [["poll", {0: [[2, 2]]}]]),
-    ] == told(exported(run)[0], "assign", "poll")
+    ] == of_kinds(exported(run)[0], "assign", "poll")
 
 
 def test_what_jepsen_cannot_judge_is_left_out_and_counted(run: Path) -> None:
@@ -188,7 +188,7 @@ def test_what_jepsen_cannot_judge_is_left_out_and_counted(run: Path) -> None:
         look = recorder.invoke(LOOKUP, 0, 0, 15, 15)
         recorder.complete(look, OK, 0, 21, NOTHING, 0)
 
-    record_sends(of(run, 0, 1), then=working)
+    record_sends(with_partitions(run, 0, 1), then=working)
     ops, left_out = exported(run)
 
     assert [{}, {0: [[0, 0]]}] == [polled(op) for op in ops if op.f == "poll"]
@@ -209,7 +209,7 @@ def test_a_member_is_assigned_what_it_is_given_and_no_more_what_it_loses(run: Pa
         recorder.event("assigned", text="0", time_ns=35)
         recorder.record(POLL, 0, 2, 40, 1, 45, NOTHING)
 
-    record_sends(of(run, 0, 1), "producer-0", then=sending)
+    record_sends(with_partitions(run, 0, 1), "producer-0", then=sending)
     record_sends(run, "group-consumer-0", then=member)
 
     assert [

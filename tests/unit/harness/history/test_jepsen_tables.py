@@ -14,7 +14,7 @@ from harness.history.record_format import READ, HistoryError
 from harness.history.recorder import Recorder
 from harness.history.seal_record import SEALED
 from harness.history.sealing import seal
-from tests.support.jepsen.exports import exported, of, send
+from tests.support.jepsen.exports import exported, send, with_partitions
 from tests.support.recorded_runs import record_sends
 
 OPERATIONS = "history/operations"
@@ -32,7 +32,7 @@ def sealed(run: Path) -> Path:
         send(recorder, 0, 10, 15, at=0)
         send(recorder, 1, 10, 15, at=1)
 
-    record_sends(of(run, 0, 1), "producer-0", then=sending)
+    record_sends(with_partitions(run, 0, 1), "producer-0", then=sending)
     record_sends(run, "consumer-0", then=reading)
     seal(run)
     return run

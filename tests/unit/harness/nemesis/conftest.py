@@ -11,12 +11,12 @@ from harness.cluster.nodes import ClusterError
 from harness.model.effects import Effects
 from harness.nemesis.verb import Verb
 from harness.nemesis.verbs import VERBS
-from tests.support.conducted_plans import Told
+from tests.support.conducted_plans import FakeCluster
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Told:
-    told = Told()
+def world(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
+    told = FakeCluster()
 
     def inject(injection: Any) -> None:
         if told.breaks:

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaError, Message
 
 from tests.support.mock_kafka import TOPIC
-from tests.support.worker_sessions import Given, events, recorded, session
+from tests.support.worker_sessions import FakeMessage, events, recorded_operations, session
 from workloads.client.tail import Tail
 
 
@@ -26,18 +26,18 @@ def statistics(broker: int, leader: int) -> str:
     return json.dumps({"topics": {TOPIC: {"partitions": partitions}}})
 
 
-def take(tail: Tail, *given: Given) -> list[int]:
+def take(tail: Tail, *given: FakeMessage) -> list[int]:
     return [tail._take(cast(Message, each), 1, 2) for each in given]
 
 
 def test_a_record_is_of_the_broker_that_served_it(tail: Tail, tmp_path: Path) -> None:
     """A follower may: whoever leads says nothing of who gave a record."""
-    take(tail, Given(0))
+    take(tail, FakeMessage(0))
     for told in (statistics(3, 1), statistics(3, 1), statistics(1, 1)):
         tail._statistics(told)
-        take(tail, Given(1))
+        take(tail, FakeMessage(1))
 
-    assert [None, 3, 3, 1] == [each.broker for each in recorded(tmp_path)]
+    assert [None, 3, 3, 1] == [each.broker for each in recorded_operations(tmp_path)]
     serving = events(tmp_path, "serving")
     assert [(0, 3, 1), (0, 1, 1)] == [(e["partition"], e["broker"], e["leader"]) for e in serving]
 
@@ -46,7 +46,7 @@ def test_of_a_payload_that_is_none_of_ours_the_first_200_signs_are_kept(
     tail: Tail, tmp_path: Path
 ) -> None:
     """It may be of any length."""
-    take(tail, Given(4, value=b"x" * 500), Given(5, value=b"short"))
+    take(tail, FakeMessage(4, value=b"x" * 500), FakeMessage(5, value=b"short"))
 
     long, short = events(tmp_path, "unparsable")
     assert ("b'" + "x" * 198, 4) == (long["text"], long["offset"])
@@ -54,7 +54,7 @@ def test_of_a_payload_that_is_none_of_ours_the_first_200_signs_are_kept(
 
 
 def test_it_stands_behind_what_it_took_or_at_the_end_it_was_told(tail: Tail) -> None:
-    assert [1, 0] == take(tail, Given(4), Given(7, KafkaError._PARTITION_EOF))
+    assert [1, 0] == take(tail, FakeMessage(4), FakeMessage(7, KafkaError._PARTITION_EOF))
     assert ({0: 7}, False) == (tail.positions, tail.lost_its_place)
 
 
@@ -66,7 +66,7 @@ def test_it_has_lost_its_place_for_good_once_it_is_not_in_the_log(
     tail: Tail, tmp_path: Path, error: int, lost: bool
 ) -> None:
     """Another error after it changes nothing."""
-    take(tail, Given(4), Given(0, error), Given(0, KafkaError._TRANSPORT))
+    take(tail, FakeMessage(4), FakeMessage(0, error), FakeMessage(0, KafkaError._TRANSPORT))
 
     assert ({0: 5}, lost) == (tail.positions, tail.lost_its_place)
     assert 2 == len(events(tmp_path, "client-error"))

@@ -21,9 +21,9 @@ from harness.foreign.folder import Wanted
 from harness.history.record_format import HistoryError
 from harness.host.machine import HostError
 from harness.model.runs.run_folder import StoreError
-from tests.support.two_tables import Story, sent, was_read
+from tests.support.two_tables import TwoTables, sent, was_read
 
-STORY = Story(sends=[sent("a", 0)], reads=[was_read("a", 0)])
+STORY = TwoTables(sends=[sent("a", 0)], reads=[was_read("a", 0)])
 
 
 def asked(folder: Path, name: str = "t", *, reads: str = "", master: str | None = None) -> Asked:

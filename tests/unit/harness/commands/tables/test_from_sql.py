@@ -13,7 +13,7 @@ from harness.checkout import ROOT
 from harness.commands.ask.sql import Question, answer
 from harness.commands.tables.write_job import known
 from harness.foreign.about import About
-from tests.support.two_tables import seen
+from tests.support.two_tables import found_counts
 
 
 def test_a_recorded_run_s_views_have_its_findings(spark, tmp_path, capsys):
@@ -29,5 +29,5 @@ def test_a_recorded_run_s_views_have_its_findings(spark, tmp_path, capsys):
     told = tables(spark, *map(str, files))
     found = judged(told, known_of(known(About())), complete=False)
 
-    assert {"lost": 4, "inconsistent-offset": 4} == seen(found)
+    assert {"lost": 4, "inconsistent-offset": 4} == found_counts(found)
     assert told.begins_told

@@ -21,10 +21,10 @@ from harness.foreign.about import About
 from harness.foreign.folder import Wanted
 from harness.model.exit_codes import BAD_ARGUMENTS, INVALID
 from harness.model.runs.run_folder import StoreError
-from tests.support.two_tables import Story, as_csv, sent, was_read
+from tests.support.two_tables import TwoTables, as_csv, sent, was_read
 
 SAFE = About(defaults=True, faults="none", producer={"acks": "all"}, replication_factor=1)
-STORY = Story(
+STORY = TwoTables(
     sends=[sent("a", 0), sent("é,1", 1), sent("c", 2), sent("d", 0, 1)],
     reads=[was_read("a", 0), was_read("c", 2), was_read("c", 3), was_read("d", 0, 1)],
     complete=True,

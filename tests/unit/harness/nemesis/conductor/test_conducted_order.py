@@ -8,7 +8,7 @@ import pytest
 
 from harness.nemesis.verbs import VERBS
 from harness.waiting import WaitTimeout, wait_until
-from tests.support.conducted_plans import Told, conductor, finish, step
+from tests.support.conducted_plans import FakeCluster, conductor, finish, step
 
 
 def test_series_overlap(world):
@@ -16,7 +16,9 @@ def test_series_overlap(world):
     made = conductor(
         world, step(0, target="kafka1", for_s=1000.0), step(1, series=1, target="kafka2")
     )
-    wait_until(lambda: "kafka2" in str(world.told("inject", "ok")), timeout_s=10, what="the second")
+    wait_until(
+        lambda: "kafka2" in str(world.lines_of("inject", "ok")), timeout_s=10, what="the second"
+    )
     made.stop()
 
     assert not world.down
@@ -35,14 +37,14 @@ def test_a_trigger_is_awaited_and_the_step_counts_from_there(world):
     wait_until(sending, timeout_s=10, what="the step to come")
 
     assert 1006 < world.sent
-    assert world.told("inject", "ok")
+    assert world.lines_of("inject", "ok")
 
 
 def test_a_trigger_that_never_comes_is_a_fault_that_did_not_happen(world):
     finish(conductor(world, step(when="isr-alone", unit="seconds", at=0.0)))
 
-    assert "alone in its ISR" in world.told("inject", "info")[0]["error"]
-    assert not world.told("inject", "invoke")
+    assert "alone in its ISR" in world.lines_of("inject", "info")[0]["error"]
+    assert not world.lines_of("inject", "invoke")
 
 
 def test_healed_waits_for_every_step_of_the_entry_before(world):
@@ -65,19 +67,21 @@ def test_reassignments_wait_for_each_other(world, monkeypatch):
     assert "is using the assignment" in given_up(world, "fell", "kafka2")
 
 
-def given_up(world: Told, verb: str, target: str) -> str:
+def given_up(world: FakeCluster, verb: str, target: str) -> str:
     """Why a fault gives up whose moment comes while one at kafka1 is in force."""
     world.sent = 11
     first = step(0, verb=verb, target="kafka1", for_s=1000.0)
     second = step(1, series=1, verb=verb, target=target, when="in-force", unit="seconds", at=0.0)
     made = conductor(world, first, second)
     try:
-        wait_until(lambda: world.told("inject", "info"), timeout_s=10, what="the second to give up")
+        wait_until(
+            lambda: world.lines_of("inject", "info"), timeout_s=10, what="the second to give up"
+        )
     finally:
         made.stop()
 
-    assert [line["fault"] for line in world.told("inject", "invoke")] == [0]
-    return str(world.told("inject", "info")[0]["error"])
+    assert [line["fault"] for line in world.lines_of("inject", "invoke")] == [0]
+    return str(world.lines_of("inject", "info")[0]["error"])
 
 
 def test_a_chain_of_faults_may_take_longer_than_a_trigger_may(world):
@@ -90,7 +94,7 @@ def test_a_chain_of_faults_may_take_longer_than_a_trigger_may(world):
         )
     )
 
-    assert len(world.told("inject", "ok")) == 2
+    assert len(world.lines_of("inject", "ok")) == 2
 
 
 def test_a_fault_may_wait_until_the_one_before_is_in_force(world):
@@ -112,11 +116,11 @@ def test_an_isr_that_was_small_before_is_no_answer_to_the_fault_before(world):
     second = step(1, series=1, when="isr-alone", unit="seconds", at=0.0, target="kafka3")
     made = conductor(world, step(), second)
     with pytest.raises(WaitTimeout):
-        wait_until(lambda: world.told("inject", "invoke"), timeout_s=0.5, what="nothing")
+        wait_until(lambda: world.lines_of("inject", "invoke"), timeout_s=0.5, what="nothing")
     world.sent, world.isr = 11, ("kafka3",)  # who leads after the first
     finish(made)
 
-    order = [line["fault"] for line in world.told("inject", "ok")]
+    order = [line["fault"] for line in world.lines_of("inject", "ok")]
     assert order == [0, 1]
 
 
@@ -127,5 +131,5 @@ def test_what_never_was_in_force_keeps_nobody_waiting(world):
     made = conductor(world, step(), second)
     finish(made)
 
-    assert [line["fault"] for line in world.told("inject", "info")] == [0, 1]
+    assert [line["fault"] for line in world.lines_of("inject", "info")] == [0, 1]
     assert made.failure is None

@@ -12,7 +12,7 @@ from harness.nemesis.undo_record import Undo, outstanding
 from harness.nemesis.verb import DoesNothing
 from harness.nemesis.verbs import VERBS
 from harness.waiting import wait_until
-from tests.support.conducted_plans import Told, conductor, finish, step
+from tests.support.conducted_plans import FakeCluster, conductor, finish, step
 
 
 def test_a_fault_is_injected_proved_healed_and_proved_again(world):
@@ -26,9 +26,9 @@ def test_a_fault_is_injected_proved_healed_and_proved_again(world):
         ("heal", "invoke"),
         ("heal", "ok"),
     ]
-    assert world.told("inject", "invoke")[0]["nodes"] == ["kafka1"]
-    assert world.told("inject", "ok")[0]["evidence"] == "fallen"
-    assert world.told("heal", "ok")[0]["evidence"] == "risen; every ISR has 3 members"
+    assert world.lines_of("inject", "invoke")[0]["nodes"] == ["kafka1"]
+    assert world.lines_of("inject", "ok")[0]["evidence"] == "fallen"
+    assert world.lines_of("heal", "ok")[0]["evidence"] == "risen; every ISR has 3 members"
     assert made.failure is None
 
 
@@ -46,7 +46,7 @@ def test_a_step_counted_in_rounds_waits_until_the_load_is_past_it(world):
     world.sent = 11
     finish(made)
 
-    assert world.told("inject", "ok")
+    assert world.lines_of("inject", "ok")
 
 
 def test_the_load_is_held_at_the_next_step_until_the_one_before_is_healed(world):
@@ -60,8 +60,8 @@ def test_a_fault_without_evidence_is_healed_and_never_called_ok(world):
     world.sent, world.bites = 11, False
     finish(conductor(world, step()))
 
-    assert not world.told("inject", "ok")
-    assert "waited" in world.told("inject", "info")[0]["error"]
+    assert not world.lines_of("inject", "ok")
+    assert "waited" in world.lines_of("inject", "info")[0]["error"]
     assert not world.down
 
 
@@ -75,8 +75,8 @@ def test_a_node_to_which_the_verb_would_do_nothing_is_no_target(world, monkeypat
     world.sent = 11
     finish(conductor(world, step(target="leader")))
 
-    assert "kafka1 has nothing to do" in world.told("inject", "info")[0]["error"]
-    assert not world.told("inject", "invoke")
+    assert "kafka1 has nothing to do" in world.lines_of("inject", "info")[0]["error"]
+    assert not world.lines_of("inject", "invoke")
 
 
 @pytest.mark.parametrize("target", ["one", "follower", "minority"])
@@ -100,8 +100,8 @@ def test_a_fault_that_is_seen_to_do_nothing_is_not_waited_for(world, monkeypatch
     made = conductor(world, step())
     finish(made)
 
-    assert world.told("inject", "info")[0]["error"] == "2000 kbit/s is above its traffic"
-    assert world.told("heal", "ok")
+    assert world.lines_of("inject", "info")[0]["error"] == "2000 kbit/s is above its traffic"
+    assert world.lines_of("heal", "ok")
     assert made.failure is None
 
 
@@ -109,8 +109,8 @@ def test_a_fault_that_nobody_can_take_is_recorded_as_not_happened(world):
     world.sent, world.leader = 11, None
     finish(conductor(world, step()))
 
-    assert world.told("inject", "info")[0]["nodes"] == []
-    assert not world.told("inject", "invoke")
+    assert world.lines_of("inject", "info")[0]["nodes"] == []
+    assert not world.lines_of("inject", "invoke")
 
 
 def test_a_verb_that_breaks_is_healed_and_ends_the_run(world):
@@ -119,7 +119,7 @@ def test_a_verb_that_breaks_is_healed_and_ends_the_run(world):
     finish(made)
 
     assert "no such process" in str(made.failure)
-    assert world.told("heal", "invoke")
+    assert world.lines_of("heal", "invoke")
 
 
 def test_a_node_that_does_not_come_back_ends_the_run_naming_it(world):
@@ -128,17 +128,19 @@ def test_a_node_that_does_not_come_back_ends_the_run_naming_it(world):
     finish(made)
 
     assert "kafka1 to be back" in str(made.failure)
-    assert world.told("heal", "info")
+    assert world.lines_of("heal", "info")
 
 
 def test_stopping_heals_what_is_in_force_and_begins_nothing_new(world):
     world.sent = 11
     made = conductor(world, step(for_s=1000.0), step(1, at=11.0))
-    wait_until(lambda: world.told("inject", "ok"), timeout_s=10, what="the fault to be in force")
+    wait_until(
+        lambda: world.lines_of("inject", "ok"), timeout_s=10, what="the fault to be in force"
+    )
     made.stop()
 
     assert not world.down
-    assert len(world.told("inject", "invoke")) == 1
+    assert len(world.lines_of("inject", "invoke")) == 1
     assert made.failure is None
 
 
@@ -146,7 +148,7 @@ def test_a_fault_may_last_until_leadership_moved(world):
     world.sent = 11
     finish(conductor(world, step(until="leader-moved")))
 
-    assert world.told("heal", "ok")
+    assert world.lines_of("heal", "ok")
 
 
 def test_a_fault_may_last_until_other_members_have_the_partitions(world):
@@ -164,12 +166,12 @@ def test_a_fault_may_last_until_other_members_have_the_partitions(world):
     world.sent, members = 11, Members()
     made = conductor(world, step(until="partitions-moved"), clients=members)
     wait_until(lambda: members.asked, timeout_s=10, what="the members to be asked")
-    assert not world.told("heal", "invoke")
+    assert not world.lines_of("heal", "invoke")
 
     members.have_them = True
     finish(made)
     assert members.asked == ("kafka1",)
-    assert world.told("heal", "ok")
+    assert world.lines_of("heal", "ok")
 
 
 def test_a_verb_takes_its_nodes_one_by_one_or_together(world):
@@ -178,14 +180,14 @@ def test_a_verb_takes_its_nodes_one_by_one_or_together(world):
     finish(conductor(world, step(verb="fell-together", target="all")))
 
     assert world.groups == [["kafka1"], ["kafka2"], ["kafka3"], ["kafka1", "kafka2", "kafka3"]]
-    assert world.told("inject", "ok")[1]["nodes"] == ["kafka1", "kafka2", "kafka3"]
+    assert world.lines_of("inject", "ok")[1]["nodes"] == ["kafka1", "kafka2", "kafka3"]
 
 
 def test_who_was_hit_is_told_with_the_role_it_played(world):
     world.sent = 11
     finish(conductor(world, step(target="all")))
 
-    assert world.told("inject", "invoke")[0]["roles"] == {
+    assert world.lines_of("inject", "invoke")[0]["roles"] == {
         "kafka1": ["leader"],
         "kafka2": ["follower", "controller"],
         "kafka3": ["follower"],
@@ -243,7 +245,7 @@ def test_a_fault_is_healed_although_there_is_no_room_to_write_of_it(world, unwri
     def write(event: str, **fields: Any) -> None:
         if event == unwritten and (unwritten == "heal" or fields["type"] == "ok"):
             raise OSError(errno.ENOSPC, "No space left on device")
-        Told.write(world, event, **fields)
+        FakeCluster.write(world, event, **fields)
 
     world.sent, world.write = 11, write
     made = conductor(world, step())
