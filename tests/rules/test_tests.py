@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 
-from tests.support.source_files import nodes, python_files
+from tests.support.source_files import nodes, python_files, tree
 
 
 def test_no_test_imports_from_another() -> None:
@@ -17,6 +18,15 @@ def test_no_test_imports_from_another() -> None:
     }
 
     assert set() == wrong
+
+
+def test_each_module_that_tests_share_has_a_line_in_the_index() -> None:
+    """The index is the docstring of tests/support: there a newcomer looks for what there is."""
+    index = ast.get_docstring(tree("tests/support/__init__.py")) or ""
+    files = {file.split("/")[2] for file in python_files() if file.startswith("tests/support/")}
+    modules = {file.removesuffix(".py") for file in files} - {"__init__"}
+
+    assert sorted(modules) == sorted(re.findall(r"^    (\w+)  ", index, re.MULTILINE))
 
 
 def _imported(file: str) -> set[str]:
