@@ -230,6 +230,13 @@ def faults_of(run: Ran) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["step"])
 
 
+def faults_by_name(run: Ran, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The faults of a run that got to the end of its plan, by their names in its order."""
+    found = faults_of(run)
+    assert len(found) == len(names), run.out + run.err
+    return dict(zip(names, found, strict=True))
+
+
 def results(arguments: tuple[str, ...], tmp_path: Path) -> list[str]:
     """The option that sends a run's results to the test's own folder."""
     return ["--results", str(tmp_path)] if arguments[0] in ("run", "check", "report") else []

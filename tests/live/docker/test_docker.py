@@ -12,7 +12,7 @@ import pytest
 
 from harness.cluster.docker import compose
 from harness.release import COMPOSE_FILE
-from tests.support.commands import Ran, assert_valid, faults_of
+from tests.support.commands import Ran, assert_valid, faults_by_name
 from tests.support.labs.docker_engine import Docker
 
 # What is awaited in a fixture has a limit of its own, which names it.
@@ -42,7 +42,7 @@ def run(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 @pytest.fixture(scope="module")
 def faults(run: Ran) -> dict[str, dict[str, Any]]:
-    return dict(zip(VERBS, faults_of(run), strict=True))
+    return faults_by_name(run, VERBS)
 
 
 def test_a_run_in_containers_is_judged_as_anywhere(run):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.commands import Ran, assert_valid, carried_out, faults_of
+from tests.support.commands import Ran, assert_valid, carried_out, faults_by_name
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 
@@ -53,7 +53,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 @pytest.fixture(scope="module")
 def faults(run: Ran) -> dict[str, dict[str, Any]]:
-    return dict(zip(WHICH, faults_of(run), strict=True))
+    return faults_by_name(run, WHICH)
 
 
 def test_nothing_is_lost_and_everything_is_proved(run):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.host.namespaces import UNSHARE
-from tests.support.commands import Ran, assert_valid, carried_out, faults_of
+from tests.support.commands import Ran, assert_valid, carried_out, faults_by_name
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 
@@ -34,7 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 @pytest.fixture(scope="module")
 def faults(run: Ran) -> dict[str, dict[str, Any]]:
-    return dict(zip((*CUTS, *VERBS), faults_of(run), strict=True))
+    return faults_by_name(run, (*CUTS, *VERBS))
 
 
 def test_nothing_is_lost_on_bad_links_and_all_of_it_is_proved(run):

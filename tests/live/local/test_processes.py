@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.commands import Ran, assert_valid, carried_out, faults_of
+from tests.support.commands import Ran, assert_valid, carried_out, faults_by_name
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 
@@ -36,7 +36,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 @pytest.fixture(scope="module")
 def faults(run: Ran) -> dict[str, dict[str, Any]]:
-    return dict(zip(WHICH, faults_of(run), strict=True))
+    return faults_by_name(run, WHICH)
 
 
 def test_nothing_is_lost_and_everything_is_proved(run):
@@ -55,8 +55,9 @@ def test_nothing_is_lost_and_everything_is_proved(run):
 )
 def test_who_was_killed_or_stopped_is_gone_and_serves_again(faults, which, count, who):
     fault = faults[which]
+    gone = re.findall(GONE.format(who), fault["evidence"])
 
-    assert len(fault["nodes"]) == len(re.findall(GONE.format(who), fault["evidence"])) == count
+    assert len(fault["nodes"]) == len(gone) == len({each.split()[1] for each in gone}) == count
     assert len(re.findall(rf"of {who} serves", fault["heal_evidence"])) == count
     assert "every ISR has 3 members" in fault["heal_evidence"]
 
