@@ -31,9 +31,9 @@ unit: ## the tests without a JVM, a browser or a cluster
 	$(SETUP) --only-python
 	@$(BIN)/python -m pytest -m "not jvm and not browser and not cluster" -n 3 --dist loadfile
 
-check: lint ## what every change must pass: lint, and the tests that need no cluster
+check: ## what every change must pass: lint, and the tests that need no cluster, in parts
 	$(SETUP)
-	$(BIN)/python -m pytest -m "not cluster"
+	@$(BIN)/python -m scripts.test_parts lint unit stories checker
 
 test: ## every test, in parts (WITH="unit local": these)
 	$(SETUP) --tests
