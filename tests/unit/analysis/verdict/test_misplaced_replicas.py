@@ -48,7 +48,8 @@ def test_where_nobody_knows_where_they_were_it_is_refused(
 def test_replicas_that_no_topic_can_have_are_no_record(spark: SparkSession, tmp_path: Path) -> None:
     run = write_story(story(sent(1, at=0, ms=1000), final_read(1)), tmp_path, "told/1-42")
     record = json.loads((run / "run.json").read_text())
-    for placed in ([["kafka1", "kafka1"]], [[]]):
+    impossible: list[list[list[str]]] = [[["kafka1", "kafka1"]], [[]]]
+    for placed in impossible:
         (run / "run.json").write_text(json.dumps({**record, "replicas": placed}))
 
         with pytest.raises(CheckError, match=r"replicas\.0"):
