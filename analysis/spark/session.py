@@ -118,8 +118,8 @@ def make_room_for(spark: SparkSession, operations: int) -> None:
 
 def _sizes(operations: int) -> Mapping[str, str]:
     """Spark's own settings for a big history; for a smaller one few tasks with little memory each.
-    A task would be given 16 MB at once, and what is told to all tasks 4 MB, however little it is:
-    most of what the JVM collects as garbage."""
+    On two cores Spark gives a task memory by the 16 MB, and a broadcast by the 4 MB, however little
+    is in it: the heap fills, and is collected again and again."""
     if operations >= BIG:
         return {}
     return {
