@@ -83,7 +83,7 @@ def sealing_finds(run: Path) -> list[tuple[str, str, int]]:
     return [(row["process"], row["kind"], row["count"]) for row in sealed_rows(run, "findings")]
 
 
-def write_lines(run: Path, name: str, *events: dict[str, Any]) -> None:
+def write_side_file(run: Path, name: str, *events: dict[str, Any]) -> None:
     """A side file as the harness writes it; times count up from 1 unless given."""
     file = Lines(run / "history" / f"{name}.jsonl")
     for n, event in enumerate(events, 1):

@@ -9,7 +9,7 @@ from harness.history.export import export
 from harness.history.record_format import NOTHING, OK, READ, SEND, HistoryError
 from harness.history.recorder import Recorder
 from harness.model.runs.run_folder import RunFolder
-from tests.support.recorded_runs import KILL, record_sends, sealed_operations, write_lines
+from tests.support.recorded_runs import KILL, record_sends, sealed_operations, write_side_file
 
 
 def test_the_export_tells_everything_in_order_of_time(run: Path) -> None:
@@ -21,8 +21,8 @@ def test_the_export_tells_everything_in_order_of_time(run: Path) -> None:
         recorder.record(READ, 2, (1 << 40) + 7, 15, 40, 50, 3, epoch=5)
 
     record_sends(run, then=some, ended=False)
-    write_lines(run, "p", {"event": "end", "time_ns": 70, "reason": "done"})
-    write_lines(run, "nemesis", {"event": "inject", "type": "invoke", "time_ns": 40, **KILL})
+    write_side_file(run, "p", {"event": "end", "time_ns": 70, "reason": "done"})
+    write_side_file(run, "nemesis", {"event": "inject", "type": "invoke", "time_ns": 40, **KILL})
 
     told = list(export(run))
 
@@ -57,7 +57,7 @@ def test_the_export_has_the_wall_clock_where_it_is_known(run: Path) -> None:
     """run.json holds one pair of clocks."""
     clock = {"monotonic_ns": 1_000, "utc": "2026-11-20T14:03:07+00:00"}
     RunFolder(path=run).update(clock=clock)
-    write_lines(run, "p", {"event": "end", "time_ns": 2_500_001_000})
+    write_side_file(run, "p", {"event": "end", "time_ns": 2_500_001_000})
 
     assert ["2026-11-20T14:03:09.500000Z"] == [line["time"] for line in export(run)]
 

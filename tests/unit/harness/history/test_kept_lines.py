@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.recorded_runs import sealed_rows, sealing_finds, write_lines
+from tests.support.recorded_runs import sealed_rows, sealing_finds, write_side_file
 
 AT = {"moment": "before-return", "broker": "kafka1", "topic": "t", "partition": 0}
 BATCH: dict[str, Any] = {"event": "kept-batch", **AT, "epoch": 3, "records": [[4, 12], [5, 13]]}
@@ -20,7 +20,7 @@ def told(run: Path) -> list[dict[str, Any]]:
 
 
 def test_a_batch_is_a_row_for_each_record(run: Path) -> None:
-    write_lines(run, "kept", BATCH)
+    write_side_file(run, "kept", BATCH)
 
     each = {"time_ns": 1, "event": "kept-record", **AT, "epoch": 3}
     assert [{**each, "offset": 4, "value": 12}, {**each, "offset": 5, "value": 13}] == told(run)
@@ -28,7 +28,7 @@ def test_a_batch_is_a_row_for_each_record(run: Path) -> None:
 
 def test_sequence_numbers_count_on_from_the_batchs_first(run: Path) -> None:
     """And begin again behind the largest."""
-    write_lines(
+    write_side_file(
         run, "kept", {**BATCH, "producer_id": 7, "producer_epoch": 0, "sequence": 2**31 - 1}
     )
 
@@ -37,7 +37,7 @@ def test_sequence_numbers_count_on_from_the_batchs_first(run: Path) -> None:
 
 
 def test_a_record_without_a_value_and_the_end_of_a_transaction_have_their_offset(run: Path) -> None:
-    write_lines(
+    write_side_file(
         run, "kept", {**BATCH, "records": [[4, None]], "marker": "abort", "transactional": True}
     )
 
@@ -47,13 +47,15 @@ def test_a_record_without_a_value_and_the_end_of_a_transaction_have_their_offset
 
 
 def test_a_record_of_kafkas_own_topics_has_a_text(run: Path) -> None:
-    write_lines(run, "kept", {**BATCH, "event": "kept-entries", "records": [[4, "{}"], [5, None]]})
+    write_side_file(
+        run, "kept", {**BATCH, "event": "kept-entries", "records": [[4, "{}"], [5, None]]}
+    )
 
     assert [(4, "{}"), (5, None)] == [(row["offset"], row.get("text")) for row in told(run)]
 
 
 def test_a_checkpoint_is_a_row_for_each_epoch(run: Path) -> None:
-    write_lines(run, "kept", {"event": "kept-epochs", **AT, "epochs": [[0, 0], [3, 4711]]})
+    write_side_file(run, "kept", {"event": "kept-epochs", **AT, "epochs": [[0, 0], [3, 4711]]})
 
     each = {"time_ns": 1, "event": "kept-epoch", **AT}
     assert [
@@ -82,7 +84,7 @@ def test_a_checkpoint_is_a_row_for_each_epoch(run: Path) -> None:
     ],
 )
 def test_any_other_line_is_a_row(run: Path, line: dict[str, Any]) -> None:
-    write_lines(run, "kept", line)
+    write_side_file(run, "kept", line)
 
     assert [{"time_ns": 1, **line}] == told(run)
 
@@ -103,7 +105,7 @@ def test_a_batch_that_cannot_be_used_is_a_finding_and_no_row(
     run: Path, changes: dict[str, Any]
 ) -> None:
     """As a whole: half a batch would tell of offsets that nobody has."""
-    write_lines(run, "kept", {**BATCH, **changes})
+    write_side_file(run, "kept", {**BATCH, **changes})
 
     assert [("kept", "bad-line", 1)] == sealing_finds(run)
     assert [] == sealed_rows(run, "kept")

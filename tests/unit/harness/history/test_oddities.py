@@ -14,7 +14,7 @@ from tests.support.recorded_runs import (
     sealed_rows,
     sealing_finds,
     spoil,
-    write_lines,
+    write_side_file,
 )
 
 CAPACITY_AT = 12  # of a segment's header
@@ -176,7 +176,7 @@ def test_a_line_of_the_nemesis_that_cannot_be_used_is_a_finding(
     run: Path, line: dict[str, Any]
 ) -> None:
     """No fault's number, no verb, nodes that are no list."""
-    write_lines(run, "nemesis", line)
+    write_side_file(run, "nemesis", line)
 
     assert [("nemesis", "bad-line", 1)] == sealing_finds(run)
     assert [] == sealed_rows(run, "faults")
@@ -187,14 +187,14 @@ def test_a_line_of_the_nemesis_that_cannot_be_used_is_a_finding(
 )
 def test_a_view_that_cannot_be_used_is_a_finding(run: Path, line: dict[str, Any]) -> None:
     """No partition; the end of a stretch that never began."""
-    write_lines(run, "views", line)
+    write_side_file(run, "views", line)
 
     assert [("views", "bad-line", 1)] == sealing_finds(run)
 
 
 @pytest.mark.parametrize("isr", [0, False, "", {}, 5])
 def test_a_look_at_the_replicas_whose_isr_is_no_list_is_a_finding(run: Path, isr: object) -> None:
-    write_lines(run, "watermarks", {**LOOK, "isr": isr})
+    write_side_file(run, "watermarks", {**LOOK, "isr": isr})
 
     assert [("watermarks", "bad-line", 1)] == sealing_finds(run)
 
@@ -202,7 +202,7 @@ def test_a_look_at_the_replicas_whose_isr_is_no_list_is_a_finding(run: Path, isr
 @pytest.mark.parametrize("isr", [None, [], ["kafka1"]])
 def test_one_whose_isr_is_a_list_or_not_known_is_none(run: Path, isr: object) -> None:
     """The twin."""
-    write_lines(run, "watermarks", {**LOOK, "isr": isr})
+    write_side_file(run, "watermarks", {**LOOK, "isr": isr})
 
     assert [] == sealing_finds(run)
 

@@ -17,7 +17,7 @@ from tests.support.recorded_runs import (
     record_sends,
     sealed_operations,
     sealed_rows,
-    write_lines,
+    write_side_file,
 )
 
 
@@ -166,7 +166,7 @@ AFTER = {"leader": {"0": "kafka1"}, "isr": {"0": ["kafka1", "kafka2"]}, "control
 
 def test_a_faults_four_lines_are_one_row(run: Path) -> None:
     """Injected, in force, being healed, healed."""
-    write_lines(
+    write_side_file(
         run,
         "nemesis",
         {"event": "inject", "type": "invoke", **KILL, **BEFORE},
@@ -197,7 +197,7 @@ def test_a_later_line_without_nodes_does_not_take_them_back(
 ) -> None:
     """Whom a fault has hit stays known; a fault that hit nobody permits nothing and proves none."""
     bare = {key: value for key, value in KILL.items() if key != "nodes"}
-    write_lines(
+    write_side_file(
         run,
         "nemesis",
         {"event": "inject", "type": "invoke", **bare, "nodes": ["kafka2", "kafka3"]},
@@ -213,7 +213,7 @@ def test_a_later_line_without_nodes_does_not_take_them_back(
 
 def test_a_fault_without_proof_has_no_ok(run: Path) -> None:
     """It was injected, nothing showed that it bit, and it was healed with trouble."""
-    write_lines(
+    write_side_file(
         run,
         "nemesis",
         {"event": "inject", "type": "invoke", **KILL},
@@ -233,7 +233,7 @@ def test_a_fault_without_proof_has_no_ok(run: Path) -> None:
 
 def test_a_fault_that_never_began_is_a_row(run: Path) -> None:
     """Nobody played the target's role: one line, no nodes, no times but its own."""
-    write_lines(
+    write_side_file(
         run, "nemesis", {"event": "inject", "type": "info", **KILL, "nodes": [], "error": "none"}
     )
     seal(run)
@@ -258,7 +258,7 @@ def test_views_and_blind_stretches_are_tables(run: Path) -> None:
         "controller": "kafka1",
     }
     blind = {"event": "blind"}
-    write_lines(
+    write_side_file(
         run,
         "views",
         view,

@@ -19,7 +19,7 @@ from tests.support.recorded_runs import (
     sealed_rows,
     sealing_finds,
     spoil,
-    write_lines,
+    write_side_file,
 )
 
 
@@ -141,7 +141,7 @@ def test_a_second_one_moved_aside_leaves_the_first(run: Path) -> None:
 
 def test_a_small_table_whose_lines_are_gone_is_kept_and_told(run: Path) -> None:
     """Without them it would be empty: as if there had been no fault."""
-    write_lines(run, "nemesis", {"event": "inject", "type": "invoke", **KILL})
+    write_side_file(run, "nemesis", {"event": "inject", "type": "invoke", **KILL})
     seal(run)
     mark(run).unlink()
     (run / "history/nemesis.jsonl").unlink()
@@ -152,7 +152,7 @@ def test_a_small_table_whose_lines_are_gone_is_kept_and_told(run: Path) -> None:
 
 def test_a_small_table_with_its_lines_is_made_again(run: Path) -> None:
     """The twin."""
-    write_lines(run, "nemesis", {"event": "inject", "type": "invoke", **KILL})
+    write_side_file(run, "nemesis", {"event": "inject", "type": "invoke", **KILL})
     seal(run)
     mark(run).unlink()
 
