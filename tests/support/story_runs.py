@@ -1,6 +1,9 @@
 """Stories of tests/support/histories.py as sealed runs: their run.json and their tables.
 
-`CheckedStories` has them checked, many in one Spark job and none before it is asked for.
+`CheckedStories` has them checked, many in one Spark job and none before it is asked for. Spark is
+given all of each: a screen leaves it the records that it suspects, and if one story of a job is not
+plain everything, so which rule a story asks would hang on the others. What a screen says of each is
+held against Spark's answer.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ NODES = {
     for name, role in (("zk", "zookeeper"), ("kafka", "broker"))
     for number in (1, 2, 3)
 }
-JOB = 100  # stories: a job costs some seconds, however few, and a test waits for all of its job
+JOB = 230  # stories: a job costs some seconds, however few, and a test waits for all of its job
 
 Reported = tuple[dict[str, Any], Path]  # the report and the run's folder
 
@@ -61,7 +64,8 @@ class CheckedStories:
         return done
 
     def _check(self, tests: Sequence[str]) -> None:
-        from analysis import job  # noqa: PLC0415  most of those who write stories need no Spark
+        # Most of those who write stories need no Spark.
+        from analysis import job, prepared  # noqa: PLC0415
         from analysis.report import page  # noqa: PLC0415
 
         stories = [self._left.pop(test) for test in tests]
@@ -72,9 +76,32 @@ class CheckedStories:
             ]
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(page, "render", lambda *_: "")  # megabytes, and none looks at it
-                self._done |= zip(tests, zip(job.check(paths), paths, strict=True), strict=True)
+                for by_driver in ("screens", "measured"):
+                    patch.setattr(prepared, by_driver, lambda *_: None)
+                reports = job.check(paths)
+            for test, report, path in zip(tests, reports, paths, strict=True):
+                unseen = unseen_by_screen(report, path)
+                wrong = AssertionError(f"no sign of {unseen} was seen by the screen of {path}")
+                self._done[test] = wrong if unseen else (report, path)
         except Exception as error:
             self._done |= dict.fromkeys(tests, error)
+
+
+def unseen_by_screen(report: Mapping[str, Any], folder: Path) -> list[str]:
+    """The anomalies of this report without one sign in the run's screen, which acquits them."""
+    from analysis.anomalies import BY_NAME  # noqa: PLC0415
+    from analysis.frames.history import run_row  # noqa: PLC0415
+    from analysis.screens.several import screens  # noqa: PLC0415
+    from analysis.stored.stored_run import open_run  # noqa: PLC0415
+
+    found = [name for name, told in report["anomalies"].items() if told["count"]]
+    if not found:
+        return []
+    run = open_run(folder)
+    screened = screens([run], {run.run_id: run_row(run)}, folder)
+    if screened is None:
+        return []
+    return [name for name in found if not BY_NAME[name].tables(screened.signs)]
 
 
 def write_story(story: Story, folder: Path, run_id: str) -> Path:

@@ -22,7 +22,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         begun.append([run.name for run in runs])
         if "3" in begun[-1]:
             raise ValueError("3")
-        return [{"run": run.name} for run in runs]
+        return [{"run": run.name, "anomalies": {}} for run in runs]
 
     monkeypatch.setattr(story_runs, "JOB", 2)
     monkeypatch.setattr(job, "check", check)
@@ -38,7 +38,7 @@ def stories(jobs: list[list[str]], tmp_path: Path) -> CheckedStories:
 
 def test_a_job_has_the_story_that_is_asked_for_and_those_after_it(stories, jobs, tmp_path):
     assert [] == jobs
-    assert ({"run": "1"}, tmp_path / "1") == (stories.of("c"), stories.of("d"))[1]
+    assert ({"run": "1", "anomalies": {}}, tmp_path / "1") == (stories.of("c"), stories.of("d"))[1]
     assert [["0", "1"]] == jobs
 
 
