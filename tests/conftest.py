@@ -3,9 +3,9 @@
 A test that starts a JVM has the mark `jvm`, one that starts a browser `browser`: `make unit` leaves
 both out. The mark is given by hand, or here to whoever uses Spark; without it neither starts.
 
-A test that uses Spark may be the first that needs the session, or has hundreds of stories checked for
-others: its timeout counts what it does itself, as wherever fixtures are shared (`func_only`). What
-these take has a bound of its own, by which nothing ends but what hangs.
+A test that uses Spark may be the first that needs the session, or has hundreds of stories checked
+for others: its timeout counts what it does itself, as wherever fixtures are shared (`func_only`).
+What these take has a bound of its own, by which nothing ends but what hangs.
 """
 
 from __future__ import annotations
