@@ -22,7 +22,7 @@ from rich.console import Console
 from typer.exceptions import TyperException
 
 from harness.command_lines import clusters, look_at, run_and_judge, this_host, write
-from harness.host.output import outlive_readers
+from harness.host.output import outlive_readers, unkept
 from harness.model import exit_codes
 from harness.run.interrupts import send_again_what_is_lost
 
@@ -73,6 +73,9 @@ def main() -> None:
     except Exception as error:
         sentence, code = _told(error)
         _say_error(sentence)
+    if (lost := unkept()) is not None:
+        _say_error(f"standard output could not be written ({lost.strerror}): some of it is missing")
+        code = exit_codes.FAILED if code in (None, exit_codes.VALID, exit_codes.UNKNOWN) else code
     sys.exit(code)
 
 

@@ -1,8 +1,9 @@
 """What is printed once nobody reads it any more: `kafka-harness run study-1 | head -3`.
 
 A command goes on in silence and ends as it would have, with the same exit code: a run is healed,
-sealed, checked and reported; its verdict is not lost because its output is. The same where output
-cannot be kept (a full disk below `> log`). Who prints without end asks `unread`, and stops.
+sealed, checked and reported; its verdict is not lost because its output is. Where somebody is to
+read it and it cannot be kept (a full disk below `> log`), the command goes on as well, and fails in
+the end: `unkept`. Who prints without end asks `unread`, and stops.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ class _Kept(io.FileIO):
     """A file descriptor that takes whatever is written to it."""
 
     gone = False
+    error: OSError | None = None  # the first that some of it met
 
     def write(self, data: Any, /) -> int:
         try:
@@ -31,8 +34,8 @@ class _Kept(io.FileIO):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
-        except OSError:
-            pass
+        except OSError as error:
+            self.error = self.error or error
         return memoryview(data).nbytes
 
 
@@ -40,7 +43,7 @@ _guarded: list[_Kept] = []  # stdout, once it is
 
 
 def outlive_readers() -> None:
-    """From now on nothing that this process prints can fail."""
+    """From now on nothing that this process prints can fail on the way."""
     if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = _same(sys.stdout)
     if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
@@ -65,6 +68,16 @@ def _same(stream: io.TextIOWrapper) -> io.TextIOWrapper:
 def unread() -> bool:
     """Whether the reader of stdout has gone, as far as it is known."""
     return any(kept.gone for kept in _guarded)
+
+
+def unkept() -> OSError | None:
+    """Why some of what was printed to stdout is not there; None: all of it is, or nobody reads it.
+
+    What has not been written yet is written now.
+    """
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    return next((kept.error for kept in _guarded if kept.error is not None), None)
 
 
 def print_table(console: Console, table: Table) -> None:

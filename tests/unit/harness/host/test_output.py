@@ -90,13 +90,14 @@ def test_who_prints_into_nothing_goes_on_and_so_do_its_children() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_below_the_output_ends_nothing() -> None:
+def test_a_full_disk_below_the_output_is_told_and_fails_in_the_end() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [*COMMAND, "scenarios"], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
         )
 
-    assert (0, b"") == (done.returncode, done.stderr)
+    assert done.returncode == 255
+    assert b"standard output could not be written (No space left on device)" in done.stderr
 
 
 # --- tables
