@@ -186,6 +186,18 @@ def test_a_flipped_bit_is_found_by_its_digest(run: Path, part: float) -> None:
     assert (damage.file, damage.process) == ("history/operations/producer-0.parquet", "producer-0")
 
 
+def test_a_text_that_is_none_is_damage(run: Path) -> None:
+    """Without a digest, some byte of a page's dictionary: nothing that decodes it later raises."""
+    file = run / "history/operations/final-read-0.parquet"
+    whole = file.read_bytes()
+    reasons = set()
+    for at in range(4, 120):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 0x80]) + whole[at + 1 :])
+        reasons |= set(told(run))
+
+    assert any("Invalid UTF8" in why for why in reasons), reasons
+
+
 def test_a_damaged_worker_left_operations_all_the_same(run: Path) -> None:
     """It is not said of it that it recorded nothing."""
     (run / "history/operations/producer-0.parquet").write_bytes(b"")
