@@ -11,8 +11,11 @@ called lost:
     nothing may delete, the log begins at 10, no ack lies below     =>  unknown
     log start 0, nothing in the log                                 =>  40 lost: no matter of this
 
-Deletion is allowed where `cleanup.policy` has delete, and a size limit, or a time that is not
-longer than the run, is set for the topic or the brokers, or by a step of the plan.
+Deletion is allowed where `cleanup.policy` has delete, and a time that is not longer than the run,
+or a size limit, is set for the topic or the brokers, or by a step of the plan. By size only closed
+segments are deleted: where twice the bytes that were sent to a partition (what batches add, and
+what was sent again) do not fill a segment, and none is closed for its age within the run, only a
+limit of 0 deletes.
 
 A **consumer** that follows the log must have been given something, of each partition with records
 acknowledged for so long, and must not have stood still for longer than a second and than half of
@@ -33,6 +36,7 @@ successor's time is its predecessor's (analysis.measures.own_time).
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -43,10 +47,12 @@ from analysis.measures.work_done import STILL_NS, Work
 from analysis.stored.stored_run import Run, final_ends
 from analysis.verdict.naming import kind_of
 from harness.history.tables import partitions_named
+from harness.model.sections.workload import WorkloadPart
 from harness.model.worker_kinds import KINDS
 
 DUMPS = "replicas-0"
-_HOUR_MS, _DAYS_7 = 3_600_000, 168  # Kafka's default of log.retention.hours
+_HOUR_MS, _DAYS_7 = 3_600_000, 168  # Kafka's default of log.retention.hours and log.roll.hours
+_GIB = 2**30  # and of log.segment.bytes
 
 
 def reading_doubts(run: Run, counts: Mapping[str, int], unseen: int, work: Work) -> Iterator[str]:
@@ -90,10 +96,11 @@ def _below_the_start(run: Run, counts: Mapping[str, int], work: Work) -> Iterato
         return
     starts = {end["partition"]: end["log_start"] or 0 for end in final_ends(run)}
     moved = [number for number, start in starts.items() if start > 0]
-    if moved and not may_delete(run):
+    kept = [number for number in moved if not may_delete(run, 2 * _sent_bytes(run, work, number))]
+    if kept:
         where = f"{records} below the log's start"
         if not below:
-            where = f"the log of partition {moved[0]} begins at offset {starts[moved[0]]:,}"
+            where = f"the log of partition {kept[0]} begins at offset {starts[kept[0]]:,}"
         yield f"{where}, though nothing in the configuration deletes records within the run"
         return
     for number in moved if below else ():
@@ -113,8 +120,19 @@ def _nothing_found(work: Work, partition: int) -> bool:
     )
 
 
-def may_delete(run: Run) -> bool:
-    """Whether the configuration lets records be deleted while the run goes on."""
+def _sent_bytes(run: Run, work: Work, partition: int) -> float:
+    """How many bytes were sent to a partition at least; of an imported history nobody knows."""
+    if run.untold:
+        return math.inf
+    rows = [row for row in work.rows if (row["f"], row["partition"]) == ("send", partition)]
+    usual = WorkloadPart.model_fields["value_bytes"].default
+    each = run.scenario["workload"].get("value_bytes", usual)
+    return float(each * sum(row["count"] for row in rows))
+
+
+def may_delete(run: Run, log_bytes: float = math.inf) -> bool:
+    """Whether the configuration lets records of a log of at most so many bytes be deleted while the
+    run goes on."""
     effects = [step.get("effects") or {} for step in run.plan]
     settings = [run.node_settings["server"], run.scenario["topic"]["config"]]
     settings += [each.get("topic_settings") or {} for each in effects]
@@ -122,20 +140,33 @@ def may_delete(run: Run) -> bool:
     times += [run.load_start_ns, run.load_end_ns]
     lasted_ms = (max(times) - min(times)) / 1e6
     return any(
-        _deletes({**settings[0], **settings[1], **changed}, lasted_ms) for changed in settings
+        _deletes({**settings[0], **settings[1], **changed}, lasted_ms, log_bytes)
+        for changed in settings
     )
 
 
 _PHASE = ("start_ns", "end_ns")
 
 
-def _deletes(settings: Mapping[str, Any], lasted_ms: float) -> bool:
+def _deletes(settings: Mapping[str, Any], lasted_ms: float, log_bytes: float) -> bool:
     """Whether such settings, the topic's before the brokers', delete what is so old, or too much"""
     policy = settings.get("cleanup.policy", settings.get("log.cleanup.policy", "delete"))
     if "delete" not in str(policy):
         return False
     size = _number(settings.get("retention.bytes", settings.get("log.retention.bytes")), -1)
-    return size >= 0 or 0 <= _retention_ms(settings) <= lasted_ms
+    by_size = size == 0 or (size > 0 and _closes_segments(settings, lasted_ms, log_bytes))
+    return by_size or 0 <= _retention_ms(settings) <= lasted_ms
+
+
+def _closes_segments(settings: Mapping[str, Any], lasted_ms: float, log_bytes: float) -> bool:
+    """Whether the log goes on in another segment within the run."""
+    in_all = _number(settings.get("log.segment.bytes"), _GIB)
+    rolled_ms = _number(settings.get("log.roll.hours"), _DAYS_7) * _HOUR_MS
+    rolled_ms = _number(settings.get("log.roll.ms"), rolled_ms)
+    return (
+        log_bytes > _number(settings.get("segment.bytes"), in_all)
+        or _number(settings.get("segment.ms"), rolled_ms) <= lasted_ms
+    )
 
 
 def _retention_ms(settings: Mapping[str, Any]) -> float:

@@ -157,6 +157,41 @@ def test_what_may_delete_within_the_run(
     assert may_delete(run_of(topic=topic, server=server)) == deletes
 
 
+@pytest.mark.parametrize(
+    ("more", "log_bytes", "deletes"),
+    [
+        ({}, 2**30, False),  # a log that fills no segment
+        ({}, 2**30 + 1, True),
+        ({"segment.bytes": 5000}, 5001, True),
+        ({"segment.ms": 10_000}, 100, True),  # within the ten seconds of the run
+        ({"segment.ms": 11_000}, 100, False),
+        ({"retention.bytes": 0}, 100, True),
+        ({"retention.ms": 1000}, 100, True),  # by time the last segment is deleted, too
+    ],
+)
+def test_by_size_only_closed_segments_are_deleted(
+    more: dict[str, Any], log_bytes: float, deletes: bool
+) -> None:
+    assert may_delete(run_of(topic={"retention.bytes": 1000, **more}), log_bytes) == deletes
+
+
+@with_story(*TEN, sent(10, at=10), final_read(10, log_start=10), topic={"retention.bytes": 500})
+def test_ten_records_fill_no_segment_that_could_be_deleted(report: Report) -> None:
+    assert report["verdict"] == "unknown"
+    assert "nothing in the configuration deletes records" in report["reasons"][0]
+
+
+@with_story(
+    *TEN,
+    sent(10, at=10),
+    final_read(10, log_start=10),
+    topic={"retention.bytes": 500, "segment.bytes": 1000},
+)
+def test_ten_records_may_fill_a_small_segment(report: Report) -> None:
+    """The twin."""
+    assert (report["verdict"], report["reasons"]) == ("valid", [])
+
+
 @pytest.mark.parametrize(("lasted_s", "deletes"), [(595, False), (599.9, False), (600, True)])
 def test_minutes_of_retention_have_sixty_seconds(lasted_s: float, deletes: bool) -> None:
     phase = {"name": "load", "start_ns": ns_of(0), "end_ns": ns_of(lasted_s * 1000)}
