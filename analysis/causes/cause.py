@@ -9,7 +9,9 @@ All that a record must be is numbers, so that Spark compares it with every cause
     its partition is the cause's, if that has one
     its send began before `begun_before_ns`; a record of which that is not known passes
     it was known to be there (acked, delivered, ended) from `known_from_ns` to `known_until_ns`
-    what shows it ended at `shown_from_ns` or later; the final read shows what names nothing else
+    what shows it ended after `shown_from_ns`; the final read shows what names nothing else
+    it was so at `shown_until_ns` or earlier
+    of the ISR none but `brokers` lack it, if there are any
     it is one of `outcomes`, if there are any
     nobody was given it yet, where the cause takes what was acked only (`acked_only`)
     a member `process` was given it before `at_ns` and processed no later record until then
@@ -41,6 +43,8 @@ class Cause:
     known_from_ns: int | None = None
     known_until_ns: int | None = None
     shown_from_ns: int | None = None
+    shown_until_ns: int | None = None
+    brokers: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = ()
     acked_only: bool = False
     process: str | None = None
@@ -58,6 +62,8 @@ class Cause:
             "known_from_ns": self.known_from_ns,
             "known_until_ns": self.known_until_ns,
             "shown_from_ns": self.shown_from_ns,
+            "shown_until_ns": self.shown_until_ns,
+            "brokers": list(self.brokers),
             "outcomes": list(self.outcomes),
             "acked_only": self.acked_only,
             "process": self.process,

@@ -8,6 +8,7 @@ from itertools import chain
 
 from analysis.causes.cause import Cause
 from analysis.causes.elections import leader_causes
+from analysis.causes.flipped_bits import bit_causes
 from analysis.causes.internal import internal_causes
 from analysis.causes.kinds import (
     ABORT_CUT,
@@ -30,7 +31,8 @@ from analysis.causes.kinds import (
 )
 from analysis.causes.seen import Seen
 from analysis.causes.stops import stop_causes
-from analysis.causes.strikes import bit_causes, strike_causes
+from analysis.causes.strikes import strike_causes
+from analysis.causes.struck_replicas import replica_causes
 
 
 def causes_of(seen: Seen) -> list[Cause]:
@@ -39,6 +41,7 @@ def causes_of(seen: Seen) -> list[Cause]:
         _configured(),
         leader_causes(seen),
         strike_causes(seen),
+        replica_causes(seen),
         bit_causes(seen),
         internal_causes(seen),
         stop_causes(seen),
@@ -90,4 +93,4 @@ def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
             (cause.at_ns or 0) < ended_ns < cause.known_until_ns for ended_ns in ended.values()
         ):
             anybody = replace(cause, kind=BIT_AT_THE_END, known_from_ns=None, known_until_ns=None)
-            yield anybody
+            yield replace(anybody, shown_from_ns=cause.at_ns)

@@ -65,7 +65,18 @@ LEADER_STRUCK = Kind(
     records=f"{STRIKE.records}; under acks=1 also those that nobody was given, of a partition "
     "whose leader was struck",
 )
-AFTER_STRIKE = Kind(name="after-strike", records="those shown after the strike began")
+AFTER_STRIKE = Kind(
+    name="after-strike",
+    records="those shown after a strike at the whole ISR of their partition began, or after a "
+    "struck broker came to lead it anew before it had left the ISR and come back; where consumers "
+    "read from followers, also after any strike until the struck broker had left the ISR and come "
+    "back",
+)
+REPLICA_STRUCK = Kind(
+    name="replica-struck",
+    records="those that nobody but struck brokers lacks, each since its strike began and until it "
+    "had left the ISR and come back",
+)
 INTERNAL = Kind(
     name="internal-topics",
     records="those shown after a strike or, where the brokers' default allows unclean elections, "
@@ -112,7 +123,8 @@ BIT_WHEN_READ = Kind(
 )
 BIT_AT_THE_END = Kind(
     name="bit-at-the-end",
-    records="those of the bit's partition, if it was not put back before the final read",
+    records="those of the bit's partition that were not shown before it was flipped, if it was not "
+    "put back before the final read",
 )
 MEMBER_STOPPED = Kind(
     name="member-stopped",

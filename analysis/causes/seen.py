@@ -26,6 +26,7 @@ class Seen:
     lag_max_ms: float = 30_000  # replica.lag.time.max.ms
     epochs: bool = True  # followers truncate by leader epoch (KIP-101)
     acks_1: bool = False
+    follower_reads: bool = False  # consumers may read from followers (KIP-392)
     stops: Sequence[Stop] = ()
 
     def why_unknown(self) -> str:

@@ -1,21 +1,27 @@
-"""Strikes: faults that take what was written, and flipped bits.
+"""Strikes: faults that take what was written, and starts that find a flipped bit.
 
     ISR 1 2; power of kafka1 lost at 5 s, of kafka2 at 6 s, both proved by 7 s
     =>  the whole ISR was struck: what was begun before 7 s may be gone
     ISR 1 2 3; power of kafka1 lost at 5 s; kafka1 leads anew at 8 s and never left the ISR
     =>  kafka1 came to lead without what it lost: what was begun before its `ok` may be gone
+    ISR 1 2 3; power of kafka3 lost at 5 s, and nothing else
+    =>  kafka3 may lack what the others have, until it has left the ISR and come back; no reader
+        is given anything else than before
 
 A strike counts for a partition whose whole ISR was hit, by one fault or by several that overlap
-unhealed, whichever ISR the views show from its invoke to its `ok`, or its own `before`; and for
-one that a struck broker came to lead anew before it had left the ISR and come back, which it can
-only with all that the leader has. Under acks=1 the leader alone has a record when it is acked, so
-there its strike permits what was acked. With `flush.messages=1` lost power takes nothing; a lost
-disk takes what was synced, too.
+unhealed, whichever ISR the views show from its invoke to its `ok`, or its own `before`; and for one
+that a struck broker came to lead anew before it had left the ISR and come back, which it can only
+with all that the leader has. Where the fault ended its process, it leads anew only after the
+healing has begun: until then a new epoch of its is one that the controller gave for another reason.
+Under acks=1 the leader alone has a record when it is acked, so there its strike permits what was
+acked. What readers are shown, and what the final read shows, it permits from its invoke, or from
+when the struck broker led anew: until then they are given what the others have. Where they may read
+from followers (KIP-392) it permits that from its invoke, until the broker has left the ISR and come
+back. With `flush.messages=1` lost power takes nothing; a lost disk takes what was synced, too.
 
 A flipped bit is found when its broker starts: recovery truncates there. So its broker's start is a
 strike, unless the bit was put back before. Most faults start what they ended when they are healed;
-where one does so itself, the time is not known: what was begun meanwhile is in doubt. Until a bit
-is put back consumers that do not check CRCs are given what it made of a record.
+where one does so itself, the time is not known: what was begun meanwhile is in doubt.
 
 An ISR that nobody could read may have been any: such a strike is not sure, like one of a fault of
 which it is not known what it can do.
@@ -23,13 +29,13 @@ which it is not known what it can do.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analysis.causes.cause import Cause
-from analysis.causes.kinds import AFTER_STRIKE, BIT_WHEN_READ, LEADER_STRUCK, STRIKE
+from analysis.causes.flipped_bits import flipped
+from analysis.causes.kinds import AFTER_STRIKE, LEADER_STRUCK, STRIKE
 from analysis.causes.seen import Seen
 from analysis.causes.settings import FLUSH, topic_values
 from analysis.causes.states import Hidden, Partition, State
@@ -54,35 +60,44 @@ class Strike:
     partition: int | None = None  # None: every one
     kept_from_ns: int | None = None  # what was begun from then on was on disk when it came
     own_topic: bool = False  # it takes nothing of internal topics
+    started_ns: int = ALWAYS  # its nodes were down until then
 
     def hit(self, seen: Seen) -> bool:
         """Whether it hit anybody that has records."""
         return not seen.brokers or bool(self.nodes & set(seen.brokers))
 
+    def cause(self, partition: Partition) -> Cause:
+        """What it causes in a partition, not limited to any records."""
+        return Cause(
+            kind=STRIKE,
+            words=self.words,
+            at_ns=self.invoke_ns,
+            fault=self.fault,
+            sure=self.why is None,
+            why=self.why,
+            partition=partition.number,
+        )
+
 
 def strike_causes(seen: Seen) -> Iterator[Cause]:
-    """All causes that are strikes."""
+    """All causes that are strikes, but for what struck brokers lack (struck_replicas)."""
     strikes = list(strikes_of(seen))
-    for strike in (each for each in strikes if each.hit(seen)):
-        cause = Cause(
-            kind=AFTER_STRIKE,
-            words=strike.words,
-            at_ns=strike.invoke_ns,
-            fault=strike.fault,
-            sure=strike.why is None,
-            why=strike.why,
-            partition=strike.partition,
-        )
-        yield replace(cause, shown_from_ns=strike.invoke_ns)
-        for partition in seen.partitions:
-            read_ns = seen.read_ended_ns.get(partition.number)
-            in_time = read_ns is None or strike.invoke_ns < read_ns
-            if in_time and strike.partition in (None, partition.number):
-                mine = replace(cause, partition=partition.number, begun_before_ns=_taken(strike))
-                yield from _whole_isr(mine, strike, strikes, partition)
-                yield from _leads_anew(mine, strike, partition, seen)
-                if seen.acks_1:
-                    yield from _leader(mine, strike, partition)
+    for partition in seen.partitions:
+        for strike in strikes_at(partition, strikes, seen):
+            cause = replace(strike.cause(partition), begun_before_ns=_taken(strike))
+            yield from _whole_isr(cause, strike, strikes, partition)
+            yield from _leads_anew(cause, strike, partition, seen)
+            if seen.acks_1:
+                yield from _leader(cause, strike, partition)
+
+
+def strikes_at(partition: Partition, strikes: Iterable[Strike], seen: Seen) -> Iterator[Strike]:
+    """Those that may have taken something of a partition before it was read back."""
+    read_ns = seen.read_ended_ns.get(partition.number)
+    for strike in strikes:
+        in_time = read_ns is None or strike.invoke_ns < read_ns
+        if in_time and strike.hit(seen) and strike.partition in (None, partition.number):
+            yield strike
 
 
 def _taken(strike: Strike) -> int | None:
@@ -95,7 +110,12 @@ def strikes_of(seen: Seen, values: Values = topic_values) -> Iterator[Strike]:
     for fault, effects in seen.happened.known():
         kept_from_ns = _kept_from(fault, seen, values) if effects.takes == "unsynced" else None
         if effects.takes != "nothing" and kept_from_ns != ALWAYS:
-            yield replace(_strike(fault), kept_from_ns=kept_from_ns)
+            # Of a healing that was not recorded nobody knows when it started them.
+            down = effects.ends_processes and not effects.starts_again
+            started_ns = fault["heal_invoke_ns"] if down else None
+            yield replace(
+                _strike(fault), kept_from_ns=kept_from_ns, started_ns=started_ns or ALWAYS
+            )
         if effects.alters_stored_bytes:
             yield from _found_at_start(fault, seen)
     for fault in seen.happened.unknown():
@@ -139,7 +159,7 @@ def _strike(fault: Row) -> Strike:
 def _found_at_start(bit: Row, seen: Seen) -> Iterator[Strike]:
     """Each start of a bit's broker before the bit was put back."""
     for fault, effects in seen.happened.known():
-        for partition, brokers in _flipped(bit, seen).items():
+        for partition, brokers in flipped(bit, seen).items():
             hit = brokers & set(fault["nodes"])
             if not (effects.ends_processes and hit):
                 continue
@@ -210,9 +230,10 @@ def _whole_isr(
         *(each.why for each in _dark(strike, partition)),
     ]
     if any(isr and isr <= sure for isr in isrs):
-        yield from _struck(whole)
+        yield from _struck(whole, strike.invoke_ns)
     elif any(isr and isr <= every for isr in possible) or any(_between(strike, every, partition)):
-        yield from _struck(replace(whole, sure=False, why=next(each for each in why if each)))
+        doubt = replace(whole, sure=False, why=next(each for each in why if each))
+        yield from _struck(doubt, strike.invoke_ns)
     else:
         yield from _maybe(whole, strike, partition, every)
 
@@ -245,7 +266,7 @@ def _maybe(
     for hidden in _dark(strike, partition):
         if hidden.leaders or hidden.led & nodes:
             doubt = replace(cause, sure=False, why=cause.why or hidden.why)
-            yield from ([doubt] if cause.acked_only else _struck(doubt))
+            yield from ([doubt] if cause.acked_only else _struck(doubt, strike.invoke_ns))
             return
 
 
@@ -261,7 +282,10 @@ def _leads_anew(cause: Cause, strike: Strike, partition: Partition, seen: Seen) 
             words = f"{cause.words}, and {node} led partition {partition.number} without it"
             unseen = f"when {node} came to lead partition {partition.number} was not seen"
             why = cause.why if led.sure else cause.why or unseen
-            yield from _struck(replace(cause, words=words, sure=why is None, why=why))
+            mine = replace(cause, words=words, sure=why is None, why=why)
+            yield from _struck(mine, led.at_ns if led.unseen else led.since_ns)
+            if led.unseen:
+                yield after(replace(mine, sure=False, why=why or unseen), led.since_ns)
         else:
             yield from _hidden_lead(cause, strike, led.back_ns, partition)
 
@@ -271,21 +295,28 @@ class _Led:
     """When a struck broker led anew, or was back with all that the leader has."""
 
     at_ns: int | None = None
+    since_ns: int = 0  # it did not do so before
+    unseen: bool = False  # nobody looked meanwhile
     back_ns: int | None = None
     sure: bool = True  # it did not do so before it was struck, when nobody looked
 
 
 def _led_anew(node: str, strike: Strike, partition: Partition) -> _Led:
-    last, out = partition.at(strike.invoke_ns), False
+    last, back_ns = partition.at(strike.invoke_ns), back_in_isr(node, strike, partition)
+    from_ns = max(strike.invoke_ns, strike.started_ns)
     for state in partition.after(strike.invoke_ns):
-        # Out before it was struck is nothing: it may have come back meanwhile.
-        struck = strike.ok_ns is not None and state.time_ns > strike.ok_ns
-        out |= struck and last is not None and bool(last.isr) and node not in last.isr
-        if state.leader == node and _anew(last, state):
+        # While it is down it leads as it did before; the epoch may rise for another replica.
+        if state.leader == node and _anew(last, state) and state.time_ns > from_ns:
             dark = partition.nobody_looked(state.since_ns, state.time_ns)
-            return _Led(at_ns=state.time_ns, sure=not dark or state.since_ns >= strike.invoke_ns)
-        if out and node in state.isr:
-            return _Led(back_ns=state.time_ns)
+            was_up = from_ns == strike.invoke_ns
+            return _Led(
+                at_ns=state.time_ns,
+                since_ns=max(state.since_ns, from_ns),
+                unseen=dark,
+                sure=state.since_ns >= from_ns or (was_up and not dark),
+            )
+        if state.time_ns == back_ns:
+            return _Led(back_ns=back_ns)
         last = state
     return _Led()
 
@@ -294,11 +325,13 @@ def _hidden_lead(
     cause: Cause, strike: Strike, back_ns: int | None, partition: Partition
 ) -> Iterator[Cause]:
     """It was not seen to lead anew: where nobody looked it may have, until it came back."""
+    from_ns = max(strike.invoke_ns, strike.started_ns)
     for hidden in partition.hidden:
-        over = hidden.end_ns is not None and hidden.end_ns <= strike.invoke_ns
+        over = hidden.end_ns is not None and hidden.end_ns <= from_ns
         late = back_ns is not None and hidden.start_ns >= back_ns
         if hidden.leaders and not over and not late:
-            yield from _struck(replace(cause, sure=False, why=cause.why or hidden.why))
+            doubt = replace(cause, sure=False, why=cause.why or hidden.why)
+            yield from _struck(doubt, max(from_ns, hidden.start_ns))
             return
 
 
@@ -311,9 +344,28 @@ def _anew(last: State | None, state: State) -> bool:
     return None not in (last.epoch, state.epoch) and last.epoch != state.epoch
 
 
-def _struck(cause: Cause) -> Iterator[Cause]:
+def _struck(cause: Cause, shown_from_ns: int) -> Iterator[Cause]:
     yield replace(cause, kind=STRIKE)
     yield replace(cause, kind=LEADER_STRUCK)
+    yield after(cause, shown_from_ns)
+
+
+def after(cause: Cause, shown_from_ns: int) -> Cause:
+    """What shows after a strike, whatever the record."""
+    return replace(cause, kind=AFTER_STRIKE, begun_before_ns=None, shown_from_ns=shown_from_ns)
+
+
+def back_in_isr(broker: str, strike: Strike, partition: Partition) -> int | None:
+    """When it was in the ISR again after it had left it."""
+    last, out = partition.at(strike.invoke_ns), False
+    for state in partition.after(strike.invoke_ns):
+        # Out before it was struck is nothing: it may have come back meanwhile.
+        struck = strike.ok_ns is not None and state.time_ns > strike.ok_ns
+        out |= struck and last is not None and bool(last.isr) and broker not in last.isr
+        if out and broker in state.isr:
+            return state.time_ns
+        last = state
+    return None
 
 
 def _before(strike: Strike, partition: int, key: str) -> frozenset[str]:
@@ -322,42 +374,3 @@ def _before(strike: Strike, partition: int, key: str) -> frozenset[str]:
         return frozenset()
     found = strike.before.get(key, {}).get(str(partition), ())
     return frozenset([found] if isinstance(found, str) else found)
-
-
-# Flipped bits that consumers are given
-
-
-def bit_causes(seen: Seen) -> Iterator[Cause]:
-    """While a bit is flipped, readers that do not check CRCs are given what it made of a record."""
-    everything = [(fault, seen.why_unknown()) for fault in seen.happened.unknown()]
-    known = [(f, None) for f, effects in seen.happened.known() if effects.alters_stored_bytes]
-    for fault, why in [*known, *everything]:
-        for partition, brokers in (_flipped(fault, seen) if why is None else _any(fault)).items():
-            yield Cause(
-                kind=BIT_WHEN_READ,
-                words=f"{fault['verb']} changed what {', '.join(sorted(brokers))} had written",
-                at_ns=fault["invoke_ns"],
-                sure=why is None,
-                why=why,
-                partition=partition,
-                fault=fault["fault"],
-                begun_before_ns=fault["ok_ns"] if why is None else fault["heal_ok_ns"],
-                known_from_ns=fault["invoke_ns"],
-                known_until_ns=fault["heal_ok_ns"],
-            )
-
-
-def _flipped(fault: Row, seen: Seen) -> dict[int | None, frozenset[str]]:
-    """The partitions in which bits were flipped, and on whose disks: a fault may hit several
-    brokers. Its proof names each segment: <topic>-<partition>/... of <broker>."""
-    segment = rf"\b{re.escape(seen.topic)}-(\d{{1,9}})/(?:\S* of (\w+))?"
-    found: dict[int | None, frozenset[str]] = {}
-    for number, broker in re.findall(segment, fault["evidence"] or "") if seen.topic else ():
-        hit = frozenset(fault["nodes"]) & {broker} or frozenset(fault["nodes"])
-        found[int(number)] = found.get(int(number), frozenset()) | hit
-    return found or _any(fault)
-
-
-def _any(fault: Row) -> dict[int | None, frozenset[str]]:
-    """The same where no proof names a partition."""
-    return {None: frozenset(fault["nodes"])}

@@ -77,6 +77,7 @@ def skipped_over() -> Rule:
         holds=F.col("odd") == "skip",
         place=F.when(put_under, _from_place()).otherwise(kept),
         time_ns=F.col("end_ns"),
+        shown_ns=F.col("end_ns"),
         other_place=_place(),
         other_value=F.when(put_under, F.col("from_value")),
         outcome=F.when(put_under, "put_under").otherwise("passed"),
@@ -101,6 +102,7 @@ def hole() -> Rule:
         holds=F.col("odd") == "hole",
         place=place_of(F.col("partition"), F.col("next_offset")),
         time_ns=F.coalesce("end_ns", "load_end_ns"),
+        shown_ns=F.col("crossed_ns"),
         other_place=_place(),
     )
 

@@ -100,6 +100,7 @@ class Rule:
     known_ns: Column | None = None
     shown_ns: Column | None = None
     victims: Column | None = None
+    lacked_by: Column | None = None  # the members of the ISR that lack it, as an array
     lasted_ns: Column | None = None  # how long it was so; null: to the end, or nobody knows
 
     def finding(self, anomaly: str) -> Column:
@@ -114,6 +115,7 @@ class Rule:
             "known_ns": _or_null(self.known_ns, "bigint"),
             "shown_ns": _or_null(self.shown_ns, "bigint"),
             "victims": _or_null(self.victims, VICTIMS),
+            "lacked_by": F.array_join(_or_null(self.lacked_by, "array<string>"), ","),
             "lasted_ns": _or_null(self.lasted_ns, "bigint"),
         }
         return F.when(self.holds, F.struct(*[c.alias(name) for name, c in fields.items()]))

@@ -19,7 +19,8 @@ def permission() -> dict[str, Column]:
     it is forbidden), of rows of evidence with the `causes` of their run.
 
     Beside what the evidence has: known_ns (acked, delivered or ended: from then on the record was
-    there), shown_ns (what shows the anomaly ended; null: the final read did), polled_by and
+    there), shown_ns (what shows the anomaly ended; null: the final read did), lacked_by (members of
+    the ISR, as text), polled_by and
     polled_ns (the member that was given the record last), passed_ns (when that one processed a
     later one), victims.
     """
@@ -37,6 +38,10 @@ def _permits(cause: Column) -> Column:
         & _or_no_limit(
             cause["shown_from_ns"], _unknown_or(F.col("shown_ns") > cause["shown_from_ns"])
         )
+        & _or_no_limit(
+            cause["shown_until_ns"], _unknown_or(F.col("time_ns") <= cause["shown_until_ns"])
+        )
+        & ((F.size(cause["brokers"]) == 0) | _lacked_by_none_but(cause["brokers"]))
         & ((F.size(cause["outcomes"]) == 0) | F.array_contains(cause["outcomes"], F.col("outcome")))
         & (cause["process"].isNull() | _stopped(cause))
         & (F.exists(_records(), lambda record: _permits_record(cause, record)) | _named(cause))
@@ -47,6 +52,11 @@ def _is_there(partition: Column) -> Column:
     """Whether a row is about a partition: a record that was read in another one about that, too."""
     elsewhere = _has_no_record() & (partition == F.col("other_partition"))
     return (partition == F.col("partition")) | F.coalesce(elsewhere, F.lit(False))
+
+
+def _lacked_by_none_but(brokers: Column) -> Column:
+    others = F.size(F.array_except(F.split("lacked_by", ","), brokers))
+    return F.col("lacked_by").isNull() | (others == 0)
 
 
 def _named(cause: Column) -> Column:

@@ -32,7 +32,7 @@ from analysis.frames.operations import is_delivery, is_final, place_of
 
 _KEPT = (
     *("run_id", "partition", "offset", "end_ns", "kept_offset", "next_offset", "load_end_ns"),
-    *("reader", "from_offset", "from_value", "other_value"),
+    *("reader", "from_offset", "from_value", "other_value", "crossed_ns"),
 )
 STEPS = StructType(  # what `steps` gives
     [
@@ -42,7 +42,10 @@ STEPS = StructType(  # what `steps` gives
             StructField(name, LongType())
             for name in ("value", "offset", "end_ns", "kept_offset", "next_offset", "load_end_ns")
         ),
-        *(StructField(name, LongType()) for name in ("from_offset", "from_value", "other_value")),
+        *(
+            StructField(name, LongType())
+            for name in ("from_offset", "from_value", "other_value", "crossed_ns")
+        ),
     ]
 )
 # What a row of that order is: a record of the log, a step to this offset, or the log's end.
@@ -56,7 +59,9 @@ def steps(operations: DataFrame, odd: DataFrame, runs: DataFrame) -> DataFrame:
     partition, offset (of the second record, or where the log goes on), end_ns, kept_offset (the
     last record of the final read below offset; null: none), next_offset (where the log's next
     record should be), load_end_ns. Of a step: reader, from_offset, from_value, other_value (the
-    final read has it at from_offset, and not what was read there; null: nothing else).
+    final read has it at from_offset, and not what was read there; null: nothing else). Of a hole:
+    crossed_ns (when a reader was first given the records on either side one after the other; null:
+    none was).
     """
     log = operations.where(is_final()).select(
         "run_id", "partition", "offset", F.col("value").alias("read"), "end_ns"
@@ -66,11 +71,15 @@ def steps(operations: DataFrame, odd: DataFrame, runs: DataFrame) -> DataFrame:
         .unionByName(_ends(runs), allowMissingColumns=True)
         .unionByName(_odd(operations, odd), allowMissingColumns=True)
     )
-    beside = _beside_the_log(both).where(_may_tell())
-    known = runs.select("run_id", "ends", "moves", "dense", "to_end", "load_end_ns")
+    dense = runs.select("run_id", F.coalesce("dense", F.lit(False)).alias("dense"))
+    beside = _beside_the_log(both).join(F.broadcast(dense), on="run_id", how="inner")
+    known = runs.select("run_id", "ends", "moves", "to_end", "load_end_ns")
+    here = Window.partitionBy("run_id", "partition", "offset")
     return (
-        beside.join(F.broadcast(known), on="run_id", how="inner")
+        beside.where(_may_tell() | _crosses())
+        .join(F.broadcast(known), on="run_id", how="inner")
         .where(~_moved())
+        .withColumn("crossed_ns", F.min(F.when(_crosses(), F.col("end_ns"))).over(here))
         .withColumn("end", F.get("ends", F.col("partition")))
         .withColumn("next_offset", _next_of_log())
         .select(*_KEPT, F.explode(_kinds()).alias("kind"))
@@ -134,7 +143,7 @@ def _is_older() -> Column:
 
 def _is_hole() -> Column:
     complete = F.coalesce(F.col("end.complete"), F.lit(False))
-    owed = F.col("reader").isNull() & complete & F.coalesce("dense", F.lit(False))
+    owed = F.col("reader").isNull() & complete & F.col("dense")
     # Of a log's end that nothing lies below: a final read that left no record at all proves little.
     some = F.col("end_ns").isNotNull() | F.col("kept_offset").isNotNull()
     return owed & some & (F.col("offset") > F.col("next_offset"))
@@ -233,6 +242,13 @@ def _may_tell() -> Column:
     of_reader = ~forth | over | F.col("other_value").isNotNull() | older
     of_log = ~F.coalesce(follows, F.lit(False))
     return F.when(F.col("reader").isNull(), of_log).otherwise(of_reader)
+
+
+def _crosses() -> Column:
+    """Whether a reader was given a record of a dense log and the next one that there is."""
+    forth = F.col("offset") > F.col("from_offset")
+    follows = F.col("kept_offset") == F.col("from_offset")
+    return F.coalesce(F.col("dense") & forth & follows, F.lit(False))
 
 
 def _moved() -> Column:

@@ -43,6 +43,7 @@ class Facts:
     watched: bool = False  # the replicas' watermarks and log ends were followed
     transactional: bool = False  # producers have a transactional.id
     uncommitted: bool = False  # consumers ask for what is not committed: isolation.level
+    follower_reads: bool = False  # consumers may read from followers (KIP-392)
     compacted: bool = False  # cleanup.policy, at one time or another
     history_format: int = 2  # docs/history.md; what format 1 lacks is not judged
     untold: frozenset[str] = frozenset()  # of an imported history, by harness.model.untold
@@ -90,6 +91,7 @@ def facts_of(
         watched=_true(scenario.get("check", {}).get("watermarks", False)),
         transactional="transactional.id" in producer,
         uncommitted=consumer.get("isolation.level") == "read_uncommitted",
+        follower_reads=_read_from_followers(work, server),
         compacted=any(_compacts({**in_force, **each}) for each in ({}, *changed)),
     )
 
@@ -103,6 +105,12 @@ def _compacts(settings: Mapping[str, Any]) -> bool:
     """Whether a log with such settings, the topic's and the brokers', is compacted."""
     policy = settings.get("cleanup.policy", settings.get("log.cleanup.policy", "delete"))
     return "compact" in str(policy)
+
+
+def _read_from_followers(work: Mapping[str, Any], server: Mapping[str, Any]) -> bool:
+    """Whether brokers may send a consumer to a follower, which has to tell its rack."""
+    sent = bool(server.get("replica.selector.class")) and "client.rack" in work.get("consumer", {})
+    return sent or work.get("read_via") == "follower"
 
 
 def _true(value: object) -> bool:

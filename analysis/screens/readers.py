@@ -48,7 +48,8 @@ class _Steps(Columns):
 class Readers:
     """The steps of all readers of a run."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, dense: bool) -> None:
+        self._dense = dense
         self._last: dict[tuple[str, int], tuple[int, ...]] = {}  # what a reader was given last
         self._ids: dict[str, int] = {}
         self._found: list[tuple[str, _Steps]] = []
@@ -67,7 +68,10 @@ class Readers:
         odd |= _replaced(steps, log) != NONE
         if np.any(odd):
             some = steps.of(odd)
-            self._found.append((batch.process, some.of(_may_tell(some, log))))
+            told = _may_tell(some, log)
+            if self._dense:
+                told |= _crosses(some, log)
+            self._found.append((batch.process, some.of(told)))
 
     def _steps(self, batch: Batch, rows: Numbers) -> _Steps:
         """Each record with the one before it of its client and partition."""
@@ -102,6 +106,25 @@ class Readers:
             left = steps.of(~_moved(process, steps, facts["moves"]))
             for number in range(len(left.offset)):
                 yield from beside.kinds(process, left, number)
+
+    def crossed(self, log: Log, facts: Mapping[str, Any]) -> dict[tuple[int, int], int]:
+        """By partition and offset: when a reader was first given the record there right after the
+        one that the log has before it."""
+        found: dict[tuple[int, int], int] = {}
+        for process, steps in self._found if self._dense else ():
+            mine = steps.of(_crosses(steps, log) & ~_moved(process, steps, facts["moves"]))
+            told = (each.tolist() for each in (mine.partition, mine.offset, mine.end_ns))
+            for partition, offset, end_ns in zip(*told, strict=True):
+                if end_ns != NONE:
+                    found[partition, offset] = min(end_ns, found.get((partition, offset), end_ns))
+        return found
+
+
+def _crosses(steps: _Steps, log: Log) -> Mask:
+    """As analysis.frames.steps._crosses, of a dense log."""
+    there = log.there(log.at(steps.partition, steps.from_offset)) != EMPTY
+    told: Mask = (steps.offset > steps.from_offset) & there & ~_over(steps, log)
+    return told
 
 
 def _replaced(steps: _Steps, log: Log) -> Numbers:
@@ -231,10 +254,14 @@ def _behind_a_gap(there: Numbers, end: Mapping[str, Any]) -> list[tuple[int, int
 
 
 def holes(
-    log: Log, facts: Mapping[str, Any], ended: Iterable[tuple[Numbers, Numbers, Numbers]]
+    log: Log,
+    facts: Mapping[str, Any],
+    ended: Iterable[tuple[Numbers, Numbers, Numbers]],
+    crossed: Mapping[tuple[int, int], int],
 ) -> Iterator[Row]:
     """Offsets of complete logs that hold nothing, as rows of analysis.frames.steps. `ended`: what
-    final reads have, as partitions, offsets and when each was read; asked only if there are any."""
+    final reads have, as partitions, offsets and when each was read; asked only if there are any.
+    `crossed`: Readers.crossed."""
     if not facts["dense"]:
         return
     found: dict[tuple[int, int], Row] = {}
@@ -252,6 +279,7 @@ def holes(
                 continue
             told: Row = {"partition": partition, "offset": offset, "odd": "hole", "value": None}
             told |= {"end_ns": None, "kept_offset": kept, "next_offset": due}
+            told["crossed_ns"] = crossed.get((partition, offset))
             found[partition, key] = told | {"load_end_ns": facts["load_end_ns"]}
     if any(offset != NOBODY for _, offset in found):
         for partitions, offsets, moments in ended:

@@ -162,7 +162,7 @@ def screen(
         suspects.signs.add(Sign.GARBLED)
     sends = Sends(log, suspects, transactions, facts, operations)
     reads, replicas = Reads(log, suspects, facts), Replicas(log, suspects, facts)
-    groups, readers = Groups(log, suspects), Readers()
+    groups, readers = Groups(log, suspects), Readers(dense=bool(facts["dense"]))
     for batch in _resting(log, (each for file in files for each in batches(file, run_id, MORE))):
         for each in (sends, reads, replicas, groups):
             each.see(batch)
@@ -179,7 +179,8 @@ def screen(
     if facts["circular"]:
         circular = [row["value"] for row in facts["circular"]]
         suspects.see(Sign.CIRCLE, np.array(circular, dtype=np.int64))
-    steps = [*readers.rows(log, facts), *holes(log, facts, _ended(files))]
+    crossed = readers.crossed(log, facts)
+    steps = [*readers.rows(log, facts), *holes(log, facts, _ended(files), crossed)]
     suspects.signs |= {_KINDS[row["odd"]] for row in steps}
     told = [row["value"] for row in steps if row["value"] is not None]
     suspects.values.add(np.array(told, dtype=np.int64))

@@ -298,11 +298,14 @@ def roles_of(configuration: Configuration) -> Row:
     return brokers | {name: {"role": "zookeeper"} for name in ensemble}
 
 
-def views(leaders: Mapping[str, Sequence[str | None]], *, alone: bool = False) -> list[Row]:
-    """A row for each leader that a partition had in its time; `alone`: in its ISR."""
+def views(
+    leaders: Mapping[str, Sequence[str | None]], seen_ns: Sequence[int], *, alone: bool, dark: bool
+) -> list[Row]:
+    """A row for each leader that a partition had in its time, seen then; `alone` in its ISR."""
     return [
         {
-            "time_ns": 10 * number,
+            "since_ns": 0 if dark else max(0, seen_ns[number] - 1),
+            "time_ns": seen_ns[number],
             "partition": int(partition),
             "leader": name,
             "isr": [name or names[0]] if alone else list(BROKERS),
@@ -335,6 +338,7 @@ def run_of(configuration: Configuration, case: Case) -> Row:
     hits += [(*case.then, case.options if case.then[0] == case.verb else {})] if case.then else []
     healed_ns = 20 if APART in situation else 200
     dark = BLIND in situation
+    seen_ns = 0, 10, healed_ns + 10  # who was ended can lead again only once it was healed
     leads = "kafka2" if {MOVED, OUTSIDE} & set(situation) else LEADER
     leaders = (LEADER, None, leads)
     rows = {"0": leaders, **{partition: (name,) for partition, name in others.items()}}
@@ -367,7 +371,7 @@ def run_of(configuration: Configuration, case: Case) -> Row:
         ],
         "views": [
             row
-            for row in views(rows, alone=OUTSIDE in situation)
+            for row in views(rows, seen_ns, alone=OUTSIDE in situation, dark=dark)
             if not dark or row["time_ns"] != 10
         ],
         "blind": [{"start_ns": 9, "end_ns": 15}] if dark else [],

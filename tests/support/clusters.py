@@ -109,6 +109,7 @@ def seen_by(
             lag_max_ms=float(server.get("replica.lag.time.max.ms", 30_000)),
             epochs=known.epochs,
             acks_1=known.acks == "1",
+            follower_reads=known.follower_reads,
         ),
     )
 
@@ -138,6 +139,7 @@ def _scenario(configured: Mapping[str, Any]) -> Row:
             "consumer": configured.get("consumer", {}),
             "group_consumers": 1 if "commit" in configured else 0,
             "commit": configured.get("commit", "after"),
+            "read_via": configured.get("read_via", "bootstrap"),
         },
         "check": {"replicas": configured.get("compared", False), "watermarks": True},
     }

@@ -350,8 +350,8 @@ def story(*parts: Part, **record: Any) -> Story:
     partitions, replicas, topic (config), server (config), kind, producers, consumers, commit and
     process_ms (of a group, or of `transformers`), expect, plan (the faults that happened), workers,
     nodes, placed (replicas by partition), state, failure, threshold_ms, compared, watched, phases,
-    consumer (config), isolation (of transactions' readers), history_format (2: every worker has had
-    one client), loaded (False: no send but those told, where else each fault meets some)."""
+    consumer (config), read_via, isolation (of transactions' readers), history_format (2: one client
+    a worker), loaded (False: no send but those told, where else each fault meets some)."""
     return Story(parts=parts, record=record)
 
 

@@ -36,6 +36,8 @@ class Record:
     begun_ns: int | None = None
     known_ns: int | None = None
     shown_ns: int | None = None
+    time_ns: int | None = None
+    lacked_by: tuple[str, ...] = ()
     outcome: str | None = None
     delivered: bool = False
     polled_by: str | None = None
@@ -51,6 +53,8 @@ def permits(cause: Cause, record: Record) -> bool:
         and not _below(record.known_ns, cause.known_from_ns, unknown=False)
         and not _below(cause.known_until_ns, record.known_ns, unknown=False)
         and not _below(record.shown_ns, _next(cause.shown_from_ns), unknown=False)
+        and not _below(cause.shown_until_ns, record.time_ns, unknown=False)
+        and (not cause.brokers or _lacked_by_none_but(cause.brokers, record))
         and (not cause.outcomes or record.outcome in cause.outcomes)
         and not (cause.acked_only and record.delivered)
         and (cause.process is None or _stopped(cause, record))
@@ -72,6 +76,10 @@ def judged(permission: Permission, anomaly: str, record: Record) -> str:
 
 def _below(time_ns: int | None, limit_ns: int | None, *, unknown: bool = True) -> bool:
     return unknown if time_ns is None or limit_ns is None else time_ns < limit_ns
+
+
+def _lacked_by_none_but(brokers: tuple[str, ...], record: Record) -> bool:
+    return set(record.lacked_by) <= set(brokers)
 
 
 def _next(time_ns: int | None) -> int | None:

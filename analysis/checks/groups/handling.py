@@ -31,7 +31,7 @@ afterwards; a commit past the log's end, as long as no record comes to lie there
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import (
@@ -84,9 +84,9 @@ def handled(operations: DataFrame, fates: DataFrame) -> DataFrame:
 def given_up(skipped: DataFrame, operations: DataFrame) -> DataFrame:
     """Skipped rows of `handled` with their last poll, and what came of the member that made it.
 
-    polled_ns, polled_by, polled_partition and polled_offset (null: never polled), and passed_ns:
-    when that member began, after that poll, to process a record of a later offset of that partition
-    (null: it never did).
+    polled_ns, polled_by, polled_partition and polled_offset (null: never polled), passed_ns: when
+    that member began, after that poll, to process a record of a later offset of that partition
+    (null: it never did), and went_on_ns: when the group was first known to have committed past it.
     """
     place = F.struct("end_ns", "process", "partition", "offset")
     last = (
@@ -123,7 +123,33 @@ def given_up(skipped: DataFrame, operations: DataFrame) -> DataFrame:
         skipped.drop("polled_ns")
         .join(last, on=["run_id", "value"], how="left")
         .join(passed, on=["run_id", "value"], how="left")
+        .join(_went_on(skipped, operations), on=["run_id", "value"], how="left")
     )
+
+
+def _went_on(skipped: DataFrame, operations: DataFrame) -> DataFrame:
+    """run_id, value, went_on_ns: by one order of what was committed and of what was skipped."""
+    commits = operations.where(_tells_of_commits()).select(
+        "run_id", "partition", "offset", F.col("end_ns").alias("committed_ns")
+    )
+    passed = skipped.select(
+        "run_id", "value", "partition", offset_of(F.col("first_place")).alias("offset")
+    )
+    behind = (
+        Window.partitionBy("run_id", "partition")
+        .orderBy("offset")
+        .rangeBetween(1, Window.unboundedFollowing)
+    )
+    return (
+        commits.unionByName(passed, allowMissingColumns=True)
+        .withColumn("went_on_ns", F.min("committed_ns").over(behind))
+        .where(F.col("value").isNotNull())
+        .select("run_id", "value", "went_on_ns")
+    )
+
+
+def _tells_of_commits() -> Column:
+    return F.col("f").isin("commit", "committed") & (F.col("type") == "ok")
 
 
 def skipped() -> Rule:
@@ -133,10 +159,21 @@ def skipped() -> Rule:
         holds=_is_skipped(),
         place=F.col("first_place"),
         time_ns=F.coalesce("polled_ns", "committed_ns"),
+        shown_ns=_skipped_ns(),
         outcome=F.when(F.col("failed") > 0, "failed")
         .when(given, "polled")
         .otherwise("never_polled"),
     )
+
+
+def _skipped_ns() -> Column:
+    """When it was known both that the record was there and that the group had gone past it: a
+    record may be written below an offset that was committed before the log was cut."""
+    acked = F.when(F.col("acked_place") == F.col("first_place"), F.col("acked_ns"))
+    given = F.when(F.col("delivered_place") == F.col("first_place"), F.col("delivered_ns"))
+    there_ns = F.least(acked, given)
+    both = there_ns.isNotNull() & F.col("went_on_ns").isNotNull()
+    return F.when(both, F.greatest(there_ns, F.col("went_on_ns")))
 
 
 def reprocessed() -> Rule:
@@ -194,7 +231,7 @@ def _by_value(operations: DataFrame) -> DataFrame:
 
 def _by_partition(operations: DataFrame) -> DataFrame:
     """One row for each (run_id, partition) of which the group was given anything."""
-    known = F.col("f").isin("commit", "committed") & (F.col("type") == "ok")
+    known = _tells_of_commits()
     at = F.when(known, F.col("offset"))
     moment = F.when(known, F.col("end_ns"))
     return (

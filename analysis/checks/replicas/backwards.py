@@ -53,7 +53,12 @@ from analysis.checks.promise import (
     forbidden,
     permitted,
 )
-from analysis.checks.replicas.watermarks import WHERE_FOLLOWED, by_look
+from analysis.checks.replicas.watermarks import (
+    AFTER_A_STRIKE,
+    WHERE_FOLLOWED,
+    by_look,
+    ending_below,
+)
 from analysis.checks.transactions.atomicity import MARKER_FLIPPED, TOLD_TO_COMMITTED
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import offset_of, partition_of, place_of
@@ -70,6 +75,7 @@ def end_back() -> Rule:
         time_ns=F.col("time_ns"),
         shown_ns=F.col("looked_until_ns"),
         other_place=place_of(F.col("partition"), F.col("highest")),
+        lacked_by=ending_below(F.col("highest")),
     )
 
 
@@ -164,12 +170,6 @@ _NEW_LEADER_LACKS = permitted(
     f"{UNCLEAN}; KIP-101",
     by=AFTER_TRUNCATION,
 )
-_DISKS_LOST = permitted(
-    TOOK,
-    "What a broker lost with its disk was committed.",
-    "KIP-966",
-    by=AFTER_STRIKE,
-)
 
 END_BACK = Anomaly(
     name="end-back",
@@ -181,7 +181,7 @@ END_BACK = Anomaly(
     judged=WHERE_FOLLOWED,
     promises=(
         _NEW_LEADER_LACKS,
-        _DISKS_LOST,
+        *AFTER_A_STRIKE,
         forbidden(
             OTHERWISE,
             "Every member of the ISR has what is below the high watermark, and leaders are elected "
@@ -217,7 +217,12 @@ STABLE_BACK = Anomaly(
     judged=TOLD_TO_COMMITTED,
     promises=(
         _NEW_LEADER_LACKS,
-        _DISKS_LOST,
+        permitted(
+            TOOK,
+            "What a broker lost with its disk was committed.",
+            "KIP-966",
+            by=AFTER_STRIKE,
+        ),
         permitted(
             SET_BACK,
             "A coordinator whose log was set back may not know that a transaction was ended.",

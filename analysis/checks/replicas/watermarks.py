@@ -30,7 +30,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.causes.kinds import AFTER_STRIKE, AFTER_TRUNCATION
+from analysis.causes.kinds import AFTER_STRIKE, AFTER_TRUNCATION, REPLICA_STRUCK
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import (
     OTHERWISE,
@@ -49,10 +49,12 @@ _SECOND_NS = 10**9
 
 
 def looks(watermarks: DataFrame) -> DataFrame:
-    """One row for each look at a partition of which the ISR is known: time_ns, since_ns (the look
-    before; null: none), watermark (the greatest of any broker), least_end (of the ISR),
-    looked_until_ns (when the look ended), highest (the greatest watermark of any look before) and
-    was_below (whether least_end was below that at the look before)."""
+    """One row for each look at a partition of which the ISR is known: time_ns, since_ns (the
+    look before; null: none), watermark (the greatest of any broker), least_end (of the ISR),
+    members (of the ISR, with their log ends), looked_until_ns (when the look ended), highest
+    (the greatest watermark of any look before) and was_below (whether least_end was below that
+    at the look before)."""
+    member = F.col("in_isr") & F.col("log_end").isNotNull()
     in_order = Window.partitionBy("run_id", "partition").orderBy("time_ns")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
     return (
@@ -60,6 +62,7 @@ def looks(watermarks: DataFrame) -> DataFrame:
         .agg(
             F.max("high_watermark").alias("watermark"),
             F.min(F.when(F.col("in_isr"), F.col("log_end"))).alias("least_end"),
+            F.collect_list(F.when(member, F.struct("broker", "log_end"))).alias("members"),
             F.max("end_ns").alias("looked_until_ns"),
         )
         .where(F.col("least_end").isNotNull())
@@ -79,6 +82,7 @@ def read_before(operations: DataFrame, looked: DataFrame) -> DataFrame:
         "time_ns",
         "looked_until_ns",
         "least_end",
+        "members",
         F.explode(seconds).alias("second"),
     )
     given = (
@@ -100,6 +104,7 @@ def watermark_ahead() -> Rule:
         time_ns=F.col("time_ns"),
         shown_ns=F.col("looked_until_ns"),
         other_place=place_of(F.col("partition"), F.col("least_end")),
+        lacked_by=ending_below(F.col("watermark")),
     )
 
 
@@ -111,7 +116,14 @@ def early_read() -> Rule:
         time_ns=F.col("delivered_ns"),
         shown_ns=F.col("looked_until_ns"),
         other_place=place_of(F.col("partition"), F.col("least_end")),
+        lacked_by=ending_below(offset_of(F.col("place")) + 1),
     )
+
+
+def ending_below(offset: Column) -> Column:
+    """The members of the ISR of a look whose logs end below an offset, in order of their names."""
+    short = F.filter("members", lambda member: member["log_end"] < offset)
+    return F.array_sort(F.transform(short, lambda member: member["broker"]))
 
 
 def _second(name: str) -> Column:
@@ -129,6 +141,20 @@ def _by_place_read_before(tables: Tables) -> DataFrame | None:
     return None if looked is None else read_before(tables.history.operations, looked)
 
 
+AFTER_A_STRIKE = (
+    permitted(
+        TOOK,
+        "What was lost with every copy, or on the disks of who leads now, is missing everywhere.",
+        "KIP-966",
+        by=AFTER_STRIKE,
+    ),
+    permitted(
+        TOOK,
+        "A broker that lost its data stays in the ISR until this is noticed.",
+        "KIP-966",
+        by=REPLICA_STRUCK,
+    ),
+)
 WHERE_FOLLOWED = when("where `check.watermarks` is set", lambda facts: facts.watched)
 
 WATERMARK_AHEAD = Anomaly(
@@ -147,12 +173,7 @@ WATERMARK_AHEAD = Anomaly(
             f"{UNCLEAN}; KIP-101",
             by=AFTER_TRUNCATION,
         ),
-        permitted(
-            TOOK,
-            "A broker that lost its data stays in the ISR until this is noticed.",
-            "KIP-966",
-            by=AFTER_STRIKE,
-        ),
+        *AFTER_A_STRIKE,
         forbidden(
             OTHERWISE,
             "The leader's high watermark is the least log end of the ISR, and no follower's is "
@@ -175,12 +196,7 @@ EARLY_READ = Anomaly(
             f"{UNCLEAN}; KIP-101",
             by=AFTER_TRUNCATION,
         ),
-        permitted(
-            TOOK,
-            "A broker that lost its data stays in the ISR until this is noticed.",
-            "KIP-966",
-            by=AFTER_STRIKE,
-        ),
+        *AFTER_A_STRIKE,
         forbidden(
             OTHERWISE,
             "Consumers read committed records only: those that every in-sync replica has.",

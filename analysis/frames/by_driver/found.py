@@ -23,7 +23,7 @@ NUMBERS = (
     *("passed_ns", "place", "time_ns", "other_place", "other_value", "known_ns", "shown_ns"),
     "lasted_ns",
 )
-TEXTS = ("anomaly", "outcome", "polled_by")
+TEXTS = ("anomaly", "outcome", "polled_by", "lacked_by")
 COLUMNS = ("run_id", *NUMBERS, *TEXTS, "reader", "victims")
 
 

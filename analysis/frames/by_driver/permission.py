@@ -133,6 +133,14 @@ def _permits(found: Found, records: _Records, cause: Cause, rows: Numbers) -> Ma
     if (since := cause["shown_from_ns"]) is not None:
         shown = found.number["shown_ns"][rows] > since
         permitted &= shown | ~found.known["shown_ns"][rows]
+    if (until := cause["shown_until_ns"]) is not None:
+        early = found.number["time_ns"][rows] <= until
+        permitted &= early | ~found.known["time_ns"][rows]
+    if cause["brokers"]:
+        lacked_by, of = found.text["lacked_by"]
+        brokers = set(cause["brokers"])
+        covered = [n for n, told in enumerate(lacked_by) if brokers.issuperset(told.split(","))]
+        permitted &= np.isin(of[rows], [-1, *covered])  # -1: not known
     if cause["process"] is not None:
         permitted &= _stopped(found, cause)[rows]
     return permitted

@@ -32,6 +32,7 @@ class Cluster:
     idempotent: bool = False
     epochs: bool = True
     checks_crcs: bool = False
+    follower_reads: bool = False
     lag_max_ms: float = 30_000
     read_ended: Mapping[int, int] = field(default_factory=dict)
 
@@ -44,6 +45,9 @@ class Sent:
     begun: int | None
     known: int | None
     delivered: bool = False
+    looked: int | None = None  # when what shows the anomaly began
+    shown: int | None = None  # and ended; None: the final read shows it
+    lacked_by: tuple[str, ...] = ()  # members of the ISR
 
 
 def rose(before: Row | None, after: Row | None) -> int:

@@ -27,8 +27,9 @@ def permission_in(cluster: Cluster) -> Permission:
         "workload": {
             "producer": {**producer, "enable.idempotence": cluster.idempotent},
             "consumer": {"check.crcs": cluster.checks_crcs},
+            "read_via": "follower" if cluster.follower_reads else "bootstrap",
         },
-        "check": {"replicas": True},
+        "check": {"replicas": True, "watermarks": True},
     }
     plan = [
         {"step": step, "effects": effects, "options": cluster.options.get(step, {})}
@@ -50,6 +51,7 @@ def permission_in(cluster: Cluster) -> Permission:
             lag_max_ms=cluster.lag_max_ms,
             epochs=known.epochs,
             acks_1=known.acks == "1",
+            follower_reads=known.follower_reads,
         ),
     )
 
@@ -63,4 +65,7 @@ def record_of(sent: Sent, anomaly: str) -> Record:
         known_ns=sent.known,
         outcome="two_values" if contradicted else None,
         delivered=sent.delivered and contradicted,
+        time_ns=sent.looked,
+        shown_ns=sent.shown,
+        lacked_by=sent.lacked_by,
     )

@@ -10,7 +10,7 @@ exclusive: what began at the very nanosecond of a change began after it.
 
 from __future__ import annotations
 
-from tests.support.permissions.cluster import NO, WORDS, YES, Cluster, Sent
+from tests.support.permissions.cluster import NO, UNCLEAN, WORDS, YES, Cluster, Sent
 from tests.support.permissions.leaders import Leaders
 from tests.support.permissions.strikes import Struck
 
@@ -31,11 +31,24 @@ def judge(cluster: Cluster, anomaly: str, sent: Sent) -> str:
         only_acked = acks_1 and not sent.delivered
         struck = faults.struck(leader=only_acked)
         found = max(moved * only_acked, without_epochs, unclean, struck, faults.bit())
+    elif anomaly == "hole":
+        found = max(faults.after_strike(), faults.bit(at_the_end=True, of_log=True))
+    elif anomaly == "watermark-ahead":
+        found = max(faults.after_strike(), faults.lacking())
     elif anomaly == "diverged":
         found = max(without_epochs, faults.struck())
     else:
         found = _duplicate(cluster, leaders)
     return WORDS[found]
+
+
+def may_truncate(cluster: Cluster) -> bool:
+    """Whether followers may truncate what was committed, which is not asked here."""
+    effects = cluster.effects.values()
+    if not cluster.epochs or None in effects:
+        return True
+    values = (cluster.topic, *(each["topic_settings"] for each in effects if each))
+    return any(each.get(UNCLEAN) == "true" for each in values)
 
 
 def _duplicate(cluster: Cluster, leaders: Leaders) -> int:

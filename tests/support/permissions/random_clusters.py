@@ -51,6 +51,7 @@ ABOUT = {
 }
 HITS = [(name,) for name in BROKERS] * 2 + [BROKERS[:2], BROKERS[1:], BROKERS, ("zk1",), ()]
 STRUCK = [BROKERS[:1], BROKERS[:1], BROKERS[1:2], BROKERS[:2]]
+LACKED_BY = (*((name,) for name in BROKERS), BROKERS[:2], BROKERS[1:])
 SETTINGS = ({UNCLEAN: "true"}, {UNCLEAN: "false"}, {"flush.messages": "500"})
 
 
@@ -124,6 +125,7 @@ def clusters(draw: st.DrawFn) -> Case:
         idempotent=draw(st.integers(0, 5)) == 0,
         epochs=draw(st.integers(0, 9)) > 0,
         checks_crcs=draw(st.integers(0, 4)) == 0,
+        follower_reads=draw(st.integers(0, 4)) == 0,
         lag_max_ms=draw(st.sampled_from([2_000, 10_000])),
         read_ended={p: end + 10**6 * p for p in range(partitions)},
     )
@@ -279,6 +281,9 @@ def _records(draw: st.DrawFn, cluster: Cluster, end: int) -> list[Sent]:
                 begun=begun,
                 known=known,
                 delivered=draw(st.booleans()),
+                looked=(looked := draw(times)),
+                shown=draw(st.sampled_from([None, looked, looked + 1, looked + LOOK])),
+                lacked_by=draw(st.sampled_from(LACKED_BY)),
             )
         )
     return sends

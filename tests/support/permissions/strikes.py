@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tests.support.permissions.cluster import (
     EVER,
@@ -27,6 +28,7 @@ class Strike:
     end: int
     healed: int
     sure: int
+    started: int = EVER  # its nodes were down until then
 
 
 class Struck(Looks):
@@ -64,9 +66,17 @@ class Struck(Looks):
                         end=proved if sure else healed,
                         healed=healed,
                         sure=YES if sure else MAYBE,
+                        started=self.down_until(fault),
                     )
                 )
         return [*found, *self.recoveries()]
+
+    def down_until(self, fault: Row) -> int:
+        """When the nodes that a fault ended were started, as far as nothing else starts them."""
+        effects = self.cluster.effects.get(fault["step"])
+        if effects and effects["ends_processes"] and not effects.get("starts_again"):
+            return EVER if fault["heal_invoke_ns"] is None else int(fault["heal_invoke_ns"])
+        return EVER
 
     def recoveries(self) -> Iterator[Strike]:
         """Starts of a broker with a flipped bit: it cuts its log off there."""
@@ -147,18 +157,88 @@ class Struck(Looks):
             # Where it was out before it was struck it may have come back before that, too.
             out_then = last is not None and last["isr"] and node not in last["isr"]
             left |= bool(out_then) and view["time_ns"] > strike.end
-            if view["leader"] == node and led_anew(last, view):
+            up = view["time_ns"] > strike.started
+            if view["leader"] == node and led_anew(last, view) and up:
                 if view["time_ns"] >= self.read:
                     return NO
-                early = self.unseen(view) and self.since(view) < strike.start
+                early = self.since(view) < max(strike.start, strike.started)
+                early = early and (self.unseen(view) or strike.started > strike.start)
                 return min(strike.sure, MAYBE) if early else strike.sure
             if left and node in view["isr"]:
-                return self.hidden_lead(strike.start, view["time_ns"])
+                return self.hidden_lead(max(strike.start, strike.started), view["time_ns"])
             last = view
-        return self.hidden_lead(strike.start, NEVER)
+        return self.hidden_lead(max(strike.start, strike.started), NEVER)
 
     def hidden_lead(self, start: int, end: int) -> int:
         return MAYBE if any(h[0] < end and start < h[1] for h in self.hidden()) else NO
+
+    # --- what a strike shows, whatever the record
+
+    def after_strike(self) -> int:
+        """Whether readers may be given what a strike left of the log."""
+        found, strikes, shown = NO, self.strikes(), or_never(self.sent.shown)
+        for strike in (each for each in strikes if each.start < self.read):
+            if shown > strike.start:
+                found = max(found, self.whole_isr(strike, strikes))
+            for node in strike.nodes:
+                found = max(found, self.shown_by(node, strike, shown))
+                if self.cluster.follower_reads:
+                    found = max(found, self.short(node, strike))
+        return found
+
+    def shown_by(self, node: str, strike: Strike, shown: int) -> int:
+        """Whether it was led by a struck broker, which had not come back yet, before that was
+        shown."""
+        last, back = self.in_force(strike.start), self.back(node, strike)
+        for view in self.views:
+            if strike.start < view["time_ns"] <= back:
+                up = view["time_ns"] > strike.started
+                if view["leader"] == node and led_anew(last, view) and up:
+                    return self.shown_since(view, strike, shown)
+                last = view
+        up_from = max(strike.start, strike.started)
+        hidden = [h for h in self.hidden() if h[0] < back and up_from < h[1]]
+        return MAYBE if any(shown > max(h[0], up_from) for h in hidden) else NO
+
+    def shown_since(self, view: Row, strike: Strike, shown: int) -> int:
+        """The same of a view that shows that it led anew: it did so since the look before, and
+        where nobody looked at the view for certain."""
+        before, up_from = self.since(view), max(strike.start, strike.started)
+        surely = before >= up_from or (strike.started <= strike.start and not self.unseen(view))
+        if shown <= max(before, up_from):
+            return NO
+        late = self.unseen(view) and shown <= view["time_ns"]
+        return strike.sure if surely and not late else min(strike.sure, MAYBE)
+
+    def back(self, node: str, strike: Strike) -> int:
+        """When a struck broker was seen in the ISR again after it had left it."""
+        left = False
+        for last, view in pairwise(self.from_now(strike.start)):
+            out = last["isr"] and node not in last["isr"]
+            left |= bool(out) and view["time_ns"] > strike.end
+            if left and node in view["isr"]:
+                return int(view["time_ns"])
+        return NEVER
+
+    def lacking(self) -> int:
+        """Whether each of the brokers that lack it was struck, and not back yet."""
+        strikes = [each for each in self.strikes() if each.start < self.read]
+        return min(
+            max([NO, *(self.short(node, each) for each in strikes if node in each.nodes)])
+            for node in self.sent.lacked_by
+        )
+
+    def short(self, node: str, strike: Strike) -> int:
+        """Whether a struck broker may lack something at the look: surely, until nobody saw whether
+        it was back."""
+        looked, shown = self.sent.looked, or_never(self.sent.shown)
+        looked = EVER if looked is None else looked
+        back = self.back(node, strike)
+        if not (strike.start < shown and looked <= back):
+            return NO
+        dark = [*self.hidden(), *self.other_isrs()]
+        since = [max(h[0], strike.start) for h in dark if h[0] < back and strike.start < h[1]]
+        return min(strike.sure, MAYBE) if since and looked > min(since) else strike.sure
 
     def leader_hit(self, strike: Strike) -> int:
         """Whether it hit the leader."""
@@ -183,18 +263,19 @@ class Struck(Looks):
                 mine = f"harness-{self.sent.partition}/" in evidence or "harness-" not in evidence
                 yield fault, YES if mine else NO
 
-    def bit(self, *, at_the_end: bool = False) -> int:
+    def bit(self, *, at_the_end: bool = False, of_log: bool = False) -> int:
         """Whether readers may have been given a changed record: any of its partition's, whatever
-        the bit made of it, or one that was there and is not at the end."""
-        if self.cluster.checks_crcs:
+        the bit made of it, or one that was there and is not at the end. `of_log`: or been given
+        none of its batch, whether they check CRCs or not."""
+        if self.cluster.checks_crcs and not of_log:
             return NO
-        found = NO
+        found, shown = NO, or_never(self.sent.shown)
         for fault, sure in self.bits():
             if not at_the_end:
                 found = max(found, sure if fault["invoke_ns"] < self.read else NO)
                 continue
             invoke, proved, _, healed = four(fault)
             in_time = self.begun < (proved if sure == YES else healed) and invoke < self.read
-            if in_time and healed > self.read:
+            if in_time and healed > self.read and shown > invoke:
                 found = max(found, sure)
         return found

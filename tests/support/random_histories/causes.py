@@ -40,4 +40,11 @@ def a_cause(random: Random) -> tuple[Cause, tuple[str, ...]]:
         known_from_ns=a_limit(random),
         known_until_ns=a_limit(random),
         shown_from_ns=a_limit(random),
+        shown_until_ns=a_limit(random) if random.random() < 0.4 else None,
+        brokers=random.choice([(), (), ("kafka1",), ("kafka1", "kafka3")]),
     ), anomalies
+
+
+def lacked_by(random: Random) -> Any:
+    """Members of an ISR, as evidence has them."""
+    return maybe(random, "kafka1", "kafka3", "kafka1,kafka3", "kafka1,kafka2")

@@ -211,8 +211,13 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
         case
         for name in ("watermark-ahead", "early-read")
         for case in (
-            (name, ("after-strike",), True, with_(watched=True)),
-            (name, ("after-truncation", "after-strike"), True, with_(watched=True, unclean=True)),
+            (name, ("after-strike", "replica-struck"), True, with_(watched=True)),
+            (
+                name,
+                ("after-truncation", "after-strike", "replica-struck"),
+                True,
+                with_(watched=True, unclean=True),
+            ),
         )
     ),
     ("unacknowledged-lost", ("configuration",), False, with_(acks="0", idempotent=False)),

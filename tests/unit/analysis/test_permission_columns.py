@@ -23,7 +23,7 @@ from analysis.causes.cause import Cause
 from analysis.frames.permission import permission
 from analysis.frames.schema import CAUSE
 from tests.support.permitting import Record, permits
-from tests.support.random_histories.causes import a_cause, a_time, maybe
+from tests.support.random_histories.causes import a_cause, a_time, lacked_by, maybe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 RUNS, ROWS = 120, 50
 LONG, TEXT, FLAG = LongType(), StringType(), BooleanType()
 VICTIM = {"sent_ns": LONG, "known_ns": LONG, "delivered": FLAG}
-TIMES = ("sent_ns", "known_ns", "shown_ns", "polled_ns", "passed_ns")
+TIMES = ("sent_ns", "known_ns", "shown_ns", "time_ns", "polled_ns", "passed_ns")
 Row = dict[str, Any]
 
 
@@ -42,7 +42,7 @@ def struct(columns: Any) -> StructType:
 COLUMNS = struct(
     {"number": LONG, "anomaly": TEXT, "outcome": TEXT}
     | dict.fromkeys(("partition", "other_partition"), IntegerType())
-    | {"polled_by": TEXT, **dict.fromkeys(TIMES, LONG)}
+    | {"polled_by": TEXT, "lacked_by": TEXT, **dict.fromkeys(TIMES, LONG)}
     | {"victims": ArrayType(struct(VICTIM)), "causes": ArrayType(CAUSE)}
 )
 
@@ -60,6 +60,7 @@ def a_row(random: Random) -> Row:
         "other_partition": maybe(random, 0, 1),
         "outcome": maybe(random, "aborted", "in_reads", "other"),
         "polled_by": maybe(random, "member-0", "member-1"),
+        "lacked_by": lacked_by(random),
         "victims": maybe(random, victims),
         **{name: a_time(random) for name in TIMES},
     }
@@ -73,6 +74,8 @@ def expected(row: Row, causes: list[tuple[Cause, tuple[str, ...]]]) -> tuple[str
         known_ns=row["known_ns"],
         outcome=row["outcome"],
         shown_ns=row["shown_ns"],
+        time_ns=row["time_ns"],
+        lacked_by=tuple(row["lacked_by"].split(",")) if row["lacked_by"] else (),
         polled_by=row["polled_by"],
         polled_ns=row["polled_ns"],
         passed_ns=row["passed_ns"],

@@ -19,7 +19,7 @@ from analysis.frames.evidence import evidence
 from analysis.frames.history import History, runs_frame
 from analysis.frames.operations import OFFSET_BITS, SENT_NAMES
 from harness.history.record_format import SEQUENCE_BITS
-from tests.support.random_histories.causes import a_cause, a_time, maybe
+from tests.support.random_histories.causes import a_cause, a_time, lacked_by, maybe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,6 +59,7 @@ def a_row(random: Random, run_id: str) -> Row:
         "other_place": a_place(random),
         "outcome": maybe(random, "aborted", "in_reads", "other"),
         "polled_by": maybe(random, "member-0", "member-1"),
+        "lacked_by": lacked_by(random),
         "reader": maybe(random, "reader-0"),
         "victims": maybe(random, victims),
     }

@@ -1,0 +1,52 @@
+"""Flipped bits: until a bit is put back consumers that do not check CRCs are given what it made of
+a record. What its broker cuts off when it starts is a strike (analysis.causes.strikes).
+
+    bit flipped in partition 1 on kafka2 at 5 s, put back at 9 s
+    =>  what was read of partition 1 from 5 s to 9 s may be anything
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from analysis.causes.cause import Cause
+from analysis.causes.kinds import BIT_WHEN_READ
+from analysis.causes.seen import Seen
+from analysis.run_facts.faults import Row
+
+
+def bit_causes(seen: Seen) -> Iterator[Cause]:
+    """While a bit is flipped, readers that do not check CRCs are given what it made of a record."""
+    everything = [(fault, seen.why_unknown()) for fault in seen.happened.unknown()]
+    known = [(f, None) for f, effects in seen.happened.known() if effects.alters_stored_bytes]
+    for fault, why in [*known, *everything]:
+        for partition, brokers in (flipped(fault, seen) if why is None else _any(fault)).items():
+            yield Cause(
+                kind=BIT_WHEN_READ,
+                words=f"{fault['verb']} changed what {', '.join(sorted(brokers))} had written",
+                at_ns=fault["invoke_ns"],
+                sure=why is None,
+                why=why,
+                partition=partition,
+                fault=fault["fault"],
+                begun_before_ns=fault["ok_ns"] if why is None else fault["heal_ok_ns"],
+                known_from_ns=fault["invoke_ns"],
+                known_until_ns=fault["heal_ok_ns"],
+            )
+
+
+def flipped(fault: Row, seen: Seen) -> dict[int | None, frozenset[str]]:
+    """The partitions in which bits were flipped, and on whose disks: a fault may hit several
+    brokers. Its proof names each segment: <topic>-<partition>/... of <broker>."""
+    segment = rf"\b{re.escape(seen.topic)}-(\d{{1,9}})/(?:\S* of (\w+))?"
+    found: dict[int | None, frozenset[str]] = {}
+    for number, broker in re.findall(segment, fault["evidence"] or "") if seen.topic else ():
+        hit = frozenset(fault["nodes"]) & {broker} or frozenset(fault["nodes"])
+        found[int(number)] = found.get(int(number), frozenset()) | hit
+    return found or _any(fault)
+
+
+def _any(fault: Row) -> dict[int | None, frozenset[str]]:
+    """The same where no proof names a partition."""
+    return {None: frozenset(fault["nodes"])}
