@@ -95,6 +95,18 @@ def test_the_same_leader_in_the_next_epoch_leads_anew() -> None:
     assert verdict(struck(power([1], 50), views=BOTH), "lost", 10, 15) == "forbidden"
 
 
+def test_a_struck_broker_leads_anew_only_once_it_was_started() -> None:
+    """The controller drops another replica meanwhile, which is a new epoch of who is down."""
+    dropped = (led(1, 0), led(1, 60, (1, 2), epoch=1), led(2, 70, (2,), epoch=2))
+    down = struck(power([1], 50, heal_ms=80, healed_ms=90), views=dropped)
+
+    assert verdict(down, "lost", 10, 15) == "forbidden"
+    back = (*dropped, led(1, 95, (1, 2), epoch=3, since_ms=85))
+    assert verdict(struck(power([1], 50, heal_ms=80), views=back), "lost", 10, 15) == "permitted"
+    early = (*dropped, led(1, 95, (1, 2), epoch=3, since_ms=75))
+    assert verdict(struck(power([1], 50, heal_ms=80), views=early), "lost", 10, 15) == "in-doubt"
+
+
 def test_under_acks_1_a_strike_at_the_leader_permits_what_was_acked() -> None:
     run = struck(power([1], 50), acks="1")
 
