@@ -95,6 +95,8 @@ def _seen(run: Run, happened: Happened, facts: Facts) -> Seen:
         lag_max_ms=lag_max_ms(server),
         epochs=facts.epochs,
         acks_1=facts.acks == "1",
+        in_transactions=facts.commit == "transaction",
+        resets=facts.resets,
         follower_reads=facts.follower_reads,
         stops=stops_of(run) if facts.commit in ("auto", "before") else (),
     )

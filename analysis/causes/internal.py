@@ -4,22 +4,36 @@ Nobody watches `__consumer_offsets` and `__transaction_state`: who leads them an
 ISRs is not recorded. So what hangs on them may be set back by any strike and, where the brokers'
 own defaults allow unclean elections, there are no leader epochs or commits are acknowledged before
 all replicas have them, by any fault that can move leadership, of whichever partition.
+
+A committed offset that was set back makes records come again. One that is gone altogether makes the
+group go on where auto.offset.reset says: at the log's end it passes over what nobody was given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from analysis.causes.cause import Cause
-from analysis.causes.kinds import INTERNAL
+from analysis.causes.kinds import INTERNAL, OFFSETS_GONE
 from analysis.causes.seen import Seen
 from analysis.causes.settings import broker_values
 from analysis.causes.strikes import Strike, strikes_of
-from analysis.run_facts.configuration import UNCLEAN
+from analysis.run_facts.configuration import LATEST, UNCLEAN
 
 
 def internal_causes(seen: Seen) -> Iterator[Cause]:
     """All causes that may have set internal topics back."""
+    for cause in _set_back(seen):
+        yield cause
+        if seen.in_transactions or seen.resets == LATEST:
+            yield replace(cause, kind=OFFSETS_GONE)
+        elif seen.resets is None:
+            why = cause.why or "auto.offset.reset is not told"
+            yield replace(cause, kind=OFFSETS_GONE, sure=False, why=why)
+
+
+def _set_back(seen: Seen) -> Iterator[Cause]:
     strikes = strikes_of(seen, broker_values)  # the topic's settings are its own
     for strike in (each for each in strikes if _hit(each, seen)):
         yield Cause(

@@ -84,6 +84,12 @@ INTERNAL = Kind(
     "(offsets.commit.required.acks), after a fault that can move leadership: committed offsets and "
     "transactions are records of topics that nobody watches",
 )
+OFFSETS_GONE = Kind(
+    name="offsets-gone",
+    records="the same, where offsets are committed in transactions, or where a group whose "
+    "committed offset is gone goes on at the log's end (auto.offset.reset=latest); in doubt where "
+    "that is not told: an offset that was set back makes records come again, and passes over none",
+)
 ACK_OF_ANOTHER_LEADER = Kind(
     name="ack-of-another-leader",
     records="acks that nobody was given the record of, and whose offset another one has, where "

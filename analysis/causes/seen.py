@@ -26,6 +26,8 @@ class Seen:
     lag_max_ms: float = 30_000  # replica.lag.time.max.ms
     epochs: bool = True  # followers truncate by leader epoch (KIP-101)
     acks_1: bool = False
+    in_transactions: bool = False  # the group commits its offsets so
+    resets: str | None = None  # auto.offset.reset: latest | earliest | …; None: not told
     follower_reads: bool = False  # consumers may read from followers (KIP-392)
     stops: Sequence[Stop] = ()
 

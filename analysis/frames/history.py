@@ -18,6 +18,7 @@ from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
 from analysis.frames.history_frames import History, runs_frame
 from analysis.frames.operations import OFFSET_BITS
+from analysis.run_facts.configuration import LATEST, resets_of
 from analysis.stored.circles import Circles
 from analysis.stored.group_life import outdated, shared, unowned
 from analysis.stored.replica_samples import looks_of
@@ -128,7 +129,7 @@ def run_row(run: Run, causes: Sequence[Row] = (), circles: Circles | None = None
         "outdated": outdated(run),
         "shared": shared(run),
         "unowned": unowned(run),
-        "to_end": _to_end(run.scenario["workload"].get("consumer") or {}),
+        "to_end": resets_of(run.scenario["workload"].get("consumer") or {}) == LATEST,
         "dense": is_dense(run),
         "corrupt": sorted(set(_corrupt(run))),
         "hanging": list(hanging(run)),
@@ -229,11 +230,6 @@ def _moves(run: Run) -> Iterator[dict[str, Any]]:
                 "since_ns": event["time_ns"] - late_ns,
                 "time_ns": event["time_ns"],
             }
-
-
-def _to_end(consumer: Mapping[str, Any]) -> bool:
-    """Whether a reader that has lost its place passes over what there is."""
-    return str(consumer.get("auto.offset.reset")) in ("latest", "largest", "end")
 
 
 def _corrupt(run: Run) -> Iterator[int]:

@@ -19,6 +19,12 @@ from harness.model.client_settings import (
 )
 from harness.model.worker_kinds import asks_for_members, asks_for_transformers
 
+EARLIEST, LATEST = "earliest", "latest"
+# librdkafka's other words for these.
+_RESETS = {
+    **dict.fromkeys(("smallest", "beginning"), EARLIEST),
+    **dict.fromkeys(("largest", "end"), LATEST),
+}
 UNCLEAN = "unclean.leader.election.enable"
 FIRST_WITH_EPOCHS = (0, 11)  # inter.broker.protocol.version that brought leader epochs
 FORMAT_IGNORED_FROM = (3, 0)  # and the one from which every log has the newest message format
@@ -38,6 +44,7 @@ class Facts:
     in_flight: int = IN_FLIGHT  # requests of a producer that one broker has not answered yet
     commit: str | None = None  # of the group: auto | before | after | transaction; None: no group
     transforms: bool = False  # its members send what they make of what they are given
+    resets: str | None = None  # auto.offset.reset of consumers; None: not told
     one_generation: bool = True  # the group's members all are of one, and none is static
     compared: bool = False  # what the replicas hold was compared at the end
     watched: bool = False  # the replicas' watermarks and log ends were followed
@@ -86,6 +93,7 @@ def facts_of(
         checks_crcs=_true(consumer.get("check.crcs", False)),
         commit=str(work["commit"]) if asks_for_members(work) else None,
         transforms=asks_for_transformers(work),
+        resets=resets_of(consumer),
         one_generation=of_one_generation(consumer),
         compared=_true(scenario.get("check", {}).get("replicas", False)),
         watched=_true(scenario.get("check", {}).get("watermarks", False)),
@@ -94,6 +102,12 @@ def facts_of(
         follower_reads=_read_from_followers(work, server),
         compacted=any(_compacts({**in_force, **each}) for each in ({}, *changed)),
     )
+
+
+def resets_of(consumer: Mapping[str, Any]) -> str | None:
+    """Where a consumer goes on that has no place, in Java's words; None: not told."""
+    told = consumer.get("auto.offset.reset")
+    return None if told is None else _RESETS.get(str(told), str(told))
 
 
 def lag_max_ms(server: Mapping[str, Any]) -> float:

@@ -79,6 +79,9 @@ CONFIGURATIONS: dict[str, Configuration] = {
     ),
     "group, committed before processing": Configuration(producer=IDEMPOTENT, commit="before"),
     "group, committed after processing": Configuration(producer=IDEMPOTENT, commit="after"),
+    "group, committed after processing, from the end": Configuration(
+        producer=IDEMPOTENT, commit="after", consumer={"auto.offset.reset": "latest"}
+    ),
     "group, committed before processing, unclean elections": Configuration(
         producer=IDEMPOTENT, commit="before", topic=UNCLEAN
     ),
@@ -282,7 +285,7 @@ def scenario_of(configuration: Configuration) -> Row:
         "topic": {"replication_factor": configuration.replicas, "config": configuration.topic},
         "workload": {
             "producer": configuration.producer,
-            "consumer": configuration.consumer,
+            "consumer": {"auto.offset.reset": "earliest", **configuration.consumer},
             "group_consumers": 2 if configuration.commit and not configuration.transforms else 0,
             "transformers": 2 if configuration.transforms else 0,
             "commit": configuration.commit or "after",

@@ -63,6 +63,8 @@ def _permission_in(configuration: Configuration, run: Row, partitions: int) -> P
         server=configuration.server,
         epochs=known.epochs,
         acks_1=known.acks == "1",
+        in_transactions=known.commit == "transaction",
+        resets=known.resets,
         stops=DIED if configuration.members_died else (),
     )
     return permission(known, least_safe, seen)

@@ -109,6 +109,8 @@ def seen_by(
             lag_max_ms=float(server.get("replica.lag.time.max.ms", 30_000)),
             epochs=known.epochs,
             acks_1=known.acks == "1",
+            in_transactions=known.commit == "transaction",
+            resets=known.resets,
             follower_reads=known.follower_reads,
         ),
     )
@@ -137,7 +139,8 @@ def _scenario(configured: Mapping[str, Any]) -> Row:
         "workload": {
             "producer": producer,
             "consumer": configured.get("consumer", {}),
-            "group_consumers": 1 if "commit" in configured else 0,
+            "group_consumers": int("commit" in configured and not configured.get("transforms")),
+            "transformers": int("transforms" in configured),
             "commit": configured.get("commit", "after"),
             "read_via": configured.get("read_via", "bootstrap"),
         },

@@ -35,9 +35,11 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import (
+    AFTER_STRIKE,
     AFTER_TRUNCATION,
     INTERNAL,
     MEMBER_STOPPED,
+    OFFSETS_GONE,
     PROCESSING_FAILED,
     READ_AS_ANOTHER,
 )
@@ -52,6 +54,7 @@ from analysis.checks.promise import (
     SEMANTICS,
     SET_BACK,
     SHRINKS,
+    TOOK,
     UNCLEAN,
     UNSTABLE,
     UNSTABLE_OFFSETS,
@@ -290,10 +293,18 @@ SKIPPED = Anomaly(
             by=AFTER_TRUNCATION,
         ),
         permitted(
-            SET_BACK,
-            "The log, or the group's committed offsets, may have been set back.",
+            TOOK,
+            "A log that lost its end with the last copy is written anew from there, below what was "
+            "committed.",
             "KIP-966",
-            by=INTERNAL,
+            by=AFTER_STRIKE,
+        ),
+        permitted(
+            SET_BACK,
+            "A group whose committed offset is gone goes on where auto.offset.reset says, and what "
+            "the coordinator knew of a transaction may have been set back.",
+            "KIP-966",
+            by=OFFSETS_GONE,
         ),
         permitted(
             ALTERED,

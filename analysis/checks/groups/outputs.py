@@ -45,7 +45,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.causes.kinds import ANY_LOG, FLIPPED_BIT, INTERNAL
+from analysis.causes.kinds import ANY_LOG, FLIPPED_BIT, INTERNAL, OFFSETS_GONE
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.groups.handling import handled, is_passed
 from analysis.checks.promise import (
@@ -316,10 +316,10 @@ NO_OUTPUT = Anomaly(
         ),
         permitted(
             SET_BACK,
-            "The group's committed offsets, or what its coordinator knew of a transaction, may "
-            "have been set back.",
+            "A group whose committed offset is gone goes on where auto.offset.reset says, and what "
+            "the coordinator knew of a transaction may have been set back.",
             "KIP-966",
-            by=INTERNAL,
+            by=OFFSETS_GONE,
         ),
         permitted(
             ALTERED,

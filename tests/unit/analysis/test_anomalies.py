@@ -40,6 +40,7 @@ def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
     assert {"zombie-commit", "two-owners"}.isdisjoint(static)
 
 
+GONE = ("after-strike", "offsets-gone")
 STRUCK, AS_ANOTHER, ANY_LOG = "leader-struck", "read-as-another", "any-log-set-back"
 UNSTABLE = with_(commit="transaction", transactional=True, uncommitted=True, transforms=True)
 # Anomaly, the kinds of causes that permit some of its records, whether all others are forbidden.
@@ -157,12 +158,12 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ("corrupt", (), True, with_(checks_crcs=True)),
     (
         "skipped",
-        ("after-truncation", "internal-topics", AS_ANOTHER),
+        ("after-truncation", *GONE, AS_ANOTHER),
         True,
         with_(commit="after", unclean=True),
     ),
-    ("skipped", ("internal-topics", AS_ANOTHER, "member-stopped"), True, with_(commit="auto")),
-    ("skipped", ("internal-topics", AS_ANOTHER, "member-stopped"), True, with_(commit="before")),
+    ("skipped", (*GONE, AS_ANOTHER, "member-stopped"), True, with_(commit="auto")),
+    ("skipped", (*GONE, AS_ANOTHER, "member-stopped"), True, with_(commit="before")),
     ("reprocessed", ("internal-topics",), True, with_(commit="before")),
     ("commit-back", ("internal-topics",), True, with_(commit="after")),
     ("zombie-commit", ("internal-topics",), True, with_(commit="before")),
@@ -175,10 +176,10 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ),
     ("reprocessed", ("internal-topics", "configuration"), False, with_(commit="auto")),
     ("reprocessed", ("internal-topics", "configuration"), False, with_(commit="after")),
-    ("skipped", ("internal-topics", AS_ANOTHER), True, with_(commit="transaction")),
+    ("skipped", (*GONE, AS_ANOTHER), True, with_(commit="transaction")),
     (
         "skipped",
-        ("internal-topics", AS_ANOTHER, "member-stopped", "processing-failed"),
+        (*GONE, AS_ANOTHER, "member-stopped", "processing-failed"),
         True,
         with_(commit="before", transforms=True),
     ),
@@ -197,7 +198,7 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
         )
     ),
     *(
-        ("no-output", (ANY_LOG, "internal-topics", "flipped-bit", *more), not more, with_(**said))
+        ("no-output", (ANY_LOG, "offsets-gone", "flipped-bit", *more), not more, with_(**said))
         for said, more in (
             ({"transforms": True, "commit": "transaction"}, ()),
             ({"transforms": True, "commit": "after"}, ()),

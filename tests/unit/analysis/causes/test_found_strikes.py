@@ -216,6 +216,7 @@ def test_a_node_without_records_loses_none(anomaly: str) -> None:
             led(1, 0),
             faults=[hit("lose-disk", [node], 50, healed_ms=60)],
             commit="before",
+            consumer={"auto.offset.reset": "latest"},
             watched=True,
         )
         for node in ("zk1", "kafka3")

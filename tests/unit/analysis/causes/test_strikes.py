@@ -179,10 +179,33 @@ def test_a_fault_of_which_nobody_knows_what_it_can_do_leaves_doubt() -> None:
 def test_what_hangs_on_internal_topics_is_permitted_after_any_strike() -> None:
     run = struck(power([3], 50), commit="before", transactional=True)
 
-    assert verdict(run, "skipped", 10, 15, shown_ns=51_000_000) == "permitted"
+    assert verdict(run, "reprocessed", 10, 15, shown_ns=51_000_000) == "permitted"
     assert verdict(run, "reprocessed", 10, 15, shown_ns=49_000_000) == "forbidden"
     assert verdict(run, "lost", 10, 15) == "permitted"  # a commit was answered, and forgotten
     assert verdict(struck(power([3], 50), commit="before"), "lost", 10, 15) == "forbidden"
+
+
+@pytest.mark.parametrize(
+    ("reset", "word"),
+    [("latest", "permitted"), ("end", "permitted"), (None, "in-doubt"), ("earliest", "forbidden")],
+)
+@pytest.mark.parametrize("anomaly", ["skipped", "no-output"])
+def test_a_group_passes_over_records_where_it_goes_on_at_the_end(
+    anomaly: str, reset: str | None, word: str
+) -> None:
+    """Committed offsets that were set back make records come again."""
+    consumer = {} if reset is None else {"auto.offset.reset": reset}
+    run = struck(power([3], 50), commit="after", transforms=True, consumer=consumer)
+
+    assert verdict(run, anomaly, 10, 15, shown_ns=51_000_000) == word
+
+
+@pytest.mark.parametrize("anomaly", ["skipped", "no-output"])
+def test_commits_in_transactions_may_have_been_forgotten(anomaly: str) -> None:
+    consumer = {"auto.offset.reset": "earliest"}
+    run = struck(power([3], 50), commit="transaction", transforms=True, consumer=consumer)
+
+    assert verdict(run, anomaly, 10, 15, shown_ns=51_000_000) == "permitted"
 
 
 def test_a_fault_that_moves_leaders_does_so_where_the_brokers_default_is_unclean() -> None:
