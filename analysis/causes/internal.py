@@ -19,7 +19,8 @@ from analysis.causes.kinds import INTERNAL, OFFSETS_GONE
 from analysis.causes.seen import Seen
 from analysis.causes.settings import broker_values
 from analysis.causes.strikes import Strike, strikes_of
-from analysis.run_facts.configuration import LATEST, UNCLEAN
+from analysis.run_facts.configuration import UNCLEAN
+from harness.model.client_settings import LATEST
 
 
 def internal_causes(seen: Seen) -> Iterator[Cause]:

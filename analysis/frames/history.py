@@ -18,7 +18,6 @@ from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
 from analysis.frames.history_frames import History, runs_frame
 from analysis.frames.operations import OFFSET_BITS
-from analysis.run_facts.configuration import LATEST, resets_of
 from analysis.stored.circles import Circles
 from analysis.stored.group_life import outdated, shared, unowned
 from analysis.stored.replica_samples import looks_of
@@ -26,7 +25,7 @@ from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import CORRUPT, EVENTS, WATERMARKS, Run, final_ends, is_dense
 from analysis.stored.transactions import hanging
 from harness.history.tables import partitions_named
-from harness.model.client_settings import acks_of, retries_of
+from harness.model.client_settings import LATEST, acks_of, resets_of, retries_of
 from harness.model.worker_kinds import kind_named
 
 __all__ = ["History", "history_of", "runs_frame"]

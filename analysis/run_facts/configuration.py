@@ -15,16 +15,11 @@ from harness.model.client_settings import (
     acks_of,
     in_flight_of,
     of_one_generation,
+    resets_of,
     retries_of,
 )
 from harness.model.worker_kinds import asks_for_members, asks_for_transformers
 
-EARLIEST, LATEST = "earliest", "latest"
-# librdkafka's other words for these.
-_RESETS = {
-    **dict.fromkeys(("smallest", "beginning"), EARLIEST),
-    **dict.fromkeys(("largest", "end"), LATEST),
-}
 UNCLEAN = "unclean.leader.election.enable"
 FIRST_WITH_EPOCHS = (0, 11)  # inter.broker.protocol.version that brought leader epochs
 FORMAT_IGNORED_FROM = (3, 0)  # and the one from which every log has the newest message format
@@ -102,12 +97,6 @@ def facts_of(
         follower_reads=_read_from_followers(work, server),
         compacted=any(_compacts({**in_force, **each}) for each in ({}, *changed)),
     )
-
-
-def resets_of(consumer: Mapping[str, Any]) -> str | None:
-    """Where a consumer goes on that has no place, in Java's words; None: not told."""
-    told = consumer.get("auto.offset.reset")
-    return None if told is None else _RESETS.get(str(told), str(told))
 
 
 def lag_max_ms(server: Mapping[str, Any]) -> float:

@@ -49,3 +49,18 @@ def of_one_generation(consumer: Mapping[str, Any]) -> bool:
     successor takes over in the same generation (KIP-345)."""
     protocol = str(consumer.get("group.protocol", "classic")).lower()
     return protocol == "classic" and not consumer.get("group.instance.id")
+
+
+EARLIEST, LATEST = "earliest", "latest"
+# librdkafka's other words for these.
+_RESETS = {
+    **dict.fromkeys(("smallest", "beginning"), EARLIEST),
+    **dict.fromkeys(("largest", "end"), LATEST),
+}
+
+
+def resets_of(consumer: Mapping[str, Any]) -> str | None:
+    """auto.offset.reset, where a consumer goes on that has no place, in Java's words; None: not
+    told."""
+    told = consumer.get("auto.offset.reset")
+    return None if told is None else _RESETS.get(str(told), str(told))

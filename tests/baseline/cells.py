@@ -43,6 +43,7 @@ UNCLEAN = {"unclean.leader.election.enable": True}
 FLUSHED = {"flush.messages": 1}
 NO_EPOCHS = {"inter.broker.protocol.version": "0.10.2-IV0"}
 TRANSACTIONAL = IDEMPOTENT | {"transactional.id": "t"}
+LATEST = {"auto.offset.reset": "latest"}
 UNCOMMITTED = {"isolation.level": "read_uncommitted"}
 TRANSFORMERS = partial(Configuration, producer=TRANSACTIONAL, transforms=True)
 CONFIGURATIONS: dict[str, Configuration] = {
@@ -80,7 +81,7 @@ CONFIGURATIONS: dict[str, Configuration] = {
     "group, committed before processing": Configuration(producer=IDEMPOTENT, commit="before"),
     "group, committed after processing": Configuration(producer=IDEMPOTENT, commit="after"),
     "group, committed after processing, from the end": Configuration(
-        producer=IDEMPOTENT, commit="after", consumer={"auto.offset.reset": "latest"}
+        producer=IDEMPOTENT, commit="after", consumer=LATEST
     ),
     "group, committed before processing, unclean elections": Configuration(
         producer=IDEMPOTENT, commit="before", topic=UNCLEAN

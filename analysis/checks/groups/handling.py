@@ -132,20 +132,14 @@ def given_up(skipped: DataFrame, operations: DataFrame) -> DataFrame:
 
 def _went_on(skipped: DataFrame, operations: DataFrame) -> DataFrame:
     """run_id, value, went_on_ns: by one order of what was committed and of what was skipped."""
-    commits = operations.where(_tells_of_commits()).select(
-        "run_id", "partition", "offset", F.col("end_ns").alias("committed_ns")
-    )
-    passed = skipped.select(
-        "run_id", "value", "partition", offset_of(F.col("first_place")).alias("offset")
-    )
-    behind = (
-        Window.partitionBy("run_id", "partition")
-        .orderBy("offset")
-        .rangeBetween(1, Window.unboundedFollowing)
-    )
+    known = ("run_id", "partition", "offset")
+    commits = operations.where(_tells_of_commits()).select(*known, "end_ns")
+    passed = skipped.withColumn("offset", offset_of(F.col("first_place"))).select(*known, "value")
+    in_order = Window.partitionBy("run_id", "partition").orderBy("offset")
+    behind = in_order.rangeBetween(1, Window.unboundedFollowing)
     return (
         commits.unionByName(passed, allowMissingColumns=True)
-        .withColumn("went_on_ns", F.min("committed_ns").over(behind))
+        .withColumn("went_on_ns", F.min("end_ns").over(behind))
         .where(F.col("value").isNotNull())
         .select("run_id", "value", "went_on_ns")
     )
