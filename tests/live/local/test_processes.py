@@ -15,10 +15,10 @@ pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 
 # In the order of processes.toml.
 WHICH = (
+    "stop",
     "zk-follower",
     "zk-leader",
     "zk-majority",
-    "stop",
     "pause-followers",
     "pause",
     "all",
