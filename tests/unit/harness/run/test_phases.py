@@ -156,14 +156,17 @@ def test_a_signal_that_comes_in_a_destructor_stops_all_the_same(
             os.kill(os.getpid(), number)
             sum(range(100))  # Python looks for signals between two steps
 
+    def lose_one_and_wait() -> None:
+        odd = Odd()
+        del odd
+        threading.Event().wait(300)  # until the signal is sent again, however busy the host
+
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)  # as it is now, afterwards
     before = {each: signal.getsignal(each) for each in STOPPING}
     try:
         stop_on_signals()
         with pytest.raises(Stopped) as stopped:
-            odd = Odd()
-            del odd
-            threading.Event().wait(300)  # until the signal is sent again, however busy the host
+            lose_one_and_wait()
         assert number == stopped.value.number
     finally:
         for each, handler in before.items():
