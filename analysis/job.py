@@ -27,6 +27,7 @@ from analysis.elsewhere.staged import Staged
 from analysis.elsewhere.store import connect
 from analysis.elsewhere.trouble import TROUBLE, Unreachable, reason_of
 from analysis.frames.history import history_of
+from analysis.measures.acked_unseen import acked_unseen
 from analysis.prepared import Prepared, prepared
 from analysis.queries import Queries
 from analysis.report import write
@@ -37,6 +38,7 @@ from analysis.spark.jvm import BIG
 from analysis.spark.session import HERE, make_room_for, session
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
+from analysis.verdict.demands import ALONE
 from harness.model.runs.disk import trouble_told
 
 __all__ = ["CheckError", "Unreachable", "check"]
@@ -163,9 +165,19 @@ def answers_of(
     finally:
         if asked is not None:
             asked.forget()
+    told = {run.run_id: _told_by_driver(run, ready) for run in runs}
     return {
-        run_id: replace(each, found=replace(each.found, circles=ready.circles[run_id]))
+        run_id: replace(each, found=replace(each.found, **told[run_id]))
         for run_id, each in found.items()
+    }
+
+
+def _told_by_driver(run: Run, ready: Prepared) -> dict[str, Any]:
+    """Fields of what was found, of which Spark is not asked."""
+    demanded = ALONE in (run.scenario.get("expect") or {})
+    return {
+        "circles": ready.circles[run.run_id],
+        "acked_unseen": acked_unseen(run) if demanded else 0,
     }
 
 

@@ -97,6 +97,7 @@ class Found:
     delivery_ms: Sequence[float] | None
     findings: Mapping[str, AnomalyFinding]
     windows: Sequence[Mapping[str, Any]]
+    acked_unseen: int = 0  # of how many acks nobody saw who was in the ISR; asked where demanded
     acks: Sequence[Mapping[str, Any]] = ()  # rows of `leadership.acks_between_cuts`
     work: Work = field(default_factory=Work)  # what each worker did
     lag: Sequence[Mapping[str, Any]] = ()  # rows of `consumer_lag.lag`
@@ -192,7 +193,7 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
     gaps = unproved(gaps, damage)
     expelled = rebalances(run)["expelled"]["count"] if run.grouped else 0
     counted = {**found.counts, **(followed or {}), "expelled": expelled, "misplaced": elsewhere}
-    numbers = judge_counts(counted, demands, unsure)
+    numbers = judge_counts(counted, demands, unsure, found.acked_unseen)
     numbers = unproved(numbers, damage)
     latency = _latency_ms(found, facts)
     levels = unproved(judge_levels(found.counts, latency, demands, unsure), damage)

@@ -23,7 +23,16 @@ from typing import Any
 from analysis.anomalies import BY_NAME
 from analysis.causes.kinds import Kind
 from analysis.checks.promise import Promise
-from analysis.verdict.demands import COUNTS, GAPS, ISR_TIMES, QUANTILES, SHARES, Demand, level_words
+from analysis.verdict.demands import (
+    ALONE,
+    COUNTS,
+    GAPS,
+    ISR_TIMES,
+    QUANTILES,
+    SHARES,
+    Demand,
+    level_words,
+)
 from harness.model.exit_codes import INVALID, UNKNOWN, VALID
 
 EXIT_CODES = {"valid": VALID, "invalid": INVALID, "unknown": UNKNOWN}
@@ -94,6 +103,7 @@ class Counted:
     seen: int
     demand: Demand
     met: bool | None  # None: it cannot be told
+    why: str | None = None  # it cannot, beside the run's doubts
 
     def describe(self) -> str:
         """What was seen."""
@@ -208,14 +218,22 @@ def judge_isr_times(
 
 
 def judge_counts(
-    numbers: Mapping[str, Any], demands: Mapping[str, Demand], doubts: tuple[str, ...]
+    numbers: Mapping[str, Any],
+    demands: Mapping[str, Demand],
+    doubts: tuple[str, ...],
+    acked_unseen: int = 0,
 ) -> dict[str, Counted]:
-    """The demanded numbers that are no anomaly's, by their fields (demands.COUNTS)."""
+    """The demanded numbers that are no anomaly's, by their fields (demands.COUNTS). `acked_unseen`:
+    of how many acks nobody saw who was in the ISR."""
+    records = "1 record was" if acked_unseen == 1 else f"{acked_unseen:,} records were"
+    why = f"{ALONE}: {records} acknowledged while nobody saw who was in the ISR"
+    unseen = {ALONE: why} if acked_unseen else {}
     return {
         name: Counted(
             seen=numbers[key],
             demand=demands[name],
-            met=demands[name].met(numbers[key], known=not doubts),
+            met=demands[name].met(numbers[key], known=not doubts and name not in unseen),
+            why=unseen.get(name),
         )
         for name, key in COUNTS.items()
         if name in demands and key in numbers
@@ -270,7 +288,9 @@ def decide(
     ]
     if guilty or broken:
         return Verdict(name="invalid", reasons=(*guilty, *broken))
-    undecided = (each.suspended or each.undecided for each in judgements.values())
+    undecided = [each.suspended or each.undecided for each in judgements.values()]
+    counted = [each for each in (gaps or {}).values() if isinstance(each, Counted)]
+    undecided += [each.why for each in counted if each.met is None]
     reasons = (*doubts, *(why for why in undecided if why is not None))
     return Verdict(name="unknown" if reasons else "valid", reasons=reasons)
 
