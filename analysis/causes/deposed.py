@@ -13,7 +13,8 @@ as before the change of leaders. Its end is the first of:
 - it was in every ISR for 1.5 times `replica.lag.time.max.ms`: else the leader would have removed
   it. Each new leader, and each new epoch, begins to wait anew, and without one nobody waits. Blind
   time does not count, nor time in which a fault could hide that it does not fetch: one that can
-  move leadership and hits it, the leader or the controller, or the links to one of them
+  move leadership and hits it, the leader, the controller, the links to one of them, or half of the
+  ZooKeepers, without whom nobody leaves an ISR
 
 None of these: never (None). Source: Kafka documentation, Broker Configs: replica.lag.time.max.ms.
 """
@@ -143,7 +144,11 @@ def _hiding(
         effects = happened.effects(fault)
         can = unknown if effects is None else effects.moves_leaders
         nodes = set(fault["nodes"]) if can else set()
-        if nodes and (concerned & nodes or _links_to(fault, happened)):
+        if nodes and (
+            concerned & nodes
+            or _links_to(fault, happened)
+            or happened.hits_half_the_ensemble(fault)
+        ):
             yield fault["invoke_ns"], fault["heal_ok_ns"]
 
 

@@ -84,6 +84,12 @@ class Happened:
             self.nodes.get(name, {}).get("role") not in (None, "client") for name in fault["nodes"]
         )
 
+    def hits_half_the_ensemble(self, fault: Row) -> bool:
+        """Whether it hit so many ZooKeepers that the others may be no majority."""
+        ensemble = {name for name, node in self.nodes.items() if node.get("role") == "zookeeper"}
+        hit = ensemble & set(fault["nodes"])
+        return bool(hit) and 2 * len(hit) >= len(ensemble)
+
     def settings(self, *, unknown_did_all: bool = False) -> list[Mapping[str, str]]:
         """The topic's settings that faults changed; of unknown effects nothing, or everything."""
         changed = [effects.topic_settings for _, effects in self.known()]

@@ -21,7 +21,10 @@ MS = 1_000_000
 ALL = (1, 2, 3)
 Row = dict[str, Any]
 BROKERS = tuple(f"kafka{number}" for number in ALL)
-NODES = {name: {"role": "broker"} for name in BROKERS} | {"zk1": {"role": "zookeeper"}}
+ENSEMBLE = ("zk1", "zk2", "zk3")
+NODES = {name: {"role": "broker"} for name in BROKERS} | {
+    name: {"role": "zookeeper"} for name in ENSEMBLE
+}
 
 
 def led(

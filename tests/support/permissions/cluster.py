@@ -11,6 +11,7 @@ NO, MAYBE, YES = 0, 1, 2
 WORDS = {NO: "forbidden", MAYBE: "in-doubt", YES: "permitted"}
 EVER, NEVER = -(10**18), 10**18
 TWO_LOOKS = 10**8
+ENSEMBLE = ("zk1", "zk2", "zk3")
 UNCLEAN, FLUSH = "unclean.leader.election.enable", "flush.messages"
 
 

@@ -7,8 +7,8 @@ from analysis.causes.states import partitions_of
 from analysis.permission import Permission, permission
 from analysis.run_facts.configuration import facts_of
 from analysis.run_facts.faults import Happened
-from tests.support.permissions.cluster import Cluster, Sent
-from tests.support.permissions.random_clusters import BROKERS, ENSEMBLE
+from tests.support.permissions.cluster import ENSEMBLE, Cluster, Sent
+from tests.support.permissions.random_clusters import BROKERS
 from tests.support.permitting import Record
 
 TOPIC = "harness"

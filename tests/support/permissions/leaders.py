@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tests.support.permissions.cluster import (
+    ENSEMBLE,
     MAYBE,
     NEVER,
     NO,
@@ -140,7 +141,8 @@ class Leaders(Looks):
         if not fault["nodes"]:
             return False
         peers = self.cluster.options.get(fault["step"], {}).get("from", "clients")
-        return bool({*fault["nodes"]} & who) or peers != "clients"
+        several = len({*fault["nodes"]} & {*ENSEMBLE}) >= len(ENSEMBLE) / 2
+        return bool({*fault["nodes"]} & who) or peers != "clients" or several
 
     # --- unclean elections
 

@@ -16,10 +16,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from harness.model.effects import Effects
-from tests.support.permissions.cluster import UNCLEAN, Cluster, Sent
+from tests.support.permissions.cluster import ENSEMBLE, UNCLEAN, Cluster, Sent
 
 BROKERS = ("kafka1", "kafka2", "kafka3")
-ENSEMBLE = ("zk1", "zk2", "zk3")
 START, LOOK, SECOND = 10**12, 5 * 10**7, 10**9
 # What a story is about: leaders that do not know it, strikes, unclean elections, or anything.
 THEMES = {
@@ -49,7 +48,8 @@ ABOUT = {
     "unclean": ("set-config", "set-config", "kill", "dump-log", "command"),
     "anything": tuple(VERBS),
 }
-HITS = [(name,) for name in BROKERS] * 2 + [BROKERS[:2], BROKERS[1:], BROKERS, ("zk1",), ()]
+HITS = [(name,) for name in BROKERS] * 2
+HITS += [BROKERS[:2], BROKERS[1:], BROKERS, ("zk1",), ENSEMBLE[:2], ()]
 STRUCK = [BROKERS[:1], BROKERS[:1], BROKERS[1:2], BROKERS[:2]]
 LACKED_BY = (*((name,) for name in BROKERS), BROKERS[:2], BROKERS[1:])
 SETTINGS = ({UNCLEAN: "true"}, {UNCLEAN: "false"}, {"flush.messages": "500"})

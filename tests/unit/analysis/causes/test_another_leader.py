@@ -163,6 +163,7 @@ def test_so_it_is_where_it_left_the_isr_after_that() -> None:
         (hit("cut", [3], 500, healed_ms=900), True),  # the controller
         (hit("dump-log", [1], 500, healed_ms=900), False),  # it cannot hide anything
         (hit("pause", ["zk1"], 500, healed_ms=900), False),
+        (hit("pause", ["zk1", "zk2"], 500, healed_ms=900), True),  # nobody can drop it
         # Links of who is not concerned, to others that may be.
         (hit("cut", ["zk1"], 500, healed_ms=900, options={"from": "followers"}), True),
         (hit("cut", ["zk1"], 500, healed_ms=900, options={"from": "clients"}), False),
