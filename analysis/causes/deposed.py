@@ -110,8 +110,8 @@ class _Looked:
                 counts = state.isr and state.leader not in (None, self.change.before)
                 if not counts or not long_enough:
                     continue
-                hidden = _hiding(self.change, state, happened, unknown=unknown)
-                for from_ns, to_ns in _rest_of(whole, [*self.partition.blind, *hidden]):
+                hidden = hiding(self.change.before, state, happened, unknown=unknown)
+                for from_ns, to_ns in rest_of(whole, [*self.partition.blind, *hidden]):
                     if to_ns is None or waited_ns + (to_ns - from_ns) >= needed_ns:
                         return int(from_ns + needed_ns - waited_ns)
                     waited_ns += to_ns - from_ns
@@ -135,11 +135,9 @@ def _with_next(states: Iterable[State]) -> Iterator[tuple[State, State | None]]:
             yield state, later
 
 
-def _hiding(
-    change: Change, state: State, happened: Happened, *, unknown: bool
-) -> Iterable[Stretch]:
-    """When a fault could hide that it does not fetch."""
-    concerned = {change.before, state.leader, state.controller} - {None}
+def hiding(member: str, state: State, happened: Happened, *, unknown: bool) -> Iterable[Stretch]:
+    """When a fault could hide that a member of the ISR does not fetch."""
+    concerned = {member, state.leader, state.controller} - {None}
     for fault in happened.faults:
         effects = happened.effects(fault)
         can = unknown if effects is None else effects.moves_leaders
@@ -158,7 +156,7 @@ def _links_to(fault: Row, happened: Happened) -> bool:
     return bool(peers) and bool(set(peers.replace(" ", "").split(",")) - {"clients"})
 
 
-def _rest_of(whole: Stretch, without: Sequence[Stretch]) -> Iterable[Stretch]:
+def rest_of(whole: Stretch, without: Sequence[Stretch]) -> Iterable[Stretch]:
     """A stretch without others, in order of time."""
     from_ns, end_ns = whole
     for start_ns, stop_ns in sorted(without, key=lambda each: each[0]):

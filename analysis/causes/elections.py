@@ -25,10 +25,12 @@ from analysis.causes.kinds import (
     AFTER_TRUNCATION,
     ANOTHER_LEADER,
     MOVED_MEANWHILE,
+    NOT_REPLICATED,
     STALE_METADATA,
     TRUNCATION,
     UNCLEAN_ELECTION,
 )
+from analysis.causes.replicated import had_until
 from analysis.causes.seen import Seen
 from analysis.causes.settings import unclean_allowed
 from analysis.causes.states import SEEN_WITHIN_NS, Change, Hidden, Partition
@@ -96,12 +98,31 @@ def _another(change: Change, partition: Partition, until: _Limits, seen: Seen) -
         partition=partition.number,
     )
     yield from until.made(cause)
+    if seen.acks_1:
+        yield from _not_replicated(cause, change, partition, until, seen)
     meanwhile = replace(cause, kind=MOVED_MEANWHILE, known_from_ns=change.at_ns)
     yield from until.made(meanwhile)
     yield from _earlier(replace(meanwhile, begun_before_ns=until.most_ns), change, partition)
     yield _unknown_to_clients(meanwhile, change.before)
     if not seen.epochs:
         yield from _truncated(until.made(cause), change, partition)
+
+
+def _not_replicated(
+    cause: Cause, change: Change, partition: Partition, until: _Limits, seen: Seen
+) -> Iterator[Cause]:
+    """The same without what the new leader had: what lies between the two limits is in doubt."""
+    had, least = (had_until(change, partition, seen, unknown=each) for each in (False, True))
+    sure = replace(cause, kind=NOT_REPLICATED, known_from_ns=None if had is None else had + 1)
+    yield replace(sure, begun_before_ns=until.sure_ns)
+    if (until.sure_ns, had) != (until.most_ns, least):
+        yield replace(
+            sure,
+            begun_before_ns=until.most_ns,
+            known_from_ns=None if least is None else least + 1,
+            sure=False,
+            why=until.why,
+        )
 
 
 def _unknown_to_clients(cause: Cause, before: str) -> Cause:
@@ -210,6 +231,8 @@ def _hidden(hidden: Hidden, partition: Partition, seen: Seen) -> Iterator[Cause]
     )
     if hidden.leaders:
         yield cause
+        if seen.acks_1:
+            yield replace(cause, kind=NOT_REPLICATED)
         meanwhile = replace(cause, kind=MOVED_MEANWHILE, known_from_ns=hidden.start_ns)
         yield meanwhile
         if not _is_before_all(hidden, partition):  # and so before the first client

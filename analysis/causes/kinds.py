@@ -28,6 +28,13 @@ ANOTHER_LEADER = Kind(
     records="those whose send began before another broker was seen to lead its partition, or "
     "before the deposed leader's end, if that was seen before the final read ended",
 )
+NOT_REPLICATED = Kind(
+    name="not-replicated",
+    records="those that another leader permits, unless that one had been in every ISR, under one "
+    "leader in one epoch, for 1.5 times replica.lag.time.max.ms since they were acknowledged; time "
+    "in which nobody looked, in which a fault could hide it, or after the leader's end, does not "
+    "count",
+)
 MOVED_MEANWHILE = Kind(
     name="leader-moved-meanwhile",
     records="those whose send ended after another broker was seen to lead its partition, and began "

@@ -50,6 +50,7 @@ from analysis.causes.kinds import (
     BIT_AT_THE_END,
     INTERNAL,
     LEADER_STRUCK,
+    NOT_REPLICATED,
     STRIKE,
     TRUNCATION,
     UNCLEAN_ELECTION,
@@ -189,7 +190,7 @@ LOST = Anomaly(
             "With acks=1 only the leader has the record when it is acknowledged; if the leader "
             "fails before the followers have copied it, the record is lost.",
             ACKS,
-            by=ANOTHER_LEADER,
+            by=NOT_REPLICATED,
         ),
         permitted(
             TOOK,

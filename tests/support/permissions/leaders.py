@@ -17,8 +17,21 @@ from tests.support.permissions.cluster import (
     four,
     or_never,
     span,
+    term,
 )
 from tests.support.permissions.looks import Looks
+
+SESSION = 18 * 10**9
+
+
+def around(number: int, shown: list[tuple[Row, int]]) -> list[tuple[Row, int]]:
+    """The views of one term, with until when each was seen, of which this is one."""
+    first = last = number
+    while first and term(shown[first - 1][0]) == term(shown[number][0]):
+        first -= 1
+    while last + 1 < len(shown) and term(shown[last + 1][0]) == term(shown[number][0]):
+        last += 1
+    return shown[first : last + 1]
 
 
 class Leaders(Looks):
@@ -29,6 +42,58 @@ class Leaders(Looks):
     def another_leader(self) -> int:
         """Whether another broker led after the send began, or it may have gone to a deposed one."""
         return self.moved_until(self.read - 1)
+
+    def not_replicated(self) -> int:
+        """The same of what the new leader need not have had: for how long was it in every ISR since
+        the send was acknowledged?"""
+        found = NO
+        for view, old, new in self.elections():
+            before = self.before(old, view["time_ns"])
+            sure = before == YES and not self.had_by(new, view, unknown=False)
+            maybe = before != NO and not self.had_by(new, view, unknown=True)
+            each = YES if sure else MAYBE if maybe else NO
+            if view["time_ns"] <= self.read - 1:
+                found = max(found, each)
+            elif self.since(view) <= self.read - 1 and self.unseen(view):
+                found = max(found, min(MAYBE, each))
+        for start, end in self.hidden():
+            if start <= self.read - 1 and self.begun < self.hidden_end(end):
+                found = max(found, MAYBE)
+        return found
+
+    def had_by(self, new: str, elected: Row, *, unknown: bool) -> bool:
+        """Whether a broker certainly had fetched the record before it was elected."""
+        known, needed = or_never(self.sent.known), int(self.cluster.lag_max_ms * 1_500_000)
+        views = [v for v in self.views if v["time_ns"] <= elected["time_ns"]]
+        shown = [(view, self.since(later)) for view, later in pairwise(views)]
+        counted = 0
+        for number, (view, until) in enumerate(shown):
+            in_term = around(number, shown)
+            if number == 0 or term(shown[number - 1][0]) != term(view):
+                counted = 0
+            if view["isr"] and new not in view["isr"]:
+                counted = 0
+                continue
+            if not view["isr"] or view["leader"] in (None, new):
+                continue
+            start, stop = max(known, view["time_ns"]), min(until, self.alive(in_term))
+            who = {new, view["leader"], view["controller"]}
+            for a, b in self.clear(start, stop, who, unknown) if start < stop else ():
+                counted += b - a
+            if counted >= needed:
+                return True
+        return False
+
+    def alive(self, in_term: list[tuple[Row, int]]) -> int:
+        """Until when a term's leader certainly lived: until a fault hit it, or a session before
+        another term was seen."""
+        begun, over = in_term[0][0]["time_ns"], in_term[-1][1]
+        hit = [
+            int(fault["invoke_ns"])
+            for fault, _ in self.known()
+            if fault["ok_ns"] is not None and in_term[0][0]["leader"] in fault["nodes"]
+        ]
+        return max([over - SESSION, *(ns for ns in hit if begun <= ns <= over)])
 
     def moved_meanwhile(self) -> int:
         """The same of a change that was seen before the send ended."""

@@ -23,14 +23,15 @@ def judge(cluster: Cluster, anomaly: str, sent: Sent) -> str:
     without_epochs = NO if cluster.epochs else moved
     unclean = leaders.unclean_election() if several else NO
     acks_1 = cluster.acks == "1"
+    alone = leaders.not_replicated() if several and acks_1 else NO
     if anomaly == "lost":
-        found = max(moved * acks_1, without_epochs, unclean, faults.struck(leader=acks_1))
+        found = max(alone, without_epochs, unclean, faults.struck(leader=acks_1))
     elif anomaly == "vanished":
         found = max(without_epochs, unclean, faults.struck(), faults.bit(at_the_end=True))
     elif anomaly == "inconsistent-offset":
         only_acked = acks_1 and not sent.delivered
         struck = faults.struck(leader=only_acked)
-        found = max(moved * only_acked, without_epochs, unclean, struck, faults.bit())
+        found = max(alone * only_acked, without_epochs, unclean, struck, faults.bit())
     elif anomaly == "hole":
         found = max(faults.after_strike(), faults.bit(at_the_end=True, of_log=True))
     elif anomaly == "watermark-ahead":

@@ -192,6 +192,71 @@ def test_a_fault_that_may_have_hidden_it_leaves_doubt_between() -> None:
     assert judged_at(run, 1700) == "forbidden"
 
 
+# What a new leader had before it led
+
+FAST = {"replica.lag.time.max.ms": "500"}
+TOOK_OVER = (led(1, -1000), led(2, 5000, (2, 3), epoch=1, since_ms=4950))
+
+
+def taken_over(*more: Row, views: Sequence[Row] = TOOK_OVER, **said: Any) -> Permission:
+    """kafka1 is killed at 3 s; kafka2 was in every ISR and leads."""
+    killed = hit("kill", [1], 3000, heal_ms=8000, healed_ms=9000)
+    return seen_by(*views, faults=[killed, *more], acks="1", server=FAST, **said)
+
+
+def lost_at(run: Permission, known_ms: float) -> str:
+    return verdict(run, "lost", known_ms - 5, known_ms)
+
+
+def test_a_new_leader_had_what_was_acknowledged_long_before_the_old_one_ended() -> None:
+    run = taken_over()
+
+    assert (lost_at(run, 2250), lost_at(run, 2251)) == ("forbidden", "permitted")
+    two = {"outcome": "two_values"}
+    assert verdict(run, "inconsistent-offset", 300, 400, **two) == "forbidden"
+    assert verdict(run, "inconsistent-offset", 2300, 2400, **two) == "permitted"
+
+
+def test_it_had_so_only_from_when_it_was_in_every_isr() -> None:
+    out = (led(1, -1000), led(1, 1000, (1, 3)), led(1, 2000), *TOOK_OVER[1:])
+
+    assert lost_at(taken_over(views=out), 250) == "forbidden"  # 250 to 1000: before it was dropped
+    assert lost_at(taken_over(views=out), 260) == "forbidden"  # 2000 to 2750: it was back
+    back = (led(1, -1000), led(1, 1000, (1, 3)), led(1, 2500), *TOOK_OVER[1:])
+    assert (lost_at(taken_over(views=back), 250), lost_at(taken_over(views=back), 260)) == (
+        *("forbidden", "permitted"),
+    )
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        {"blind": [(1000, 2900)]},
+        {"more": [hit("cut", [2], 1000, healed_ms=2900)]},
+        {"more": [hit("pause", ["zk1", "zk2"], 1000, healed_ms=2900)]},
+    ],
+)
+def test_time_in_which_nobody_saw_that_it_fetches_does_not_count(hidden: dict[str, Any]) -> None:
+    more = hidden.pop("more", [])
+    run = taken_over(*more, **hidden)
+
+    assert (lost_at(run, 350), lost_at(run, 360)) == ("forbidden", "permitted")
+
+
+def test_a_leader_that_ends_by_itself_may_have_been_gone_for_a_session() -> None:
+    server = {**FAST, "zookeeper.session.timeout.ms": "2000"}
+    run = seen_by(*TOOK_OVER, acks="1", server=server)
+
+    assert (lost_at(run, 2200), lost_at(run, 2201)) == ("forbidden", "permitted")
+
+
+def test_each_epoch_and_each_leader_begins_anew() -> None:
+    again = (led(1, -1000), led(1, 2500, epoch=1), led(2, 5000, (2, 3), epoch=2, since_ms=4950))
+
+    # 500 ms of the second epoch are too few, and of the first the last session does not count.
+    assert lost_at(taken_over(views=again), -900) == "permitted"
+
+
 # Duplicates without retries
 
 
