@@ -48,8 +48,8 @@ ABOUT = {
     "unclean": ("set-config", "set-config", "kill", "dump-log", "command"),
     "anything": tuple(VERBS),
 }
-HITS: list[tuple[str, ...]] = [(name,) for name in BROKERS] * 2
-HITS += [BROKERS[:2], BROKERS[1:], BROKERS, ("zk1",), ENSEMBLE[:2], ()]
+_ALONE = [(name,) for name in BROKERS]
+HITS = (*_ALONE, *_ALONE, BROKERS[:2], BROKERS[1:], BROKERS, ("zk1",), ENSEMBLE[:2], ())
 STRUCK = [BROKERS[:1], BROKERS[:1], BROKERS[1:2], BROKERS[:2]]
 LACKED_BY = (*((name,) for name in BROKERS), BROKERS[:2], BROKERS[1:])
 SETTINGS = ({UNCLEAN: "true"}, {UNCLEAN: "false"}, {"flush.messages": "500"})
