@@ -4,8 +4,10 @@ partitions show one that has not.
 committed at 10 s                                                    =>  10 s, and some slack
 commit asked for at 10 s, no answer; transaction.timeout.ms = 15000  =>  25 s, and more slack
 begun at 10 s, the producer died; the same                           =>  40 s, and more slack
+the same, and a broker's clock was an hour ahead, or behind          =>  an hour more
 
-A coordinator counts from when it is told of a transaction's first partition. The client may tell it
+A coordinator counts from when it is told of a transaction's first partition, by its wall clock, and
+another one goes on by its own. The client may tell it
 as long as it keeps the first record, which it gives up after transaction.timeout.ms; a commit is
 asked for when all are delivered.
 """
@@ -33,6 +35,7 @@ def ended_by_ns(run: Run) -> int:
     looked_ns = nanoseconds(
         settings, "transaction.abort.timed.out.transaction.cleanup.interval.ms", LOOKED_FOR_MS
     )
+    looked_ns += int(_skew_ns(run))
     healed_ns = max((int(fault["heal_ok_ns"] or 0) for fault in run.faults), default=0)
     last: dict[tuple[str, int], Mapping[str, Any]] = {}
     for event in sorted(run.events, key=lambda each: int(each["time_ns"])):
@@ -44,6 +47,12 @@ def ended_by_ns(run: Run) -> int:
         for event in last.values()
     ]
     return max([healed_ns, run.load_end_ns, *by_ns]) + SLACK_NS
+
+
+def _skew_ns(run: Run) -> float:
+    """How far apart two brokers' clocks, or one's before and after a jump, may have been."""
+    told = [(step.get("effects") or {}).get("skews_clock_s", 0.0) for step in run.plan]
+    return (max([0.0, *told]) - min([0.0, *told])) * 1e9
 
 
 def hanging(run: Run) -> Iterator[dict[str, Any]]:

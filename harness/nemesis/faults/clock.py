@@ -28,6 +28,7 @@ from harness.model.effects import Effects
 from harness.nemesis.faults.processes.revive import disks
 from harness.nemesis.faults.processes.signals import processes
 from harness.nemesis.options import Options
+from harness.nemesis.target import Target
 from harness.nemesis.verb import Injection, Trial, Verb
 
 LEAST_S = 5
@@ -94,6 +95,11 @@ def _ahead_s(injection: Injection) -> float | None:
     return ahead
 
 
+def _effects_of(given: Options, _: Target) -> Effects:
+    offset_s = SkewClockOptions.of(given).offset_s
+    return Effects(leadership="where-it-hits", skews_clock_s=offset_s)
+
+
 def _offset_s(injection: Injection) -> float:
     return SkewClockOptions.of(injection.options).offset_s
 
@@ -106,7 +112,7 @@ SKEW_CLOCK = Verb(
     name="skew-clock",
     undo="set-clock",
     done="hit by clock skew",
-    effects=Effects(leadership="where-it-hits"),
+    effects=_effects_of,
     options=SkewClockOptions,
     needs=(Processes, Disks, Clocks, Preparable),
     holds="clock",

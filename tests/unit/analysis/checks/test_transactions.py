@@ -10,6 +10,7 @@ from tests.support.histories import (
     Part,
     aborted,
     doubtful,
+    fault,
     final_read,
     found,
     polled,
@@ -295,4 +296,44 @@ def test_whose_records_had_all_been_delivered(report: Report) -> None:
     **COMMITTED,
 )
 def test_and_no_longer(report: Report) -> None:
+    assert counts(report) == {"hanging-transaction": 1}
+
+
+SKEWED = [
+    {
+        "step": 0,
+        "verb": "skew-clock",
+        "target": "leader",
+        "options": {"offset_s": -60},
+        "effects": {"leadership": "where-it-hits", "skews_clock_s": -60.0},
+    }
+]
+BEHIND = fault("skew-clock", ms=50, evidence="the clock of kafka1 is -60 s ahead")
+
+
+@with_story(
+    within(sent(1, at=0, ms=100, took=200)),
+    *ASKED,
+    BEHIND,
+    noted("begun", LOAD_MS - 10, transaction=1),
+    standing(LOAD_MS + 199_000),
+    plan=SKEWED,
+    **COMMITTED,
+)
+def test_a_coordinator_whose_clock_was_set_back_waits_longer(report: Report) -> None:
+    """By its own clock the time was not over yet."""
+    assert counts(report) == {}
+
+
+@with_story(
+    within(sent(1, at=0, ms=100, took=200)),
+    *ASKED,
+    BEHIND,
+    noted("begun", LOAD_MS - 10, transaction=1),
+    standing(LOAD_MS + 200_001),
+    plan=SKEWED,
+    **COMMITTED,
+)
+def test_by_as_much_and_no_longer(report: Report) -> None:
+    """The twin."""
     assert counts(report) == {"hanging-transaction": 1}
