@@ -51,7 +51,7 @@ def ended_by_ns(run: Run) -> int:
 
 def _skew_ns(run: Run) -> float:
     """How far apart two brokers' clocks, or one's before and after a jump, may have been."""
-    told = [(step.get("effects") or {}).get("skews_clock_s", 0.0) for step in run.plan]
+    told = [float((step.get("effects") or {}).get("skews_clock_s", 0)) for step in run.plan]
     return (max([0.0, *told]) - min([0.0, *told])) * 1e9
 
 

@@ -34,6 +34,7 @@ OF_OTHER_RECORDS = {
     ("hanging-transaction", "bit-at-the-end"),
     ("stable-back", "bit-at-the-end"),
     # Transactions need acks=all, and brokers that have leader epochs.
+    ("torn", "not-replicated"),
     ("torn", "another-leader"),
 }
 

@@ -63,7 +63,7 @@ EFFECTS = {
     "lose-power": Effects(leadership="anywhere", takes="unsynced", ends_processes=True),
     "lose-disk": Effects(leadership="anywhere", takes="all", ends_processes=True),
     "flip-bit": Effects(alters_stored_bytes=True),
-    "skew-clock": SLOWED,
+    "skew-clock": Effects(leadership="where-it-hits", skews_clock_s=-60),
     "command": ANYWHERE,
     "delete-pod": RESTARTED,
     "delete-pod-now": RESTARTED,
