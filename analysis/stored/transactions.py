@@ -19,6 +19,7 @@ from typing import Any
 
 from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import Run
+from harness.model.effects import Effects
 
 ENDED = ("committed", "aborted")
 TIMEOUT_MS = 60_000  # transaction.timeout.ms, of librdkafka
@@ -51,7 +52,8 @@ def ended_by_ns(run: Run) -> int:
 
 def _skew_ns(run: Run) -> float:
     """How far apart two brokers' clocks, or one's before and after a jump, may have been."""
-    told = [float((step.get("effects") or {}).get("skews_clock_s", 0)) for step in run.plan]
+    known = [step["effects"] for step in run.plan if step.get("effects")]
+    told = [Effects.model_validate(each).skews_clock_s for each in known]
     return (max([0.0, *told]) - min([0.0, *told])) * 1e9
 
 
