@@ -110,6 +110,8 @@ def hanging(run: Any) -> Found:
         return
     timeout = run.scenario["workload"]["producer"].get("transaction.timeout.ms", 60_000)
     looked_for = [*run.node_settings["server"].values(), 10_000][0]
+    off = [0, *(step["effects"]["skews_clock_s"] for step in run.plan if step["effects"])]
+    apart = int((max(off) - min(off)) * 1000)
     by = [*healed, run.load_end_ns // MS]
     notes = [event for event in run.events if event["event"] == "transaction"]
     for who in {(note["process"], note["transaction"]) for note in notes}:
@@ -117,7 +119,7 @@ def hanging(run: Any) -> Found:
         last = max(mine, key=lambda note: int(note["time_ns"]))
         by.append(last["time_ns"] // MS)
         if last["name"] not in ("committed", "aborted"):
-            by[-1] += timeout + looked_for + (timeout if last["name"] == "begun" else 0)
+            by[-1] += timeout + looked_for + apart + (timeout if last["name"] == "begun" else 0)
     for partition in (0, 1):
         told = [end for end in run.ends if end["partition"] == partition]
         last = max(told, key=lambda end: int(end["time_ns"]), default=None)

@@ -82,7 +82,13 @@ def transactions_of(seed: int) -> Any:
         events=[_note(drawn, time) for time in times[: drawn.randrange(9)]],
         ends=[_ends(drawn, time) for time in begins],
         load_end_ns=20_000 * MS,
+        plan=[_skew(drawn) for _ in range(drawn.choice([0, 0, 1, 2]))],
     )
+
+
+def _skew(drawn: random.Random) -> Row:
+    offset_s = drawn.choice([-20.0, 0.0, 10.0])
+    return {"effects": drawn.choice([None, {"skews_clock_s": offset_s}])}
 
 
 def _note(drawn: random.Random, time: int) -> Row:

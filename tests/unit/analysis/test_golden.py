@@ -31,8 +31,8 @@ KNOWN: dict[str, dict[str, Any]] = {
 }
 # By anomaly: what permits how many.
 CAUSES: dict[str, dict[str, Any]] = {
-    "acks-1-leader-killed": {"lost": {"another-leader": 4}},
-    "leader-cut-from-zookeeper": {"lost": {"another-leader": 330}},
+    "acks-1-leader-killed": {"lost": {"not-replicated": 4}},
+    "leader-cut-from-zookeeper": {"lost": {"not-replicated": 330}},
     "power-loss-sole": {"lost": {"strike": 407}, "vanished": {"strike": 406}},
     "partition-ap": {"lost": {"unclean-election": 256}, "vanished": {"unclean-election": 256}},
 }
