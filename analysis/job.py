@@ -27,7 +27,7 @@ from analysis.elsewhere.staged import Staged
 from analysis.elsewhere.store import connect
 from analysis.elsewhere.trouble import TROUBLE, Unreachable, reason_of
 from analysis.frames.history import history_of
-from analysis.measures.acked_unseen import acked_unseen
+from analysis.measures.by_driver.acked_unseen import acked_unseen
 from analysis.prepared import Prepared, prepared
 from analysis.queries import Queries
 from analysis.report import write

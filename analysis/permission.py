@@ -84,6 +84,7 @@ def _seen(run: Run, happened: Happened, facts: Facts) -> Seen:
         name for view in run.views for name in (view["leader"], *(view["isr"] or ())) if name
     }
     return Seen(
+        facts=facts,
         happened=happened,
         partitions=partitions_of(run.views, run.blind, int(topic["partitions"])),
         brokers=tuple(sorted(brokers)),
@@ -93,10 +94,5 @@ def _seen(run: Run, happened: Happened, facts: Facts) -> Seen:
         first_ns=run.first_ns,
         read_ended_ns=read_ended(run),
         lag_max_ms=lag_max_ms(server),
-        epochs=facts.epochs,
-        acks_1=facts.acks == "1",
-        in_transactions=facts.commit == "transaction",
-        resets=facts.resets,
-        follower_reads=facts.follower_reads,
         stops=stops_of(run) if facts.commit in ("auto", "before") else (),
     )

@@ -104,7 +104,7 @@ def _another(change: Change, partition: Partition, until: _Limits, seen: Seen) -
     yield from until.made(meanwhile)
     yield from _earlier(replace(meanwhile, begun_before_ns=until.most_ns), change, partition)
     yield _unknown_to_clients(meanwhile, change.before)
-    if not seen.epochs:
+    if not seen.facts.epochs:
         yield from _truncated(until.made(cause), change, partition)
 
 
@@ -237,7 +237,7 @@ def _hidden(hidden: Hidden, partition: Partition, seen: Seen) -> Iterator[Cause]
         yield meanwhile
         if not _is_before_all(hidden, partition):  # and so before the first client
             yield replace(meanwhile, kind=STALE_METADATA, begun_before_ns=None)
-    truncating = [cause] if hidden.leaders and not seen.epochs else []
+    truncating = [cause] if hidden.leaders and not seen.facts.epochs else []
     if any(unclean_allowed(seen, hidden.start_ns, hidden.end_ns)):
         elections = list(_hidden_elections(cause, hidden, partition, seen))
         yield from elections

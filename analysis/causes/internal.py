@@ -27,9 +27,9 @@ def internal_causes(seen: Seen) -> Iterator[Cause]:
     """All causes that may have set internal topics back."""
     for cause in _set_back(seen):
         yield cause
-        if seen.in_transactions or seen.resets == LATEST:
+        if seen.facts.commit == "transaction" or seen.facts.resets == LATEST:
             yield replace(cause, kind=OFFSETS_GONE)
-        elif seen.resets is None:
+        elif seen.facts.resets is None:
             why = cause.why or "auto.offset.reset is not told"
             yield replace(cause, kind=OFFSETS_GONE, sure=False, why=why)
 
@@ -48,7 +48,7 @@ def _set_back(seen: Seen) -> Iterator[Cause]:
         )
     for fault, effects in seen.happened.known():
         loses = (
-            not seen.epochs
+            not seen.facts.epochs
             or _acknowledged_early(seen)
             or "true" in broker_values(seen, UNCLEAN, fault["invoke_ns"], fault["heal_ok_ns"])
         )

@@ -19,9 +19,9 @@ from itertools import groupby, pairwise
 from analysis.causes.deposed import LAGS, hiding, rest_of
 from analysis.causes.seen import Seen
 from analysis.causes.states import Change, Partition, State
+from analysis.run_facts.configuration import session_ms
 
 Term = list[tuple[State, int]]  # each state, and the last look that showed it
-SESSION_MS = 18_000  # Kafka's default
 
 
 def had_until(change: Change, partition: Partition, seen: Seen, *, unknown: bool) -> int | None:
@@ -65,14 +65,13 @@ def _stays(
 def _alive_until(term: Term, seen: Seen) -> int:
     """Until when the leader certainly lived."""
     begun_ns, over_ns = term[0][0].time_ns, term[-1][1]
-    session_ms = float(seen.server.get("zookeeper.session.timeout.ms", SESSION_MS))
     hit = [
         int(fault["invoke_ns"])
         for fault, _ in seen.happened.known()
         if fault["ok_ns"] is not None and term[0][0].leader in fault["nodes"]
     ]
     known = [ns for ns in hit if begun_ns <= ns <= over_ns]
-    return max([*known, over_ns - int(session_ms * 1e6)])
+    return max([*known, over_ns - int(session_ms(seen.server) * 1e6)])
 
 
 def _latest(parts: Sequence[tuple[int, int]], needed_ns: float) -> int | None:

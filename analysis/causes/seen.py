@@ -1,4 +1,4 @@
-"""All that causes are found from: what happened in a run, beside its configuration."""
+"""All that causes are found from: what happened in a run, and its configuration."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.causes.states import Partition
+from analysis.run_facts.configuration import Facts
 from analysis.run_facts.faults import Happened
 from analysis.stored.member_stops import Stop
 
@@ -15,6 +16,7 @@ from analysis.stored.member_stops import Stop
 class Seen:
     """What happened in a run."""
 
+    facts: Facts  # as known
     happened: Happened
     partitions: tuple[Partition, ...] = ()
     brokers: tuple[str, ...] = ()
@@ -24,12 +26,12 @@ class Seen:
     first_ns: int = 0  # nothing was sent before
     read_ended_ns: Mapping[int, int] = field(default_factory=dict)  # the final read, by partition
     lag_max_ms: float = 30_000  # replica.lag.time.max.ms
-    epochs: bool = True  # followers truncate by leader epoch (KIP-101)
-    acks_1: bool = False
-    in_transactions: bool = False  # the group commits its offsets so
-    resets: str | None = None  # auto.offset.reset: latest | earliest | …; None: not told
-    follower_reads: bool = False  # consumers may read from followers (KIP-392)
     stops: Sequence[Stop] = ()
+
+    @property
+    def acks_1(self) -> bool:
+        """Whether the leader alone has a record when it is acknowledged."""
+        return self.facts.acks == "1"
 
     def why_unknown(self) -> str:
         """Which faults it is not known of what they can do, as a clause."""

@@ -62,6 +62,11 @@ class Strike:
     own_topic: bool = False  # it takes nothing of internal topics
     started_ns: int = ALWAYS  # its nodes were down until then
 
+    @property
+    def up_ns(self) -> int:
+        """From when on its nodes can have led anew."""
+        return max(self.invoke_ns, self.started_ns)
+
     def hit(self, seen: Seen) -> bool:
         """Whether it hit anybody that has records."""
         return not seen.brokers or bool(self.nodes & set(seen.brokers))
@@ -303,17 +308,16 @@ class _Led:
 
 def _led_anew(node: str, strike: Strike, partition: Partition) -> _Led:
     last, back_ns = partition.at(strike.invoke_ns), back_in_isr(node, strike, partition)
-    from_ns = max(strike.invoke_ns, strike.started_ns)
     for state in partition.after(strike.invoke_ns):
         # While it is down it leads as it did before; the epoch may rise for another replica.
-        if state.leader == node and _anew(last, state) and state.time_ns > from_ns:
+        if state.leader == node and _anew(last, state) and state.time_ns > strike.up_ns:
             dark = partition.nobody_looked(state.since_ns, state.time_ns)
-            was_up = from_ns == strike.invoke_ns
+            was_up = strike.up_ns == strike.invoke_ns
             return _Led(
                 at_ns=state.time_ns,
-                since_ns=max(state.since_ns, from_ns),
+                since_ns=max(state.since_ns, strike.up_ns),
                 unseen=dark,
-                sure=state.since_ns >= from_ns or (was_up and not dark),
+                sure=state.since_ns >= strike.up_ns or (was_up and not dark),
             )
         if state.time_ns == back_ns:
             return _Led(back_ns=back_ns)
@@ -325,13 +329,12 @@ def _hidden_lead(
     cause: Cause, strike: Strike, back_ns: int | None, partition: Partition
 ) -> Iterator[Cause]:
     """It was not seen to lead anew: where nobody looked it may have, until it came back."""
-    from_ns = max(strike.invoke_ns, strike.started_ns)
     for hidden in partition.hidden:
-        over = hidden.end_ns is not None and hidden.end_ns <= from_ns
+        over = hidden.end_ns is not None and hidden.end_ns <= strike.up_ns
         late = back_ns is not None and hidden.start_ns >= back_ns
         if hidden.leaders and not over and not late:
             doubt = replace(cause, sure=False, why=cause.why or hidden.why)
-            yield from _struck(doubt, max(from_ns, hidden.start_ns))
+            yield from _struck(doubt, max(strike.up_ns, hidden.start_ns))
             return
 
 

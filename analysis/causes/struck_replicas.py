@@ -50,7 +50,7 @@ def _of(shorts: Sequence[_Short], seen: Seen) -> Iterator[Cause]:
     """Of the brokers that may lack something at once: each, and all of them together."""
     together: list[tuple[_Short, ...]] = []
     for short in shorts:
-        if seen.follower_reads:
+        if seen.facts.follower_reads:
             yield replace(
                 after(short.cause, short.from_ns),
                 words=f"{short.cause.words}, and consumers may have read from {short.broker}",

@@ -29,13 +29,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.causes.states import Partition, State, partitions_of
-from analysis.run_facts.configuration import lag_max_ms
+from analysis.run_facts.configuration import lag_max_ms, session_ms
 from analysis.run_facts.faults import Happened
 from analysis.stored.stored_run import Run
 from harness.model.effects import Effects
 
 Row = Mapping[str, Any]
-SESSION_MS = 18_000  # Kafka's default of zookeeper.session.timeout.ms
 CHECKED_EVERY = 1.5  # the ISR is checked every half of replica.lag.time.max.ms
 
 
@@ -85,11 +84,10 @@ class Cluster:
 
     def give_up_ns(self, fault: Row) -> int:
         """How long Kafka may wait for whom a fault hit, before it goes on without."""
-        session_ms = float(self.server.get("zookeeper.session.timeout.ms", SESSION_MS))
         effects = self.effects(fault)
         links = effects.leadership == "anywhere" and not effects.ends_processes
         lag_ms = CHECKED_EVERY * lag_max_ms(self.server) if links and self.acks == "all" else 0.0
-        return int(max(session_ms, lag_ms) * 1e6)
+        return int(max(session_ms(self.server), lag_ms) * 1e6)
 
     def effects(self, fault: Row) -> Effects:
         """What a fault could do; nothing where that is not known."""

@@ -110,6 +110,11 @@ def _compacts(settings: Mapping[str, Any]) -> bool:
     return "compact" in str(policy)
 
 
+def session_ms(server: Mapping[str, Any]) -> float:
+    """How long a broker that is gone may still be taken to be there."""
+    return float(server.get("zookeeper.session.timeout.ms", 18_000))
+
+
 def _read_from_followers(work: Mapping[str, Any], server: Mapping[str, Any]) -> bool:
     """Whether brokers may send a consumer to a follower, which has to tell its rack."""
     sent = bool(server.get("replica.selector.class")) and "client.rack" in work.get("consumer", {})

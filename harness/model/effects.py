@@ -37,9 +37,7 @@ class Effects(BaseModel):
     starts_again: bool = False  # those it ended, itself, some time before it is healed
     halts_processes: bool = False  # they do nothing until it is healed, and then go on
     clients_only: bool = False  # it touches workers, no node of the cluster
-    skews_clock_s: float = (
-        0.0  # so far ahead of the others is a node's wall clock; negative: behind
-    )
+    skews_clock_s: float = 0.0  # by so much a node's wall clock is ahead; negative: behind
     topic_settings: dict[str, str] = {}  # of the run's topic, in force from then on
 
     @property

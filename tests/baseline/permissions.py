@@ -56,15 +56,12 @@ def _permission_in(configuration: Configuration, run: Row, partitions: int) -> P
     known = facts_of(run["scenario"], run["server"], happened.settings())
     least_safe = facts_of(run["scenario"], run["server"], happened.settings(unknown_did_all=True))
     seen = Seen(
+        facts=known,
         happened=happened,
         partitions=partitions_of(run["views"], run["blind"], partitions),
         brokers=BROKERS,
         topic_config=configuration.topic,
         server=configuration.server,
-        epochs=known.epochs,
-        acks_1=known.acks == "1",
-        in_transactions=known.commit == "transaction",
-        resets=known.resets,
         stops=DIED if configuration.members_died else (),
     )
     return permission(known, least_safe, seen)

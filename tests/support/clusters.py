@@ -101,6 +101,7 @@ def seen_by(
         known,
         least_safe,
         Seen(
+            facts=known,
             happened=happened,
             partitions=partitions_of(views, dark, partitions),
             brokers=BROKERS,
@@ -110,11 +111,6 @@ def seen_by(
             first_ns=int(_ns(first_ms) or 0),
             read_ended_ns={partition: int(end or 0) for partition, end in ended.items()},
             lag_max_ms=float(server.get("replica.lag.time.max.ms", 30_000)),
-            epochs=known.epochs,
-            acks_1=known.acks == "1",
-            in_transactions=known.commit == "transaction",
-            resets=known.resets,
-            follower_reads=known.follower_reads,
         ),
     )
 

@@ -41,6 +41,7 @@ def permission_in(cluster: Cluster) -> Permission:
         known,
         facts_of(scenario, server, happened.settings(unknown_did_all=True)),
         Seen(
+            facts=known,
             happened=happened,
             partitions=partitions_of(cluster.views, cluster.blind, cluster.partitions),
             brokers=cluster.brokers,
@@ -49,9 +50,6 @@ def permission_in(cluster: Cluster) -> Permission:
             server=server,
             read_ended_ns=cluster.read_ended,
             lag_max_ms=cluster.lag_max_ms,
-            epochs=known.epochs,
-            acks_1=known.acks == "1",
-            follower_reads=known.follower_reads,
         ),
     )
 

@@ -11,13 +11,13 @@ most runs everything was seen.
 from __future__ import annotations
 
 import numpy as np
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.stored.columns import Numbers
 from analysis.stored.stored_run import Run
 
-_COLUMNS = ["f", "type", "partition", "end_ns"]
+_COLUMNS = ("partition", "end_ns")
+_ACKED = [("f", "==", "send"), ("type", "==", "ok")]
 _EVER_NS = np.iinfo(np.int64).max
 
 
@@ -35,10 +35,8 @@ def acked_unseen(run: Run) -> int:
     first_ns: Numbers = np.array(first, dtype=np.int64)
     found = 0
     for file in run.tables:
-        table = pq.read_table(file, columns=_COLUMNS)
-        acked = pc.and_(pc.equal(table["f"], "send"), pc.equal(table["type"], "ok"))
-        mine = table.filter(acked).drop_null()
-        partition, end_ns = (mine[name].to_numpy() for name in ("partition", "end_ns"))
+        acked = pq.read_table(file, columns=list(_COLUMNS), filters=_ACKED).drop_null()
+        partition, end_ns = (acked[name].to_numpy() for name in _COLUMNS)
         unseen = end_ns < first_ns[partition]
         for start_ns, until_ns in dark:
             unseen |= (end_ns >= start_ns) & (end_ns < until_ns)
