@@ -305,7 +305,7 @@ def roles_of(configuration: Configuration) -> Row:
 def views(
     leaders: Mapping[str, Sequence[str | None]], seen_ns: Sequence[int], *, alone: bool, dark: bool
 ) -> list[Row]:
-    """A row for each leader that a partition had in its time, seen then; `alone` in its ISR."""
+    """A row for each leader of a partition, seen then; `alone` in its ISR; `dark`: no second."""
     return [
         {
             "since_ns": 0 if dark else max(0, seen_ns[number] - 1),
@@ -318,6 +318,7 @@ def views(
         }
         for partition, names in leaders.items()
         for number, name in enumerate(names)
+        if not dark or number != 1
     ]
 
 
@@ -344,8 +345,7 @@ def run_of(configuration: Configuration, case: Case) -> Row:
     dark = BLIND in situation
     seen_ns = 0, 10, healed_ns + 10  # who was ended can lead again only once it was healed
     leads = "kafka2" if {MOVED, OUTSIDE} & set(situation) else LEADER
-    leaders = (LEADER, None, leads)
-    rows = {"0": leaders, **{partition: (name,) for partition, name in others.items()}}
+    rows = {"0": (LEADER, None, leads), **{place: (name,) for place, name in others.items()}}
     return {
         "scenario": scenario_of(configuration),
         "server": configuration.server,
@@ -373,11 +373,7 @@ def run_of(configuration: Configuration, case: Case) -> Row:
             }
             for step, (verb, nodes, _) in enumerate(hits)
         ],
-        "views": [
-            row
-            for row in views(rows, seen_ns, alone=OUTSIDE in situation, dark=dark)
-            if not dark or row["time_ns"] != 10
-        ],
+        "views": views(rows, seen_ns, alone=OUTSIDE in situation, dark=dark),
         "blind": [{"start_ns": 9, "end_ns": 15}] if dark else [],
     }
 

@@ -8,7 +8,7 @@ held against Spark's answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,7 @@ class CheckedStories:
         from analysis import job, prepared  # noqa: PLC0415
         from analysis.report import page  # noqa: PLC0415
 
+        screens = _Screens()
         stories = [self._left.pop(test) for test in tests]
         try:
             paths = [
@@ -76,32 +77,37 @@ class CheckedStories:
             ]
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(page, "render", lambda *_: "")  # megabytes, and none looks at it
-                for by_driver in ("screens", "measured"):
-                    patch.setattr(prepared, by_driver, lambda *_: None)
+                patch.setattr(prepared, "screens", screens.look)
+                patch.setattr(prepared, "measured", lambda *_: None)
                 reports = job.check(paths)
             for test, report, path in zip(tests, reports, paths, strict=True):
-                unseen = unseen_by_screen(report, path)
-                wrong = AssertionError(f"no sign of {unseen} was seen by the screen of {path}")
-                self._done[test] = wrong if unseen else (report, path)
+                missed = screens.missed(report)
+                wrong = AssertionError(f"no sign of {missed} was seen by the screen of {path}")
+                self._done[test] = wrong if missed else (report, path)
         except Exception as error:
             self._done |= dict.fromkeys(tests, error)
 
 
-def unseen_by_screen(report: Mapping[str, Any], folder: Path) -> list[str]:
-    """The anomalies of this report without one sign in the run's screen, which acquits them."""
-    from analysis.anomalies import BY_NAME  # noqa: PLC0415
-    from analysis.frames.history import run_row  # noqa: PLC0415
-    from analysis.screens.several import screens  # noqa: PLC0415
-    from analysis.stored.stored_run import open_run  # noqa: PLC0415
+class _Screens:
+    """The screens of a job's stories, one by one; Spark is left with all that they are of."""
 
-    found = [name for name, told in report["anomalies"].items() if told["count"]]
-    if not found:
-        return []
-    run = open_run(folder)
-    screened = screens([run], {run.run_id: run_row(run)}, folder)
-    if screened is None:
-        return []
-    return [name for name in found if not BY_NAME[name].tables(screened.signs)]
+    def __init__(self) -> None:
+        self._signs: dict[str, Collection[Any]] = {}  # by run_id; of plain ones
+
+    def look(self, runs: Sequence[Any], facts: Mapping[str, Any], scratch: Path) -> None:
+        """In place of analysis.prepared's."""
+        from analysis.screens.several import screens  # noqa: PLC0415
+
+        told = {run.run_id: screens([run], facts, scratch) for run in runs}
+        self._signs = {run_id: each.signs for run_id, each in told.items() if each is not None}
+
+    def missed(self, report: Mapping[str, Any]) -> list[str]:
+        """The anomalies of a report of which its run's screen saw no sign: it acquits them."""
+        from analysis.anomalies import BY_NAME  # noqa: PLC0415
+
+        found = [name for name, told in report["anomalies"].items() if told["count"]]
+        signs = self._signs.get(report["run_id"]) if found else None
+        return [name for name in found if signs is not None and not BY_NAME[name].tables(signs)]
 
 
 def write_story(story: Story, folder: Path, run_id: str) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from tests.support.permissions.cluster import (
@@ -46,20 +46,14 @@ class Leaders(Looks):
     def not_replicated(self) -> int:
         """The same of what the new leader need not have had: for how long was it in every ISR since
         the send was acknowledged?"""
-        found = NO
-        for view, old, new in self.elections():
+
+        def lacking(view: Row, old: str, new: str) -> int:
             before = self.before(old, view["time_ns"])
-            sure = before == YES and not self.had_by(new, view, unknown=False)
-            maybe = before != NO and not self.had_by(new, view, unknown=True)
-            each = YES if sure else MAYBE if maybe else NO
-            if view["time_ns"] <= self.read - 1:
-                found = max(found, each)
-            elif self.since(view) <= self.read - 1 and self.unseen(view):
-                found = max(found, min(MAYBE, each))
-        for start, end in self.hidden():
-            if start <= self.read - 1 and self.begun < self.hidden_end(end):
-                found = max(found, MAYBE)
-        return found
+            if before == YES and not self.had_by(new, view, unknown=False):
+                return YES
+            return NO if self.had_by(new, view, unknown=True) else min(MAYBE, before)
+
+        return self.moved_until(self.read - 1, lacking)
 
     def had_by(self, new: str, elected: Row, *, unknown: bool) -> bool:
         """Whether a broker certainly had fetched the record before it was elected."""
@@ -99,13 +93,16 @@ class Leaders(Looks):
         """The same of a change that was seen before the send ended."""
         return self.moved_until(min(or_never(self.sent.known), self.read - 1))
 
-    def moved_until(self, shown: int) -> int:
+    def moved_until(self, shown: int, judged: Callable[[Row, str, str], int] | None = None) -> int:
+        """Whether some change of leaders that was seen until then concerns the send: as one before
+        it, unless told how."""
         found = NO
-        for view, old, _ in self.elections():
+        for view, old, new in self.elections():
+            each = judged(view, old, new) if judged else self.before(old, view["time_ns"])
             if view["time_ns"] <= shown:
-                found = max(found, self.before(old, view["time_ns"]))
+                found = max(found, each)
             elif self.since(view) <= shown and self.unseen(view):
-                found = max(found, min(MAYBE, self.before(old, view["time_ns"])))
+                found = max(found, min(MAYBE, each))
         for start, end in self.hidden():
             if start <= shown and self.begun < self.hidden_end(end):
                 found = max(found, MAYBE)

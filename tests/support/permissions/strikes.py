@@ -30,6 +30,10 @@ class Strike:
     sure: int
     started: int = EVER  # its nodes were down until then
 
+    @property
+    def up(self) -> int:
+        return max(self.start, self.started)
+
 
 class Struck(Looks):
     """Whether a fault that takes what was written may have taken the record."""
@@ -150,24 +154,28 @@ class Struck(Looks):
         return max(self.led_again(node, strike) for node in strike.nodes)
 
     def led_again(self, node: str, strike: Strike) -> int:
-        last, left = self.in_force(strike.start), False
+        view = self.view_of_lead(node, strike)
+        if view is None:
+            return self.hidden_lead(strike.up, self.back(node, strike))
+        if view["time_ns"] >= self.read:
+            return NO
+        return strike.sure if self.after_start(view, strike) else min(strike.sure, MAYBE)
+
+    def view_of_lead(self, node: str, strike: Strike) -> Row | None:
+        """The first view that shows that a struck broker leads anew, before it has come back."""
+        last, back = self.in_force(strike.start), self.back(node, strike)
         for view in self.views:
-            if view["time_ns"] <= strike.start:
-                continue
-            # Where it was out before it was struck it may have come back before that, too.
-            out_then = last is not None and last["isr"] and node not in last["isr"]
-            left |= bool(out_then) and view["time_ns"] > strike.end
-            up = view["time_ns"] > strike.started
-            if view["leader"] == node and led_anew(last, view) and up:
-                if view["time_ns"] >= self.read:
-                    return NO
-                early = self.since(view) < max(strike.start, strike.started)
-                early = early and (self.unseen(view) or strike.started > strike.start)
-                return min(strike.sure, MAYBE) if early else strike.sure
-            if left and node in view["isr"]:
-                return self.hidden_lead(max(strike.start, strike.started), view["time_ns"])
-            last = view
-        return self.hidden_lead(max(strike.start, strike.started), NEVER)
+            if strike.start < view["time_ns"] <= back:
+                up = view["time_ns"] > strike.started
+                if view["leader"] == node and led_anew(last, view) and up:
+                    return view
+                last = view
+        return None
+
+    def after_start(self, view: Row, strike: Strike) -> bool:
+        """Whether what a view shows surely came when the struck brokers were up again."""
+        up_all_along = strike.started <= strike.start
+        return self.since(view) >= strike.up or (up_all_along and not self.unseen(view))
 
     def hidden_lead(self, start: int, end: int) -> int:
         return MAYBE if any(h[0] < end and start < h[1] for h in self.hidden()) else NO
@@ -188,32 +196,24 @@ class Struck(Looks):
 
     def shown_by(self, node: str, strike: Strike, shown: int) -> int:
         """Whether it was led by a struck broker, which had not come back yet, before that was
-        shown."""
-        last, back = self.in_force(strike.start), self.back(node, strike)
-        for view in self.views:
-            if strike.start < view["time_ns"] <= back:
-                up = view["time_ns"] > strike.started
-                if view["leader"] == node and led_anew(last, view) and up:
-                    return self.shown_since(view, strike, shown)
-                last = view
-        up_from = max(strike.start, strike.started)
-        hidden = [h for h in self.hidden() if h[0] < back and up_from < h[1]]
-        return MAYBE if any(shown > max(h[0], up_from) for h in hidden) else NO
-
-    def shown_since(self, view: Row, strike: Strike, shown: int) -> int:
-        """The same of a view that shows that it led anew: it did so since the look before, and
-        where nobody looked at the view for certain."""
-        before, up_from = self.since(view), max(strike.start, strike.started)
-        surely = before >= up_from or (strike.started <= strike.start and not self.unseen(view))
-        if shown <= max(before, up_from):
+        shown: since the look before the view that tells it, and where nobody looked at the view for
+        certain."""
+        view = self.view_of_lead(node, strike)
+        if view is None:
+            back = self.back(node, strike)
+            hidden = [h for h in self.hidden() if h[0] < back and strike.up < h[1]]
+            return MAYBE if any(shown > max(h[0], strike.up) for h in hidden) else NO
+        if shown <= max(self.since(view), strike.up):
             return NO
         late = self.unseen(view) and shown <= view["time_ns"]
-        return strike.sure if surely and not late else min(strike.sure, MAYBE)
+        surely = self.after_start(view, strike) and not late
+        return strike.sure if surely else min(strike.sure, MAYBE)
 
     def back(self, node: str, strike: Strike) -> int:
         """When a struck broker was seen in the ISR again after it had left it."""
         left = False
         for last, view in pairwise(self.from_now(strike.start)):
+            # Where it was out before it was struck it may have come back before that, too.
             out = last["isr"] and node not in last["isr"]
             left |= bool(out) and view["time_ns"] > strike.end
             if left and node in view["isr"]:
