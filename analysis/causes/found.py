@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import chain
 
 from analysis.causes.cause import Cause
-from analysis.causes.elections import leader_causes
 from analysis.causes.flipped_bits import bit_causes
 from analysis.causes.internal import internal_causes
 from analysis.causes.kinds import (
@@ -30,6 +29,7 @@ from analysis.causes.kinds import (
     STRIKE,
     TRUNCATION,
 )
+from analysis.causes.leaders.elections import leader_causes
 from analysis.causes.seen import Seen
 from analysis.causes.stops import stop_causes
 from analysis.causes.strikes import strike_causes

@@ -5,9 +5,9 @@
 
 Who is in every ISR for 1.5 times `replica.lag.time.max.ms`, under one leader in one epoch, has
 fetched what that one had when this time began: else it would have been removed. What does not count
-is what does not for a deposed leader (analysis.causes.deposed), and what may have come after the
-leader's end: of one that a fault hit it is known that it lived until then, of another one it may
-take as long as its session to be seen.
+is what does not for a deposed leader (analysis.causes.leaders.deposed), and what may have come
+after the leader's end: of one that a fault hit it is known that it lived until then, of another one
+it may take as long as its session to be seen.
 Source: Kafka documentation, Broker Configs: replica.lag.time.max.ms, zookeeper.session.timeout.ms.
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
-from analysis.causes.deposed import LAGS, hiding, rest_of
+from analysis.causes.leaders.deposed import LAGS, hiding, rest_of
 from analysis.causes.seen import Seen
 from analysis.causes.states import Change, Partition, State
 from analysis.run_facts.configuration import session_ms

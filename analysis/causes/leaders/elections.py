@@ -4,7 +4,7 @@
     =>  an unclean election of kafka3 at 9 s permits what was acked from 5 s on, begun before 9 s
 
 - **another leader** permits what was begun before it was seen to lead, or before the deposed
-  leader's end (analysis.causes.deposed). The same leader in the next epoch is no other one.
+  leader's end (analysis.causes.leaders.deposed). The same leader in the next epoch is no other one.
 - **an unclean election** is one of a broker outside the ISR in force, where that is allowed at that
   moment. It permits what may lack on that broker: records that were acked since it was out. Who was
   in an ISR seen between ack and election had the record.
@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from analysis.causes.cause import Cause
-from analysis.causes.deposed import end_of
 from analysis.causes.kinds import (
     AFTER_TRUNCATION,
     ANOTHER_LEADER,
@@ -30,7 +29,8 @@ from analysis.causes.kinds import (
     TRUNCATION,
     UNCLEAN_ELECTION,
 )
-from analysis.causes.replicated import had_until
+from analysis.causes.leaders.deposed import end_of
+from analysis.causes.leaders.replicated import had_until
 from analysis.causes.seen import Seen
 from analysis.causes.settings import unclean_allowed
 from analysis.causes.states import SEEN_WITHIN_NS, Change, Hidden, Partition

@@ -1,0 +1,1 @@
+"""Changes of leaders: what another one, an unclean election and a deposed leader permit."""
