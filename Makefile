@@ -52,7 +52,7 @@ oracle: ## anomalies, and what permits a record, against their second opinions: 
 	$(SETUP)
 	@HISTORIES=$(or $(N),10000) ORACLE_STORIES=$(or $(N),10000) ORACLE_SEED=$(or $(SEED),1) \
 	    $(BIN)/python -m pytest tests/unit/analysis/test_oracle.py tests/unit/analysis/test_permission_oracle.py \
-	    tests/unit/analysis/test_backwards_oracle.py tests/unit/analysis/stored/test_circles.py \
+	    tests/unit/analysis/test_backwards_oracle.py tests/unit/analysis/stored/transactions/test_circles.py \
 	    tests/unit/analysis/stored/test_group_life.py
 
 nemesis-table: ## try every verb at every target (an hour), then write the table in docs/faults.md

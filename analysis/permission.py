@@ -27,6 +27,7 @@ from analysis.run_facts.configuration import Facts, facts_of, lag_max_ms
 from analysis.run_facts.faults import Happened
 from analysis.stored.member_stops import stops_of
 from analysis.stored.stored_run import Run, read_ended
+from analysis.stored.transactions.settled import Settled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +49,22 @@ class Permission:
             if any(row.by is cause.kind for row in sure.get(anomaly, ()))
         )
 
-    def rows(self, start_ns: int = 0) -> list[Mapping[str, Any]]:
-        """Rows of schema.CAUSE, of a run whose load started then."""
+    @property
+    def asks_what_is_settled(self) -> bool:
+        """Whether any cause permits unsettled transactions only."""
+        return any(cause.unsettled_ns is not None for cause in self.causes)
+
+    def rows(self, start_ns: int = 0, settled: Settled | None = None) -> list[Mapping[str, Any]]:
+        """Rows of schema.CAUSE, of a run whose load started then; `settled`: what it tells of
+        that."""
+        told = settled or Settled()
         return [
-            cause.as_row(number, self.permits(cause), start_ns)
+            cause.as_row(
+                number,
+                self.permits(cause),
+                start_ns,
+                () if cause.unsettled_ns is None else told.before(cause.unsettled_ns),
+            )
             for number, cause in enumerate(self.causes)
         ]
 

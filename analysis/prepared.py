@@ -16,8 +16,9 @@ from analysis.frames.history import run_row
 from analysis.measures.by_driver.measured import Measured, measured
 from analysis.permission import Permission, permission_of
 from analysis.screens.several import Screens, screens
-from analysis.stored.circles import Circles, circles_of
 from analysis.stored.stored_run import Run
+from analysis.stored.transactions.circles import Circles, circles_of
+from analysis.stored.transactions.settled import settled_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +45,7 @@ def prepared(runs: Sequence[Run], *, by_driver: bool) -> Prepared:
     permissions = {run.run_id: permission_of(run) for run in runs}
     circles = {run.run_id: circles_of(run) for run in runs}
     facts = {
-        run.run_id: run_row(
-            run, permissions[run.run_id].rows(run.load_start_ns), circles[run.run_id]
-        )
+        run.run_id: run_row(run, _causes(run, permissions[run.run_id]), circles[run.run_id])
         for run in runs
     }
     told = screens(runs, facts, runs[0].path) if by_driver else None
@@ -59,3 +58,8 @@ def prepared(runs: Sequence[Run], *, by_driver: bool) -> Prepared:
         measured=measured(runs, facts, fates) if by_driver else None,
         followed=any(run.watched and run.watermarks for run in runs),
     )
+
+
+def _causes(run: Run, permission: Permission) -> list[Mapping[str, Any]]:
+    settled = settled_in(run) if permission.asks_what_is_settled else None
+    return permission.rows(run.load_start_ns, settled)

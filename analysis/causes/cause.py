@@ -11,6 +11,7 @@ All that a record must be is numbers, so that Spark compares it with every cause
     it was known to be there (acked, delivered, ended) from `known_from_ns` to `known_until_ns`
     what shows it ended after `shown_from_ns`; the final read shows what names nothing else
     it was so at `shown_until_ns` or earlier
+    its transaction was not settled (analysis.stored.transactions.settled) before `unsettled_ns`
     of the ISR none but `brokers` lack it, if there are any
     it is one of `outcomes`, if there are any
     nobody was given it yet, where the cause takes what was acked only (`acked_only`)
@@ -21,7 +22,7 @@ A cause that is not `sure` puts a record in doubt instead: `why` says what is no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,14 +45,21 @@ class Cause:
     known_until_ns: int | None = None
     shown_from_ns: int | None = None
     shown_until_ns: int | None = None
+    unsettled_ns: int | None = None
     brokers: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = ()
     acked_only: bool = False
     process: str | None = None
 
-    def as_row(self, number: int, anomalies: tuple[str, ...], start_ns: int) -> Mapping[str, Any]:
+    def as_row(
+        self,
+        number: int,
+        anomalies: tuple[str, ...],
+        start_ns: int,
+        settled: Sequence[Mapping[str, Any]] = (),
+    ) -> Mapping[str, Any]:
         """A row of schema.CAUSE; `anomalies` are those that the kind permits in this run, whose
-        load started at `start_ns`."""
+        load started at `start_ns`; `settled`: rows of schema.SETTLED, before `unsettled_ns`."""
         at = "" if self.at_ns is None else f", at {(self.at_ns - start_ns) / 1e9:.2f} s"
         return {
             "number": number,
@@ -63,6 +71,7 @@ class Cause:
             "known_until_ns": self.known_until_ns,
             "shown_from_ns": self.shown_from_ns,
             "shown_until_ns": self.shown_until_ns,
+            "settled": list(settled),
             "brokers": list(self.brokers),
             "outcomes": list(self.outcomes),
             "acked_only": self.acked_only,

@@ -74,7 +74,8 @@ def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
     elif cause.kind in (AFTER_TRUNCATION, AFTER_STRIKE):
         yield replace(cause, kind=ANY_LOG, partition=None)
     elif cause.kind in (TRUNCATION, STRIKE):
-        yield replace(cause, kind=ABORT_CUT, outcomes=("aborted", "never"))
+        marked = replace(cause, known_from_ns=None, unsettled_ns=cause.known_from_ns)
+        yield replace(marked, kind=ABORT_CUT, outcomes=("aborted", "never"))
         why = cause.why or f"{cause.words}, so what was read before may have been cut off"
         yield replace(cause, kind=READ_APART, outcomes=("in_reads",), sure=False, why=why)
     elif cause.kind is BIT_WHEN_READ:

@@ -7,6 +7,7 @@ all replicas have them, by any fault that can move leadership, of whichever part
 
 A committed offset that was set back makes records come again. One that is gone altogether makes the
 group go on where auto.offset.reset says: at the log's end it passes over what nobody was given.
+What ended a transaction that was settled before then lies in the partitions' own logs, and stays.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from analysis.causes.cause import Cause
-from analysis.causes.kinds import INTERNAL, OFFSETS_GONE
+from analysis.causes.kinds import INTERNAL, OFFSETS_GONE, UNSETTLED
 from analysis.causes.seen import Seen
 from analysis.causes.settings import broker_values
 from analysis.causes.strikes import Strike, strikes_of
@@ -27,7 +28,8 @@ def internal_causes(seen: Seen) -> Iterator[Cause]:
     """All causes that may have set internal topics back."""
     for cause in _set_back(seen):
         yield cause
-        if seen.facts.commit == "transaction" or seen.facts.resets == LATEST:
+        yield replace(cause, kind=UNSETTLED, unsettled_ns=cause.shown_from_ns)
+        if seen.facts.resets == LATEST:
             yield replace(cause, kind=OFFSETS_GONE)
         elif seen.facts.resets is None:
             why = cause.why or "auto.offset.reset is not told"

@@ -93,9 +93,15 @@ INTERNAL = Kind(
 )
 OFFSETS_GONE = Kind(
     name="offsets-gone",
-    records="the same, where offsets are committed in transactions, or where a group whose "
+    records="those shown after a fault that can set internal topics back, where a group whose "
     "committed offset is gone goes on at the log's end (auto.offset.reset=latest); in doubt where "
     "that is not told: an offset that was set back makes records come again, and passes over none",
+)
+UNSETTLED = Kind(
+    name="unsettled-transaction",
+    records="those whose transaction was not settled before a fault that can set internal topics "
+    "back: no send of its client's next one was acknowledged, no other client was given its "
+    "transactional.id, and no reader of committed records a record of it in their partition",
 )
 ACK_OF_ANOTHER_LEADER = Kind(
     name="ack-of-another-leader",
@@ -109,8 +115,9 @@ COPY_OF_ANOTHER_LEADER = Kind(
 )
 ABORT_CUT = Kind(
     name="abort-marker-cut",
-    records="those of aborted sends, and of sends whose commit nobody asked for, that an unclean "
-    "election or a strike permits to be lost",
+    records="those of aborted sends, and of sends whose commit nobody asked for, begun before an "
+    "unclean election or a strike that permits losses, unless their transaction was settled before "
+    "the elected broker left the ISR: an abort is answered before its markers are written",
 )
 ANY_LOG = Kind(
     name="any-log-set-back",
@@ -138,6 +145,11 @@ BIT_AT_THE_END = Kind(
     name="bit-at-the-end",
     records="those of the bit's partition that were not shown before it was flipped, if it was not "
     "put back before the final read",
+)
+BEGUN_UNKNOWN = Kind(
+    name="begin-unknown",
+    records="none for certain: those before the first that the group was given are in doubt where "
+    "auto.offset.reset is not told, or where its clients commit by themselves and a member died",
 )
 MEMBER_STOPPED = Kind(
     name="member-stopped",

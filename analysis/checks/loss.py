@@ -48,12 +48,12 @@ from pyspark.sql import functions as F  # noqa: N812
 from analysis.causes.kinds import (
     ANOTHER_LEADER,
     BIT_AT_THE_END,
-    INTERNAL,
     LEADER_STRUCK,
     NOT_REPLICATED,
     STRIKE,
     TRUNCATION,
     UNCLEAN_ELECTION,
+    UNSETTLED,
 )
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import (
@@ -204,7 +204,7 @@ LOST = Anomaly(
             "A commit is answered before the markers of its partitions are written; if the "
             "coordinator's log is set back before that, the transaction is aborted.",
             "KIP-98",
-            by=INTERNAL,
+            by=UNSETTLED,
         ),
         forbidden(
             when("acks=1", lambda facts: facts.acks == "1"),

@@ -60,8 +60,7 @@ def phantom() -> Rule:
         holds=_is_phantom(),
         place=F.col("lowest_place"),
         time_ns=F.coalesce("delivered_ns", "sent_ns"),
-        # The marker of an abort was there when that was answered; what a bit did, when it was read.
-        known_ns=F.when(_is_aborted(), F.col("ended_ns")).otherwise(_read_ns("delivered_ns")),
+        known_ns=_read_ns("delivered_ns"),  # what a bit did was there when it was read
         outcome=F.when(F.col("sent").isNull(), "never_sent")
         .when(_is_aborted(), "aborted")
         .otherwise("send_failed"),

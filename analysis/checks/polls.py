@@ -7,6 +7,7 @@ assigned or revoked, an assign or a seek, a reset that the client reported.
 **poll-skip**: two successive records of a reader, and between them the log has another.
 
     read 0, 2    final read: 0, 1, 2                              =>  1 was skipped (passed)
+    put at 0, read 2    final read: 0, 1, 2                       =>  1 was skipped (passed)
     read 0, 2    final read: 0, 2                                 =>  nothing: a marker, an abort, …
     assigned    poll 0    revoked, assigned    poll 2             =>  nothing: moved
     read 0, 2    final read: 0, 1, and another value at 2         =>  nothing: it was another log
@@ -35,7 +36,8 @@ where the log goes on.
     final read, complete: 0, 2                                    =>  a hole at 1
     final read, complete, of a log that begins at 2: 2, 3         =>  nothing
 
-Cannot see: what was skipped before a reader's first record, or is not in the final read (a record
+Cannot see: what was skipped before the first record of a reader of which nobody told where it was
+put, as of a member of a group; what is not in the final read (a record
 that was skipped and comes later counts as skipped); holes of a log of which nothing at all was
 read; in format 1, what went back, and skips of consumers with auto.offset.reset=latest, which may
 lose their place and go on at the log's end.

@@ -43,6 +43,9 @@ _TAKEN = {
     "polled_partition": "int",
     "polled_offset": "bigint",
     "passed_ns": "bigint",  # when that member first processed a later record after that poll
+    "sender": "bigint",  # the CRC-32 of its name, and the number of its transaction
+    "transaction": "int",
+    "of_offsets": "int",  # 1: it committed the offsets that went past the record
     "reader": "string",
 }
 

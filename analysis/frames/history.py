@@ -18,14 +18,15 @@ from analysis.frames import schema
 from analysis.frames.elections import election_rows, elections
 from analysis.frames.history_frames import History, runs_frame
 from analysis.frames.operations import OFFSET_BITS
-from analysis.stored.circles import Circles
 from analysis.stored.group_life import outdated, shared, unowned
 from analysis.stored.replica_samples import looks_of
 from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import CORRUPT, EVENTS, WATERMARKS, Run, final_ends, is_dense
-from analysis.stored.transactions import hanging
+from analysis.stored.transactions.circles import Circles
+from analysis.stored.transactions.hanging import hanging
 from harness.history.tables import partitions_named
-from harness.model.client_settings import LATEST, acks_of, resets_of, retries_of
+from harness.model.client_settings import EARLIEST, LATEST, acks_of, resets_of, retries_of
+from harness.model.untold import RESETS
 from harness.model.worker_kinds import kind_named
 
 __all__ = ["History", "history_of", "runs_frame"]
@@ -128,6 +129,7 @@ def run_row(run: Run, causes: Sequence[Row] = (), circles: Circles | None = None
         "outdated": outdated(run),
         "shared": shared(run),
         "unowned": unowned(run),
+        "from_start": _from_start(run),
         "to_end": resets_of(run.scenario["workload"].get("consumer") or {}) == LATEST,
         "dense": is_dense(run),
         "corrupt": sorted(set(_corrupt(run))),
@@ -212,11 +214,20 @@ def _one_copy(producer: Mapping[str, Any]) -> bool:
     return idempotent or "transactional.id" in producer or retries_of(producer) == 0
 
 
+def _from_start(run: Run) -> bool:
+    """Whether the group began at the log's start, unless something says otherwise. An imported one
+    may have begun where an older one was."""
+    resets = resets_of(run.scenario["workload"].get("consumer") or {})
+    return run.grouped and RESETS not in run.untold and resets in (None, EARLIEST)
+
+
 def _moves(run: Run) -> Iterator[dict[str, Any]]:
     """When a reader was put elsewhere in a partition, or that was given to it or taken away."""
     for event in run.events:
+        position = None
         if event["event"] in ("position", "reset"):
             numbers = [event["partition"]]
+            position = event["position"] if event["event"] == "position" else None
         elif event["event"] in ("assigned", "revoked"):
             numbers = partitions_named(event["text"])
         else:
@@ -228,6 +239,7 @@ def _moves(run: Run) -> Iterator[dict[str, Any]]:
                 "partition": number,
                 "since_ns": event["time_ns"] - late_ns,
                 "time_ns": event["time_ns"],
+                "position": position,
             }
 
 

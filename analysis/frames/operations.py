@@ -68,7 +68,8 @@ def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
     """One row for each (run_id, value); payloads that are no value have no fate.
 
     sent (one of the numbers above, null: never), home (the partition sent to or seen in), instance
-    (of the client that sent it, under its worker's name; null: not recorded),
+    (of the client that sent it, under its worker's name; null: not recorded), sender (the CRC-32 of
+    that name: the greatest of texts would need a sort), transaction (of that worker; null: none),
     intended_ns, sent_ns, ended_ns (null: open), acked_ns, acked_place, stayed (1: the final read
     has it there), delivered_ns (first), done_ns (first processed by a member of the group),
     delivered_place, lowest_place and highest_place (of all reads), first_place and last_place (of
@@ -90,6 +91,8 @@ def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
             F.max("sent").alias("sent"),
             F.max("home").alias("home"),
             F.max("instance").alias("instance"),
+            F.max("sender").alias("sender"),
+            F.max("transaction").alias("transaction"),
             F.min("intended_ns").alias("intended_ns"),
             F.min("sent_ns").alias("sent_ns"),
             F.max("ended_ns").alias("ended_ns"),
@@ -159,8 +162,10 @@ def _sightings(operations: DataFrame) -> DataFrame:
         .otherwise(UNKNOWN)
     )
     place = F.when(ok, place_of(F.col("partition"), F.col("offset")))
-    known = "instance" in operations.columns
-    instance = F.col("instance") if known else F.lit(None).cast("int")
+    instance, transaction = (
+        F.col(name) if name in operations.columns else F.lit(None).cast("int")
+        for name in ("instance", "transaction")
+    )
     return (
         operations.where(F.col("value").isNotNull())
         .withColumn("place", place)
@@ -170,6 +175,8 @@ def _sightings(operations: DataFrame) -> DataFrame:
             F.max(F.when(is_send(), rank)).alias("sent"),
             F.max(F.when(is_send(), F.col("partition"))).alias("home"),
             F.max(F.when(is_send(), instance)).alias("instance"),
+            F.max(F.when(is_send(), F.crc32("process"))).alias("sender"),
+            F.max(F.when(is_send(), transaction)).alias("transaction"),
             F.min(F.when(is_send(), F.col("intended_ns"))).alias("intended_ns"),
             F.min(F.when(is_send(), F.col("start_ns"))).alias("sent_ns"),
             F.max(F.when(is_send(), F.col("end_ns"))).alias("ended_ns"),

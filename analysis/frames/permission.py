@@ -22,7 +22,8 @@ def permission() -> dict[str, Column]:
     there), shown_ns (what shows the anomaly ended; null: the final read did), lacked_by (members of
     the ISR, as text), polled_by and
     polled_ns (the member that was given the record last), passed_ns (when that one processed a
-    later one), victims.
+    later one), sender and transaction (who sent it, as a number, and in which; of_offsets: it
+    is that of the offsets instead, which lie elsewhere), victims.
     """
     found = F.filter("causes", _permits)
     # Sure ones come first in a run's list.
@@ -41,6 +42,7 @@ def _permits(cause: Column) -> Column:
         & _or_no_limit(
             cause["shown_until_ns"], _unknown_or(F.col("time_ns") <= cause["shown_until_ns"])
         )
+        & ~F.exists(cause["settled"], _is_settled)
         & ((F.size(cause["brokers"]) == 0) | _lacked_by_none_but(cause["brokers"]))
         & ((F.size(cause["outcomes"]) == 0) | F.array_contains(cause["outcomes"], F.col("outcome")))
         & (cause["process"].isNull() | _stopped(cause))
@@ -52,6 +54,15 @@ def _is_there(partition: Column) -> Column:
     """Whether a row is about a partition: a record that was read in another one about that, too."""
     elsewhere = _has_no_record() & (partition == F.col("other_partition"))
     return (partition == F.col("partition")) | F.coalesce(elsewhere, F.lit(False))
+
+
+def _is_settled(last: Column) -> Column:
+    """Whether a row's transaction is this one of its worker, or an earlier one."""
+    here = (last["partition"] == F.col("partition")) & F.col("of_offsets").isNull()
+    known = (last["sender"] == F.col("sender")) & (F.col("transaction") <= last["transaction"])
+    return F.coalesce(known, F.lit(False)) & (
+        last["partition"].isNull() | F.coalesce(here, F.lit(False))
+    )
 
 
 def _lacked_by_none_but(brokers: Column) -> Column:

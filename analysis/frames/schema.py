@@ -119,6 +119,11 @@ STATE = _struct(
     to_ns=_LONG,  # null: still
     seen_to_ns=_LONG,  # until when nobody was blind to its end; null: still
 )
+SETTLED = _struct(  # transactions of a worker up to this one: analysis.stored.transactions.settled
+    sender=_LONG,  # the CRC-32 of its name
+    partition=_INT,  # null: in all of them
+    transaction=_INT,
+)
 CAUSE = _struct(  # analysis.causes.cause: what is null does not limit
     number=_INT,
     anomalies=ArrayType(_STRING),  # those that it permits
@@ -129,6 +134,7 @@ CAUSE = _struct(  # analysis.causes.cause: what is null does not limit
     known_until_ns=_LONG,
     shown_from_ns=_LONG,
     shown_until_ns=_LONG,
+    settled=ArrayType(SETTLED),  # what it does not permit, being settled before
     brokers=ArrayType(_STRING),
     outcomes=ArrayType(_STRING),
     acked_only=_BOOL,
@@ -142,6 +148,7 @@ MOVE = _struct(
     partition=_INT,  # null: all of them
     since_ns=_LONG,  # when it was done, at the earliest
     time_ns=_LONG,  # when it was written down
+    position=_LONG,  # where the reader was put; null: not told
 )
 HANGING = _struct(
     partition=_INT,
@@ -202,6 +209,7 @@ RUNS = _struct(
     outdated=ArrayType(OUTDATED),
     shared=ArrayType(SHARED),
     unowned=ArrayType(UNOWNED),
+    from_start=_BOOL,  # a new group begins at the log's start, for all that is known
     to_end=_BOOL,  # a reader whose place is not in the log goes on at its end: auto.offset.reset
     dense=_BOOL,  # each offset is a record's: no transactions, no compaction
     hanging=ArrayType(HANGING),  # where the last stable offset stands

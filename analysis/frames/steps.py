@@ -7,7 +7,8 @@ has another value where the first was.
     consumer-0 reads 3, 4, 7    final read: 3, 4, 6, 7    =>  a step from 4 to 7, and 6 below 7
 
 A reader may be *moved* between the two: a partition is assigned or revoked, or it is put elsewhere
-(`moves` of schema.RUNS). Such a step proves nothing, and there is no row.
+(`moves` of schema.RUNS). Such a step proves nothing, and there is no row. A reader's first record
+is a step from where it was put, if that was told.
 
 A row tells what is odd (`odd`), one row each:
 
@@ -76,8 +77,9 @@ def steps(operations: DataFrame, odd: DataFrame, runs: DataFrame) -> DataFrame:
     known = runs.select("run_id", "ends", "moves", "to_end", "load_end_ns")
     here = Window.partitionBy("run_id", "partition", "offset")
     return (
-        beside.where(_may_tell() | _crosses())
+        beside.where(_begins() | _may_tell() | _crosses())
         .join(F.broadcast(known), on="run_id", how="inner")
+        .withColumns(_from_where_it_was_put())
         .where(~_moved())
         .withColumn("crossed_ns", F.min(F.when(_crosses(), F.col("end_ns"))).over(here))
         .withColumn("end", F.get("ends", F.col("partition")))
@@ -158,6 +160,7 @@ def _odd(operations: DataFrame, odd: DataFrame) -> DataFrame:
     """Each reader's records that do not follow from the one before as records do."""
     in_order = Window.partitionBy("run_id", "reader", "instance", "partition").orderBy("id")
     last = F.lag(F.struct("offset", "read", "start_ns", "epoch")).over(in_order)
+    first = F.col("last").isNull() & (F.coalesce("instance", F.lit(0)) == 0)
     there = odd.where(F.col("final_value").isNotNull()).select(
         "run_id", F.col("place").alias("from_place"), F.col("final_value").alias("other_value")
     )
@@ -179,7 +182,8 @@ def _odd(operations: DataFrame, odd: DataFrame) -> DataFrame:
             "epoch",
         )
         .withColumn("last", last)
-        .where(F.col("last").isNotNull())
+        .withColumn("first", first)
+        .where(F.col("last").isNotNull() | F.col("first"))
         .withColumns(
             {
                 "from_offset": F.col("last.offset"),
@@ -193,7 +197,10 @@ def _odd(operations: DataFrame, odd: DataFrame) -> DataFrame:
         .join(F.broadcast(there), on=["run_id", "from_place"], how="left")
         .withColumn("other_value", F.when(replaced, F.col("other_value")))
         .where(
-            (F.col("offset") != F.col("from_offset") + 1) | F.col("other_value").isNotNull() | older
+            F.col("first")
+            | (F.col("offset") != F.col("from_offset") + 1)
+            | F.col("other_value").isNotNull()
+            | older
         )
         .drop("id", "start_ns", "last", "from_place")
     )
@@ -244,11 +251,30 @@ def _may_tell() -> Column:
     return F.when(F.col("reader").isNull(), of_log).otherwise(of_reader)
 
 
+def _begins() -> Column:
+    """Whether a row is a reader's first record."""
+    return F.coalesce("first", F.lit(False))
+
+
+def _from_where_it_was_put() -> dict[str, Column]:
+    """Of a first record: where its reader was put last, as if it had read what lies before."""
+
+    def here(move: Column) -> Column:
+        mine = (move["process"] == F.col("reader")) & (move["partition"] == F.col("partition"))
+        return mine & move["position"].isNotNull() & (move["time_ns"] <= F.col("end_ns"))
+
+    put = F.array_max(
+        F.transform(F.filter("moves", here), lambda m: F.struct(m["time_ns"], m["position"]))
+    )
+    told = {"from_offset": put["position"] - 1, "from_ns": put["time_ns"] + 1}
+    return {name: F.when(_begins(), told[name]).otherwise(F.col(name)) for name in told}
+
+
 def _crosses() -> Column:
     """Whether a reader was given a record of a dense log and the next one that there is."""
     forth = F.col("offset") > F.col("from_offset")
     follows = F.col("kept_offset") == F.col("from_offset")
-    return F.coalesce(F.col("dense") & forth & follows, F.lit(False))
+    return F.coalesce(F.col("dense") & forth & follows & ~_begins(), F.lit(False))
 
 
 def _moved() -> Column:

@@ -28,9 +28,9 @@ from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.run_facts.configuration import Facts
 from analysis.run_facts.placement import misplaced
 from analysis.run_facts.untold import gaps_untold
-from analysis.stored.circles import Circles
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
+from analysis.stored.transactions.circles import Circles
 from analysis.stories.tell import Told
 from analysis.verdict.demands import Demand, DemandError, Looks, parse, unjudged
 from analysis.verdict.doubts import doubts

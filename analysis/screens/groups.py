@@ -7,6 +7,9 @@ commit 5, acknowledged    the coordinator answers 3     =>  lower
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from analysis.frames.signs import Sign
@@ -20,8 +23,9 @@ from analysis.stored.columns import Numbers
 class Groups:
     """What members were given, processed and committed."""
 
-    def __init__(self, log: Log, suspects: Suspects) -> None:
+    def __init__(self, log: Log, suspects: Suspects, facts: Mapping[str, Any]) -> None:
         self._log, self._suspects = log, suspects
+        self._from_start = bool(facts["from_start"])
         self._started: dict[int, tuple[int, int]] = {}  # by partition: lowest offset, its value
         self._commits: list[tuple[Numbers, ...]] = []  # partition, offset, start, end; acknowledged
         self._answers: list[tuple[Numbers, ...]] = []
@@ -74,9 +78,11 @@ class Groups:
             for each in distinct(of) if len(of) else ():
                 most = int(offset[of == each].max())
                 upto[each] = max(upto.get(each, most), most)
-        for partition, (started, _) in self._started.items():
-            if partition < self._log.partitions and upto.get(partition, NONE) > started:
-                self._passed(partition, started, upto[partition])
+        for partition, most in upto.items():
+            first, _ = self._started.get(partition, (NEVER, NONE))
+            started = 0 if self._from_start else first
+            if 0 <= partition < self._log.partitions and most > started:
+                self._passed(partition, started, most)
         if Sign.PASSED in self._suspects.signs:
             # Where the group began is told by a record.
             firsts = np.array([value for _, value in self._started.values()], dtype=np.int64)

@@ -37,6 +37,7 @@ class _Steps(Columns):
     from_value: Numbers
     from_ns: Numbers
     from_epoch: Numbers
+    first: Numbers  # 1: the reader's first record, a step from where it was put
 
     @property
     def older(self) -> Mask:
@@ -48,8 +49,9 @@ class _Steps(Columns):
 class Readers:
     """The steps of all readers of a run."""
 
-    def __init__(self, *, dense: bool) -> None:
-        self._dense = dense
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self._dense = bool(facts["dense"])
+        self._put = [move for move in facts["moves"] if move["position"] is not None]
         self._last: dict[tuple[str, int], tuple[int, ...]] = {}  # what a reader was given last
         self._ids: dict[str, int] = {}
         self._found: list[tuple[str, _Steps]] = []
@@ -83,10 +85,13 @@ class Readers:
         before = [np.concatenate(([NONE], each[:-1])) for each in told]
         firsts = np.flatnonzero(np.diff(key, prepend=key[0] - 1))
         lasts = np.concatenate((firsts[1:], [len(rows)])) - 1
-        some = np.ones(len(rows), dtype=bool)
+        some, begins = np.ones(len(rows), dtype=bool), np.zeros(len(rows), dtype=np.int64)
         for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
             whose = batch.process, int(key[first])
             known = self._last.get(whose)
+            if known is None and batch.instance[rows[first]] in (NONE, 0):
+                known = self._where_put(batch, int(rows[first]))
+                begins[first] = 1
             some[first] = known is not None
             for each, number in zip(before, known or (), strict=False):
                 each[first] = number
@@ -96,8 +101,23 @@ class Readers:
         steps = _Steps(
             **{name: getattr(batch, name)[rows] for name in here},
             **dict(zip(names, before, strict=True)),
+            first=begins,
         )
         return steps if some.all() else steps.of(some)
+
+    def _where_put(self, batch: Batch, row: int) -> tuple[int, ...] | None:
+        """As analysis.frames.steps._from_where_it_was_put: offset, value, start and epoch."""
+        partition, end_ns = int(batch.partition[row]), int(batch.end_ns[row])
+        told = [
+            (move["time_ns"], move["position"])
+            for move in self._put
+            if (move["process"], move["partition"]) == (batch.process, partition)
+            if move["time_ns"] <= end_ns
+        ]
+        if not told:
+            return None
+        time_ns, position = max(told)
+        return position - 1, NONE, time_ns + 1, NONE
 
     def rows(self, log: Log, facts: Mapping[str, Any]) -> Iterator[Row]:
         """The rows of analysis.frames.steps, but for holes; without run_id."""
@@ -123,7 +143,8 @@ class Readers:
 def _crosses(steps: _Steps, log: Log) -> Mask:
     """As analysis.frames.steps._crosses, of a dense log."""
     there = log.there(log.at(steps.partition, steps.from_offset)) != EMPTY
-    told: Mask = (steps.offset > steps.from_offset) & there & ~_over(steps, log)
+    forth = (steps.offset > steps.from_offset) & (steps.first == 0)
+    told: Mask = forth & there & ~_over(steps, log)
     return told
 
 

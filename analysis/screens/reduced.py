@@ -60,7 +60,7 @@ def reduce(files: Sequence[Path], values: Values) -> pa.Table:
 
 def later_processed(files: Sequence[Path], run_id: str, passed: Values) -> Numbers:
     """Of each of these values, the first that the member that was given it last processed behind
-    it, if it did: the values that tell whether it went on (analysis.checks.groups.handling).
+    it, if it did: the values that tell whether it went on (analysis.checks.groups.given).
 
     Only files of members are gone through; NotPlain.
     """

@@ -162,7 +162,7 @@ def screen(
         suspects.signs.add(Sign.GARBLED)
     sends = Sends(log, suspects, transactions, facts, operations)
     reads, replicas = Reads(log, suspects, facts), Replicas(log, suspects, facts)
-    groups, readers = Groups(log, suspects), Readers(dense=bool(facts["dense"]))
+    groups, readers = Groups(log, suspects, facts), Readers(facts)
     for batch in _resting(log, (each for file in files for each in batches(file, run_id, MORE))):
         for each in (sends, reads, replicas, groups):
             each.see(batch)

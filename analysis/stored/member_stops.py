@@ -19,6 +19,8 @@ import pyarrow.parquet as pq
 from analysis.stored.stored_run import Run
 from harness.history.tables import partitions_named
 
+DIED = "died"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
@@ -37,7 +39,7 @@ def stops_of(run: Run) -> tuple[Stop, ...]:
 
 
 def _told(run: Run) -> Iterator[Stop]:
-    words = {"revoked": "was revoked", "dies": "died"}
+    words = {"revoked": "was revoked", "dies": DIED}
     for event in (each for each in run.events if each["event"] in words):
         for partition in _named(event):
             yield Stop(
@@ -70,4 +72,4 @@ def _unanswered(run: Run) -> Iterator[Stop]:
         if process in ended_badly and pc.any(pc.equal(table["f"], "poll")).as_py():
             times = [pc.max(table[name]).as_py() for name in ("start_ns", "end_ns")]
             last_ns = max(time for time in times if time is not None)
-            yield Stop(process=process, at_ns=last_ns, words="died")
+            yield Stop(process=process, at_ns=last_ns, words=DIED)

@@ -127,8 +127,8 @@ def _profile(spark: Any, folder: Path, plain: bool) -> dict[str, Any]:
     from analysis.queries import Queries  # noqa: PLC0415
     from analysis.report import write  # noqa: PLC0415
     from analysis.screens.several import screens  # noqa: PLC0415
-    from analysis.stored.circles import circles_of  # noqa: PLC0415
     from analysis.stored.stored_run import open_run  # noqa: PLC0415
+    from analysis.stored.transactions.circles import circles_of  # noqa: PLC0415
     from bench.checker.coverage import QUERIES  # noqa: PLC0415
 
     took: dict[str, float] = {}

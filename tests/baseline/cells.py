@@ -90,7 +90,7 @@ CONFIGURATIONS: dict[str, Configuration] = {
         producer=IDEMPOTENT, commit="after", server=NO_EPOCHS
     ),
     "transformers, at most once": TRANSFORMERS(commit="before"),
-    "transformers, at least once": TRANSFORMERS(commit="after"),
+    "transformers, at least once, from the end": TRANSFORMERS(commit="after", consumer=LATEST),
     "transformers, exactly once": TRANSFORMERS(commit="transaction"),
     "transformers, unclean elections": TRANSFORMERS(commit="transaction", topic=UNCLEAN),
     "transformers, read_uncommitted": TRANSFORMERS(commit="transaction", consumer=UNCOMMITTED),

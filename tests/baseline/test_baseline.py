@@ -31,6 +31,7 @@ OF_OTHER_RECORDS = {
     ("inconsistent-offset", "read-as-another"),
     ("skipped", "read-as-another"),
     ("skipped", "processing-failed"),
+    ("skipped", "begin-unknown"),  # it was given
     ("hanging-transaction", "bit-at-the-end"),
     ("stable-back", "bit-at-the-end"),
     # Transactions need acks=all, and brokers that have leader epochs.

@@ -37,6 +37,7 @@ class Record:
     known_ns: int | None = None
     shown_ns: int | None = None
     time_ns: int | None = None
+    settled_ns: int | None = None
     lacked_by: tuple[str, ...] = ()
     outcome: str | None = None
     delivered: bool = False
@@ -54,6 +55,7 @@ def permits(cause: Cause, record: Record) -> bool:
         and not _below(cause.known_until_ns, record.known_ns, unknown=False)
         and not _below(record.shown_ns, _next(cause.shown_from_ns), unknown=False)
         and not _below(cause.shown_until_ns, record.time_ns, unknown=False)
+        and not _below(record.settled_ns, cause.unsettled_ns, unknown=False)
         and (not cause.brokers or _lacked_by_none_but(cause.brokers, record))
         and (not cause.outcomes or record.outcome in cause.outcomes)
         and not (cause.acked_only and record.delivered)

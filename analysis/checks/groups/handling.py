@@ -8,7 +8,13 @@ processed it. At-most-once loss: nobody will ever be given it again.
     the same, but committed: 1                                              =>  nothing as yet
 
 `polled` if a member had been given it, `never_polled` if none had, `failed` if its processing
-failed: what a transformer made of it certainly was not written.
+failed: what a transformer made of it certainly was not written. `before_first` if it lies before
+the first that any member was given of its partition: where auto.offset.reset=earliest a new group
+begins at the log's start.
+
+    final read: a at 0, b at 1    poll b, process b    committed: 2, earliest   =>  a is skipped
+    the same, latest                                                        =>  nothing
+    the same, and nobody told the reset                                     =>  nobody knows
 
 **reprocessed**: members processed one record, value and offset, more than once.
 
@@ -24,26 +30,30 @@ Processing that failed, as that of an aborted transaction, is none.
 
     process a -> fail    process a at 0                                     =>  nothing
 
-Cannot see: records before the first that the group was ever given (`auto.offset.reset=latest`);
-records that are gone from the log (lost, vanished); a commit without answer that nobody was told of
-afterwards; a commit past the log's end, as long as no record comes to lie there.
+Cannot see: records before the first that the group was ever given, where it began at the log's end
+(`auto.offset.reset=latest`) or is an imported one; records that are gone from the log (lost,
+vanished); a commit without answer that nobody was told of afterwards; a commit past the log's end,
+as long as no record comes to lie there.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import (
     AFTER_STRIKE,
     AFTER_TRUNCATION,
+    BEGUN_UNKNOWN,
     INTERNAL,
     MEMBER_STOPPED,
     OFFSETS_GONE,
     PROCESSING_FAILED,
     READ_AS_ANOTHER,
+    UNSETTLED,
 )
 from analysis.checks.anomaly import Anomaly
+from analysis.checks.groups.given import given_up, handled, is_begun, is_behind
 from analysis.checks.promise import (
     ALTERED,
     AUTO_COMMIT,
@@ -58,95 +68,13 @@ from analysis.checks.promise import (
     UNCLEAN,
     UNSTABLE,
     UNSTABLE_OFFSETS,
+    Condition,
     forbidden,
     permitted,
     when,
 )
 from analysis.frames.evidence import Rule, Tables
-from analysis.frames.operations import is_processed, offset_of, partition_of, place_of
 from analysis.frames.signs import Sign
-
-
-def handled(operations: DataFrame, fates: DataFrame) -> DataFrame:
-    """`fates` with what the group did to each value, of runs that have a group.
-
-    polled_ns (first; null: never), processed (how often, at the place where it was most often),
-    processed_place, processed_ns (the last there), members (1 or 2: two or more, there), begun (how
-    often it is not known how processing ended), failed (how often it failed), committed and started
-    (of the partition that has it in the end, if any: where the group would go on, and the lowest
-    offset that it was given).
-    """
-    partition = partition_of(F.col("first_place")).alias("partition")
-    return (
-        fates.join(_by_value(operations), on=["run_id", "value"], how="left")
-        .withColumn("partition", partition)
-        .join(F.broadcast(_by_partition(operations)), on=["run_id", "partition"], how="left")
-    )
-
-
-def given_up(skipped: DataFrame, operations: DataFrame) -> DataFrame:
-    """Skipped rows of `handled` with their last poll, and what came of the member that made it.
-
-    polled_ns, polled_by, polled_partition and polled_offset (null: never polled), passed_ns: when
-    that member began, after that poll, to process a record of a later offset of that partition
-    (null: it never did), and went_on_ns: when the group was first known to have committed past it.
-    """
-    place = F.struct("end_ns", "process", "partition", "offset")
-    last = (
-        operations.where(F.col("f") == "poll")
-        .join(F.broadcast(skipped.select("run_id", "value")), on=["run_id", "value"], how="inner")
-        .groupBy("run_id", "value")
-        .agg(F.max(place).alias("last"))
-        .select(
-            "run_id",
-            "value",
-            F.col("last.end_ns").alias("polled_ns"),
-            F.col("last.process").alias("polled_by"),
-            F.col("last.partition").alias("polled_partition"),
-            F.col("last.offset").alias("polled_offset"),
-        )
-    )
-    processed = operations.where(is_processed()).select(
-        "run_id",
-        F.col("process").alias("polled_by"),
-        F.col("partition").alias("polled_partition"),
-        F.col("offset").alias("later_offset"),
-        F.col("start_ns").alias("later_ns"),
-    )
-    passed = (
-        processed.join(
-            F.broadcast(last), on=["run_id", "polled_by", "polled_partition"], how="inner"
-        )
-        .where(F.col("later_offset") > F.col("polled_offset"))
-        .where(F.col("later_ns") >= F.col("polled_ns"))
-        .groupBy("run_id", "value")
-        .agg(F.min("later_ns").alias("passed_ns"))
-    )
-    return (
-        skipped.drop("polled_ns")
-        .join(last, on=["run_id", "value"], how="left")
-        .join(passed, on=["run_id", "value"], how="left")
-        .join(_went_on(skipped, operations), on=["run_id", "value"], how="left")
-    )
-
-
-def _went_on(skipped: DataFrame, operations: DataFrame) -> DataFrame:
-    """run_id, value, went_on_ns: by one order of what was committed and of what was skipped."""
-    known = ("run_id", "partition", "offset")
-    commits = operations.where(_tells_of_commits()).select(*known, "end_ns")
-    passed = skipped.withColumn("offset", offset_of(F.col("first_place"))).select(*known, "value")
-    in_order = Window.partitionBy("run_id", "partition").orderBy("offset")
-    behind = in_order.rangeBetween(1, Window.unboundedFollowing)
-    return (
-        commits.unionByName(passed, allowMissingColumns=True)
-        .withColumn("went_on_ns", F.min("end_ns").over(behind))
-        .where(F.col("value").isNotNull())
-        .select("run_id", "value", "went_on_ns")
-    )
-
-
-def _tells_of_commits() -> Column:
-    return F.col("f").isin("commit", "committed") & (F.col("type") == "ok")
 
 
 def skipped() -> Rule:
@@ -157,7 +85,8 @@ def skipped() -> Rule:
         place=F.col("first_place"),
         time_ns=F.coalesce("polled_ns", "committed_ns"),
         shown_ns=_skipped_ns(),
-        outcome=F.when(F.col("failed") > 0, "failed")
+        outcome=F.when(~is_begun(), "before_first")
+        .when(F.col("failed") > 0, "failed")
         .when(given, "polled")
         .otherwise("never_polled"),
     )
@@ -184,73 +113,10 @@ def reprocessed() -> Rule:
     )
 
 
-def _by_value(operations: DataFrame) -> DataFrame:
-    """One row for each (run_id, value) that a member was given."""
-    by_place = (
-        operations.where(F.col("f").isin("poll", "process") & F.col("value").isNotNull())
-        .groupBy("run_id", "value", place_of(F.col("partition"), F.col("offset")).alias("place"))
-        .agg(
-            F.min(F.when(F.col("f") == "poll", F.col("end_ns"))).alias("polled_ns"),
-            F.count_if(is_processed()).alias("processed"),
-            F.count_if((F.col("f") == "process") & (F.col("type") == "info")).alias("begun"),
-            F.count_if((F.col("f") == "process") & (F.col("type") == "fail")).alias("failed"),
-            F.max(F.when(is_processed(), F.col("end_ns"))).alias("processed_ns"),
-            # Hashes: the least and the greatest of texts would need a sort.
-            F.min(F.when(is_processed(), F.xxhash64("process"))).alias("one"),
-            F.max(F.when(is_processed(), F.xxhash64("process"))).alias("other"),
-        )
-    )
-    most = F.max_by(F.struct("place", "processed_ns", "one", "other"), F.col("processed")).alias(
-        "most"
-    )
-    return (
-        by_place.groupBy("run_id", "value")
-        .agg(
-            F.min("polled_ns").alias("polled_ns"),
-            F.max("processed").alias("processed"),
-            F.sum("begun").alias("begun"),
-            F.sum("failed").alias("failed"),
-            most,
-        )
-        .select(
-            "run_id",
-            "value",
-            "polled_ns",
-            "processed",
-            "begun",
-            "failed",
-            F.col("most.place").alias("processed_place"),
-            F.col("most.processed_ns").alias("processed_ns"),
-            F.when(F.col("most.one") != F.col("most.other"), 2).otherwise(1).alias("members"),
-        )
-    )
-
-
-def _by_partition(operations: DataFrame) -> DataFrame:
-    """One row for each (run_id, partition) of which the group was given anything."""
-    known = _tells_of_commits()
-    at = F.when(known, F.col("offset"))
-    moment = F.when(known, F.col("end_ns"))
-    return (
-        operations.where(F.col("f").isin("poll", "commit", "committed"))
-        .groupBy("run_id", "partition")
-        .agg(
-            F.min(F.when(F.col("f") == "poll", F.col("offset"))).alias("started"),
-            F.max_by(at, moment).alias("committed"),
-            F.max(moment).alias("committed_ns"),
-        )
-    )
-
-
-def is_passed() -> Column:
-    """Whether a value of `handled` is in the log, and the group would go on behind it."""
-    offset = offset_of(F.col("first_place"))
-    return (offset < F.col("committed")) & (offset >= F.col("started"))
-
-
 def _is_skipped() -> Column:
     untouched = (F.coalesce("processed", F.lit(0)) == 0) & (F.coalesce("begun", F.lit(0)) == 0)
-    return is_passed() & untouched
+    begun = is_begun() | F.coalesce("from_start", F.lit(False))
+    return is_behind() & begun & untouched
 
 
 def _by_handled_value(tables: Tables) -> DataFrame | None:
@@ -262,9 +128,18 @@ def _by_skipped_value(tables: Tables) -> DataFrame | None:
     given = _by_handled_value(tables)
     if given is None:
         return None
-    return given_up(given.where(_is_skipped()), tables.history.operations)
+    runs = F.broadcast(tables.history.runs.select("run_id", "from_start"))
+    skipped = given.join(runs, on="run_id", how="inner").where(_is_skipped())
+    return given_up(skipped, tables.history.operations)
 
 
+OFFSETS_ALONE = permitted(
+    IN_TRANSACTIONS,
+    "Where what the coordinator knew of a transaction is set back before its markers are written, "
+    "its offsets may be committed without the rest.",
+    "KIP-98; KIP-966",
+    by=UNSETTLED,
+)
 _WITH_A_GROUP = when(
     "where the workload has a consumer group", lambda facts: facts.commit is not None
 )
@@ -273,7 +148,7 @@ SKIPPED = Anomaly(
     name="skipped",
     rules={_by_skipped_value: skipped},
     signs=(Sign.PASSED,),
-    outcomes=("polled", "never_polled", "failed"),
+    outcomes=("polled", "never_polled", "failed", "before_first"),
     meaning="committed by the consumer group, but processed by no member",
     noun="skipped record",
     headline="{n} {was} committed by the consumer group and never processed",
@@ -295,10 +170,17 @@ SKIPPED = Anomaly(
         ),
         permitted(
             SET_BACK,
-            "A group whose committed offset is gone goes on where auto.offset.reset says, and what "
-            "the coordinator knew of a transaction may have been set back.",
+            "A group whose committed offset is gone goes on where auto.offset.reset says.",
             "KIP-966",
             by=OFFSETS_GONE,
+        ),
+        OFFSETS_ALONE,
+        permitted(
+            Condition(words="a group of which it is not known where it began"),
+            "A new group begins at the log's start where auto.offset.reset=earliest, and a client "
+            "that commits by itself may have stored more than the worker wrote down.",
+            AUTO_COMMIT,
+            by=BEGUN_UNKNOWN,
         ),
         permitted(
             ALTERED,

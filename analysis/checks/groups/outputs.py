@@ -47,7 +47,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import ANY_LOG, FLIPPED_BIT, INTERNAL, OFFSETS_GONE
 from analysis.checks.anomaly import Anomaly
-from analysis.checks.groups.handling import handled, is_passed
+from analysis.checks.groups.given import handled, is_passed, passed_by
+from analysis.checks.groups.handling import OFFSETS_ALONE
 from analysis.checks.promise import (
     ALTERED,
     AUTO_COMMIT,
@@ -157,7 +158,7 @@ def without_output(given: DataFrame, made: DataFrame, operations: DataFrame) -> 
     """Rows of `handled` of inputs that the group went past and of which no output is there.
 
     With tried (how its outputs were sent, best last; null: none was) and last_output (the highest
-    of them).
+    of them), and what `passed_by` tells.
     """
     of_input = made.select("run_id", "value", "output", "sent", "open", F.lit(False).alias("own"))
     own = operations.where(is_send() & _by_transformer()).select("run_id", "value")
@@ -174,10 +175,13 @@ def without_output(given: DataFrame, made: DataFrame, operations: DataFrame) -> 
             F.max(F.coalesce("open", F.lit(False)) | F.col("own")).alias("barred"),
         )
     )
-    return (
+    silent = (
         given.where(is_passed() & F.col("sent").isNotNull())
         .join(known, on=["run_id", "value"], how="left")
         .where(~F.coalesce("barred", F.lit(False)))
+    )
+    return silent.drop("sender", "transaction").join(
+        passed_by(silent, operations), on=["run_id", "value"], how="left"
     )
 
 
@@ -316,11 +320,11 @@ NO_OUTPUT = Anomaly(
         ),
         permitted(
             SET_BACK,
-            "A group whose committed offset is gone goes on where auto.offset.reset says, and what "
-            "the coordinator knew of a transaction may have been set back.",
+            "A group whose committed offset is gone goes on where auto.offset.reset says.",
             "KIP-966",
             by=OFFSETS_GONE,
         ),
+        OFFSETS_ALONE,
         permitted(
             ALTERED,
             "Of a record that is read as another one nothing is made.",

@@ -54,6 +54,7 @@ from analysis.causes.kinds import (
     AFTER_TRUNCATION,
     BIT_AT_THE_END,
     INTERNAL,
+    UNSETTLED,
 )
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.loss import LOST, is_owed
@@ -132,20 +133,20 @@ def _by_value_in_transactions(tables: Tables) -> DataFrame | None:
     told = tables.history.transactions
     if told is None:
         return None
-    by_transaction = ("run_id", "client", "transaction")
+    by_transaction = ("run_id", "sender", "transaction")
     asked = F.when(F.col("name") == COMMIT_ASKED, F.col("time_ns"))
     ends = (
-        told.withColumnRenamed("process", "client")
+        told.withColumn("sender", F.crc32("process"))
         .groupBy(*by_transaction)
         .agg(F.min(asked).alias("asked_ns"))
     )
     sends = tables.history.operations.where(is_send() & F.col("transaction").isNotNull()).select(
-        "run_id", "value", F.col("process").alias("client"), "transaction"
+        "run_id", "value", F.crc32("process").alias("sender"), "transaction"
     )
     found = F.max(F.col("first_place").isNotNull()).over(Window.partitionBy(*by_transaction))
     return (
         tables.values()
-        .drop("transaction")
+        .drop("sender", "transaction")
         .join(sends, on=["run_id", "value"], how="inner")
         .join(ends, on=[*by_transaction], how="inner")
         .withColumn("found_some", found)
@@ -201,7 +202,7 @@ UNCOMMITTED_READ = Anomaly(
             "The coordinator's own log may have been set back, and a transaction be ended as an "
             "earlier one was.",
             "KIP-98",
-            by=INTERNAL,
+            by=UNSETTLED,
         ),
         forbidden(
             OTHERWISE,

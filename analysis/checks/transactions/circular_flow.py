@@ -14,9 +14,9 @@ would stand on what never was. Readers of committed records cannot be in one: wh
 reads after its commit, so commits would have to be before themselves. One of the readings of a
 circle is an uncommitted read (`before`) therefore; the circle says what came of it.
 
-What counts as committed, and as read, is in analysis.stored.circles, which finds the circles.
-Records that damage left out make fewer of them. Who is in one both reads and sends, so a damaged
-table of anybody else but the final reads leaves them as they are.
+What counts as committed, and as read, is in analysis.stored.transactions.circles, which finds the
+circles. Records that damage left out make fewer of them. Who is in one both reads and sends, so a
+damaged table of anybody else but the final reads leaves them as they are.
 
 Cannot see: circles through records that no transformer processed, or that were processed outside a
 transaction; those through overwritten reads (rw edges: G-single, G2), since nothing tells what was

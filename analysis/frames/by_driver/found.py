@@ -21,7 +21,7 @@ Mask = npt.NDArray[np.bool_]
 NUMBERS = (
     *("value", "home", "sent", "copies", "sent_ns", "acked_ns", "delivered_ns", "polled_ns"),
     *("passed_ns", "place", "time_ns", "other_place", "other_value", "known_ns", "shown_ns"),
-    "lasted_ns",
+    *("lasted_ns", "sender", "transaction", "of_offsets"),
 )
 TEXTS = ("anomaly", "outcome", "polled_by", "lacked_by")
 COLUMNS = ("run_id", *NUMBERS, *TEXTS, "reader", "victims")

@@ -136,6 +136,8 @@ def _permits(found: Found, records: _Records, cause: Cause, rows: Numbers) -> Ma
     if (until := cause["shown_until_ns"]) is not None:
         early = found.number["time_ns"][rows] <= until
         permitted &= early | ~found.known["time_ns"][rows]
+    for last in cause["settled"]:
+        permitted &= ~_is_settled(found, last)[rows]
     if cause["brokers"]:
         lacked_by, of = found.text["lacked_by"]
         brokers = set(cause["brokers"])
@@ -144,6 +146,17 @@ def _permits(found: Found, records: _Records, cause: Cause, rows: Numbers) -> Ma
     if cause["process"] is not None:
         permitted &= _stopped(found, cause)[rows]
     return permitted
+
+
+def _is_settled(found: Found, last: Mapping[str, Any]) -> Mask:
+    """Which rows' transactions are this one of its worker, or an earlier one."""
+    mine = found.known["sender"] & (found.number["sender"] == last["sender"])
+    early = found.known["transaction"] & (found.number["transaction"] <= last["transaction"])
+    settled: Mask = mine & early
+    if last["partition"] is not None:
+        here = found.known["partition"] & (found.number["partition"] == last["partition"])
+        settled &= here & ~found.known["of_offsets"]
+    return settled
 
 
 def _stopped(found: Found, cause: Cause) -> Mask:

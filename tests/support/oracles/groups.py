@@ -12,8 +12,8 @@ Row = dict[str, Any]
 class Group:
     """What the members of the consumer group were given, and where they would go on."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows = rows
+    def __init__(self, rows: Sequence[Row], *, from_start: bool = False) -> None:
+        self._rows, self._from_start = rows, from_start
         self.first: dict[int, int] = {}  # by partition: the lowest offset that was given
         known: dict[int, tuple[int, int]] = {}  # by partition: the last news, and the offset
         for row in rows:
@@ -28,7 +28,8 @@ class Group:
         done = Counter(_place(row) for row in life.processing if row["type"] == "ok")
         if any(often > 1 for often in done.values()):
             yield "reprocessed"
-        if self.went_past(life) and all(row["type"] == "fail" for row in life.processing):
+        passed = self.went_past(life) or self._passed_at_once(life)
+        if passed and all(row["type"] == "fail" for row in life.processing):
             yield "skipped"
 
     def went_past(self, life: Any) -> bool:
@@ -38,6 +39,14 @@ class Group:
         partition, offset = min(life.final)
         begin = self.first.get(partition)
         return begin is not None and begin <= offset < self.committed.get(partition, 0)
+
+    def _passed_at_once(self, life: Any) -> bool:
+        """Whether it lies before the first that a group was given which began before it."""
+        if not life.final or not self._from_start:
+            return False
+        partition, offset = min(life.final)
+        first = self.first.get(partition, offset + 1)
+        return bool(offset < min(first, self.committed.get(partition, 0)))
 
     def given_up(self, value: int) -> tuple[Any, ...]:
         """Of its last poll: when, by whom and where; and when that member processed a later one."""

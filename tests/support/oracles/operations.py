@@ -44,8 +44,11 @@ class Case:
     transforms: bool = False  # the group's members send what they make of records
     dirty: bool = False  # what is not committed is read, too
     dumps: Sequence[Row] = ()  # the replicas that were dumped, and where their logs begin
-    moves: Sequence[Row] = ()  # when readers were moved: process, partition (None: all), time, late
+    # When readers were moved: process, partition (None: all), time, late, position (None: not
+    # told).
+    moves: Sequence[Row] = ()
     events: Sequence[Row] = ()  # what members were told: process, event, time, generation
+    from_start: bool = False  # the group is new, and begins at the log's start
     to_end: bool = False  # readers that lose their place go on at the end
     dense: bool = True  # only records take offsets
     corrupt: frozenset[Place] = frozenset()  # where a checksum was wrong
@@ -79,7 +82,7 @@ def oracle(case: Case) -> Found:
             claims[_place(row)].append(row)
     found: Found = defaultdict(Counter)
     lives = {value: Life(value, rows, case) for value, rows in values.items()}
-    group = Group(case.rows)
+    group = Group(case.rows, from_start=case.from_start)
     for value, life in lives.items():
         for name in (*life.anomalies(), *group.anomalies(life)):
             found[name][value] += 1

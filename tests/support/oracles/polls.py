@@ -22,13 +22,29 @@ def polls(case: Any) -> Iterator[tuple[str, Any]]:
         if row["f"] == "final-read":
             both = (logs[partition].get(offset), row["value"])
             logs[partition][offset] = max((v for v in both if v is not None), default=None)
-    for (_, _, partition), rows in readers.items():
-        for last, row in pairwise(rows):
+    for (_, instance, partition), rows in readers.items():
+        begun = _put(rows[0], case) if instance in (None, 0) else []
+        for last, row in pairwise([*begun, *rows]):
             if not any(_moves(move, last, row) for move in case.moves):
                 yield from _step(last, row, logs[partition], case)
     for partition, end in enumerate(case.ends):
         if end["complete"] and case.dense:
             yield from _holes(partition, logs[partition], end)
+
+
+def _put(row: Row, case: Any) -> list[Row]:
+    """What a reader would have read before its first record, had it not been put there."""
+    here = ("process", "partition")
+    told = [
+        (move["time"], move["position"])
+        for move in case.moves
+        if all(move[name] == row[name] for name in here)
+        if move["position"] is not None and move["time"] <= row["end"]
+    ]
+    if not told:
+        return []
+    time, position = max(told)
+    return [{"offset": position - 1, "value": None, "epoch": None, "start": time + 0.5}]
 
 
 def _moves(move: Row, last: Row, row: Row) -> bool:

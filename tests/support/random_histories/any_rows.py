@@ -26,6 +26,7 @@ MOVES = st.fixed_dictionaries(
         "partition": st.sampled_from([None, *range(PARTITIONS)]),
         "time": TIMES,
         "late": st.sampled_from([0, 0, 500]),
+        "position": st.sampled_from([None, 0, 0, 2]),
     }
 )
 LUCKY = {"send": ["ok", "ok", "fail", "info"], "lookup": ["ok", "fail"], **GROUP}
@@ -70,6 +71,7 @@ def any_row(
     offset = draw(st.integers(0, 4)) if placed else None
     value = st.integers(0, 3 if kinds is TRANSACTED else 7)
     settled = kinds is FOLLOWED and offset is not None and draw(st.integers(0, 4)) > 0
+    settled |= kinds is TRANSACTED and f == "final-read"  # or final reads would hardly ever agree
     return {
         "f": f,
         "type": kind,
@@ -118,9 +120,10 @@ def chaos(draw: st.DrawFn) -> Case:
         dumps=draw(dumped()),
         moves=draw(st.lists(MOVES, max_size=3)),
         events=draw(st.lists(TOLD, min_size=4, max_size=8, unique_by=lambda told: told["time"])),
+        from_start=draw(st.booleans()),
         to_end=draw(st.booleans()),
         dense=draw(st.booleans()),
-        corrupt=draw(st.frozensets(PLACES, max_size=6)),
+        corrupt=draw(st.frozensets(PLACES, min_size=2, max_size=6)),
         notes=draw(st.lists(NOTES, min_size=2, max_size=6)) if kinds is TRANSACTED else (),
     )
 

@@ -74,6 +74,7 @@ def run_row(case: Case, number: int) -> Row:
         "dumps": case.dumps,
         "moves": [_move(move) for move in case.moves],
         "outdated": group_life.outdated(_told(case)),
+        "from_start": case.from_start,
         "to_end": case.to_end,
         "dense": case.dense,
         "corrupt": [partition << OFFSET_BITS | offset for partition, offset in case.corrupt],

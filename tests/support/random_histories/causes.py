@@ -41,6 +41,7 @@ def a_cause(random: Random) -> tuple[Cause, tuple[str, ...]]:
         known_until_ns=a_limit(random),
         shown_from_ns=a_limit(random),
         shown_until_ns=a_limit(random) if random.random() < 0.4 else None,
+        unsettled_ns=a_limit(random),
         brokers=random.choice([(), (), ("kafka1",), ("kafka1", "kafka3")]),
     ), anomalies
 

@@ -40,7 +40,7 @@ def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
     assert {"zombie-commit", "two-owners"}.isdisjoint(static)
 
 
-GONE = ("after-strike", "offsets-gone")
+GONE, NOT_KNOWN = ("after-strike", "offsets-gone"), ("begin-unknown",)
 STRUCK, AS_ANOTHER, ANY_LOG = "leader-struck", "read-as-another", "any-log-set-back"
 UNSTABLE = with_(commit="transaction", transactional=True, uncommitted=True, transforms=True)
 # Anomaly, the kinds of causes that permit some of its records, whether all others are forbidden.
@@ -51,7 +51,7 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ("lost", ("another-leader", STRUCK), True, with_(epochs=False)),
     ("lost", ("not-replicated", STRUCK), True, with_(acks="1")),
     ("lost", ("not-replicated", STRUCK), True, with_(acks="1", replicas=1)),
-    ("lost", (STRUCK, "internal-topics"), True, with_(transactional=True)),
+    ("lost", (STRUCK, "unsettled-transaction"), True, with_(transactional=True)),
     ("vanished", ("truncation", "strike", "bit-at-the-end"), True, with_(unclean=True)),
     ("vanished", ("strike",), True, with_(acks="1", checks_crcs=True)),
     ("unseen", ("configuration",), False, SAFE),
@@ -158,12 +158,12 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ("corrupt", (), True, with_(checks_crcs=True)),
     (
         "skipped",
-        ("after-truncation", *GONE, AS_ANOTHER),
+        ("after-truncation", *GONE, *NOT_KNOWN, AS_ANOTHER),
         True,
         with_(commit="after", unclean=True),
     ),
-    ("skipped", (*GONE, AS_ANOTHER, "member-stopped"), True, with_(commit="auto")),
-    ("skipped", (*GONE, AS_ANOTHER, "member-stopped"), True, with_(commit="before")),
+    ("skipped", (*GONE, *NOT_KNOWN, AS_ANOTHER, "member-stopped"), True, with_(commit="auto")),
+    ("skipped", (*GONE, *NOT_KNOWN, AS_ANOTHER, "member-stopped"), True, with_(commit="before")),
     ("reprocessed", ("internal-topics",), True, with_(commit="before")),
     ("commit-back", ("internal-topics",), True, with_(commit="after")),
     ("zombie-commit", ("internal-topics",), True, with_(commit="before")),
@@ -176,10 +176,15 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ),
     ("reprocessed", ("internal-topics", "configuration"), False, with_(commit="auto")),
     ("reprocessed", ("internal-topics", "configuration"), False, with_(commit="after")),
-    ("skipped", (*GONE, AS_ANOTHER), True, with_(commit="transaction")),
     (
         "skipped",
-        (*GONE, AS_ANOTHER, "member-stopped", "processing-failed"),
+        (*GONE, "unsettled-transaction", *NOT_KNOWN, AS_ANOTHER),
+        True,
+        with_(commit="transaction"),
+    ),
+    (
+        "skipped",
+        (*GONE, *NOT_KNOWN, AS_ANOTHER, "member-stopped", "processing-failed"),
         True,
         with_(commit="before", transforms=True),
     ),
@@ -198,12 +203,17 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
         )
     ),
     *(
-        ("no-output", (ANY_LOG, "offsets-gone", "flipped-bit", *more), not more, with_(**said))
-        for said, more in (
-            ({"transforms": True, "commit": "transaction"}, ()),
-            ({"transforms": True, "commit": "after"}, ()),
-            ({"transforms": True, "commit": "before"}, ("configuration",)),
-            ({"transforms": True, "commit": "auto"}, ("configuration",)),
+        (
+            "no-output",
+            (ANY_LOG, "offsets-gone", *unsettled, "flipped-bit", *more),
+            not more,
+            with_(transforms=True, commit=commit),
+        )
+        for commit, unsettled, more in (
+            ("transaction", ("unsettled-transaction",), ()),
+            ("after", (), ()),
+            ("before", (), ("configuration",)),
+            ("auto", (), ("configuration",)),
         )
     ),
     ("diverged", ("strike",), True, with_(compared=True)),

@@ -182,6 +182,7 @@ def test_what_hangs_on_internal_topics_is_permitted_after_any_strike() -> None:
     assert verdict(run, "reprocessed", 10, 15, shown_ns=51_000_000) == "permitted"
     assert verdict(run, "reprocessed", 10, 15, shown_ns=49_000_000) == "forbidden"
     assert verdict(run, "lost", 10, 15) == "permitted"  # a commit was answered, and forgotten
+    assert verdict(run, "lost", 10, 15, settled_ns=49_000_000) == "forbidden"
     assert verdict(struck(power([3], 50), commit="before"), "lost", 10, 15) == "forbidden"
 
 
@@ -201,11 +202,16 @@ def test_a_group_passes_over_records_where_it_goes_on_at_the_end(
 
 
 @pytest.mark.parametrize("anomaly", ["skipped", "no-output"])
-def test_commits_in_transactions_may_have_been_forgotten(anomaly: str) -> None:
+def test_commits_in_transactions_may_have_been_forgotten_until_they_are_settled(
+    anomaly: str,
+) -> None:
     consumer = {"auto.offset.reset": "earliest"}
     run = struck(power([3], 50), commit="transaction", transforms=True, consumer=consumer)
 
-    assert verdict(run, anomaly, 10, 15, shown_ns=51_000_000) == "permitted"
+    for settled_ms, word in ((None, "permitted"), (50, "permitted"), (49, "forbidden")):
+        settled_ns = None if settled_ms is None else settled_ms * 1_000_000
+        told = {"shown_ns": 51_000_000, "settled_ns": settled_ns}
+        assert verdict(run, anomaly, 10, 15, **told) == word
 
 
 def test_a_fault_that_moves_leaders_does_so_where_the_brokers_default_is_unclean() -> None:

@@ -52,6 +52,7 @@ TOLD = story(
     final_read({0: 1, 1: 3, 2: 4, 5: 6, 6: 7}),
     watched=True,
     commit="after",
+    consumer={"auto.offset.reset": "latest"},
 )
 
 

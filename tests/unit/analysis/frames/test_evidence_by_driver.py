@@ -50,6 +50,8 @@ def a_row(random: Random, run_id: str) -> Row:
     ]
     return {
         **{name: a_time(random) for name in NUMBERS},
+        "sender": maybe(random, 3, 4),
+        "of_offsets": maybe(random, 1),
         "run_id": run_id,
         "anomaly": random.choice(["lost", "vanished"]),
         "value": maybe(random, *(n << SEQUENCE_BITS | n for n in (0, 1, 5))),
@@ -78,6 +80,12 @@ def a_state(random: Random) -> Row:
     }
 
 
+def a_settled(random: Random) -> Row:
+    """Which transactions of a sender were settled."""
+    sender, transaction = random.choice([3, 4]), random.choice([2, 4, 6])
+    return {"sender": sender, "partition": maybe(random, 0, 1), "transaction": transaction}
+
+
 def a_fault(random: Random, number: int) -> Row:
     since = random.randrange(8)
     end = maybe(random, since + random.randrange(4))
@@ -95,7 +103,10 @@ def facts(random: Random, run_id: str) -> Row:
         "load_start_ns": random.randrange(3),
         "states": [a_state(random) for _ in range(random.randrange(6))],
         "faults": sorted(faults, key=lambda fault: fault["invoke_ns"]),
-        "causes": [cause.as_row(number, of, 0) for number, (cause, of) in enumerate(drawn)],
+        "causes": [
+            cause.as_row(number, of, 0, [a_settled(random) for _ in range(random.randrange(3))])
+            for number, (cause, of) in enumerate(drawn)
+        ],
     }
 
 

@@ -148,6 +148,26 @@ def test_it_is_seen_and_its_twin_does_not_have_it(sign: Sign, tmp_path: Path) ->
     assert sign not in screened(tmp_path / "twin", *twin).signs
 
 
+@pytest.mark.parametrize("polls", [(), (row("poll", 2, 1, **GROUP), row("process", 2, 1, **GROUP))])
+def test_what_a_group_that_began_at_the_log_s_start_passed_at_once(
+    polls: tuple[Row, ...], tmp_path: Path
+) -> None:
+    rows = [send(1, 0), send(2, 1), *polls, row("commit", None, 2, **GROUP), *final(1, 2)]
+
+    assert Sign.PASSED in screened(tmp_path, *rows, from_start=True).signs
+    assert Sign.PASSED not in screened(tmp_path, *rows).signs
+
+
+@pytest.mark.parametrize(("position", "seen"), [(0, True), (1, False)])
+def test_what_a_reader_passed_from_where_it_was_put(
+    position: int, seen: bool, tmp_path: Path
+) -> None:
+    put = {"process": "reader", "partition": 0, "time": 1, "late": 0, "position": position}
+    rows = [send(1, 0), send(2, 1), read(2, 1), *final(1, 2)]
+
+    assert (Sign.SKIP in screened(tmp_path, *rows, moves=[put]).signs) is seen
+
+
 def test_a_hole_of_a_dense_log(tmp_path: Path) -> None:
     log = [send(1, 0), send(3, 2), *final(1), *final(3, first=2)]
 

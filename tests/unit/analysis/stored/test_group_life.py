@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from analysis.stored.group_life import shared, unowned
-from analysis.stored.transactions import hanging
+from analysis.stored.transactions.hanging import hanging
 from tests.support.oracles import lives
 from tests.support.random_histories.drawing import HISTORIES, SEEDS
 from tests.support.random_histories.lives import MS, group_of, transactions_of

@@ -14,7 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.stored.circles import COLUMNS, Circles, Read, circles_in, components, read_operations
+from analysis.stored.transactions.circles import (
+    COLUMNS,
+    Circles,
+    Read,
+    circles_in,
+    components,
+    read_operations,
+)
 from harness.history import tables
 from tests.support.oracles.circles import circles
 from tests.support.random_histories.drawing import SEEDS

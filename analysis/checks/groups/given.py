@@ -1,0 +1,202 @@
+"""What a group did with each value, and which of its commits went past it: tables of the rules on
+groups.
+
+    poll a, b    process a    committed: 2    =>  a: processed once    b: passed, by that commit
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from analysis.frames.operations import is_processed, offset_of, partition_of, place_of
+
+
+def handled(operations: DataFrame, fates: DataFrame) -> DataFrame:
+    """`fates` with what the group did to each value, of runs that have a group.
+
+    polled_ns (first; null: never), processed (how often, at the place where it was most often),
+    processed_place, processed_ns (the last there), members (1 or 2: two or more, there), begun (how
+    often it is not known how processing ended), failed (how often it failed), committed and started
+    (of the partition that has it in the end, if any: where the group would go on, and the lowest
+    offset that it was given).
+    """
+    partition = partition_of(F.col("first_place")).alias("partition")
+    return (
+        fates.join(_by_value(operations), on=["run_id", "value"], how="left")
+        .withColumn("partition", partition)
+        .join(F.broadcast(_by_partition(operations)), on=["run_id", "partition"], how="left")
+    )
+
+
+def given_up(skipped: DataFrame, operations: DataFrame) -> DataFrame:
+    """Skipped rows of `handled` with their last poll, and what came of the member that made it.
+
+    polled_ns, polled_by, polled_partition and polled_offset (null: never polled), passed_ns: when
+    that member began, after that poll, to process a record of a later offset of that partition
+    (null: it never did), and what `passed_by` tells.
+    """
+    place = F.struct("end_ns", "process", "partition", "offset")
+    last = (
+        operations.where(F.col("f") == "poll")
+        .join(F.broadcast(skipped.select("run_id", "value")), on=["run_id", "value"], how="inner")
+        .groupBy("run_id", "value")
+        .agg(F.max(place).alias("last"))
+        .select(
+            "run_id",
+            "value",
+            F.col("last.end_ns").alias("polled_ns"),
+            F.col("last.process").alias("polled_by"),
+            F.col("last.partition").alias("polled_partition"),
+            F.col("last.offset").alias("polled_offset"),
+        )
+    )
+    processed = operations.where(is_processed()).select(
+        "run_id",
+        F.col("process").alias("polled_by"),
+        F.col("partition").alias("polled_partition"),
+        F.col("offset").alias("later_offset"),
+        F.col("start_ns").alias("later_ns"),
+    )
+    passed = (
+        processed.join(
+            F.broadcast(last), on=["run_id", "polled_by", "polled_partition"], how="inner"
+        )
+        .where(F.col("later_offset") > F.col("polled_offset"))
+        .where(F.col("later_ns") >= F.col("polled_ns"))
+        .groupBy("run_id", "value")
+        .agg(F.min("later_ns").alias("passed_ns"))
+    )
+    return (
+        skipped.drop("polled_ns")
+        .join(last, on=["run_id", "value"], how="left")
+        .join(passed, on=["run_id", "value"], how="left")
+        .drop("sender", "transaction")
+        .join(passed_by(skipped, operations), on=["run_id", "value"], how="left")
+    )
+
+
+def passed_by(rows: DataFrame, operations: DataFrame) -> DataFrame:
+    """Of rows of `handled` that the group went past: run_id, value, went_on_ns (when it was first
+    known to have committed past them), sender and transaction (of that commit; null: in none), and
+    of_offsets, 1. By one order of what was committed and of what was passed."""
+    known = ("run_id", "partition", "offset")
+    commits = _told_commits(operations)
+    passed = rows.withColumn("offset", offset_of(F.col("first_place"))).select(*known, "value")
+    in_order = Window.partitionBy("run_id", "partition").orderBy("offset")
+    behind = in_order.rangeBetween(1, Window.unboundedFollowing)
+    return (
+        commits.unionByName(passed, allowMissingColumns=True)
+        .withColumn("first", F.min("tells").over(behind))
+        .where(F.col("value").isNotNull())
+        .select(
+            "run_id",
+            "value",
+            F.col("first.end_ns").alias("went_on_ns"),
+            "first.sender",
+            "first.transaction",
+            F.lit(1).alias("of_offsets"),
+        )
+    )
+
+
+def _told_commits(operations: DataFrame) -> DataFrame:
+    """run_id, partition, offset, and of each commit that was acknowledged, or that a member was
+    told of: tells (end_ns, sender, transaction). Who is told of one is told an offset that the last
+    transaction handed in which handed in just that one."""
+    known = ("run_id", "partition", "offset")
+    sender = F.crc32("process").alias("sender")
+    commits = operations.where(F.col("f") == "commit")
+    handed_in = F.struct(F.col("start_ns").alias("begun_ns"), sender, "transaction")
+    handed = commits.where(F.col("transaction").isNotNull()).select(*known, handed_in.alias("by"))
+    answers = operations.where((F.col("f") == "committed") & (F.col("type") == "ok"))
+    in_time = F.when(F.col("by.begun_ns") <= F.col("end_ns"), F.col("by"))
+    told = (
+        answers.select(*known, "end_ns")
+        .join(handed, on=[*known], how="left")
+        .groupBy(*known, "end_ns")
+        .agg(F.max(in_time).alias("by"))
+        .select(*known, F.struct("end_ns", "by.sender", "by.transaction").alias("tells"))
+    )
+    acked = commits.where(F.col("type") == "ok")
+    return acked.select(*known, F.struct("end_ns", sender, "transaction").alias("tells")).union(
+        told
+    )
+
+
+def _tells_of_commits() -> Column:
+    return F.col("f").isin("commit", "committed") & (F.col("type") == "ok")
+
+
+def _by_value(operations: DataFrame) -> DataFrame:
+    """One row for each (run_id, value) that a member was given."""
+    by_place = (
+        operations.where(F.col("f").isin("poll", "process") & F.col("value").isNotNull())
+        .groupBy("run_id", "value", place_of(F.col("partition"), F.col("offset")).alias("place"))
+        .agg(
+            F.min(F.when(F.col("f") == "poll", F.col("end_ns"))).alias("polled_ns"),
+            F.count_if(is_processed()).alias("processed"),
+            F.count_if((F.col("f") == "process") & (F.col("type") == "info")).alias("begun"),
+            F.count_if((F.col("f") == "process") & (F.col("type") == "fail")).alias("failed"),
+            F.max(F.when(is_processed(), F.col("end_ns"))).alias("processed_ns"),
+            # Hashes: the least and the greatest of texts would need a sort.
+            F.min(F.when(is_processed(), F.xxhash64("process"))).alias("one"),
+            F.max(F.when(is_processed(), F.xxhash64("process"))).alias("other"),
+        )
+    )
+    most = F.max_by(F.struct("place", "processed_ns", "one", "other"), F.col("processed")).alias(
+        "most"
+    )
+    return (
+        by_place.groupBy("run_id", "value")
+        .agg(
+            F.min("polled_ns").alias("polled_ns"),
+            F.max("processed").alias("processed"),
+            F.sum("begun").alias("begun"),
+            F.sum("failed").alias("failed"),
+            most,
+        )
+        .select(
+            "run_id",
+            "value",
+            "polled_ns",
+            "processed",
+            "begun",
+            "failed",
+            F.col("most.place").alias("processed_place"),
+            F.col("most.processed_ns").alias("processed_ns"),
+            F.when(F.col("most.one") != F.col("most.other"), 2).otherwise(1).alias("members"),
+        )
+    )
+
+
+def _by_partition(operations: DataFrame) -> DataFrame:
+    """One row for each (run_id, partition) of which the group was given anything."""
+    known = _tells_of_commits()
+    at = F.when(known, F.col("offset"))
+    moment = F.when(known, F.col("end_ns"))
+    return (
+        operations.where(F.col("f").isin("poll", "commit", "committed"))
+        .groupBy("run_id", "partition")
+        .agg(
+            F.min(F.when(F.col("f") == "poll", F.col("offset"))).alias("started"),
+            F.max_by(at, moment).alias("committed"),
+            F.max(moment).alias("committed_ns"),
+        )
+    )
+
+
+def is_passed() -> Column:
+    """Whether a value of `handled` is in the log, the group had begun before it, and would go on
+    behind it."""
+    return is_behind() & is_begun()
+
+
+def is_behind() -> Column:
+    """Whether the group would go on behind a value of `handled` that is in the log."""
+    return offset_of(F.col("first_place")) < F.col("committed")
+
+
+def is_begun() -> Column:
+    """Whether it is, or lies behind, the first that the group was given of its partition."""
+    return F.coalesce(offset_of(F.col("first_place")) >= F.col("started"), F.lit(False))
