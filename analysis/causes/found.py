@@ -8,6 +8,7 @@ from itertools import chain
 
 from analysis.causes.cause import Cause
 from analysis.causes.flipped_bits import bit_causes
+from analysis.causes.forgotten_producers import forgotten_causes
 from analysis.causes.internal import internal_causes
 from analysis.causes.kinds import (
     ABORT_CUT,
@@ -46,6 +47,7 @@ def causes_of(seen: Seen) -> list[Cause]:
         bit_causes(seen),
         internal_causes(seen),
         stop_causes(seen),
+        forgotten_causes(seen),
     )
     whole = [each for cause in found for each in (cause, *_as_well(cause, seen))]
     return sorted(whole, key=lambda cause: (not cause.sure, cause.at_ns or 0))

@@ -146,6 +146,12 @@ BIT_AT_THE_END = Kind(
     records="those of the bit's partition that were not shown before it was flipped, if it was not "
     "put back before the final read",
 )
+PRODUCER_FORGOTTEN = Kind(
+    name="producer-forgotten",
+    records="those whose send ended after a broker that led their partition then, or later, had "
+    "started under a clock ahead by producer.id.expiration.ms, or had looked for old producers by "
+    "it",
+)
 BEGUN_UNKNOWN = Kind(
     name="begin-unknown",
     records="none for certain: those before the first that the group was given are in doubt where "

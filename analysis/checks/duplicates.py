@@ -65,6 +65,7 @@ from analysis.causes.kinds import (
     FLIPPED_BIT,
     LEADER_STRUCK,
     MOVED_MEANWHILE,
+    PRODUCER_FORGOTTEN,
     READ_APART,
     READ_AS_ANOTHER,
     TRUNCATION,
@@ -205,6 +206,16 @@ DUPLICATE = Anomaly(
             "A send is repeated when its answer does not come, and without idempotence the broker "
             "appends it again.",
             f"{SEMANTICS}; KIP-98",
+        ),
+        permitted(
+            when(
+                "an idempotent producer, and a clock ahead by producer.id.expiration.ms",
+                lambda facts: facts.idempotent,
+            ),
+            "A broker forgets producers whose last record is older than that by its own clock, and "
+            "appends what they send again.",
+            "KIP-98; KIP-854; Kafka documentation, Broker Configs: producer.id.expiration.ms",
+            by=PRODUCER_FORGOTTEN,
         ),
         forbidden(
             when("an idempotent producer", lambda facts: facts.idempotent),

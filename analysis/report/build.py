@@ -211,6 +211,7 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
         replication=followed,
         deleted=found.counts["acked_below_log_start"],
         available=availability(run, rows, facts.acks),
+        defaults_of=run.defaults_of,
     )
 
 

@@ -38,6 +38,7 @@ class Judged:
     replication: Mapping[str, Any] | None = None
     deleted: int = 0  # acknowledged records below the log's start
     available: Availability = Availability(value=None)  # noqa: RUF009  frozen
+    defaults_of: str = ""  # the client whose defaults an imported history has
 
 
 def sentence(
@@ -69,6 +70,8 @@ def sentence(
     told = lost.count and lost.suspended is None
     if judged.verdict.name == "unknown" and (told or not judged.doubts):
         parts.append(f"Whether all promises were kept is unknown: {reasons[0]}.")
+    if judged.defaults_of:
+        parts.append(_defaults(judged))
     return " ".join(part for part in parts if part)
 
 
@@ -203,6 +206,15 @@ def _of_other(judgement: Judgement) -> str:
     if judgement.undecided:
         return "and whether this configuration allows that is unknown"
     return "which this configuration allows"
+
+
+def _defaults(judged: Judged) -> str:
+    """Which promises are asked rests on them."""
+    idempotent = "idempotent" if judged.facts.idempotent else "not idempotent"
+    return (
+        f"What nobody told is by the defaults of {judged.defaults_of}: with these, producers have "
+        f"acks={judged.facts.acks} and are {idempotent}."
+    )
 
 
 def _demands(judgements: Mapping[str, Judgement]) -> list[str]:

@@ -86,6 +86,11 @@ class Run:
         return frozenset(self.record.get("untold") or ())
 
     @property
+    def defaults_of(self) -> str:
+        """The client whose defaults an imported history has where nobody says otherwise."""
+        return str(self.record.get("defaults_of") or "")
+
+    @property
     def plan(self) -> list[dict[str, Any]]:
         """Its planned steps, each with its effects and words."""
         plan: list[dict[str, Any]] = self.record["plan"]

@@ -56,7 +56,7 @@ def producer_config(scenario: Mapping[str, Any], user: Mapping[str, Any]) -> Con
     """The producer's configuration without addresses."""
     asked = {**by_one_name(scenario), **by_one_name(user)}
     config = {**CONNECTION, **PRODUCER_DEFAULTS, **asked}
-    if "enable.idempotence" not in asked and not _may_be_idempotent(config):
+    if "enable.idempotence" not in asked and not may_be_idempotent(config):
         config["enable.idempotence"] = False
     if "transactional.id" in config:
         timeout = config.setdefault("transaction.timeout.ms", TRANSACTION_TIMEOUT_MS)
@@ -105,7 +105,8 @@ def consumer_config(scenario: Mapping[str, Any], user: Mapping[str, Any]) -> Con
     return {**CONNECTION, **CONSUMER_DEFAULTS, **by_one_name(scenario), **by_one_name(user)}
 
 
-def _may_be_idempotent(config: Config) -> bool:
+def may_be_idempotent(config: Mapping[str, Any]) -> bool:
+    """Whether a producer of that configuration can be idempotent (KIP-98, KIP-679)."""
     return (
         acks_of(config) == "all"
         and int(config["retries"]) > 0

@@ -127,6 +127,14 @@ Complete = Annotated[
         help="The final read has everything from offset 0 on; by default nobody knows.",
     ),
 ]
+Defaults = Annotated[
+    bool,
+    typer.Option(
+        "--defaults",
+        help="Settings that nobody tells had the defaults of Kafka and its Java client; "
+        "an older one's, or librdkafka's: in --about.",
+    ),
+]
 AboutTables = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Of tables: a .toml file with what is known."),

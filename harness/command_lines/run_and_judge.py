@@ -17,6 +17,7 @@ from harness.command_lines.options import (
     Backend,
     Complete,
     ConsumerConfig,
+    Defaults,
     KafkaHome,
     Master,
     ProducerConfig,
@@ -328,9 +329,7 @@ def import_(  # each an option of the command
     min_insync_replicas: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="The topic's.")
     ] = None,
-    defaults: Annotated[
-        bool, typer.Option("--defaults", help="Settings that nobody tells had Kafka's defaults.")
-    ] = False,
+    defaults: Defaults = False,
     about: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A .toml file with all that is known.")
     ] = None,

@@ -4,8 +4,8 @@
     [producer]
     acks = "all"
 
-Whatever is not said is not known, and neither excuses nor convicts, unless `defaults = true` says
-that it was as Kafka and its Java client have it.
+Whatever is not said is not known, and neither excuses nor convicts, unless `defaults` says that it
+was as a client has it: true, Kafka and its Java client; "2.8", those of that release; "librdkafka".
 """
 
 from __future__ import annotations
@@ -15,8 +15,17 @@ import tomllib
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
+from harness.clients.java_keys import Role
+from harness.clients.releases import Client, client_of
 from harness.history.record_format import HistoryError
 from harness.model.runs import json_text
 from harness.model.runs.run_record import problem_of
@@ -31,7 +40,7 @@ class About(BaseModel):
 
     title: str = "an imported history"
     faults: Literal["none", "unknown"] = "unknown"
-    defaults: bool = False
+    defaults: bool | str = False
     partitions: int | None = Field(default=None, ge=1, le=1000)
     replication_factor: int | None = Field(default=None, ge=1, le=1000)
     producer: dict[str, Value] = Field(default={})
@@ -55,6 +64,25 @@ class About(BaseModel):
                 "nobody can tell what was lost; such histories cannot be judged"
             )
         return self
+
+    @field_validator("defaults")
+    @classmethod
+    def _is_a_client(cls, told: bool | str) -> bool | str:
+        if isinstance(told, str):
+            client_of(told)
+        return told
+
+    @property
+    def client(self) -> Client | None:
+        """Whose defaults hold; None: nobody's."""
+        if not self.defaults:
+            return None
+        return client_of("java" if self.defaults is True else self.defaults)
+
+    def config(self, role: Role) -> dict[str, object]:
+        """What a client of that role had, as far as it is known."""
+        told = self.producer if role == "producer" else self.consumer
+        return dict(told) if self.client is None else self.client.config(role, told)
 
     def untold(self) -> tuple[str, ...]:
         """The settings that nobody told, and whether the faults are not known."""

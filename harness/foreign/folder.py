@@ -38,6 +38,7 @@ from harness.history.tables import (
     VALUE_COLUMNS,
     schema,
 )
+from harness.model.client_settings import acks_of
 from harness.model.printable import printable
 from harness.model.runs.run_folder import RunFolder, errors_told, write_atomically
 from harness.model.runs.run_record import RunRecord, problem_of
@@ -133,8 +134,8 @@ def _record(extent: Extent, wanted: Wanted, untold: tuple[str, ...]) -> Callable
                 "kind": "stream",
                 "producers": max(1, extent.producers),
                 "consumers": 0,
-                "producer": about.producer,
-                "consumer": about.consumer,
+                "producer": about.config("producer"),
+                "consumer": about.config("consumer"),
             },
         },
         "seed": 0,
@@ -142,6 +143,7 @@ def _record(extent: Extent, wanted: Wanted, untold: tuple[str, ...]) -> Callable
         "state": "complete",
         "phases": [{"name": "load", "start_ns": max(1, start_ns), "end_ns": max(1, end_ns)}],
         "untold": list(untold),
+        "defaults_of": "" if about.client is None else about.client.words,
         **_wall_clock(start_ns, end_ns),
     }
 
@@ -241,7 +243,7 @@ def _writer(table: pa.Table) -> Write:
 
 def _asks_none(about: About | None) -> bool | None:
     """Whether sends ask for no acks; None: nobody told."""
-    return None if about is None else str(about.producer.get("acks", "all")) == "0"
+    return None if about is None else acks_of(about.config("producer")) == "0"
 
 
 def _values(found: Gathered) -> Numbers:

@@ -32,6 +32,7 @@ OF_OTHER_RECORDS = {
     ("skipped", "read-as-another"),
     ("skipped", "processing-failed"),
     ("skipped", "begin-unknown"),  # it was given
+    ("duplicate", "producer-forgotten"),  # no clock there is a day ahead
     ("hanging-transaction", "bit-at-the-end"),
     ("stable-back", "bit-at-the-end"),
     # Transactions need acks=all, and brokers that have leader epochs.

@@ -21,6 +21,7 @@ from harness.foreign.folder import Extent, Wanted, refuse_name
 from harness.foreign.table_folder import FILE, ToldTables, make_of_tables
 from harness.history.record_format import HistoryError
 from harness.host.machine import HostError
+from harness.model.client_settings import acks_of
 from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
         ends=ends(told, complete=asked.complete),
         final_reader=next(iter(told.final_readers), None),
     )
-    asks_none = str(about.producer.get("acks", "all")) == "0"
+    asks_none = acks_of(about.config("producer")) == "0"
     kept: list[DataFrame] = []
 
     def keep(frame: DataFrame) -> DataFrame:

@@ -4,9 +4,10 @@
     =>  + "effects": {"leadership": "where-it-hits", "ends_processes": true, …}
         + "telling": {"done": "killed", "who": "the leader", "many": false}
 
-A step that has the key `effects` is left as it is, also where they are null: not known. The tables
-are frozen: verbs and targets of today say all this themselves, and new ones are not added here. The
-effects of a verb that is not in the table are not known.
+A step that has the key `effects` is left as it is, also where they are null: not known; but for a
+clock's, which once did not say how far it was off. The tables are frozen: verbs and targets of
+today say all this themselves, and new ones are not added here. The effects of a verb that is not in
+the table are not known.
 """
 
 from __future__ import annotations
@@ -114,7 +115,22 @@ def completed(plan: Iterable[Any]) -> list[Any]:
 
     What is no step is left as it is: who validates the record says what is wrong with it.
     """
-    return [_completed(step) if _is_old(step) else step for step in plan]
+    return [_completed(step) if _is_old(step) else _with_skew(step) for step in plan]
+
+
+def _with_skew(step: Any) -> Any:
+    effects = step.get("effects") if isinstance(step, Mapping) else None
+    if not isinstance(effects, Mapping) or "skews_clock_s" in effects:
+        return step
+    if step.get("verb") != "skew-clock":
+        return step
+    return {**step, "effects": {**effects, "skews_clock_s": _skewed_s(step)}}
+
+
+def _skewed_s(step: Mapping[str, Any]) -> float:
+    options = _options(step)
+    offset_s = options.get("offset_s") if isinstance(options, Mapping) else None
+    return float(offset_s) if isinstance(offset_s, int | float) else 0.0
 
 
 def _is_old(step: Any) -> bool:
@@ -152,6 +168,8 @@ def effects_of(verb: str, target: str, options: Mapping[str, Any]) -> Effects | 
         changes["topic_settings"] = {
             key: kafka_text(value) for key, value in options.items() if key != "on"
         }
+    if verb == "skew-clock":
+        changes["skews_clock_s"] = _skewed_s({"options": options})
     return effects.model_copy(update=changes)
 
 

@@ -183,6 +183,10 @@ class RunRecord(Record):
     untold: tuple[str, ...] = Field(
         default=(), description="what an imported history does not tell (harness.model.untold)"
     )
+    defaults_of: str = Field(
+        default="",
+        description="the client whose defaults an imported history has where nobody says otherwise",
+    )
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:

@@ -8,6 +8,7 @@ from analysis.permission import Permission, permission
 from analysis.run_facts.configuration import facts_of
 from analysis.run_facts.faults import Happened
 from tests.support.permissions.cluster import ENSEMBLE, Cluster, Sent
+from tests.support.permissions.forgotten import LOOKS_EACH
 from tests.support.permissions.random_clusters import BROKERS
 from tests.support.permitting import Record
 
@@ -20,6 +21,7 @@ NODES = {name: {"role": "broker"} for name in BROKERS} | {
 def permission_in(cluster: Cluster) -> Permission:
     """What permits what there."""
     server = {"replica.lag.time.max.ms": str(cluster.lag_max_ms)}
+    server["producer.id.expiration.check.interval.ms"] = str(LOOKS_EACH // 10**6)
     server |= {} if cluster.epochs else {"inter.broker.protocol.version": "0.10.2-IV0"}
     producer = {"acks": cluster.acks, "retries": cluster.retries}
     scenario = {

@@ -11,6 +11,7 @@ exclusive: what began at the very nanosecond of a change began after it.
 from __future__ import annotations
 
 from tests.support.permissions.cluster import NO, UNCLEAN, WORDS, YES, Cluster, Sent
+from tests.support.permissions.forgotten import Forgotten
 from tests.support.permissions.leaders import Leaders
 from tests.support.permissions.strikes import Struck
 
@@ -39,7 +40,7 @@ def judge(cluster: Cluster, anomaly: str, sent: Sent) -> str:
     elif anomaly == "diverged":
         found = max(without_epochs, faults.struck())
     else:
-        found = _duplicate(cluster, leaders)
+        found = _duplicate(cluster, leaders, Forgotten(cluster, sent))
     return WORDS[found]
 
 
@@ -52,9 +53,9 @@ def may_truncate(cluster: Cluster) -> bool:
     return any(each.get(UNCLEAN) == "true" for each in values)
 
 
-def _duplicate(cluster: Cluster, leaders: Leaders) -> int:
+def _duplicate(cluster: Cluster, leaders: Leaders, brokers: Forgotten) -> int:
     if cluster.idempotent:
-        return NO
+        return brokers.forgotten()
     if cluster.retries:
         return YES
     return leaders.moved_meanwhile() if cluster.acks == "all" and cluster.replicas > 1 else NO

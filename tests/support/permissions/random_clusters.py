@@ -25,6 +25,7 @@ THEMES = {
     "deposed": ("prefer", "prefer", "same", "move", "grow", "nobody"),
     "struck": ("shrink", "grow", "grow", "prefer", "same", "nobody"),
     "unclean": ("shrink", "shrink", "unclean", "unclean", "grow", "move"),
+    "forgotten": ("prefer", "move", "same", "grow", "nobody"),
     "anything": ("move", "prefer", "unclean", "nobody", "same", "shrink", "shrink", "grow", "grow"),
 }
 GAPS = st.sampled_from([LOOK // 5, LOOK, SECOND, 3 * SECOND, 3 * SECOND, 9 * SECOND, 20 * SECOND])
@@ -40,10 +41,12 @@ VERBS: dict[str, dict[str, Any] | None] = {
     "set-config": {},
     "throttle": MOVES,
     "command": None,
+    "skew-clock": {"leadership": "where-it-hits", "skews_clock_s": 90_000},
     "dump-log": {},
 }
 ABOUT = {
     "deposed": ("kill", "pause", "cut", "throttle", "crash-loop", "command"),
+    "forgotten": (*["skew-clock"] * 4, "kill", "kill", "crash-loop"),
     "struck": ("lose-disk", "lose-power", "flip-bit", "flip-bit", "kill", "crash-loop", "command"),
     "unclean": ("set-config", "set-config", "kill", "dump-log", "command"),
     "anything": tuple(VERBS),
@@ -52,6 +55,7 @@ _ALONE = [(name,) for name in BROKERS]
 HITS = (*_ALONE, *_ALONE, BROKERS[:2], BROKERS[1:], BROKERS, ("zk1",), ENSEMBLE[:2], ())
 STRUCK = [BROKERS[:1], BROKERS[:1], BROKERS[1:2], BROKERS[:2]]
 LACKED_BY = (*((name,) for name in BROKERS), BROKERS[:2], BROKERS[1:])
+SKEWS_S = (90_000.0, 90_000.0, 86_400.0, 86_399.0)
 SETTINGS = ({UNCLEAN: "true"}, {UNCLEAN: "false"}, {"flush.messages": "500"})
 
 
@@ -122,7 +126,7 @@ def clusters(draw: st.DrawFn) -> Case:
         topic=topic,
         acks=acks,
         retries=0 if acks == "all" and draw(st.integers(0, 3)) else 5,
-        idempotent=draw(st.integers(0, 5)) == 0,
+        idempotent=theme == "forgotten" or draw(st.integers(0, 5)) == 0,
         epochs=draw(st.integers(0, 9)) > 0,
         checks_crcs=draw(st.integers(0, 4)) == 0,
         follower_reads=draw(st.integers(0, 4)) == 0,
@@ -196,10 +200,10 @@ def _view(now: int, since: int | None, partition: int, state: Any) -> dict[str, 
 def _faults(draw: st.DrawFn, views: Sequence[Any], theme: str) -> tuple[list[Any], Any, Any]:
     moments = [view["time_ns"] for view in views] or [START]
     faults, plan, options = [], {}, {}
-    several = {"struck": [1, 2, 2, 3], "deposed": [0, 0, 1]}
+    several = {"struck": [1, 2, 2, 3], "deposed": [0, 0, 1], "forgotten": [2, 3, 4]}
     for step in range(draw(st.sampled_from(several.get(theme, [0, 1, 1, 2, 3, 4])))):
         verb = draw(st.sampled_from(ABOUT[theme]))
-        nodes = draw(st.sampled_from(STRUCK if theme == "struck" else HITS))
+        nodes = draw(st.sampled_from(STRUCK if theme in ("struck", "forgotten") else HITS))
         invoke = draw(st.sampled_from(moments)) + draw(
             st.sampled_from([-4 * SECOND, -SECOND, -LOOK // 5, 0, LOOK // 5, SECOND])
         )
@@ -211,6 +215,8 @@ def _faults(draw: st.DrawFn, views: Sequence[Any], theme: str) -> tuple[list[Any
         known = VERBS[verb]
         if verb == "set-config":
             known = {"topic_settings": draw(st.sampled_from(SETTINGS))}
+        if verb == "skew-clock":
+            known = {**(known or {}), "skews_clock_s": draw(st.sampled_from(SKEWS_S))}
         if verb == "command" and draw(st.integers(0, 2)):
             known = MOVES
         if verb == "cut":

@@ -42,6 +42,7 @@ def test_a_safe_configuration_forbids_whatever_kafka_promises() -> None:
 
 GONE, NOT_KNOWN = ("after-strike", "offsets-gone"), ("begin-unknown",)
 STRUCK, AS_ANOTHER, ANY_LOG = "leader-struck", "read-as-another", "any-log-set-back"
+FORGOTTEN = "producer-forgotten"
 UNSTABLE = with_(commit="transaction", transactional=True, uncommitted=True, transforms=True)
 # Anomaly, the kinds of causes that permit some of its records, whether all others are forbidden.
 CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
@@ -55,8 +56,8 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ("vanished", ("truncation", "strike", "bit-at-the-end"), True, with_(unclean=True)),
     ("vanished", ("strike",), True, with_(acks="1", checks_crcs=True)),
     ("unseen", ("configuration",), False, SAFE),
-    ("duplicate", ("read-apart", AS_ANOTHER), True, SAFE),
-    ("duplicate", ("read-apart", "read-apart", AS_ANOTHER), True, with_(unclean=True)),
+    ("duplicate", ("read-apart", AS_ANOTHER, FORGOTTEN), True, SAFE),
+    ("duplicate", ("read-apart", "read-apart", AS_ANOTHER, FORGOTTEN), True, with_(unclean=True)),
     (
         "duplicate",
         ("read-apart", AS_ANOTHER, "configuration"),

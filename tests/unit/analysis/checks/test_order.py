@@ -234,8 +234,9 @@ def test_a_replaced_client_is_another_one(
         "one_copy": True,
         "ends": [{"complete": True, "log_start": 0, "position": None}],
     }
-    columns = "run_id string, f string, type string, partition int, value bigint, offset bigint, "
-    columns += "error string, intended_ns bigint, start_ns bigint, end_ns bigint, instance int"
+    columns = "run_id string, process string, f string, type string, partition int, value bigint, "
+    columns += "offset bigint, error string, intended_ns bigint, start_ns bigint, end_ns bigint, "
+    columns += "instance int"
     names = [each.split()[0] for each in columns.split(", ")]
     operations = spark.createDataFrame([[row[n] for n in names] for row in told_], columns)
     runs = runs_frame(spark, [run])

@@ -29,6 +29,14 @@ from tests.support.foreign_lines import (
 
 KNOWN = About(defaults=True, faults="none")
 SENDS = [acked(10, "a", 0), acked(20, "b", 1), acked(30, "c", 1), acked(40, "d", 2)]
+CLIENTS = (True, "3.1.1", "2.8", "3.1.0", "librdkafka")
+TWICE = [assigned(100, 0), *(read(110, each, at) for at, each in enumerate("acda")), ended(120)]
+SWAPPED = [
+    line
+    for at, each in ((1, "a"), (0, "b"))
+    for line in (began(10 - at, each), acked(20, each, at))
+]
+IN_ORDER = [assigned(100, 0), read(110, "b", 0), read(110, "a", 1), ended(120)]
 READS = [assigned(100, 0), read(110, "a", 0), read(110, "c", 1), read(110, "d", 2), ended(120)]
 
 
@@ -64,8 +72,24 @@ def reports(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, d
     nobodys = [*READS[:-1], read(110, "never", 3), ended(120)]
     runs["a stranger"] = imported_pair(folder("strange"), whole, nobodys, KNOWN)
     runs["a phantom"] = imported_pair(folder("phantom"), told, nobodys, KNOWN)
+    for client in CLIENTS:
+        of = About(defaults=client, faults="none")
+        runs[f"twice, {client}"] = imported_pair(folder("twice"), told, TWICE, of)
+        runs[f"swapped, {client}"] = imported_pair(folder("swapped"), SWAPPED, IN_ORDER, of)
     found = check([run.path for run in runs.values()])
     return dict(zip(runs, found, strict=True))
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(("seen", "anomaly"), [("twice", "duplicate"), ("swapped", "reordered")])
+def test_what_idempotence_excludes_convicts_where_the_client_has_it(reports, seen, anomaly, client):
+    report = reports[f"{seen}, {client}"]
+
+    (judged,) = [word for word, n in report["anomalies"][anomaly]["judged"].items() if n]
+    assert judged == ("forbidden" if client in {True, "3.1.1"} else "permitted")
+    name = "librdkafka" if client == "librdkafka" else "the Java client of Kafka "
+    release = {True: "3.9", "librdkafka": ""}.get(client, client)
+    assert f"by the defaults of {name}{release}: " in report["sentence"]
 
 
 def counts(report: dict[str, Any], *names: str) -> list[int]:

@@ -32,6 +32,16 @@ def test_a_step_that_says_that_its_effects_are_not_known_is_left_alone() -> None
     assert [known] == completed([known])
 
 
+def test_a_clock_once_did_not_say_how_far_it_was_off() -> None:
+    step = {"verb": "skew-clock", "target": "leader", "options": {"offset_s": -60}}
+    told = {**step, "effects": {"leadership": "where-it-hits"}}
+
+    (bare,), (half,) = completed([step]), completed([told])
+    assert bare["effects"]["skews_clock_s"] == half["effects"]["skews_clock_s"] == -60
+    now = {**step, "effects": {"leadership": "where-it-hits", "skews_clock_s": 5.0}}
+    assert completed([now]) == [now]
+
+
 def test_of_a_verb_that_nobody_knew_the_effects_are_not_known() -> None:
     (made,) = completed([step("frobnicate", "kafka2")])
 
