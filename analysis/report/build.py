@@ -212,6 +212,7 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
         deleted=found.counts["acked_below_log_start"],
         available=availability(run, rows, facts.acks),
         defaults_of=run.defaults_of,
+        without_digests=run.without_digests,
     )
 
 

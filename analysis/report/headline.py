@@ -39,6 +39,7 @@ class Judged:
     deleted: int = 0  # acknowledged records below the log's start
     available: Availability = Availability(value=None)  # noqa: RUF009  frozen
     defaults_of: str = ""  # the client whose defaults an imported history has
+    without_digests: bool = False  # its tables could not be held against what was sealed
 
 
 def sentence(
@@ -70,6 +71,11 @@ def sentence(
     told = lost.count and lost.suspended is None
     if judged.verdict.name == "unknown" and (told or not judged.doubts):
         parts.append(f"Whether all promises were kept is unknown: {reasons[0]}.")
+    if judged.without_digests:
+        parts.append(
+            "The history was sealed without digests of its tables, so they could not be held "
+            "against what was sealed."
+        )
     if judged.defaults_of:
         parts.append(_defaults(judged))
     return " ".join(part for part in parts if part)

@@ -63,6 +63,7 @@ class Run:
     damage: tuple[Damage, ...] = ()  # what is left out
     events: tuple[dict[str, Any], ...] = ()  # of the workers, those in KEPT
     history_format: int = 2  # 1: without clients, transactions, generations and epochs
+    without_digests: bool = False  # its seal tells what was sealed by counts alone
     uri: str | None = None  # of its folder, where Spark reads it; None: at `path`
 
     def address(self, file: Path) -> str:
@@ -214,6 +215,7 @@ def open_run(path: Path) -> Run:
         damage=tuple(stored.damage),
         events=tuple(row for row in events if row["event"] in KEPT),
         history_format=_format(footers.values()),
+        without_digests=stored.seal is not None and stored.seal.version == 1,
     )
 
 

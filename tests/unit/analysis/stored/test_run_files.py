@@ -57,6 +57,7 @@ def test_a_whole_run_has_no_damage(run: Path) -> None:
     opened = open_run(run)
 
     assert (opened.damage, opened.suspect, opened.operations) == ((), (), 2)
+    assert opened.without_digests
     assert [file.name for file in opened.tables] == ["final-read-0.parquet", "producer-0.parquet"]
 
 
