@@ -7,7 +7,9 @@ from dataclasses import replace
 from itertools import chain
 
 from analysis.causes.cause import Cause
-from analysis.causes.flipped_bits import bit_causes
+from analysis.causes.disks.flipped_bits import bit_causes
+from analysis.causes.disks.strikes import strike_causes
+from analysis.causes.disks.struck_replicas import replica_causes
 from analysis.causes.forgotten_producers import forgotten_causes
 from analysis.causes.internal import internal_causes
 from analysis.causes.kinds import (
@@ -33,8 +35,6 @@ from analysis.causes.kinds import (
 from analysis.causes.leaders.elections import leader_causes
 from analysis.causes.seen import Seen
 from analysis.causes.stops import stop_causes
-from analysis.causes.strikes import strike_causes
-from analysis.causes.struck_replicas import replica_causes
 
 
 def causes_of(seen: Seen) -> list[Cause]:

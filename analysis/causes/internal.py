@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from analysis.causes.cause import Cause
+from analysis.causes.disks.strikes import Strike, strikes_of
 from analysis.causes.kinds import INTERNAL, OFFSETS_GONE, UNSETTLED
 from analysis.causes.seen import Seen
 from analysis.causes.settings import broker_values
-from analysis.causes.strikes import Strike, strikes_of
 from analysis.run_facts.configuration import UNCLEAN
 from harness.model.client_settings import LATEST
 

@@ -197,11 +197,10 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
     numbers = unproved(numbers, damage)
     latency = _latency_ms(found, facts)
     levels = unproved(judge_levels(found.counts, latency, demands, unsure), damage)
+    unknown = (*unsure, *untold_reasons(facts))
     return Judged(
         facts=facts,
-        verdict=decide(
-            judgements, (*unsure, *untold_reasons(facts)), {**gaps, **numbers, **levels}
-        ),
+        verdict=decide(judgements, unknown, {**gaps, **numbers, **levels}),
         judgements=judgements,
         doubts=unsure,
         windows=windows,

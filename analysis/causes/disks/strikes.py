@@ -34,7 +34,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analysis.causes.cause import Cause
-from analysis.causes.flipped_bits import flipped
+from analysis.causes.disks.flipped_bits import flipped
 from analysis.causes.kinds import AFTER_STRIKE, LEADER_STRUCK, STRIKE
 from analysis.causes.seen import Seen
 from analysis.causes.settings import FLUSH, topic_values

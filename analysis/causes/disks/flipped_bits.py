@@ -1,5 +1,5 @@
 """Flipped bits: until a bit is put back consumers that do not check CRCs are given what it made of
-a record. What its broker cuts off when it starts is a strike (analysis.causes.strikes).
+a record. What its broker cuts off when it starts is a strike (analysis.causes.disks.strikes).
 
     bit flipped in partition 1 on kafka2 at 5 s, put back at 9 s
     =>  what was read of partition 1 from 5 s to 9 s may be anything
