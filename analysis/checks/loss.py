@@ -163,6 +163,9 @@ def _passed_for_good() -> Column:
     return F.col("passed") & F.coalesce("one_copy", F.lit(False))
 
 
+ACKS_1 = when("acks=1", lambda facts: facts.acks == "1")
+ACKS_0 = when("acks=0: nothing is acknowledged", lambda facts: facts.acks == "0")
+
 LOST = Anomaly(
     name="lost",
     rules={by_value: lost},
@@ -186,7 +189,7 @@ LOST = Anomaly(
             by=ANOTHER_LEADER,
         ),
         permitted(
-            when("acks=1", lambda facts: facts.acks == "1"),
+            ACKS_1,
             "With acks=1 only the leader has the record when it is acknowledged; if the leader "
             "fails before the followers have copied it, the record is lost.",
             ACKS,
@@ -207,12 +210,12 @@ LOST = Anomaly(
             by=UNSETTLED,
         ),
         forbidden(
-            when("acks=1", lambda facts: facts.acks == "1"),
+            ACKS_1,
             "With acks=1 nothing is lost as long as the leader stays.",
             ACKS,
         ),
         forbidden(
-            when("acks=0: nothing is acknowledged", lambda facts: facts.acks == "0"),
+            ACKS_0,
             "With acks=0 nothing is acknowledged, so nothing acknowledged can be lost.",
             ACKS,
         ),

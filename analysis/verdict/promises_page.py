@@ -9,11 +9,14 @@ excuse (analysis.verdict.demands).
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Iterator
 
 from analysis.anomalies import ANOMALIES
 from analysis.checks.anomaly import IN_EVERY_RUN, Anomaly
-from harness.checkout import DOCS
+from harness.checkout import DOCS, ROOT
+
+TESTS = ROOT / "tests/baseline/tests_of_causes.toml"
 
 HEAD = """# Promises
 
@@ -66,6 +69,7 @@ def render() -> str:
         " by `python -m analysis.verdict.promises_page`.",
         "",
         *(line for anomaly in ANOMALIES for line in _table(anomaly)),
+        *_pairs(),
     ]
     return "\n".join(lines)
 
@@ -87,6 +91,47 @@ def _table(anomaly: Anomaly) -> Iterator[str]:
         verdict = "forbidden" if row.by is None else "permitted"
         records = "all others" if row.by is None else row.by.records
         yield f"| {row.when} | **{verdict}** | {records} | {row.why} | {row.source} |"
+    yield ""
+
+
+BASELINE = "baseline/test_baseline.py::test_the_promises_of_every_verb_at_every_target_stay"
+
+
+def pairs() -> dict[tuple[str, str], list[str]]:
+    """By cause and anomaly: under which conditions the cause permits it, or puts it in doubt."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for anomaly in ANOMALIES:
+        for row in anomaly.promises:
+            if row.by is not None:
+                found.setdefault((row.by.name, anomaly.name), []).append(row.when)
+    return dict(sorted(found.items()))
+
+
+def tests() -> dict[tuple[str, str], str]:
+    """By cause and anomaly: the test that shows it, below tests/; others, BASELINE shows."""
+    told = tomllib.loads(TESTS.read_text())
+    return {(cause, name): test for cause, each in told.items() for name, test in each.items()}
+
+
+def _pairs() -> Iterator[str]:
+    rows = (row for anomaly in ANOMALIES for row in anomaly.promises)
+    kinds = {row.by.name: row.by.records for row in rows if row.by is not None}
+    yield from (
+        "## Which cause permits what",
+        "",
+        "A cause and an anomaly that do not stand here together: that cause permits none of it.",
+        "Each test is below `tests/`, and a twin that nothing permits beside it; "
+        "that of the baseline holds every verb at every target against "
+        "`tests/baseline/promises.txt`.",
+        "",
+        *("| cause | which records |", "|---|---|"),
+    )
+    yield from (f"| {name} | {records} |" for name, records in sorted(kinds.items()))
+    yield from ("", *("| cause | anomaly | where | test |", "|---|---|---|---|"))
+    shown = tests()
+    for (cause, anomaly), where in pairs().items():
+        test = shown.get((cause, anomaly), BASELINE)
+        yield f"| {cause} | {anomaly} | {'; '.join(where)} | `{test}` |"
     yield ""
 
 

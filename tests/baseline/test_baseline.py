@@ -14,31 +14,11 @@ import pytest
 
 from analysis.anomalies import ANOMALIES
 from tests.baseline.golden_reports import golden_names, golden_texts
-from tests.baseline.promises_text import deciding, promises_text
+from tests.baseline.promises_text import OF_OTHER_RECORDS, deciding, promises_text
 from tests.baseline.rewrite import HERE
 from tests.baseline.sentences_text import sentences_text
 
 SHOWN = 20  # lines of a difference
-# A bit permits what is read while it is flipped, and every record here was read before; of
-# inconsistent offsets the record here is a value in another one's place, not a copy elsewhere.
-OF_OTHER_RECORDS = {
-    ("phantom", "bit-when-read"),
-    ("vanished", "bit-at-the-end"),
-    ("reordered", "bit-at-the-end"),
-    ("corrupt", "bit-when-read"),
-    ("hole", "bit-at-the-end"),
-    ("inconsistent-offset", "copy-of-another-leader"),
-    ("inconsistent-offset", "read-as-another"),
-    ("skipped", "read-as-another"),
-    ("skipped", "processing-failed"),
-    ("skipped", "begin-unknown"),  # it was given
-    ("duplicate", "producer-forgotten"),  # no clock there is a day ahead
-    ("hanging-transaction", "bit-at-the-end"),
-    ("stable-back", "bit-at-the-end"),
-    # Transactions need acks=all, and brokers that have leader epochs.
-    ("torn", "not-replicated"),
-    ("torn", "another-leader"),
-}
 
 
 @pytest.fixture(scope="module")

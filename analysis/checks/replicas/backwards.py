@@ -41,9 +41,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.causes.kinds import AFTER_STRIKE, AFTER_TRUNCATION, INTERNAL
+from analysis.causes.kinds import AFTER_STRIKE, AFTER_TRUNCATION, BIT_AT_THE_END, INTERNAL
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import (
+    CRCS,
+    FLIPPED,
     OTHERWISE,
     REPLICATION,
     SET_BACK,
@@ -59,7 +61,7 @@ from analysis.checks.replicas.watermarks import (
     by_look,
     ending_below,
 )
-from analysis.checks.transactions.atomicity import MARKER_FLIPPED, TOLD_TO_COMMITTED
+from analysis.checks.transactions.atomicity import TOLD_TO_COMMITTED
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import offset_of, partition_of, place_of
 from analysis.frames.signs import Sign
@@ -229,7 +231,12 @@ STABLE_BACK = Anomaly(
             "KIP-98; KIP-664",
             by=INTERNAL,
         ),
-        MARKER_FLIPPED,
+        permitted(
+            FLIPPED,
+            "A record may be read at another offset than it has.",
+            CRCS,
+            by=BIT_AT_THE_END,
+        ),
         forbidden(
             OTHERWISE,
             "What is below the last stable offset is decided for good.",

@@ -52,15 +52,13 @@ from analysis.causes.kinds import (
     ABORT_CUT,
     AFTER_STRIKE,
     AFTER_TRUNCATION,
-    BIT_AT_THE_END,
     INTERNAL,
     UNSETTLED,
 )
 from analysis.checks.anomaly import Anomaly
-from analysis.checks.loss import LOST, is_owed
+from analysis.checks.loss import ACKS_0, ACKS_1, LOST, is_owed
 from analysis.checks.promise import (
-    CRCS,
-    FLIPPED,
+    NO_EPOCHS,
     OTHERWISE,
     SET_BACK,
     SHRINKS,
@@ -169,9 +167,6 @@ TOLD_TO_COMMITTED = when(
     "transactions and isolation.level=read_committed, in histories of format 2",
     lambda facts: _told(facts) and not facts.uncommitted,
 )
-MARKER_FLIPPED = permitted(
-    FLIPPED, "A marker whose CRC is wrong ends nothing.", CRCS, by=BIT_AT_THE_END
-)
 
 UNCOMMITTED_READ = Anomaly(
     name="uncommitted-read",
@@ -222,7 +217,10 @@ TORN = Anomaly(
     headline="{n} {is} missing from transactions of which others are there",
     unless_seen="lost",
     judged=TOLD_TO_COMMITTED,
-    promises=LOST.promises,
+    # Transactions need acks=all, and brokers that have leader epochs (KIP-98).
+    promises=tuple(
+        row for row in LOST.promises if row.condition not in (ACKS_1, ACKS_0, NO_EPOCHS)
+    ),
 )
 HANGING_TRANSACTION = Anomaly(
     name="hanging-transaction",
@@ -252,7 +250,6 @@ HANGING_TRANSACTION = Anomaly(
             "KIP-664; KIP-966",
             by=AFTER_STRIKE,
         ),
-        MARKER_FLIPPED,
         forbidden(
             OTHERWISE,
             "A coordinator ends each transaction, at the latest when transaction.timeout.ms has "

@@ -182,6 +182,20 @@ def test_a_stable_offset_below_what_was_read_as_committed_went_back(report: Repo
     assert report["verdict"] == "invalid"
 
 
+FLIPPED = fault(
+    "flip-bit",
+    ms=50,
+    for_ms=None,
+    evidence="byte 9 of harness-0/00000000000000000000.log of kafka1 was 0x0a and is 0x0b",
+)
+
+
+@with_story(*SENT, FLIPPED, read(7, 7, ms=100), ends(5, 9), **COMMITTED)
+def test_a_record_may_have_been_read_at_another_offset(report: Report) -> None:
+    """The twin is the story above."""
+    assert report["anomalies"]["stable-back"]["judged"]["permitted"] == 1
+
+
 @with_story(*SENT, read(4, 4, ms=100), ends(5, 9), **COMMITTED)
 def test_one_above_it_may_stand(report: Report) -> None:
     assert report["anomalies"]["stable-back"]["count"] == 0

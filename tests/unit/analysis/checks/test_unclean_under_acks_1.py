@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.support.histories import Part, final_read, read, sent, view, with_story
+from tests.support.histories import (
+    Part,
+    final_read,
+    moved,
+    read,
+    sent,
+    split,
+    stayed,
+    view,
+    with_story,
+)
 
 Report = dict[str, Any]
 
@@ -63,3 +73,21 @@ def test_acked_by_the_leader_alone(report: Report) -> None:
 def test_read_by_nobody(report: Report) -> None:
     """As before: its loss is acks=1's."""
     assert judged(report) == {"permitted": 1}
+
+
+COPIED = (sent(1, at=1, ms=100), final_read({0: 1}))
+REPEATED = {"acks": "1", "retries": 5}
+
+
+@with_story(*moved(ms=5000), *COPIED, **REPEATED)
+def test_the_acknowledged_copy_of_a_repeated_send_may_be_lost_while_another_stays(
+    report: Report,
+) -> None:
+    assert split(report, "inconsistent-offset")["acked_elsewhere"] == 1
+    assert report["anomalies"]["inconsistent-offset"]["judged"]["permitted"] == 1
+
+
+@with_story(stayed(), *COPIED, **REPEATED)
+def test_it_stays_where_its_leader_does(report: Report) -> None:
+    """The twin."""
+    assert report["anomalies"]["inconsistent-offset"]["judged"]["forbidden"] == 1
