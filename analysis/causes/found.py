@@ -67,7 +67,7 @@ def _configured() -> Iterator[Cause]:
 
 def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
     """What else the same thing causes, to other records."""
-    if cause.kind is (NOT_REPLICATED if seen.acks_1 and seen.facts.epochs else ANOTHER_LEADER):
+    if cause.kind is (NOT_REPLICATED if seen.acks_1 or not seen.facts.epochs else ANOTHER_LEADER):
         contradicted = replace(cause, kind=ACK_OF_ANOTHER_LEADER, outcomes=("two_values",))
         yield replace(contradicted, acked_only=True)
         yield replace(

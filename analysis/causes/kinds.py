@@ -31,9 +31,9 @@ ANOTHER_LEADER = Kind(
 NOT_REPLICATED = Kind(
     name="not-replicated",
     records="those that another leader permits, unless that one had been in every ISR, under one "
-    "leader in one epoch, for 1.5 times replica.lag.time.max.ms since they were acknowledged; time "
-    "in which nobody looked, in which a fault could hide it, or after the leader's end, does not "
-    "count",
+    "leader in one epoch, for 1.5 times replica.lag.time.max.ms since they were acknowledged, or 3 "
+    "times without leader epochs, where a follower truncates to its high watermark; time in which "
+    "nobody looked, in which a fault could hide it, or after the leader's end, does not count",
 )
 MOVED_MEANWHILE = Kind(
     name="leader-moved-meanwhile",
@@ -53,9 +53,9 @@ UNCLEAN_ELECTION = Kind(
 )
 TRUNCATION = Kind(
     name="truncation",
-    records="those that an unclean election permits to be lost or, without leader epochs, whose "
-    "send began before another broker led its partition; under acks=1 what another record has the "
-    "offset of counts from when it was read, since its ack tells of the leader alone",
+    records="those that an unclean election or, without leader epochs, another leader permits to "
+    "be lost; under acks=1 what another record has the offset of counts from when it was read, "
+    "since its ack tells of the leader alone",
 )
 AFTER_TRUNCATION = Kind(
     name="after-truncation",

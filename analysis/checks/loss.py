@@ -46,7 +46,6 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import (
-    ANOTHER_LEADER,
     BIT_AT_THE_END,
     LEADER_STRUCK,
     NOT_REPLICATED,
@@ -186,7 +185,7 @@ LOST = Anomaly(
             "Without leader epochs a follower truncates to its high watermark, which may lie below "
             "acknowledged records when it is elected next.",
             "KIP-101",
-            by=ANOTHER_LEADER,
+            by=NOT_REPLICATED,
         ),
         permitted(
             ACKS_1,

@@ -98,14 +98,15 @@ def _another(change: Change, partition: Partition, until: _Limits, seen: Seen) -
         partition=partition.number,
     )
     yield from until.made(cause)
-    if seen.acks_1:
-        yield from _not_replicated(cause, change, partition, until, seen)
+    narrowed = seen.acks_1 or not seen.facts.epochs
+    lacking = [*_not_replicated(cause, change, partition, until, seen)] if narrowed else []
+    yield from lacking
     meanwhile = replace(cause, kind=MOVED_MEANWHILE, known_from_ns=change.at_ns)
     yield from until.made(meanwhile)
     yield from _earlier(replace(meanwhile, begun_before_ns=until.most_ns), change, partition)
     yield _unknown_to_clients(meanwhile, change.before)
     if not seen.facts.epochs:
-        yield from _truncated(until.made(cause), change, partition)
+        yield from _truncated(lacking, change, partition)
 
 
 def _not_replicated(
@@ -231,7 +232,7 @@ def _hidden(hidden: Hidden, partition: Partition, seen: Seen) -> Iterator[Cause]
     )
     if hidden.leaders:
         yield cause
-        if seen.acks_1:
+        if seen.acks_1 or not seen.facts.epochs:
             yield replace(cause, kind=NOT_REPLICATED)
         meanwhile = replace(cause, kind=MOVED_MEANWHILE, known_from_ns=hidden.start_ns)
         yield meanwhile

@@ -1,10 +1,13 @@
-"""Until when a broker had all that was acknowledged, whoever acknowledged it alone (acks=1).
+"""Until when a broker had all that was acknowledged, whoever acknowledged it alone (acks=1), and
+kept it when it came to lead.
 
     replica.lag.time.max.ms = 500; kafka2 in every ISR until kafka1 is killed at 3.0 s
     =>  kafka2 has what was acknowledged until 2.25 s
 
 Who is in every ISR for 1.5 times `replica.lag.time.max.ms`, under one leader in one epoch, has
-fetched what that one had when this time began: else it would have been removed. What does not count
+fetched what that one had when this time began: else it would have been removed. Without leader
+epochs it truncates to its high watermark when it starts, which may lag by as much again (KIP-101),
+so there it takes 3 times that long. What does not count
 is what does not for a deposed leader (analysis.causes.leaders.deposed), and what may have come
 after the leader's end: of one that a fault hit it is known that it lived until then, of another one
 it may take as long as its session to be seen.
@@ -27,7 +30,7 @@ Term = list[tuple[State, int]]  # each state, and the last look that showed it
 def had_until(change: Change, partition: Partition, seen: Seen, *, unknown: bool) -> int | None:
     """Until when the broker that came to lead had everything; None: since when is not known.
     `unknown`: faults of which it is not known what they can do hide its fetching, too."""
-    needed_ns = seen.lag_max_ms * 1e6 * LAGS
+    needed_ns = seen.lag_max_ms * 1e6 * LAGS * (1 if seen.facts.epochs else 2)
     latest = [
         _latest(parts, needed_ns)
         for term in _terms(change, partition)

@@ -57,7 +57,9 @@ class Leaders(Looks):
 
     def had_by(self, new: str, elected: Row, *, unknown: bool) -> bool:
         """Whether a broker certainly had fetched the record before it was elected."""
-        known, needed = or_never(self.sent.known), int(self.cluster.lag_max_ms * 1_500_000)
+        known = or_never(self.sent.known)
+        # Without epochs its high watermark counts, which lags by as much again.
+        needed = int(self.cluster.lag_max_ms * (1_500_000 if self.cluster.epochs else 3_000_000))
         views = [v for v in self.views if v["time_ns"] <= elected["time_ns"]]
         shown = [(view, self.since(later)) for view, later in pairwise(views)]
         counted = 0

@@ -21,10 +21,11 @@ def judge(cluster: Cluster, anomaly: str, sent: Sent) -> str:
     leaders, faults = Leaders(cluster, sent), Struck(cluster, sent)
     several = cluster.replicas > 1
     moved = leaders.another_leader() if several else NO
-    without_epochs = NO if cluster.epochs else moved
+    lacking = leaders.not_replicated() if several else NO
+    without_epochs = NO if cluster.epochs else lacking
     unclean = leaders.unclean_election() if several else NO
     acks_1 = cluster.acks == "1"
-    alone = leaders.not_replicated() if several and acks_1 else NO
+    alone = lacking if acks_1 else NO
     if anomaly == "lost":
         found = max(alone, without_epochs, unclean, faults.struck(leader=acks_1))
     elif anomaly == "vanished":
@@ -38,7 +39,7 @@ def judge(cluster: Cluster, anomaly: str, sent: Sent) -> str:
     elif anomaly == "watermark-ahead":
         found = max(faults.after_strike(), faults.lacking())
     elif anomaly == "diverged":
-        found = max(without_epochs, faults.struck())
+        found = max(NO if cluster.epochs else moved, faults.struck())
     else:
         found = _duplicate(cluster, leaders, Forgotten(cluster, sent))
     return WORDS[found]

@@ -87,7 +87,7 @@ class Struck(Looks):
         for flip, flipped in self.bits():
             for fault, effects in self.known():
                 _, _, start, healed = four(fault)
-                both = frozenset(flip["nodes"]) & frozenset(fault["nodes"])
+                both = self.altered(flip) & frozenset(fault["nodes"])
                 flipped_before = flip["invoke_ns"] < start
                 put_back = four(flip)[3] <= start
                 if flipped == NO or not both or not effects["ends_processes"]:
@@ -262,6 +262,11 @@ class Struck(Looks):
                 evidence = fault["evidence"] or ""
                 mine = f"harness-{self.sent.partition}/" in evidence or "harness-" not in evidence
                 yield fault, YES if mine else NO
+
+    def altered(self, flip: Row) -> frozenset[str]:
+        """Whose disks: those whose segments the proof names, if it names any of theirs."""
+        proof, nodes = flip["evidence"] or "", frozenset(flip["nodes"])
+        return frozenset(node for node in nodes if f" of {node} " in f"{proof} ") or nodes
 
     def bit(self, *, at_the_end: bool = False, of_log: bool = False) -> int:
         """Whether readers may have been given a changed record: any of its partition's, whatever

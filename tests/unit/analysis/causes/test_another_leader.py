@@ -201,7 +201,7 @@ TOOK_OVER = (led(1, -1000), led(2, 5000, (2, 3), epoch=1, since_ms=4950))
 def taken_over(*more: Row, views: Sequence[Row] = TOOK_OVER, **said: Any) -> Permission:
     """kafka1 is killed at 3 s; kafka2 was in every ISR and leads."""
     killed = hit("kill", [1], 3000, heal_ms=8000, healed_ms=9000)
-    return seen_by(*views, faults=[killed, *more], acks="1", server=FAST, **said)
+    return seen_by(*views, faults=[killed, *more], **{"acks": "1", "server": FAST, **said})
 
 
 def lost_at(run: Permission, known_ms: float) -> str:
@@ -215,6 +215,15 @@ def test_a_new_leader_had_what_was_acknowledged_long_before_the_old_one_ended() 
     two = {"outcome": "two_values"}
     assert verdict(run, "inconsistent-offset", 300, 400, **two) == "forbidden"
     assert verdict(run, "inconsistent-offset", 2300, 2400, **two) == "permitted"
+
+
+def test_without_leader_epochs_it_truncates_to_a_watermark_that_lags_as_well() -> None:
+    """3 lags of 500 ms before 3 s."""
+    old: dict[str, Any] = {"server": {**FAST, "inter.broker.protocol.version": "0.10.2-IV0"}}
+    for run in (taken_over(**old), taken_over(acks="all", **old)):
+        assert (lost_at(run, 1500), lost_at(run, 1501)) == ("forbidden", "permitted")
+        assert verdict(run, "vanished", 1000, 1500) == "forbidden"
+        assert verdict(run, "vanished", 1000, 1501) == "permitted"
 
 
 def test_it_had_so_only_from_when_it_was_in_every_isr() -> None:
