@@ -84,15 +84,12 @@ def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
         ended = {p: ns for p, ns in seen.read_ended_ns.items() if cause.partition in (None, p)}
         if not ended or any((cause.at_ns or 0) < ended_ns for ended_ns in ended.values()):
             # What it made of a record may look like any value, whenever that was sent or known.
-            anything = replace(cause, known_from_ns=None, known_until_ns=None)
-            yield replace(anything, kind=FLIPPED_BIT, begun_before_ns=None)
+            anything = replace(cause, begun_before_ns=None, known_from_ns=None, known_until_ns=None)
+            anything = replace(anything, shown_from_ns=cause.at_ns)
+            yield replace(anything, kind=FLIPPED_BIT)
             # One record was read as another: that one was read where it is not, this one nowhere.
-            yield replace(
-                anything,
-                kind=READ_AS_ANOTHER,
-                begun_before_ns=None,
-                outcomes=("in_reads", "other_partition", "never_polled"),
-            )
+            nowhere = ("in_reads", "other_partition", "never_polled", "before_first")
+            yield replace(anything, kind=READ_AS_ANOTHER, outcomes=nowhere)
         if cause.known_until_ns is None or any(
             (cause.at_ns or 0) < ended_ns < cause.known_until_ns for ended_ns in ended.values()
         ):

@@ -133,10 +133,14 @@ READ_APART = Kind(
     records="none for certain: those read at two offsets, in a partition whose final read is "
     "incomplete, are in doubt where an unclean election or a strike permits their loss",
 )
-FLIPPED_BIT = Kind(name="flipped-bit", records="those of the bit's partition")
+FLIPPED_BIT = Kind(
+    name="flipped-bit",
+    records="those of the bit's partition that were not shown before it was flipped",
+)
 READ_AS_ANOTHER = Kind(
     name="read-as-another",
-    records="those read elsewhere as well, in another partition, or never, in the bit's partition",
+    records="those read elsewhere as well, in another partition, or never, in the bit's partition, "
+    "that were not shown before it was flipped",
 )
 BIT_WHEN_READ = Kind(
     name="bit-when-read", records="those read while the bit was flipped, in the bit's partition"

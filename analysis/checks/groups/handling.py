@@ -55,10 +55,10 @@ from analysis.causes.kinds import (
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.groups.given import given_up, handled, is_begun, is_behind
 from analysis.checks.promise import (
-    ALTERED,
     AUTO_COMMIT,
     CRCS,
     EXACTLY_ONCE,
+    FLIPPED,
     IN_TRANSACTIONS,
     OTHERWISE,
     SEMANTICS,
@@ -183,8 +183,9 @@ SKIPPED = Anomaly(
             by=BEGUN_UNKNOWN,
         ),
         permitted(
-            ALTERED,
-            "A record that is read as another one is never given to the group.",
+            FLIPPED,
+            "A batch whose CRC is wrong is passed over, or one of its records read as another one, "
+            "and so never given to the group.",
             CRCS,
             by=READ_AS_ANOTHER,
         ),

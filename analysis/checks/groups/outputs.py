@@ -50,10 +50,10 @@ from analysis.checks.anomaly import Anomaly
 from analysis.checks.groups.given import handled, is_passed, passed_by
 from analysis.checks.groups.handling import OFFSETS_ALONE
 from analysis.checks.promise import (
-    ALTERED,
     AUTO_COMMIT,
     CRCS,
     EXACTLY_ONCE,
+    FLIPPED,
     FLUSH,
     IN_TRANSACTIONS,
     OTHERWISE,
@@ -326,8 +326,8 @@ NO_OUTPUT = Anomaly(
         ),
         OFFSETS_ALONE,
         permitted(
-            ALTERED,
-            "Of a record that is read as another one nothing is made.",
+            FLIPPED,
+            "Of a record that is passed over, or read as another one, nothing is made.",
             CRCS,
             by=FLIPPED_BIT,
         ),

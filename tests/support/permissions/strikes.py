@@ -277,7 +277,8 @@ class Struck(Looks):
         found, shown = NO, or_never(self.sent.shown)
         for fault, sure in self.bits():
             if not at_the_end:
-                found = max(found, sure if fault["invoke_ns"] < self.read else NO)
+                late = fault["invoke_ns"] < min(self.read, shown)
+                found = max(found, sure if late else NO)
                 continue
             invoke, proved, _, healed = four(fault)
             in_time = self.begun < (proved if sure == YES else healed) and invoke < self.read

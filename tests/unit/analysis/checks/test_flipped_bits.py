@@ -95,3 +95,26 @@ def test_without_a_bit_nothing_explains_another_partition(report: Report) -> Non
 )
 def test_a_record_that_is_read_as_another_one_is_never_given_to_the_group(report: Report) -> None:
     assert judged(report)["skipped"] == (1, 0)
+
+
+PASSED_AT_ONCE = (
+    sent(10, at=0),
+    sent(12, at=1),
+    polled(12, 1, ms=300),
+    processed(12, 1, ms=301),
+    committed(2, ms=320),
+    final_read(10, 12),
+)
+EARLIEST = {"commit": "after", "consumer": {"auto.offset.reset": "earliest", "check.crcs": True}}
+
+
+@with_story(*PASSED_AT_ONCE, bit(), **EARLIEST)
+def test_a_batch_that_is_passed_over_may_be_the_first(report: Report) -> None:
+    """Readers that check CRCs pass over it."""
+    assert judged(report)["skipped"] == (1, 0)
+
+
+@with_story(*PASSED_AT_ONCE, fault("flip-bit", ms=5000, for_ms=500, evidence=PROOF), **EARLIEST)
+def test_a_later_bit_explains_nothing_that_was_passed_over_before(report: Report) -> None:
+    """The twin."""
+    assert judged(report)["skipped"] == (0, 1)
