@@ -227,7 +227,8 @@ def _moves(run: Run) -> Iterator[dict[str, Any]]:
         position = None
         if event["event"] in ("position", "reset"):
             numbers = [event["partition"]]
-            position = event["position"] if event["event"] == "position" else None
+            told = event["position"] if event["event"] == "position" else None
+            position = None if told is None or told < 0 else told
         elif event["event"] in ("assigned", "revoked"):
             numbers = partitions_named(event["text"])
         else:

@@ -218,7 +218,7 @@ def _defaults(judged: Judged) -> str:
     """Which promises are asked rests on them."""
     idempotent = "idempotent" if judged.facts.idempotent else "not idempotent"
     return (
-        f"What nobody told is by the defaults of {judged.defaults_of}: with these, producers have "
+        f"Settings that nobody told are the defaults of {judged.defaults_of}: producers have "
         f"acks={judged.facts.acks} and are {idempotent}."
     )
 

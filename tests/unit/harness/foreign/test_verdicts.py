@@ -89,7 +89,7 @@ def test_what_idempotence_excludes_convicts_where_the_client_has_it(reports, see
     assert judged == ("forbidden" if client in {True, "3.1.1"} else "permitted")
     name = "librdkafka" if client == "librdkafka" else "the Java client of Kafka "
     release = {True: "3.9", "librdkafka": ""}.get(client, client)
-    assert f"by the defaults of {name}{release}: " in report["sentence"]
+    assert f"are the defaults of {name}{release}: " in report["sentence"]
 
 
 def counts(report: dict[str, Any], *names: str) -> list[int]:
