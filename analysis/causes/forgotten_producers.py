@@ -19,7 +19,7 @@ from analysis.causes.cause import Cause
 from analysis.causes.kinds import PRODUCER_FORGOTTEN
 from analysis.causes.seen import Seen
 from analysis.causes.states import Partition
-from analysis.run_facts.faults import Row
+from analysis.run_facts.faults import Row, meets
 
 EXPIRES, EXPIRES_MS = "producer.id.expiration.ms", 86_400_000
 LOOKS, LOOKS_MS = "producer.id.expiration.check.interval.ms", 600_000
@@ -63,7 +63,7 @@ def _moments(skew: Row, broker: str, seen: Seen) -> Iterator[Forgets]:
             begun_ns, over_ns = fault["invoke_ns"], fault["heal_ok_ns"]
         if begun_ns is not None and _while(skew, begun_ns, over_ns):
             yield begun_ns, None
-        elif _meets(skew, begun_ns, over_ns):
+        elif meets(skew, begun_ns or 0, over_ns):
             named = f"step {fault['step']}, {fault['verb']} {fault['target']}"
             yield max(begun_ns or 0, skew["invoke_ns"]), f"{named}: when it started is not known"
     every_ns = int(float(seen.server.get(LOOKS, LOOKS_MS)) * 1e6)
@@ -78,13 +78,6 @@ def _while(skew: Row, from_ns: int, to_ns: int | None) -> bool:
     begun = skew["ok_ns"] is not None and skew["ok_ns"] <= from_ns
     undone_ns = skew["heal_invoke_ns"]
     return begun and (undone_ns is None or (to_ns is not None and to_ns <= undone_ns))
-
-
-def _meets(skew: Row, from_ns: int | None, to_ns: int | None) -> bool:
-    """Whether it may have been wrong at any moment of a stretch; from_ns None: nobody knows."""
-    over_ns = skew["heal_ok_ns"]
-    begun = to_ns is None or skew["invoke_ns"] <= to_ns
-    return begun and (over_ns is None or from_ns is None or from_ns < over_ns)
 
 
 def _led(cause: Cause, since_ns: int, broker: str, partition: Partition) -> Iterator[Cause]:

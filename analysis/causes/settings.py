@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from analysis.causes.seen import Seen
 from analysis.run_facts.configuration import UNCLEAN
-from analysis.run_facts.faults import Row
+from analysis.run_facts.faults import Row, meets
 
 FLUSH = "flush.messages"
 Stretch = tuple[int, int | None]
@@ -42,7 +42,7 @@ def unclean_allowed(
     why it is not known), or nothing where it certainly was not."""
     if "true" in topic_values(seen, UNCLEAN, from_ns, to_ns):
         yield True, None
-    elif any(_meets(fault, from_ns, to_ns) for fault in seen.happened.unknown()):
+    elif any(meets(fault, from_ns, to_ns) for fault in seen.happened.unknown()):
         yield False, seen.why_unknown()
 
 
@@ -55,7 +55,7 @@ def _changed(
     for fault, effects in changes:
         value = effects.topic_settings.get(key)
         of_brokers = seen.happened.options(fault).get("on") == "brokers"
-        if value is None or of_brokers is not by_brokers or not _meets(fault, from_ns, to_ns):
+        if value is None or of_brokers is not by_brokers or not meets(fault, from_ns, to_ns):
             continue
         values = {value} if _holds(fault, from_ns, to_ns) else values | {value}
     return values
@@ -64,12 +64,6 @@ def _changed(
 def _words(values: set[object]) -> frozenset[str]:
     """Those that are set."""
     return frozenset(str(value).lower() for value in values if value is not None)
-
-
-def _meets(fault: Row, from_ns: int, to_ns: int | None) -> bool:
-    over_ns = fault["heal_ok_ns"]
-    begun = to_ns is None or fault["invoke_ns"] <= to_ns
-    return begun and (over_ns is None or over_ns > from_ns)
 
 
 def _holds(fault: Row, from_ns: int, to_ns: int | None) -> bool:

@@ -34,6 +34,13 @@ def view_before(fault: Row) -> dict[str, Any]:
     return view_in(fault, "before")
 
 
+def meets(fault: Row, from_ns: int, to_ns: int | None) -> bool:
+    """Whether it may have been in force at any moment of a stretch (to_ns None: without end)."""
+    over_ns = fault["heal_ok_ns"]
+    begun = to_ns is None or fault["invoke_ns"] <= to_ns
+    return begun and (over_ns is None or over_ns > from_ns)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happened:
     """The parts of a run's record that tell what happened to its nodes."""

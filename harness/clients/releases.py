@@ -60,7 +60,7 @@ class Client:
             older |= {"acks": "1", "enable.idempotence": "false"}
         if self.release < _RETRIES:
             older["retries"] = "0"
-        if (*self.release, 0)[:3] in _FORGOT_IDEMPOTENCE and len(self.release) > 2:
+        if self.release in _FORGOT_IDEMPOTENCE:
             older["enable.idempotence"] = "false"
         return older
 

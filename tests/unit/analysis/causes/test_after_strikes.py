@@ -15,6 +15,7 @@ from tests.support.histories import (
     view,
     with_story,
 )
+from tests.support.story_parts.judgements import judged
 
 Report = dict[str, Any]
 EVERYBODY = ("kafka1", "kafka2", "kafka3")
@@ -30,13 +31,6 @@ CAME_BACK = (
     view("kafka1", ms=3500, isr=EVERYBODY[:2]),
     view("kafka1", ms=5500, isr=EVERYBODY),
 )
-
-
-def judged(report: Report, anomaly: str) -> str:
-    """How the only one of an anomaly is judged."""
-    told: dict[str, int] = report["anomalies"][anomaly]["judged"]
-    (word,) = [word for word, n in told.items() if n]
-    return word
 
 
 # --- readers

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.histories import fault, final_read, sent, stayed, with_story
+from tests.support.story_parts.judgements import judged
 
 Report = dict[str, Any]
 EVIDENCE = "byte 9 of harness-0/00000000000000000000.log of kafka1 was 0x0a and is 0x0b"
@@ -12,13 +13,6 @@ FLIPPED = fault("flip-bit", "leader", ms=5000, for_ms=None, evidence=EVIDENCE)
 PUT_BACK = fault("flip-bit", "leader", ms=5000, for_ms=1000, evidence=EVIDENCE)
 SWAPPED = (sent(1, at=1, ms=0), sent(2, at=0, ms=1), final_read(2, 1))
 IDEMPOTENT = {"retries": 5, "idempotent": True, "history_format": 2}
-
-
-def judged(report: Report, anomaly: str) -> str:
-    """How the only one of an anomaly is judged."""
-    words: dict[str, int] = report["anomalies"][anomaly]["judged"]
-    (word,) = [word for word, n in words.items() if n]
-    return word
 
 
 @with_story(stayed(), *SWAPPED, FLIPPED, **IDEMPOTENT)

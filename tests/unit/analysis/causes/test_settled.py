@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from tests.support.histories import (
@@ -18,6 +17,8 @@ from tests.support.histories import (
     view,
     with_story,
 )
+from tests.support.story_parts.judgements import judged
+from tests.support.story_parts.transactions import noted, within
 from tests.support.story_parts.transformers import EXACT, ONE, processing
 
 Report = dict[str, Any]
@@ -33,20 +34,6 @@ TOLD = {
 }
 
 
-def within(part: Part, transaction: int) -> Part:
-    """An operation as part of a transaction."""
-    return replace(part, rows=tuple({**row, "transaction": transaction} for row in part.rows))
-
-
-def noted(
-    name: str, ms: float, transaction: int = 0, process: str = "producer-0", instance: int = 0
-) -> Part:
-    """What a worker tells of a transaction."""
-    row: dict[str, Any] = {"event": "transaction", "process": process, "name": name}
-    row |= {"transaction": transaction, "instance": instance}
-    return Part(table="events", rows=(row,), ms=ms)
-
-
 def told(ms: float, transaction: int, ends: str, process: str = "producer-0") -> tuple[Part, ...]:
     """A transaction from its begin to its end, 100 ms later."""
     asked = {"committed": "commit-asked", "aborted": "abort-asked"}.get(ends, "commit-asked")
@@ -55,13 +42,6 @@ def told(ms: float, transaction: int, ends: str, process: str = "producer-0") ->
         noted(asked, ms + 50, transaction, process),
         noted(ends, ms + 100, transaction, process),
     )
-
-
-def judged(report: Report, anomaly: str) -> str:
-    """How the only one of an anomaly is judged."""
-    words: dict[str, int] = report["anomalies"][anomaly]["judged"]
-    (word,) = [word for word, n in words.items() if n]
-    return word
 
 
 # --- what was acknowledged is gone

@@ -19,6 +19,7 @@ from tests.support.histories import (
     sent,
     with_story,
 )
+from tests.support.story_parts.transactions import noted
 
 Report = dict[str, Any]
 COMMITTED = {
@@ -40,21 +41,15 @@ def of(part: Part, transaction: int, **more: Any) -> Part:
     return replace(part, rows=tuple({**row, **told} for row in part.rows))
 
 
-def noted(process: str, name: str, ms: float, transaction: int = 0) -> Part:
-    """What a worker tells of its transaction."""
-    row = {"event": "transaction", "process": process, "name": name, "transaction": transaction}
-    return Part(table="events", rows=(row,), ms=ms)
-
-
 def ended(
     process: str, name: str = "committed", *, ms: float = 300, n: int = 0
 ) -> tuple[Part, ...]:
     """A transaction from its begin to its end, its commit asked for 100 ms before that."""
     asked = "abort-asked" if name == "aborted" else "commit-asked"
     return (
-        noted(process, "begun", ms - 200, n),
-        noted(process, asked, ms - 100, n),
-        noted(process, name, ms, n),
+        noted("begun", ms - 200, n, process),
+        noted(asked, ms - 100, n, process),
+        noted(name, ms, n, process),
     )
 
 
@@ -194,7 +189,7 @@ def test_and_if_the_final_read_has_what_was_aborted_too(report: Report) -> None:
     assert counted(report) == (1, 0, 0)
 
 
-NEVER = (noted(B, "begun", 100), noted(B, "unknown", 300))
+NEVER = (noted("begun", 100, process=B), noted("unknown", 300, process=B))
 
 
 @with_story(*HALF, *ended(A), *NEVER, *log(X, Y), **COMMITTED)
@@ -203,7 +198,11 @@ def test_one_that_nobody_asked_to_commit_is_an_uncommitted_read_and_in_none(repo
     assert found(report, "uncommitted-read") == [X, Y]
 
 
-KILLED = (noted(B, "begun", 100), noted(B, "commit-asked", 200), noted(B, "committed", 300))
+KILLED = (
+    noted("begun", 100, process=B),
+    noted("commit-asked", 200, process=B),
+    noted("committed", 300, process=B),
+)
 
 
 @with_story(*HALF, *ended(A), *KILLED, *log(X), **COMMITTED)

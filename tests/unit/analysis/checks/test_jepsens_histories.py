@@ -6,7 +6,6 @@ Names in brackets are Jepsen's (docs/anomalies.md, "Names elsewhere").
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from tests.support.histories import (
@@ -30,6 +29,7 @@ from tests.support.histories import (
     view,
     with_story,
 )
+from tests.support.story_parts.transactions import noted, within
 
 Report = dict[str, Any]
 COMMITTED: dict[str, Any] = {
@@ -49,21 +49,10 @@ def seen(report: Report) -> dict[str, int]:
     return {name: each["count"] for name, each in report["anomalies"].items() if each["count"]}
 
 
-def within(part: Part, transaction: int = 0) -> Part:
-    """An operation of a transaction."""
-    return replace(part, rows=tuple({**row, "transaction": transaction} for row in part.rows))
-
-
-def noted(name: str, ms: float, process: str = "producer-0") -> Part:
-    """What a worker tells of its first transaction."""
-    row = {"event": "transaction", "process": process, "name": name, "transaction": 0}
-    return Part(table="events", rows=(row,), ms=ms)
-
-
 def asked(end: str = "committed", process: str = "producer-0") -> tuple[Part, ...]:
     """A transaction from its begin at 100 ms to its end at 300, its commit asked for at 200."""
     told_of = (("begun", 100), ("commit-asked", 200), (end, 300))
-    return tuple(noted(name, ms, process) for name, ms in told_of)
+    return tuple(noted(name, ms, process=process) for name, ms in told_of)
 
 
 # Lost and unseen (lost-write, unseen)

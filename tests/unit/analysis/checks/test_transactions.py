@@ -19,6 +19,7 @@ from tests.support.histories import (
     split,
     with_story,
 )
+from tests.support.story_parts.transactions import noted, within
 
 Report = dict[str, Any]
 COMMITTED = {
@@ -31,17 +32,6 @@ COMMITTED = {
 }
 UNCOMMITTED = {**COMMITTED, "isolation": "read_uncommitted"}
 KINDS = ("uncommitted-read", "torn", "hanging-transaction")
-
-
-def within(part: Part, transaction: int = 0) -> Part:
-    """A send as part of a transaction."""
-    return replace(part, rows=tuple({**row, "transaction": transaction} for row in part.rows))
-
-
-def noted(name: str, ms: float, transaction: int = 0, process: str = "producer-0") -> Part:
-    """What a producer tells of its transaction."""
-    row = {"event": "transaction", "process": process, "name": name, "transaction": transaction}
-    return Part(table="events", rows=(row,), ms=ms)
 
 
 def pair(make: Any = sent, **more: Any) -> tuple[Part, Part]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.support.histories import Part, doubtful, fault, final_read, sent, with_story
 from tests.support.story_parts.kept_logs import followed, kept_log, led
+from tests.support.story_parts.transactions import noted
 
 COMMITTED: dict[str, Any] = {
     "isolation": "read_committed",
@@ -26,12 +27,6 @@ def pair(make: Any, **more: Any) -> tuple[Part, Part]:
         replace(part, rows=tuple({**row, "transaction": 0} for row in part.rows)) for part in parts
     )
     return one, two
-
-
-def noted(name: str, ms: float) -> Part:
-    """What the producer tells of the transaction."""
-    row = {"event": "transaction", "process": "producer-0", "name": name, "transaction": 0}
-    return Part(table="events", rows=(row,), ms=ms)
 
 
 def stories(report: dict[str, Any]) -> list[dict[str, Any]]:
